@@ -74,7 +74,9 @@ $(B)/deps.mk: tools/deps.sh
 
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
-CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
+# What the core has in C++: doors to libraries, C on the outside.
+CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard core/*/*.cpp))
+CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o) $(CORE_CXX_OBJ)
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
                 $(wildcard core/import/*.c core/cli/*.c)))
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
@@ -110,7 +112,7 @@ FORCE:
 
 PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR) \
           DATADIR=$(DATADIR)
-FLAGS  := $(subst ','\'',$(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT))
+FLAGS  := $(subst ','\'',$(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(VARIANT))
 $(eval $(call kept,places,PLACES))
 $(eval $(call kept,flags,FLAGS))
 $(B)/core/config/home.o: $(B)/places
@@ -121,6 +123,15 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# g++ has other warnings than gcc.
+CXX_FLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
+             -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
+$(CORE_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXX_FLAGS) -Icore $(VARIANT) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP \
+	    -c -o $@ $<
 
 # Tests see what they need besides.
 $(B)/tests/%.o: OURS += $(TEST_INC)
@@ -279,14 +290,12 @@ headers_of = $(patsubst -I%,-isystem %,\
     $(if $(wildcard $(1)/pkgs),$(shell pkg-config --cflags $$(cat $(1)/pkgs))))
 KEY := $(B)/keys/bundled
 
-# What one has in C++ is compiled apart; g++ has other warnings than gcc.
-PLUGIN_CXXFLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
-                   -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR) -Isdk
+# What one has in C++ is compiled apart.
 PLUGIN_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard plugins/*/*/*.cpp))
 $(PLUGIN_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(PLUGIN_CXXFLAGS) $(PLUGIN_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CXX) $(CXX_FLAGS) -Isdk $(PLUGIN_CFLAGS) -MMD -MP -c -o $@ $<
 
 define plugin_rules
 $(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
@@ -532,7 +541,7 @@ tsan:
 # A fifth of the random graphs: what is wrong with memory shows in few.
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) MORTISE_WORLDS=200 CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
-	    --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
+	    --suppressions=$(CURDIR)/tests/valgrind.supp --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
 	    $(filter-out $(call programs_of,$(ALONE)),$(TESTS))
 
 headers: $(B)/deps.mk
@@ -557,7 +566,7 @@ FUZZ_SEEDS_journal := tests/fuzz/journals
 FUZZ_SEEDS_steer := tests/fuzz/diffs
 FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
-	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
+	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CXX=clang++ CFLAGS="$(FUZZ_FLAGS) \
 	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
 	    $(B)/fuzz/libmortise.a $(B)/fuzz/libcli.a $(B)/fuzz/tests/lib.a
 	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz/corpus/fuzz_$f && \
@@ -682,6 +691,6 @@ clean:
 	rm -rf build
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files '*.c' '*.h' 'core/*.cpp')
 
 -include $(shell test -d $(B) && find $(B) -name '*.d' -type f)

@@ -30,6 +30,7 @@ want libsodium-dev have_pc libsodium
 want libuv1-dev    have_pc libuv
 want libjansson-dev have_pc jansson
 want libpcre2-dev  have_pc libpcre2-8
+want libre2-dev    have_pc re2
 want libleveldb-dev have_header leveldb/c.h
 want libsqlite3-dev have_pc sqlite3
 want libcurl4-openssl-dev have_pc libcurl
@@ -88,6 +89,6 @@ fi
 # shellcheck disable=SC2086
 echo "DEP_CFLAGS := $(pkg-config --cflags $1)"
 # shellcheck disable=SC2086
-echo "DEP_LIBS := $(pkg-config --libs $1) -lleveldb -ldl -lm -pthread"
+echo "DEP_LIBS := $(pkg-config --libs $1) -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
 echo "CHECK_LIBS := $(pkg-config --libs check)"
 echo "WITHOUT += $without"

@@ -1,10 +1,17 @@
-/* ecma.c -- ECMA-262 regular expressions in the words of PCRE2.
+/* ecma.c -- ECMA-262 regular expressions in the words of RE2 or PCRE2.
  *
  * JSON Schema's patterns are those of ECMA-262 with the flag u: 2020-12 names
  * its 11th edition (2020), and so do we, without Annex B, which is for web
  * browsers and not for that flag.  A schema means the same to every validator,
- * then.  PCRE2 runs them; this file reads each pattern whole, by the grammar,
- * and writes what it read anew:
+ * then.  This file reads each pattern whole, by the grammar, and writes what it
+ * read anew, for one of two libraries:
+ *
+ *   RE2           in linear time.  It has no lookaround, no references and no \B
+ *                 between characters, and not every property of Unicode; the
+ *                 reader leaves at the first of these (MORTISE_EUNAVAILABLE)
+ *   PCRE2         all of them, by backtracking, in bounded steps (regex.c)
+ *
+ * In both, what is written means what ECMA-262 says:
  *
  *   .             is all but \n, \r, U+2028 and U+2029
  *   ^ $           the two ends of the text, a newline or not; no flag m
@@ -67,6 +74,7 @@ struct group {
     bool may_be_empty;   /* one of those before the last one may be */
     bool takes;          /* its last branch takes a character at least */
     const char *suspect; /* a reference by rule (2), if this repeats */
+    struct mortise_weight weight; /* of the pattern before it */
 };
 
 struct reader {
@@ -75,7 +83,8 @@ struct reader {
     struct capture *captures; /* [0] is unused */
     uint32_t n_captures;      /* all of the pattern */
     uint32_t n_begun;
-    uint32_t behind; /* lookbehinds that are open */
+    uint32_t behind;            /* lookbehinds that are open */
+    struct mortise_weight atom; /* of the pattern before what is read */
     struct group open[MORTISE_PATTERN_DEPTH];
     uint32_t n_open;
 };
@@ -214,6 +223,8 @@ static void put_reference(struct reader *r, const char *at, uint32_t number)
         EXCEED(r, at,
                "each round of a repetition forgets that group, which is "
                "more than it matches");
+    if (r->p.for_re2)
+        mortise_pattern_beyond_re2(&r->p);
     for (uint32_t i = 0; i < r->n_open && c->skippable; i++)
         if (r->open[i].before < number && r->open[i].suspect == NULL)
             r->open[i].suspect = at;
@@ -458,8 +469,9 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     }
     n = equals != NULL && found == equals + 1 ? (size_t)(close - found)
                                               : strlen(found);
-    mortise_buf_printf(r->p.out, "\\%c{%s%.*s}", inverse ? 'P' : 'p', kind,
-                       (int)n, found);
+    if (r->p.for_re2 && !mortise_property_in_re2(kind, found, n))
+        mortise_pattern_beyond_re2(&r->p);
+    mortise_pattern_put_property(&r->p, inverse, kind, found, n);
     r->p.p = close + 1;
 }
 
@@ -543,19 +555,17 @@ static void read_range(struct reader *r, const char *open)
 static void read_class(struct reader *r)
 {
     const char *open = r->p.p++;
+    bool inverse = peek(r, 0) == '^';
 
-    put(r, "[");
-    if (peek(r, 0) == '^') {
-        r->p.p++;
-        put(r, "^");
-    }
+    r->p.p += inverse;
+    mortise_pattern_open_class(&r->p, inverse);
     while (peek(r, 0) != ']' || r->p.p == r->p.end) {
         if (r->p.p == r->p.end)
             REFUSE(r, open, "this class has no ]");
         read_range(r, open);
     }
     r->p.p++;
-    put(r, "]");
+    mortise_pattern_close_class(&r->p);
 }
 
 /* ---- groups -------------------------------------------------------------- */
@@ -598,6 +608,7 @@ static void push(struct reader *r, struct group g)
         EXCEED(r, g.at, "groups stand more than %d deep",
                MORTISE_PATTERN_DEPTH);
     g.before = g.branch = r->n_begun;
+    g.weight = r->atom;
     r->n_open++;
     *top(r) = g;
 }
@@ -618,6 +629,8 @@ static void open_group(struct reader *r)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (!mortise_pattern_at(&r->p, kinds[i].text))
             continue;
+        if (kinds[i].look && r->p.for_re2)
+            mortise_pattern_beyond_re2(&r->p);
         r->p.p += strlen(kinds[i].text);
         r->behind += kinds[i].behind;
         put(r, kinds[i].text);
@@ -729,7 +742,7 @@ static void finish_atom(struct reader *r, bool takes, const struct group *g)
     bool lazy;
 
     if (read_repeat(r, &n, &lazy))
-        mortise_pattern_put_repeat(&r->p, n, lazy);
+        mortise_pattern_put_repeat(&r->p, r->atom, n, lazy);
     if (g != NULL)
         repeat_captures(r, g, n);
     top(r)->takes |= takes && n.min > 0;
@@ -746,6 +759,7 @@ static void close_group(struct reader *r)
     r->p.p++;
     put(r, ")");
     r->behind -= g.look && g.at[2] == '<';
+    r->atom = g.weight;
     if (!g.look)
         finish_atom(r, g.takes && !g.may_be_empty, &g);
 }
@@ -762,6 +776,8 @@ static void read_escape(struct reader *r)
     c = at[1];
     r->p.p += 2;
     if (c == 'b' || c == 'B') {
+        if (c == 'B' && r->p.for_re2)
+            mortise_pattern_beyond_re2(&r->p);
         put(r, c == 'b' ? "\\b" : "\\B");
         return;
     }
@@ -777,9 +793,9 @@ static void read_escape(struct reader *r)
         return;
     }
     if (c != '\0' && strchr("dDsSwWpP", c) != NULL) {
-        put(r, "[");
+        mortise_pattern_open_class(&r->p, false);
         put_set(r, at, c);
-        put(r, "]");
+        mortise_pattern_close_class(&r->p);
     } else {
         mortise_pattern_put(&r->p, read_character(r, at, c));
     }
@@ -843,10 +859,21 @@ static _Noreturn void refuse_sign(struct reader *r, char c)
            c, c);
 }
 
+/* Any character but the four that end a line. */
+static void put_dot(struct reader *r)
+{
+    mortise_pattern_open_class(&r->p, true);
+    mortise_pattern_put_range(&r->p, '\n', '\n');
+    mortise_pattern_put_range(&r->p, '\r', '\r');
+    mortise_pattern_put_range(&r->p, 0x2028, 0x2029);
+    mortise_pattern_close_class(&r->p);
+}
+
 static void read_term(struct reader *r)
 {
     char c = peek(r, 0);
 
+    r->atom = r->p.weight;
     if (c == '\\') {
         read_escape(r);
     } else if (c == '(') {
@@ -866,7 +893,7 @@ static void read_term(struct reader *r)
         finish_atom(r, true, NULL);
     } else {
         if (c == '.')
-            put(r, "[^\\n\\r\\x{2028}\\x{2029}]");
+            put_dot(r);
         else
             mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
         r->p.p += c == '.';
@@ -889,18 +916,22 @@ static void read_pattern(void *arg)
 }
 
 int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
-                           size_t n, struct mortise_err *err)
+                           size_t n, bool for_re2,
+                           struct mortise_weight *weight,
+                           struct mortise_err *err)
 {
     struct reader r = {.p = {.escape.err = err,
                              .text = pattern,
                              .p = pattern,
                              .end = pattern + n,
                              .out = out,
-                             .standard = "ECMA-262"}};
+                             .standard = "ECMA-262",
+                             .for_re2 = for_re2}};
     int rv;
 
     mortise_arena_init(&r.arena, out->mem);
     rv = mortise_escapable(&r.p.escape, read_pattern, &r);
     mortise_arena_finish(&r.arena);
+    *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;
 }

@@ -2,12 +2,13 @@
  *
  * Every heap block of the core passes through one function (Lua's realloc
  * idiom: the caller knows the old size), so that tests can count blocks and
- * refuse any of them, and an embedder can bring an allocator.  jansson, libuv
- * and LevelDB allocate by themselves; only tests hook those.
+ * refuse any of them, and an embedder can bring an allocator.  jansson, libuv,
+ * LevelDB and RE2 (automaton.cpp) allocate by themselves; only tests hook those.
  *
  * An arena is a list of blocks, each twice the last up to a bound; a request
  * larger than half a block gets one of its own.  Nothing in it is freed alone:
- * a compiled graph, a parsed file or a program lives and dies as a whole.
+ * a compiled graph, a parsed file or a program lives and dies as a whole.  An
+ * object of another library that belongs to it has a cleanup, which runs first.
  */
 #include "base/mem.h"
 
@@ -23,6 +24,12 @@ struct mortise_arena_block {
     struct mortise_arena_block *next;
     size_t size, used; /* of data[] */
     max_align_t data[];
+};
+
+struct mortise_arena_cleanup {
+    struct mortise_arena_cleanup *next;
+    void (*destroy)(void *);
+    void *object;
 };
 
 static void *heap_realloc(void *ud, void *ptr, size_t old_size, size_t new_size)
@@ -103,15 +110,15 @@ void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
 
 void mortise_arena_init(struct mortise_arena *a, const struct mortise_mem *mem)
 {
-    a->mem = mem;
-    a->blocks = NULL;
-    a->used = 0;
+    *a = (struct mortise_arena){.mem = mem};
 }
 
 void mortise_arena_finish(struct mortise_arena *a)
 {
     struct mortise_arena_block *b = a->blocks, *next;
 
+    for (; a->cleanups != NULL; a->cleanups = a->cleanups->next)
+        a->cleanups->destroy(a->cleanups->object);
     for (; b != NULL; b = next) {
         next = b->next;
         mortise_release(a->mem, b, sizeof *b + b->size);
@@ -168,6 +175,18 @@ void *mortise_arena_alloc(struct mortise_arena *a, size_t size)
     a->used += need;
     memset(p, 0, need);
     return p;
+}
+
+int mortise_arena_cleanup(struct mortise_arena *a, void (*destroy)(void *),
+                          void *object)
+{
+    struct mortise_arena_cleanup *c = mortise_arena_alloc(a, sizeof *c);
+
+    if (c == NULL)
+        return MORTISE_ENOMEM;
+    *c = (struct mortise_arena_cleanup){a->cleanups, destroy, object};
+    a->cleanups = c;
+    return MORTISE_OK;
 }
 
 char *mortise_arena_strndup(struct mortise_arena *a, const char *s, size_t n)

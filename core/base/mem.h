@@ -38,11 +38,17 @@ static inline void *mortise_grow(const struct mortise_mem *mem, void *array,
 struct mortise_arena {
     const struct mortise_mem *mem; /* lent; outlives the arena */
     struct mortise_arena_block *blocks;
-    size_t used; /* bytes handed out in all */
+    struct mortise_arena_cleanup *cleanups; /* the last one first */
+    size_t used;                            /* bytes handed out in all */
 };
 
 void mortise_arena_init(struct mortise_arena *a, const struct mortise_mem *mem);
 void mortise_arena_finish(struct mortise_arena *a);
+/* Call `destroy(object)` when the arena is finished, the last one first: for an
+ * object of another library, which owns memory outside of the arena.
+ * MORTISE_ENOMEM: destroy() was not and will not be called. */
+int mortise_arena_cleanup(struct mortise_arena *a, void (*destroy)(void *),
+                          void *object);
 void *mortise_arena_alloc(struct mortise_arena *a, size_t size);
 char *mortise_arena_strdup(struct mortise_arena *a, const char *s);
 char *mortise_arena_strndup(struct mortise_arena *a, const char *s, size_t n);

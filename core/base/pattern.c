@@ -1,9 +1,13 @@
 /* pattern.c -- what the readers of regular expressions share.
  *
- * Nothing of a pattern reaches PCRE2 as it stands: characters are written so
- * that they cannot be syntax, sets as the ranges that they are, repetitions as
- * numbers.  So what PCRE2 knows besides, and what other versions of it may come
- * to know, means nothing here.
+ * Nothing of a pattern reaches RE2 or PCRE2 as it stands: characters are
+ * written so that they cannot be syntax, sets as the ranges that they are,
+ * repetitions as numbers.  So what these libraries know besides, and what other
+ * versions of them may come to know, means nothing here.
+ *
+ * The weight is counted here, too, and not by the library: what a search costs
+ * must not depend on its version, or a run that is replayed could end in
+ * another way.
  */
 #include "base/pattern.h"
 
@@ -55,6 +59,12 @@ void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
 
     va_start(ap, fmt);
     leave(p, at, "this is ", ", and this build does not take it", fmt, ap);
+}
+
+void mortise_pattern_beyond_re2(struct mortise_pattern *p)
+{
+    mortise_escape(&p->escape, mortise_fail(p->escape.err, MORTISE_EUNAVAILABLE,
+                                            "RE2 cannot express it"));
 }
 
 void mortise_pattern_check_text(struct mortise_pattern *p)
@@ -145,9 +155,33 @@ bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
     return true;
 }
 
+/* before + copies * (all - before); as good as infinite at most. */
+static uint64_t multiplied(uint64_t before, uint64_t all, uint32_t copies)
+{
+    const uint64_t most = (uint64_t)1 << 50;
+    uint64_t one = all - before;
+
+    if (one > most / (copies > 0 ? copies : 1))
+        return most;
+    return before + one * copies > most ? most : before + one * copies;
+}
+
+/* What is repeated without an end is there once, or as often as it must. */
+static uint32_t copies_of(struct mortise_repeat r)
+{
+    if (r.max != MORTISE_PATTERN_MANY)
+        return r.max;
+    return r.min > 0 ? r.min : 1;
+}
+
 void mortise_pattern_put_repeat(struct mortise_pattern *p,
+                                struct mortise_weight before,
                                 struct mortise_repeat r, bool lazy)
 {
+    uint32_t copies = copies_of(r);
+
+    p->weight.places = multiplied(before.places, p->weight.places, copies);
+    p->weight.ranges = multiplied(before.ranges, p->weight.ranges, copies);
     mortise_buf_printf(p->out, "{%u,", (unsigned)r.min);
     if (r.max != MORTISE_PATTERN_MANY)
         mortise_buf_printf(p->out, "%u", (unsigned)r.max);
@@ -160,6 +194,14 @@ static bool is_alnum(uint32_t c)
 {
     return (c >= '0' && c <= '9') ||
            (c < 128 && (c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* A range beyond ASCII is several bytes, and several ways through them. */
+static void count_range(struct mortise_pattern *p, uint32_t last)
+{
+    enum { BEYOND_ASCII = 8 };
+
+    p->weight.ranges += last < 128 ? 1 : BEYOND_ASCII;
 }
 
 static void put_code(struct mortise_pattern *p, uint32_t c)
@@ -177,12 +219,40 @@ static bool is_surrogate(uint32_t c)
     return c >= 0xD800 && c <= 0xDFFF;
 }
 
+#define ALL_CHARACTERS "\\x{0}-\\x{10ffff}"
+
 void mortise_pattern_put(struct mortise_pattern *p, uint32_t c)
 {
+    p->weight.places++;
+    count_range(p, c);
     if (is_surrogate(c))
-        mortise_buf_puts(p->out, "[]");
+        mortise_buf_puts(p->out, "[^" ALL_CHARACTERS "]");
     else
         put_code(p, c);
+}
+
+void mortise_pattern_open_class(struct mortise_pattern *p, bool inverse)
+{
+    p->weight.places++;
+    if (inverse)
+        count_range(p, 0x10FFFF);
+    mortise_buf_puts(p->out, inverse ? "[^" : "[");
+    p->in_class = p->out->n;
+}
+
+/* An empty class is nobody's syntax but ECMA's. */
+void mortise_pattern_close_class(struct mortise_pattern *p)
+{
+    struct mortise_buf *out = p->out;
+
+    if (out->n == p->in_class && !out->failed) {
+        bool inverse = out->p[out->n - 1] == '^';
+
+        out->n -= inverse ? 2 : 1;
+        mortise_buf_puts(out, inverse ? "[" : "[^");
+        mortise_buf_puts(out, ALL_CHARACTERS);
+    }
+    mortise_buf_puts(out, "]");
 }
 
 void mortise_pattern_put_range(struct mortise_pattern *p, uint32_t a,
@@ -192,11 +262,22 @@ void mortise_pattern_put_range(struct mortise_pattern *p, uint32_t a,
     b = is_surrogate(b) ? 0xD7FF : b;
     if (a > b)
         return;
+    count_range(p, b);
     put_code(p, a);
     if (a == b)
         return;
     mortise_buf_puts(p->out, "-");
     put_code(p, b);
+}
+
+void mortise_pattern_put_property(struct mortise_pattern *p, bool inverse,
+                                  const char *kind, const char *name, size_t n)
+{
+    enum { RANGES = 600 }; /* \p{L} has so many */
+
+    p->weight.ranges += RANGES;
+    mortise_buf_printf(p->out, "\\%c{%s%.*s}", inverse ? 'P' : 'p',
+                       p->for_re2 ? "" : kind, (int)n, name);
 }
 
 /* ---- sets -------------------------------------------------------------- */

@@ -381,3 +381,17 @@ const char *mortise_property_binary(const char *name, size_t n)
 {
     return FIND(binaries, name, n);
 }
+
+/* RE2's C lacks Cn, and it has scripts by their long names alone. */
+bool mortise_property_in_re2(const char *kind, const char *name, size_t n)
+{
+    static const char *const lacks[] = {"C", "Cn", "Cs"};
+
+    if (*kind != '\0')
+        return strcmp(kind, "sc:") == 0 &&
+               mortise_property_script(name, n, false);
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
+        if (same(lacks[i], name, n))
+            return false;
+    return same("Any", name, n) || short_category(name, n) != NULL;
+}

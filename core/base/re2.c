@@ -1,9 +1,10 @@
-/* re2.c -- RE2's regular expressions in the words of PCRE2.
+/* re2.c -- RE2's regular expressions, read before RE2 gets them.
  *
  * CEL's `matches` is defined by RE2, whose language is what an automaton can
- * decide: no lookaround, no backreference, nothing possessive or atomic.  PCRE2
- * runs it here, in bounded steps (regex.c); this file reads each pattern whole,
- * by RE2's syntax, and writes what it read anew:
+ * decide: no lookaround, no backreference, nothing possessive or atomic.  This
+ * file reads each pattern whole, by RE2's syntax, says where it is wrong and
+ * what to write instead, counts how much work it is, and writes what it read
+ * anew:
  *
  *   .              is all but \n; under (?s) anything
  *   ^ $ \A \z      the ends of the text; under (?m) ^ and $ those of lines,
@@ -15,14 +16,13 @@
  *                  are not their extensions
  *   x{n,m}         up to 1000, those inside each other multiplied; braces that
  *                  are none of this are themselves
- *   (?P<n> (?<n>   groups; nobody asks what they held, so PCRE2 is told of none
+ *   (?P<n> (?<n>   groups; nobody asks what they held, so RE2 is told of none
  *   (?imsU-imsU)   flags, up to the end of their group; in that of (?i) letters
  *                  fold as Unicode says, of the classes, too
  *
  * What is refused says so at its place: what RE2 refuses, and \C, which would
- * cut characters in two, and \p under (?i), where PCRE2 does not fold.  \B is
- * between characters: RE2's library finds one between the bytes of a character,
- * too, which is nowhere in a text.
+ * cut characters in two.  \B is RE2's, which finds one between the bytes of a
+ * character, too.
  */
 #include "base/re2.h"
 
@@ -42,11 +42,13 @@ struct group {
     const char *at;
     struct flags flags; /* of what is around it */
     uint32_t repeats;   /* the most times that something in it is repeated */
+    struct mortise_weight before;
 };
 
 struct reader {
     struct mortise_pattern p;
     struct flags flags;
+    struct mortise_weight before; /* the atom that is read */
     struct group open[MORTISE_PATTERN_DEPTH];
     uint32_t n_open;
 };
@@ -137,7 +139,8 @@ static void finish_atom(struct reader *r, uint32_t repeats)
                    "inside",
                    MOST_REPEATS);
         repeats *= count > 1 ? count : 1;
-        mortise_pattern_put_repeat(&r->p, n, lazy != r->flags.ungreedy);
+        mortise_pattern_put_repeat(&r->p, r->before, n,
+                                   lazy != r->flags.ungreedy);
         check_single(r);
     }
     if (repeats > top(r)->repeats)
@@ -287,12 +290,8 @@ static bool put_posix(struct reader *r)
 static void put_property(struct reader *r, const char *at, bool inverse)
 {
     bool braces = peek(r, 0) == '{';
-    const char *name = r->p.p + braces, *end = name + 1, *kind = "", *found;
+    const char *name = r->p.p + braces, *end = name + 1, *found;
 
-    if (r->flags.fold)
-        EXCEED(r, at,
-               "\\p under (?i) is more than it matches: write "
-               "(?-i:...) around it");
     if (braces)
         end = memchr(name, '}', (size_t)(r->p.end - name));
     if (end == NULL || end > r->p.end || (unsigned char)*name >= 128)
@@ -306,17 +305,15 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     if (found == NULL && end - name == 3 && memcmp(name, "Any", 3) == 0)
         found = "Any";
     if (found == NULL &&
-        mortise_property_script(name, (size_t)(end - name), false)) {
+        mortise_property_script(name, (size_t)(end - name), false))
         found = name;
-        kind = "sc:";
-    }
     if (found == NULL)
         REFUSE(r, at,
                "RE2 knows no property '%.*s': short names of general "
                "categories, and scripts",
                (int)mortise_utf8_cut(name, (size_t)(end - name), 60), name);
-    mortise_buf_printf(r->p.out, "\\%c{%s%.*s}", inverse ? 'P' : 'p', kind,
-                       (int)(end - name), found);
+    mortise_pattern_put_property(&r->p, inverse, "", found,
+                                 (size_t)(end - name));
 }
 
 /* \d \D \s \S \w \W \p \P at p, inside [ ]; false: it is none of them. */
@@ -376,12 +373,10 @@ static void read_range(struct reader *r, const char *open)
 static void read_class(struct reader *r)
 {
     const char *open = r->p.p++, *first;
+    bool inverse = peek(r, 0) == '^';
 
-    put(r, "[");
-    if (peek(r, 0) == '^') {
-        r->p.p++;
-        put(r, "^");
-    }
+    r->p.p += inverse;
+    mortise_pattern_open_class(&r->p, inverse);
     first = r->p.p;
     while (r->p.p == first || peek(r, 0) != ']') {
         if (r->p.p == r->p.end)
@@ -389,7 +384,7 @@ static void read_class(struct reader *r)
         read_range(r, open);
     }
     r->p.p++;
-    put(r, "]");
+    mortise_pattern_close_class(&r->p);
 }
 
 /* ---- groups -------------------------------------------------------------- */
@@ -430,8 +425,8 @@ static void push(struct reader *r, const char *at, struct flags outside)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
         EXCEED(r, at, "groups stand more than %d deep", MORTISE_PATTERN_DEPTH);
-    r->open[r->n_open++] =
-        (struct group){.at = at, .flags = outside, .repeats = 1};
+    r->open[r->n_open++] = (struct group){
+        .at = at, .flags = outside, .repeats = 1, .before = r->before};
     put(r, r->flags.fold ? "(?i:" : "(?-i:");
 }
 
@@ -519,6 +514,7 @@ static void close_group(struct reader *r)
         REFUSE(r, r->p.p, "no group is open here: write \\)");
     r->n_open--;
     r->flags = g.flags;
+    r->before = g.before;
     r->p.p++;
     put(r, ")");
     finish_atom(r, g.repeats);
@@ -539,8 +535,10 @@ static void read_quoted(struct reader *r)
 {
     const char *from = r->p.p += 2;
 
-    while (r->p.p < r->p.end && !mortise_pattern_at(&r->p, "\\E"))
+    while (r->p.p < r->p.end && !mortise_pattern_at(&r->p, "\\E")) {
+        r->before = r->p.weight;
         mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
+    }
     if (r->p.p == r->p.end)
         return;
     r->p.p += 2;
@@ -569,9 +567,9 @@ static void read_escape(struct reader *r)
         return;
     }
     if (strchr("dDsSwWpP", at[1]) != NULL && at[1] != '\0') {
-        put(r, "[");
+        mortise_pattern_open_class(&r->p, false);
         put_set(r);
-        put(r, "]");
+        mortise_pattern_close_class(&r->p);
     } else {
         r->p.p++;
         mortise_pattern_put(&r->p, read_character(r, at));
@@ -601,6 +599,7 @@ static void read_term(struct reader *r)
 {
     char c = peek(r, 0);
 
+    r->before = r->p.weight;
     if (c == '\\') {
         read_escape(r);
     } else if (c == '(') {
@@ -611,11 +610,16 @@ static void read_term(struct reader *r)
         r->p.p++;
         put(r, "|");
     } else if (c == '^') {
-        put_one(r, 1, r->flags.lines ? "(?<![^\\n])" : "(?:\\A)");
+        put_one(r, 1, r->flags.lines ? "(?m:^)" : "(?:\\A)");
     } else if (c == '$') {
-        put_one(r, 1, r->flags.lines ? "(?![^\\n])" : "(?:\\z)");
+        put_one(r, 1, r->flags.lines ? "(?m:$)" : "(?:\\z)");
     } else if (c == '.') {
-        put_one(r, 1, r->flags.dot_all ? "[^]" : "[^\\n]");
+        r->p.p++;
+        mortise_pattern_open_class(&r->p, true);
+        if (!r->flags.dot_all)
+            mortise_pattern_put_range(&r->p, '\n', '\n');
+        mortise_pattern_close_class(&r->p);
+        finish_atom(r, 1);
     } else if (c == '[') {
         read_class(r);
         finish_atom(r, 1);
@@ -639,15 +643,18 @@ static void read_pattern(void *arg)
 }
 
 int mortise_re2_translate(struct mortise_buf *out, const char *pattern,
-                          size_t n, struct mortise_err *err)
+                          size_t n, struct mortise_weight *weight,
+                          struct mortise_err *err)
 {
     struct reader r = {.p = {.escape.err = err,
                              .text = pattern,
                              .p = pattern,
                              .end = pattern + n,
                              .out = out,
-                             .standard = "RE2"}};
+                             .standard = "RE2",
+                             .for_re2 = true}};
     int rv = mortise_escapable(&r.p.escape, read_pattern, &r);
 
+    *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;
 }

@@ -1,9 +1,12 @@
-/* regex.h -- regular expressions that always end: PCRE2 with limits on what a
- * match may try and hold.  A compiled one is immutable: [any]. */
+/* regex.h -- regular expressions whose searches are paid for.
+ *
+ * A compiled one is immutable: [any].  Costs have the unit of CEL's: about
+ * 300 ns of the worst text. */
 #ifndef MORTISE_BASE_REGEX_H
 #define MORTISE_BASE_REGEX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -14,23 +17,28 @@ struct mortise_regex; /* lives in the arena that it was compiled into */
 enum mortise_dialect {
     MORTISE_DIALECT_ECMA, /* JSON Schema's: ecma.h */
     MORTISE_DIALECT_RE2,  /* of CEL's `matches`: re2.h */
-    /* What these two were before they were held to their standards: PCRE2's
-     * patterns, once with some of ECMA-262's words.  Runs that were admitted
-     * then keep them. */
-    MORTISE_DIALECT_ECMA_FIRST,
-    MORTISE_DIALECT_RE2_FIRST
+    /* Of JSON Schema, before it was held to its standard: PCRE2's patterns with
+     * some of ECMA-262's words.  Schemas of plugins and servers may be in it. */
+    MORTISE_DIALECT_ECMA_FIRST
 };
 
-/* MORTISE_EINVAL says what is wrong with the pattern, and where. */
+/* What one evaluation or check may cost where nobody says more. */
+#define MORTISE_COST UINT64_C(1000000)
+
+/* *left (NULL: nothing is paid) is less by what it cost.  MORTISE_EINVAL says
+ * what is wrong with the pattern, and where; MORTISE_ELIMIT: *left is too
+ * little. */
 int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
                           enum mortise_dialect dialect, const char *pattern,
-                          size_t n, struct mortise_err *err);
+                          size_t n, uint64_t *left, struct mortise_err *err);
 
-/* Does it match anywhere in s?  Takes at most 10,000 + 100 n steps and needs
- * memory of `mem` meanwhile.  MORTISE_ELIMIT when the limits end the search,
- * MORTISE_EINVAL when s is not UTF-8. */
+/* Does it match anywhere in s?  *left is less by what it cost, and needs memory
+ * of `mem` meanwhile.  MORTISE_ELIMIT: *left is too little for this text, or
+ * the memory that a search may take (what is left of *left is undefined).
+ * MORTISE_EINVAL: s is not UTF-8, if that was noticed. */
 int mortise_regex_search(const struct mortise_regex *re, const char *s,
-                         size_t n, const struct mortise_mem *mem, bool *found,
+                         size_t n, uint64_t *left,
+                         const struct mortise_mem *mem, bool *found,
                          struct mortise_err *err);
 
 #endif

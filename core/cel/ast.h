@@ -70,8 +70,7 @@ struct cel_node {
             struct cel_text name;
             const struct cel_function *function;
             const struct mortise_regex *regex; /* of a constant pattern */
-            bool first; /* matches(): patterns are PCRE2's, as once */
-            const struct mortise_zone *zone; /* of a constant name */
+            const struct mortise_zone *zone;   /* of a constant name */
         } call;
         struct {
             struct cel_text var[2]; /* [0].p NULL: one variable */

@@ -24,8 +24,8 @@ struct mortise_cel_name {
 struct mortise_cel_scope {
     const struct mortise_cel_name *names;
     size_t n;
-    /* As expressions were read once: `matches` takes PCRE2's patterns, rb'' is
-     * a literal, and format() is not looked at. */
+    /* As expressions were read once: rb'' is a literal, and format() is not
+     * looked at. */
     bool first;
 };
 
@@ -49,7 +49,7 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
  * it is an evaluation error).  Lent for the call. */
 struct mortise_cel_env {
     const json_t *const *values;
-    uint64_t cost_limit; /* 0: 1,000,000 */
+    uint64_t cost_limit; /* 0: MORTISE_COST, 1,000,000 */
 };
 
 /* The result as JSON, a new reference.  Evaluation errors (no such key,

@@ -116,15 +116,16 @@ int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
         [CEL_NOT_UTF8] = "these bytes are not UTF-8",
         [CEL_NOT_JSON_KEY] = "the result holds a map whose keys are not all "
                              "strings, which JSON has no form for",
-        [CEL_REGEX] = "not a regular expression",
+        [CEL_REGEX] = "not a regular expression of RE2, or one that is too "
+                      "large",
         [CEL_EMPTY] = "the list is empty",
         [CEL_SHIFT] = "a shift by less than 0",
         [CEL_NO_CLAUSE] = "no such clause: there are %s %d %f %e %b %o %x %X "
                           "and %%, with .N before f and e",
         [CEL_TOO_FEW] = "more clauses than values for them",
         [CEL_COST] = "the expression passes its cost limit",
-        [CEL_STEPS] =
-            "the regular expression takes too many steps on this text",
+        [CEL_STEPS] = "to match this regular expression costs more on this "
+                      "text than limits.expr_cost allows",
         [CEL_DEPTH] = "values nest too deeply",
         [CEL_MEMORY] = "out of memory",
     };

@@ -18,9 +18,7 @@ struct mortise_cel {               /* in the arena that it was compiled into */
 /* What an evaluation may cost. */
 static inline uint64_t cel_budget(const struct mortise_cel_env *env)
 {
-    enum { DEFAULT = 1000000 };
-
-    return env->cost_limit != 0 ? env->cost_limit : DEFAULT;
+    return env->cost_limit != 0 ? env->cost_limit : MORTISE_COST;
 }
 
 #endif

@@ -63,43 +63,36 @@ static bool call_ends_with(CEL_PARAMS)
     return true;
 }
 
-static enum mortise_dialect dialect(const struct cel_node *n)
-{
-    return n->u.call.first ? MORTISE_DIALECT_RE2_FIRST : MORTISE_DIALECT_RE2;
-}
-
 /* A pattern that does not stand in the text, for this search alone. */
-static int search_with(const struct cel_node *n,
-                       const struct cel_value *pattern,
-                       const struct cel_value *s, const struct mortise_mem *mem,
-                       bool *found)
+static int search_with(const struct cel_value *pattern,
+                       const struct cel_value *s, uint64_t *left,
+                       const struct mortise_mem *mem, bool *found)
 {
     struct mortise_regex *regex;
     struct mortise_arena own;
     int rv;
 
     mortise_arena_init(&own, mem);
-    rv = mortise_regex_compile(&regex, &own, dialect(n), pattern->u.s.p,
-                               pattern->u.s.n, NULL);
+    rv = mortise_regex_compile(&regex, &own, MORTISE_DIALECT_RE2,
+                               pattern->u.s.p, pattern->u.s.n, left, NULL);
     if (rv == MORTISE_OK)
-        rv = mortise_regex_search(regex, s->u.s.p, s->u.s.n, mem, found, NULL);
+        rv = mortise_regex_search(regex, s->u.s.p, s->u.s.n, left, mem, found,
+                                  NULL);
     mortise_arena_finish(&own);
     return rv;
 }
 
 static bool call_matches(CEL_PARAMS)
 {
-    enum { START = 100 }; /* with the bytes, what the steps may cost */
     const struct mortise_regex *regex = n->u.call.regex;
     const struct mortise_mem *mem = c->arena->mem;
     bool found = false;
     int rv;
 
-    if (!cel_charge(c, args[1].u.s.n) || !cel_charge(c, START + args[0].u.s.n))
-        return false;
-    rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
-                                              args[0].u.s.n, mem, &found, NULL)
-                       : search_with(n, &args[1], &args[0], mem, &found);
+    rv = regex != NULL
+             ? mortise_regex_search(regex, args[0].u.s.p, args[0].u.s.n,
+                                    &c->left, mem, &found, NULL)
+             : search_with(&args[1], &args[0], &c->left, mem, &found);
     *out = cel_bool(found);
     if (rv == MORTISE_OK)
         return true;
@@ -115,11 +108,10 @@ static void prepare_matches(const struct cel_source *src, struct cel_node *n)
     struct mortise_regex *regex;
     int rv;
 
-    n->u.call.first = src->first;
     if (p->op != CEL_CONST)
         return;
-    rv = mortise_regex_compile(&regex, src->arena, dialect(n),
-                               p->u.constant.u.s.p, p->u.constant.u.s.n,
+    rv = mortise_regex_compile(&regex, src->arena, MORTISE_DIALECT_RE2,
+                               p->u.constant.u.s.p, p->u.constant.u.s.n, NULL,
                                src->out->err);
     if (rv == MORTISE_EINVAL && src->where != NULL)
         *src->where = (struct mortise_cel_where){p->offset, p->length};

@@ -8,8 +8,9 @@
  *       walked, not the schema.  It says where in the value, and where people
  *       find the rule; where nobody knows that, which part of the schema it is
  *       if that was reached by more than members and items.
- *   (2) It ends.  The nesting of schemas and the number of judgements are
- *       bounded; past a bound the answer is MORTISE_ELIMIT, never "valid".
+ *   (2) It ends.  The nesting of schemas, the number of judgements and what
+ *       all patterns cost together are bounded; past a bound the answer is
+ *       MORTISE_ELIMIT, never "valid".
  *   (3) Numbers compare as numbers (order.h): 1.0 is an integer and is in [1].
  *   (4) What only asks whether something fits (`not`, the branches of `anyOf`)
  *       writes no words, and takes no memory for small objects.
@@ -55,6 +56,7 @@ struct judge {
     size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
                                   /* those without do no more than look once */
     const json_t *whole;          /* NULL: counted in most_steps */
+    uint64_t *left;               /* what patterns may still cost */
     int rv; /* of what failed: MORTISE_EINVAL when a value does not fit */
     struct mortise_err *err;
 };
@@ -415,9 +417,18 @@ static bool judge_count(struct judge *j, const struct mortise_schema *s,
 
 int mortise_schema_matches(const struct mortise_schema *s,
                            const struct schema_pattern *p, const char *text,
-                           size_t n, bool *found, struct mortise_err *err)
+                           size_t n, uint64_t *left, bool *found,
+                           struct mortise_err *err)
 {
-    return mortise_regex_search(p->regex, text, n, s->whole->mem, found, err);
+    int rv = mortise_regex_search(p->regex, text, n, left, s->whole->mem, found,
+                                  err);
+
+    if (rv != MORTISE_ELIMIT)
+        return rv;
+    return mortise_fail(err, rv,
+                        "to look for the pattern /%.200s/ in %zu bytes costs "
+                        "more than limits.expr_cost allows",
+                        p->text, n);
 }
 
 /* Is the pattern in the text?  False when that cannot be told. */
@@ -425,7 +436,7 @@ static bool look_for(struct judge *j, const struct mortise_schema *s,
                      const struct schema_pattern *p, const char *text, size_t n,
                      bool *found)
 {
-    int rv = mortise_schema_matches(s, p, text, n, found, j->err);
+    int rv = mortise_schema_matches(s, p, text, n, j->left, found, j->err);
 
     return rv == MORTISE_OK || failed(j, rv);
 }
@@ -738,7 +749,8 @@ static bool plausible(struct judge *j, const struct mortise_schema *s,
     bool yes = fits(s->kinds, v);
 
     MORTISE_JSON_MEMBERS (name, one, v) {
-        const struct mortise_schema *m = mortise_schema_member(s, name);
+        const struct mortise_schema *m =
+            mortise_schema_member_within(s, name, j->left);
         static const struct spot nowhere;
 
         if (yes && m != NULL &&
@@ -982,17 +994,29 @@ static bool judge_more(JUDGED, struct marks *marks)
     return good;
 }
 
-int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
-                         struct mortise_err *err)
+int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
+                         uint64_t *left, struct mortise_err *err)
 {
     static const struct spot root = {NULL, NULL, 0};
     struct scope scope = {NULL, NULL};
-    struct judge j = {
-        .scope = &scope, .most_steps = STEPS, .whole = value, .err = err};
+    struct judge j = {.scope = &scope,
+                      .most_steps = STEPS,
+                      .whole = value,
+                      .left = left,
+                      .err = err};
 
     if (s == NULL)
         return MORTISE_OK;
     scope.resource = s->resource;
     j.mem = s->whole->mem;
     return judge(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
+}
+
+int mortise_schema_check_within(const struct mortise_schema *s,
+                                const json_t *value, uint64_t limit,
+                                struct mortise_err *err)
+{
+    uint64_t left = limit != 0 ? limit : MORTISE_COST;
+
+    return mortise_schema_judge(s, value, &left, err);
 }

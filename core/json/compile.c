@@ -563,6 +563,10 @@ static void settle(struct schema_compiler *c, struct mortise_schema *s)
     find_at_once(s);
 }
 
+/* What all patterns of one schema may cost to be compiled, in costs of an
+ * expression: a schema may be data of a run. */
+enum { PATTERNS = 10 };
+
 /* ---- the whole ------------------------------------------------------- */
 
 static void compile(void *arg)
@@ -602,6 +606,7 @@ int mortise_schema_compile_in(struct mortise_schema **out,
                                 .arena = a,
                                 .mem = a->mem,
                                 .world = world,
+                                .left = PATTERNS * MORTISE_COST,
                                 .json = json};
     int rv;
 

@@ -42,6 +42,7 @@ struct schema_compiler {
     } * map;
     size_t n_map, cap_map;
     size_t depth, n_names;
+    uint64_t left;          /* what compiling patterns may still cost */
     struct schema_place at; /* what is being read: a failure stands there */
     size_t n_wrong;         /* told to the world */
     int first_wrong;        /* the code of the first of them */

@@ -121,10 +121,20 @@ enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
 const struct mortise_schema *
 mortise_schema_listed(const struct mortise_schema *s, const char *name);
 
-/* Is the pattern in the name?  MORTISE_ELIMIT, MORTISE_ENOMEM. */
+/* Is the pattern in the text?  *left is less by what it cost.  MORTISE_ELIMIT,
+ * MORTISE_ENOMEM. */
 int mortise_schema_matches(const struct mortise_schema *s,
                            const struct schema_pattern *p, const char *text,
-                           size_t n, bool *found, struct mortise_err *err);
+                           size_t n, uint64_t *left, bool *found,
+                           struct mortise_err *err);
+
+/* As mortise_schema_check() and mortise_schema_member(), with what is left for
+ * patterns. */
+int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
+                         uint64_t *left, struct mortise_err *err);
+const struct mortise_schema *
+mortise_schema_member_within(const struct mortise_schema *s, const char *name,
+                             uint64_t *left);
 
 /* Where a rule stands, "/allOf/0/type": the place, then the keyword (or NULL),
  * behind its document's name if that is another one. */

@@ -213,6 +213,20 @@ static void read_dependent_required(READER)
 
 /* ---- patterns -------------------------------------------------------- */
 
+static int compile_as(struct schema_compiler *c, struct schema_pattern *p,
+                      enum mortise_dialect dialect, const char *text, size_t n,
+                      struct mortise_err *err)
+{
+    int rv = mortise_regex_compile(&p->regex, c->arena, dialect, text, n,
+                                   &c->left, err);
+
+    if (rv != MORTISE_ELIMIT)
+        return rv;
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "the patterns of this schema are too large together: "
+                        "write smaller numbers in { }");
+}
+
 /* What a pattern is that is no ECMA-262, if others wrote it: as it was taken
  * once. */
 static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
@@ -220,8 +234,7 @@ static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
                            const struct mortise_err *why)
 {
     char where[256];
-    int rv = mortise_regex_compile(&p->regex, c->arena,
-                                   MORTISE_DIALECT_ECMA_FIRST, text, n, NULL);
+    int rv = compile_as(c, p, MORTISE_DIALECT_ECMA_FIRST, text, n, NULL);
 
     if (rv == MORTISE_EINVAL)
         return mortise_fail(c->escape->err, rv, "%s", why->msg);
@@ -239,11 +252,11 @@ static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
 {
     enum mortise_schema_patterns how = c->world->patterns;
     struct mortise_err why = {0};
-    int rv = mortise_regex_compile(&p->regex, c->arena,
-                                   how == MORTISE_PATTERNS_FIRST
-                                       ? MORTISE_DIALECT_ECMA_FIRST
-                                       : MORTISE_DIALECT_ECMA,
-                                   text, n, &why);
+    int rv =
+        compile_as(c, p,
+                   how == MORTISE_PATTERNS_FIRST ? MORTISE_DIALECT_ECMA_FIRST
+                                                 : MORTISE_DIALECT_ECMA,
+                   text, n, &why);
 
     p->text = text;
     if (rv == MORTISE_EINVAL && how == MORTISE_PATTERNS_FOREIGN)

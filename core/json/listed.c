@@ -24,8 +24,9 @@ struct seeker {
     const char *name;
     struct mortise_schema_seen *out;
     unsigned left;
-    bool lists; /* some member is listed */
-    bool open;  /* somebody says that there may be others */
+    uint64_t patterns; /* what they may still cost */
+    bool lists;        /* some member is listed */
+    bool open;         /* somebody says that there may be others */
 };
 
 static void found(struct seeker *k, const struct mortise_schema *s)
@@ -59,8 +60,8 @@ static void seek_patterns(struct seeker *k, const struct mortise_schema *s)
         const struct schema_pattern *p = &s->rest->patterns[i];
         bool fits = false;
 
-        if (mortise_schema_matches(s, p, k->name, strlen(k->name), &fits,
-                                   NULL) != MORTISE_OK)
+        if (mortise_schema_matches(s, p, k->name, strlen(k->name), &k->patterns,
+                                   &fits, NULL) != MORTISE_OK)
             k->open = true;
         if (fits)
             found(k, p->schema);
@@ -112,7 +113,8 @@ static void seek(struct seeker *k, const struct mortise_schema *s)
 void mortise_schema_look(const struct mortise_schema *s, const char *name,
                          struct mortise_schema_seen *out)
 {
-    struct seeker k = {.name = name, .out = out, .left = BOUND};
+    struct seeker k = {
+        .name = name, .out = out, .left = BOUND, .patterns = MORTISE_COST};
     const struct mortise_schema *certain;
 
     *out = (struct mortise_schema_seen){.never = false};

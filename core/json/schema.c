@@ -27,14 +27,15 @@
 
 /* The first pattern in the name; *unknown when that could not be told. */
 static const struct mortise_schema *by_pattern(const struct mortise_schema *s,
-                                               const char *name, bool *unknown)
+                                               const char *name, uint64_t *left,
+                                               bool *unknown)
 {
     for (size_t i = 0; s->rest != NULL && i < s->rest->n_patterns; i++) {
         const struct schema_pattern *p = &s->rest->patterns[i];
         bool found;
 
-        *unknown = mortise_schema_matches(s, p, name, strlen(name), &found,
-                                          NULL) != MORTISE_OK;
+        *unknown = mortise_schema_matches(s, p, name, strlen(name), left,
+                                          &found, NULL) != MORTISE_OK;
         if (*unknown || found)
             return *unknown ? NULL : p->schema;
     }
@@ -59,7 +60,8 @@ static bool is_plain(const struct mortise_schema *s)
 
 /* By those that judge the same value as s. */
 static const struct mortise_schema *
-member_by_others(const struct mortise_schema *s, const char *name)
+member_by_others(const struct mortise_schema *s, const char *name,
+                 uint64_t *left)
 {
     const struct schema_rest *r = s->rest;
     const struct mortise_schema *found = NULL;
@@ -67,9 +69,9 @@ member_by_others(const struct mortise_schema *s, const char *name)
     if (r == NULL)
         return NULL;
     if (r->ref.target != NULL)
-        found = mortise_schema_member(r->ref.target, name);
+        found = mortise_schema_member_within(r->ref.target, name, left);
     for (size_t i = 0; i < r->all_of.n && found == NULL; i++)
-        found = mortise_schema_member(r->all_of.p[i], name);
+        found = mortise_schema_member_within(r->all_of.p[i], name, left);
     if (found == NULL && r->unevaluated_members != NULL &&
         r->unevaluated_members->types == 0 && is_plain(s))
         found = r->unevaluated_members;
@@ -77,17 +79,26 @@ member_by_others(const struct mortise_schema *s, const char *name)
 }
 
 const struct mortise_schema *
-mortise_schema_member(const struct mortise_schema *s, const char *name)
+mortise_schema_member_within(const struct mortise_schema *s, const char *name,
+                             uint64_t *left)
 {
     const struct mortise_schema *found = mortise_schema_listed(s, name);
     bool unknown = false;
 
     if (found == NULL)
-        found = by_pattern(s, name, &unknown);
+        found = by_pattern(s, name, left, &unknown);
     if (found == NULL && !unknown)
-        found =
-            s->additional != NULL ? s->additional : member_by_others(s, name);
+        found = s->additional != NULL ? s->additional
+                                      : member_by_others(s, name, left);
     return found;
+}
+
+const struct mortise_schema *
+mortise_schema_member(const struct mortise_schema *s, const char *name)
+{
+    uint64_t left = MORTISE_COST;
+
+    return mortise_schema_member_within(s, name, &left);
 }
 
 const struct mortise_schema *
@@ -204,6 +215,13 @@ const json_t *mortise_schema_json(const struct mortise_schema *s)
 
 /* ---- typing ---------------------------------------------------------- */
 
+/* All of one value together: checks of branches inside of branches are repeated,
+ * and each was within the limit when the value was checked. */
+enum { CHECKS = 4 };
+
+static json_t *normal_by(const struct mortise_schema *s, json_t *value,
+                         uint64_t *left);
+
 static json_t *normal_number(const struct mortise_schema *s, json_t *v)
 {
     unsigned kinds = s->kinds & (MORTISE_T_INT | MORTISE_T_NUMBER);
@@ -217,26 +235,28 @@ static json_t *normal_number(const struct mortise_schema *s, json_t *v)
 
 /* As the schema types it (NULL: as it is).  Takes the reference; NULL when
  * memory ran out, now or before. */
-static json_t *then_by(const struct mortise_schema *s, json_t *v)
+static json_t *then_by(const struct mortise_schema *s, json_t *v,
+                       uint64_t *left)
 {
     json_t *normal;
 
     if (s == NULL || v == NULL)
         return v;
-    normal = mortise_schema_normal(s, v);
+    normal = normal_by(s, v, left);
     json_decref(v);
     return normal;
 }
 
 /* As the first branch types it that the value fits.  No more than one: two
  * that lead to the same schema again, level by level, would never end. */
-static json_t *by_branch(const struct schema_list *list, json_t *v)
+static json_t *by_branch(const struct schema_list *list, json_t *v,
+                         uint64_t *left)
 {
     for (size_t i = 0; i < list->n && v != NULL; i++) {
-        int rv = mortise_schema_check(list->p[i], v, NULL);
+        int rv = mortise_schema_judge(list->p[i], v, left, NULL);
 
         if (rv == MORTISE_OK)
-            return then_by(list->p[i], v);
+            return then_by(list->p[i], v, left);
         if (rv == MORTISE_ENOMEM) {
             json_decref(v);
             return NULL;
@@ -246,36 +266,40 @@ static json_t *by_branch(const struct schema_list *list, json_t *v)
 }
 
 /* Whether `if` fits is asked of the value as it came. */
-static json_t *by_condition(const struct schema_rest *r, json_t *v)
+static json_t *by_condition(const struct schema_rest *r, json_t *v,
+                            uint64_t *left)
 {
-    int rv =
-        v != NULL ? mortise_schema_check(r->when, v, NULL) : MORTISE_ENOMEM;
+    int rv = v != NULL ? mortise_schema_judge(r->when, v, left, NULL)
+                       : MORTISE_ENOMEM;
 
     if (rv == MORTISE_OK)
-        return then_by(r->then, then_by(r->when, v));
+        return then_by(r->then, then_by(r->when, v, left), left);
+    if (rv == MORTISE_EINVAL)
+        return then_by(r->otherwise, v, left);
     if (rv != MORTISE_ENOMEM)
-        return then_by(r->otherwise, v);
+        return v;
     json_decref(v);
     return NULL;
 }
 
 /* By all that judge the same value; those that a checker can see come last,
  * what it sees first as the very last.  Takes the reference. */
-static json_t *by_others(const struct mortise_schema *s, json_t *v)
+static json_t *by_others(const struct mortise_schema *s, json_t *v,
+                         uint64_t *left)
 {
     const struct schema_rest *r = s->rest;
 
     for (size_t i = 0; i < r->n_dependents; i++)
         if (json_object_get(v, r->dependents[i].name) != NULL)
-            v = then_by(r->dependents[i].schema, v);
+            v = then_by(r->dependents[i].schema, v, left);
     if (r->when != NULL)
-        v = by_condition(r, v);
-    v = by_branch(&r->one_of, v);
-    v = by_branch(&r->any_of, v);
+        v = by_condition(r, v, left);
+    v = by_branch(&r->one_of, v, left);
+    v = by_branch(&r->any_of, v, left);
     for (size_t i = r->all_of.n; i > 0; i--)
-        v = then_by(r->all_of.p[i - 1], v);
-    v = then_by(r->dynamic_ref.target, v);
-    return then_by(r->ref.target, v);
+        v = then_by(r->all_of.p[i - 1], v, left);
+    v = then_by(r->dynamic_ref.target, v, left);
+    return then_by(r->ref.target, v, left);
 }
 
 /* Put the part into the copy, which is made when the first part changed.
@@ -304,12 +328,13 @@ static int replace(json_t *v, json_t **copy, const char *key, size_t i,
 /* By the patterns in the name.  Takes the reference. */
 static json_t *by_patterns(const struct schema_rest *r,
                            const struct mortise_schema *s, const char *key,
-                           json_t *v, bool *known)
+                           json_t *v, uint64_t *left, bool *known)
 {
     for (size_t i = r->n_patterns; i > 0 && v != NULL; i--) {
         const struct schema_pattern *p = &r->patterns[i - 1];
         bool found = false;
-        int rv = mortise_schema_matches(s, p, key, strlen(key), &found, NULL);
+        int rv =
+            mortise_schema_matches(s, p, key, strlen(key), left, &found, NULL);
 
         if (rv == MORTISE_ENOMEM) {
             json_decref(v);
@@ -317,37 +342,40 @@ static json_t *by_patterns(const struct schema_rest *r,
         }
         *known |= found;
         if (found)
-            v = then_by(p->schema, v);
+            v = then_by(p->schema, v, left);
     }
     return v;
 }
 
 /* A member by all that judge it: what a checker sees, last. */
 static json_t *normal_member(const struct mortise_schema *s, const char *key,
-                             json_t *old)
+                             json_t *old, uint64_t *left)
 {
     const struct mortise_schema *listed = mortise_schema_listed(s, key);
     json_t *v = json_incref(old);
     bool known = listed != NULL;
 
     if (s->rest != NULL)
-        v = by_patterns(s->rest, s, key, v, &known);
-    return then_by(known ? listed : s->additional, v);
+        v = by_patterns(s->rest, s, key, v, left, &known);
+    return then_by(known ? listed : s->additional, v, left);
 }
 
-static json_t *normal_object(const struct mortise_schema *s, json_t *v)
+static json_t *normal_object(const struct mortise_schema *s, json_t *v,
+                             uint64_t *left)
 {
     json_t *copy = json_incref(v);
 
     MORTISE_JSON_MEMBERS (key, old, v)
-        if (replace(v, &copy, key, 0, normal_member(s, key, old), old) != 0) {
+        if (replace(v, &copy, key, 0, normal_member(s, key, old, left), old) !=
+            0) {
             json_decref(copy);
             return NULL;
         }
     return copy;
 }
 
-static json_t *normal_array(const struct mortise_schema *s, json_t *v)
+static json_t *normal_array(const struct mortise_schema *s, json_t *v,
+                            uint64_t *left)
 {
     size_t n_prefix = s->rest != NULL ? s->rest->prefix.n : 0;
     json_t *copy = json_incref(v);
@@ -359,8 +387,7 @@ static json_t *normal_array(const struct mortise_schema *s, json_t *v)
 
         if (item == NULL)
             break;
-        if (replace(v, &copy, NULL, i, mortise_schema_normal(item, old), old) !=
-            0) {
+        if (replace(v, &copy, NULL, i, normal_by(item, old, left), old) != 0) {
             json_decref(copy);
             return NULL;
         }
@@ -368,17 +395,19 @@ static json_t *normal_array(const struct mortise_schema *s, json_t *v)
     return copy;
 }
 
-static json_t *normal_by_own(const struct mortise_schema *s, json_t *v)
+static json_t *normal_by_own(const struct mortise_schema *s, json_t *v,
+                             uint64_t *left)
 {
     if (json_is_object(v) && (s->n_members > 0 || s->additional != NULL ||
                               (s->rest != NULL && s->rest->n_patterns > 0)))
-        return normal_object(s, v);
+        return normal_object(s, v, left);
     if (json_is_array(v))
-        return normal_array(s, v);
+        return normal_array(s, v, left);
     return json_incref(v);
 }
 
-json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value)
+static json_t *normal_by(const struct mortise_schema *s, json_t *value,
+                         uint64_t *left)
 {
     json_t *v, *normal;
 
@@ -387,11 +416,19 @@ json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value)
     if (json_is_number(value))
         return normal_number(s, value);
     if (s->rest == NULL || !(json_is_object(value) || json_is_array(value)))
-        return normal_by_own(s, value);
-    v = by_others(s, json_incref(value));
+        return normal_by_own(s, value, left);
+    v = by_others(s, json_incref(value), left);
     if (v == NULL)
         return NULL;
-    normal = normal_by_own(s, v);
+    normal = normal_by_own(s, v, left);
     json_decref(v);
     return normal;
+}
+
+json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value,
+                              uint64_t limit)
+{
+    uint64_t left = CHECKS * (limit != 0 ? limit : MORTISE_COST);
+
+    return normal_by(s, value, &left);
 }

@@ -4,6 +4,7 @@
 #ifndef MORTISE_JSON_SCHEMA_H
 #define MORTISE_JSON_SCHEMA_H
 
+#include "base/regex.h"
 #include "json/value.h"
 
 struct mortise_schema;
@@ -64,16 +65,26 @@ int mortise_schema_compile_in(struct mortise_schema **out,
  * follows, "(schema: g.yaml:7:9)", if the schema's world can say; else, where it
  * cannot be found by walking the schema as the value, "(schema:
  * /allOf/0/type)".  NULL, none is declared, takes anything.
- * MORTISE_ELIMIT: a regular expression or the schema takes too many steps on
- * this value; MORTISE_ENOMEM. */
-int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
-                         struct mortise_err *err);
+ * MORTISE_ELIMIT: the schema takes too many steps on this value, or its patterns
+ * cost more than `limit` (0: MORTISE_COST); MORTISE_ENOMEM. */
+int mortise_schema_check_within(const struct mortise_schema *s,
+                                const json_t *value, uint64_t limit,
+                                struct mortise_err *err);
+static inline int mortise_schema_check(const struct mortise_schema *s,
+                                       const json_t *value,
+                                       struct mortise_err *err)
+{
+    return mortise_schema_check_within(s, value, 0, err);
+}
 
 /* The value as the schema types it (graph.md 8): integers become reals
  * where the schema says `number` and not `integer`, and 1.0 becomes 1 where it
  * says `integer` and not `number`.  Gives a new reference, the same value when
- * nothing changes, as by a schema that is NULL; NULL when memory ran out. */
-json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
+ * nothing changes, as by a schema that is NULL; NULL when memory ran out.  `limit` is
+ * that of the check which the value has passed.  Branches inside of branches
+ * check parts again: what costs more than some times the limit stays as it is. */
+json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value,
+                              uint64_t limit);
 
 /* `base` (an object's), and one member more, which it must not list: a name
  * for a checker, whose schema is part of another one (NULL: anything goes).  In

@@ -387,7 +387,8 @@ static int had_input(const struct mortise_request *q, bool *had,
                      struct mortise_err *err)
 {
     json_t *show = mortise_run_show(q->stored.run, NULL);
-    json_t *normal = mortise_schema_normal(q->graph->input, q->start.input);
+    json_t *normal = mortise_schema_normal(q->graph->input, q->start.input,
+                                           q->graph->expr_cost);
     bool starved = show == NULL || normal == NULL;
 
     *had = json_equal(json_object_get(json_object_get(show, "state"), "input"),

@@ -121,7 +121,7 @@ static int judge(struct mortise *m, const json_t *response,
         return rv;
     rv = mortise_schema_check(j.schema, value, err);
     if (rv == MORTISE_OK) {
-        *out = mortise_schema_normal(j.schema, value);
+        *out = mortise_schema_normal(j.schema, value, 0);
         rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     close_judge(&j);

@@ -1156,7 +1156,8 @@ int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
     rv = mortise_schema_compile_in(&schema, &a, json, &world, where,
                                    sizeof where, err);
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check(schema, value, err);
+        rv = mortise_schema_check_within(schema, value, r->graph->expr_cost,
+                                         err);
     mortise_schema_finish(schema);
     mortise_arena_finish(&a);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;

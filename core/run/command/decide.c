@@ -130,7 +130,8 @@ static int check_args(struct mortise_run *r, struct exec *x,
                       const struct mortise_run_command *c,
                       struct mortise_err *err)
 {
-    return c->value != NULL ? mortise_arguments_judge(mortise_exec_node(r, x),
+    return c->value != NULL ? mortise_arguments_judge(x->frame->graph,
+                                                      mortise_exec_node(r, x),
                                                       c->value, r->mem, err)
                             : MORTISE_OK;
 }
@@ -320,7 +321,8 @@ int mortise_command_check_resolve(struct mortise_run *r,
                             "done needs the result that the effect had");
     return json_object_get(x->payload, "step") != NULL
                ? mortise_fold_check_depth(c->value, err)
-               : mortise_judge_output(mortise_exec_node(r, x), c->value, err);
+               : mortise_judge_output(x->frame->graph, mortise_exec_node(r, x),
+                                      c->value, err);
 }
 
 const void *mortise_decide_request(const struct mortise_run *r,

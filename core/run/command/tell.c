@@ -32,12 +32,13 @@ static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
 {
     struct mortise_err why;
     json_t *value = NULL;
-    int rv = mortise_schema_check(n->message_schema, text, &why);
+    uint64_t limit = r->graph->expr_cost;
+    int rv = mortise_schema_check_within(n->message_schema, text, limit, &why);
 
     if (rv == MORTISE_EINVAL &&
         mortise_json_parse(&value, json_string_value(text),
                            json_string_length(text), NULL) == MORTISE_OK)
-        rv = mortise_schema_check(n->message_schema, value, &why);
+        rv = mortise_schema_check_within(n->message_schema, value, limit, &why);
     json_decref(value);
     if (rv != MORTISE_EINVAL) {
         if (rv != MORTISE_OK && err != NULL)

@@ -36,7 +36,8 @@ static bool may_answer(const struct mortise_human *human, const char *actor)
 }
 
 /* {approved, reason?, answer?}. */
-static int check_value(const struct mortise_human *human, const json_t *value,
+static int check_value(const struct mortise_run *r,
+                       const struct mortise_human *human, const json_t *value,
                        struct mortise_err *err)
 {
     const json_t *approved = json_object_get(value, "approved");
@@ -67,7 +68,8 @@ static int check_value(const struct mortise_human *human, const json_t *value,
         return mortise_fail(err, MORTISE_EINVAL,
                             "the question wants an answer: member 'answer' is "
                             "missing");
-    rv = mortise_schema_check(human->answer_schema, answer, err);
+    rv = mortise_schema_check_within(human->answer_schema, answer,
+                                     r->graph->expr_cost, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
 }
 
@@ -79,7 +81,7 @@ static int check(struct mortise_run *r, const struct exec *x,
         return mortise_fail(err, MORTISE_EDENIED,
                             "'%s' is not among those who may answer '%s'",
                             actor, mortise_exec_node(r, x)->id);
-    return check_value(human_of(r, x), value, err);
+    return check_value(r, human_of(r, x), value, err);
 }
 
 /* ---- decisions ----------------------------------------------------------- */
@@ -102,10 +104,12 @@ static json_t *decision(bool approved, const char *reason, const char *by,
 }
 
 /* What somebody answered, as the schema types it: a new reference. */
-static json_t *typed(const struct mortise_human *human, json_t *answer)
+static json_t *typed(const struct mortise_run *r,
+                     const struct mortise_human *human, json_t *answer)
 {
     return human->answer_schema != NULL && !json_is_null(answer)
-               ? mortise_schema_normal(human->answer_schema, answer)
+               ? mortise_schema_normal(human->answer_schema, answer,
+                                       r->graph->expr_cost)
                : json_incref(answer);
 }
 
@@ -123,7 +127,7 @@ static json_t *answered(const struct mortise_run *r, const struct exec *x,
     out = decision(json_is_true(json_object_get(said, "approved")),
                    reason != NULL ? reason : "", by, has_null(r, human, false));
     if (out != NULL && answer != NULL &&
-        json_object_set_new(out, "answer", typed(human, answer)) != 0)
+        json_object_set_new(out, "answer", typed(r, human, answer)) != 0)
         mortise_json_drop(&out);
     return out;
 }
@@ -299,7 +303,8 @@ static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 }
 
 /* Why what a judge said decides nothing; NULL: it does. */
-static const char *lacks(const struct mortise_human *human,
+static const char *lacks(const struct mortise_run *r,
+                         const struct mortise_human *human,
                          const struct aside *said, struct mortise_err *why)
 {
     const json_t *approved = json_object_get(said->output, "approved");
@@ -316,7 +321,8 @@ static const char *lacks(const struct mortise_human *human,
         return NULL;
     if (answer == NULL)
         return "the question wants an answer, and it gave none";
-    return mortise_schema_check(human->answer_schema, answer, why) == MORTISE_OK
+    return mortise_schema_check_within(human->answer_schema, answer,
+                                       r->graph->expr_cost, why) == MORTISE_OK
                ? NULL
                : why->msg;
 }
@@ -344,7 +350,7 @@ static json_t *judgement(const struct mortise_run *r, const struct exec *x,
                            "judge", has_null(r, human, true));
 
     if (out != NULL && approved && answer != NULL &&
-        json_object_set_new(out, "answer", typed(human, answer)) != 0)
+        json_object_set_new(out, "answer", typed(r, human, answer)) != 0)
         mortise_json_drop(&out);
     return out;
 }
@@ -354,7 +360,7 @@ static int judged(struct mortise_run *r, struct exec *x,
                   const struct aside *said, struct mortise_err *err)
 {
     struct mortise_err why;
-    const char *words = lacks(human_of(r, x), said, &why);
+    const char *words = lacks(r, human_of(r, x), said, &why);
     json_t *made =
         words == NULL ? judgement(r, x, said->output) : advice(said, words);
 

@@ -105,14 +105,16 @@ int mortise_arguments_find(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }
 
-int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
+int mortise_arguments_judge(const struct mortise_graph *g,
+                            const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
                             struct mortise_err *err)
 {
-    int rv = mortise_schema_check(n->op->input, body, err);
+    uint64_t limit = g->expr_cost;
+    int rv = mortise_schema_check_within(n->op->input, body, limit, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check(n->input_schema, body, err);
+        rv = mortise_schema_check_within(n->input_schema, body, limit, err);
     if (rv == MORTISE_OK)
         rv = mortise_node_given_secrets(n, body, mem, err);
     if (rv == MORTISE_OK &&

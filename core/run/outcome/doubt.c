@@ -557,7 +557,8 @@ bool mortise_doubt_is_useless(const struct exec *x)
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
 
     return n->op != NULL && x->result != NULL &&
-           mortise_judge_output(n, x->result, NULL) != MORTISE_OK;
+           mortise_judge_output(x->frame->graph, n, x->result, NULL) !=
+               MORTISE_OK;
 }
 
 /* Of a loser that never returns an entry says so: it may have ended well. */

@@ -178,7 +178,8 @@ bool mortise_stage_output_is_due(const struct outcome *o)
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
 
     return n->guards[MORTISE_GUARD_OUTPUT].n > 0 && o->from->is_guarded &&
-           mortise_judge_output(n, o->output, NULL) == MORTISE_OK;
+           mortise_judge_output(o->x->frame->graph, n, o->output, NULL) ==
+               MORTISE_OK;
 }
 
 int mortise_stage_output(struct outcome *o, struct mortise_err *err)

@@ -63,7 +63,7 @@ int mortise_judge_add_write(const struct mortise_graph *g,
     struct mortise_entry_write *w = &e->writes[e->n_writes];
 
     w->ref = ref;
-    w->value = mortise_schema_normal(schema_at(g, path), value);
+    w->value = mortise_schema_normal(schema_at(g, path), value, g->expr_cost);
     if (w->value == NULL)
         return mortise_nomem(err);
     e->n_writes++;
@@ -206,7 +206,8 @@ int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
     return rv == MORTISE_OK ? add_conversation(o, err) : rv;
 }
 
-static int check_field(const struct mortise_schema *s, const char *root,
+static int check_field(const struct mortise_graph *g,
+                       const struct mortise_schema *s, const char *root,
                        const char *field, const json_t *value,
                        struct mortise_err *why)
 {
@@ -219,11 +220,12 @@ static int check_field(const struct mortise_schema *s, const char *root,
         return mortise_fail(why, MORTISE_EINVAL,
                             "%s.%s is not declared in state.%s", root, field,
                             root);
-    rv = mortise_schema_check(member, value, why);
+    rv = mortise_schema_check_within(member, value, g->expr_cost, why);
     return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
 }
 
-static int check_fields(const struct mortise_schema *s, const char *root,
+static int check_fields(const struct mortise_graph *g,
+                        const struct mortise_schema *s, const char *root,
                         const json_t *whole, struct mortise_err *why)
 {
     const char *field;
@@ -235,7 +237,7 @@ static int check_fields(const struct mortise_schema *s, const char *root,
     json_object_foreach(mortise_json_unconst(whole), field, value)
     {
         if (rv == MORTISE_OK && s != NULL)
-            rv = check_field(s, root, field, value, why);
+            rv = check_field(g, s, root, field, value, why);
     }
     return rv;
 }
@@ -252,9 +254,9 @@ int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
         return MORTISE_OK; /* a field may be anything there */
     whole = json_object_get(after, root);
     if (path->n == 1)
-        return check_fields(s, root, whole, why);
+        return check_fields(g, s, root, whole, why);
     field = path->steps[1].key; /* a root is an object: no index */
-    return check_field(s, root, field, json_object_get(whole, field), why);
+    return check_field(g, s, root, field, json_object_get(whole, field), why);
 }
 
 /* Does anything look at the state after x now: a schema of what it wrote, the
@@ -302,17 +304,19 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
     return mortise_judge_verdict(rv, err);
 }
 
-int mortise_judge_output(const struct mortise_node *n, const json_t *output,
+int mortise_judge_output(const struct mortise_graph *g,
+                         const struct mortise_node *n, const json_t *output,
                          struct mortise_err *why)
 {
+    uint64_t limit = g->expr_cost;
     int rv = MORTISE_OK;
 
     if (output == NULL)
         return MORTISE_OK; /* a router */
     if (n->op != NULL)
-        rv = mortise_schema_check(n->op->output, output, why);
+        rv = mortise_schema_check_within(n->op->output, output, limit, why);
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check(n->output_schema, output, why);
+        rv = mortise_schema_check_within(n->output_schema, output, limit, why);
     return rv != MORTISE_OK ? mortise_doing(why, rv, "output of '%s'", n->id)
                             : rv;
 }
@@ -337,7 +341,7 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     if (!o->from->fits || given == NULL || is_left_for_another(o, given) ||
         (schemas[0] == NULL && schemas[1] == NULL))
         return MORTISE_OK;
-    rv = mortise_judge_output(n, given, &o->why);
+    rv = mortise_judge_output(o->x->frame->graph, n, given, &o->why);
     if (rv == MORTISE_EINVAL && mortise_exec_is_held(o->r, o->x))
         mortise_fail(&o->why, rv,
                      "output of '%s': it does not fit its schema; what there "
@@ -346,7 +350,8 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     rv = mortise_judge_verdict(rv, err);
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
         given = o->entry.value;
-        o->entry.value = mortise_schema_normal(schemas[i], given);
+        o->entry.value = mortise_schema_normal(schemas[i], given,
+                                               o->x->frame->graph->expr_cost);
         rv = o->entry.value != NULL ? MORTISE_OK : mortise_nomem(err);
         json_decref(given);
     }

@@ -128,7 +128,8 @@ int mortise_judge_add_write(const struct mortise_graph *g,
                             const struct mortise_path *path, json_t *value,
                             struct mortise_err *err);
 /* An output against the schemas of the operation and the node. */
-int mortise_judge_output(const struct mortise_node *n, const json_t *output,
+int mortise_judge_output(const struct mortise_graph *g,
+                         const struct mortise_node *n, const json_t *output,
                          struct mortise_err *why);
 /* The top-level fields that a write to `path` changed, against their schemas.
  * Keywords about a root as a whole, such as `required`, wait for the end. */
@@ -184,7 +185,8 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err);
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema;
  * MORTISE_EDENIED when the deployment denies a call with it. */
-int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
+int mortise_arguments_judge(const struct mortise_graph *g,
+                            const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
                             struct mortise_err *err);
 /* Must somebody approve a call with them?  The graph may want it, and the

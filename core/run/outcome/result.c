@@ -62,7 +62,8 @@ int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
 
     if (n->effect < MORTISE_WRITE || !from->happened ||
         (mortise_result_is_kept(x) &&
-         mortise_judge_output(n, x->result, NULL) == MORTISE_OK))
+         mortise_judge_output(x->frame->graph, n, x->result, NULL) ==
+             MORTISE_OK))
         return MORTISE_OK;
     said = json_incref(x->said); /* a `result` drops it */
     rv = keep(r, x, output, from->says ? said : NULL, err);

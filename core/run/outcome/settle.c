@@ -141,8 +141,10 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     if (result == NULL)
         result = json_null();
     if (mortise_result_is_kept(x)) /* useless; it is asked for better */
-        rv = mortise_judge_verdict(
-            mortise_judge_output(mortise_exec_node(r, x), result, &why), err);
+        rv = mortise_judge_verdict(mortise_judge_output(x->frame->graph,
+                                                        mortise_exec_node(r, x),
+                                                        result, &why),
+                                   err);
     if (rv == MORTISE_OK)
         return settle_happened(r, x, in, result, DONE_RECONCILED, err);
     if (rv != MORTISE_EINVAL)

@@ -129,8 +129,10 @@ static int start_recorded(struct mortise_run *r, struct exec *x,
 {
     assert(x->result != NULL);
     struct mortise_err why;
-    int rv = mortise_judge_verdict(
-        mortise_judge_output(mortise_exec_node(r, x), x->result, &why), err);
+    int rv = mortise_judge_verdict(mortise_judge_output(x->frame->graph,
+                                                        mortise_exec_node(r, x),
+                                                        x->result, &why),
+                                   err);
 
     if (rv == MORTISE_OK)
         return mortise_pipeline_enter(r, x, x->result, DONE_RECORDED, err);
@@ -177,7 +179,8 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
     rv = mortise_judge_verdict(
-        mortise_arguments_judge(n, x->body, r->mem, &why), err);
+        mortise_arguments_judge(x->frame->graph, n, x->body, r->mem, &why),
+        err);
     if (rv != MORTISE_OK)
         return mortise_fail_refused(
             r, x, rv, why.code == MORTISE_EDENIED ? "denied" : "schema", &why,

@@ -43,20 +43,22 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
     *out = NULL;
     if (!json_is_object(input))
         return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
-    rv = mortise_schema_check(g->input, input, err);
+    rv = mortise_schema_check_within(g->input, input, g->expr_cost, err);
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "input");
-    *out = mortise_schema_normal(g->input, input);
+    *out = mortise_schema_normal(g->input, input, g->expr_cost);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 /* ---- its end ---------------------------------------------------------------
  */
 
-static int check_root(const struct mortise_schema *s, const json_t *state,
+static int check_root(const struct mortise_graph *g,
+                      const struct mortise_schema *s, const json_t *state,
                       const char *root, struct mortise_err *why)
 {
-    int rv = mortise_schema_check(s, json_object_get(state, root), why);
+    int rv = mortise_schema_check_within(s, json_object_get(state, root),
+                                         g->expr_cost, why);
 
     return rv != MORTISE_OK
                ? mortise_doing(why, rv, "%s when the run ended", root)
@@ -74,9 +76,10 @@ static int check_total(struct mortise_run *r, const struct frame *f,
     if (rv != MORTISE_OK)
         return rv;
     *code = "schema";
-    rv = check_root(f->graph->scratch, *state, "scratch", why);
+    rv = check_root(f->graph, f->graph->scratch, *state, "scratch", why);
     if (rv == MORTISE_OK)
-        rv = check_root(f->graph->artifacts, *state, "artifacts", why);
+        rv =
+            check_root(f->graph, f->graph->artifacts, *state, "artifacts", why);
     if (rv != MORTISE_OK)
         mortise_json_drop(state);
     return rv;

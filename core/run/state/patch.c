@@ -20,7 +20,7 @@ static int add(struct patch *p, enum mortise_reduce reduce, const char *path,
     w->ref = MORTISE_WRITE_SPELLED;
     w->reduce = reduce;
     w->text = path;
-    w->value = mortise_schema_normal(s, value);
+    w->value = mortise_schema_normal(s, value, p->graph->expr_cost);
     p->n++;
     return w->value != NULL ? MORTISE_OK : mortise_nomem(err);
 }

@@ -40,14 +40,15 @@ struct row {
 static void holds(const struct row *row)
 {
     struct mortise_regex *re;
+    uint64_t left = MORTISE_COST;
     bool yes;
 
     ck_assert_msg(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
                                         row->pattern, strlen(row->pattern),
-                                        &err) == MORTISE_OK,
+                                        NULL, &err) == MORTISE_OK,
                   "%s: %s", row->pattern, err.msg);
     ck_assert_int_eq(mortise_regex_search(re, row->text, strlen(row->text),
-                                          &test_mem, &yes, &err),
+                                          &left, &test_mem, &yes, &err),
                      MORTISE_OK);
     ck_assert_msg(yes == row->found, "'%s' %s '%s'", row->pattern,
                   yes ? "matches" : "does not match", row->text);
@@ -196,7 +197,7 @@ START_TEST(point_9_references_never_see_an_earlier_round)
 
         ck_assert_msg(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
                                             patterns[i], strlen(patterns[i]),
-                                            &err) == MORTISE_EINVAL,
+                                            NULL, &err) == MORTISE_EINVAL,
                       "%s", patterns[i]);
         ck_assert_ptr_nonnull(strstr(err.msg, "more than it matches"));
     }
@@ -227,7 +228,7 @@ START_TEST(limits_of_this_build_are_said_to_be_its_own)
         struct mortise_regex *re;
         int rv = mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
                                        rows[i].pattern, strlen(rows[i].pattern),
-                                       &err);
+                                       NULL, &err);
 
         ck_assert_int_eq(rv, MORTISE_EINVAL);
         ck_assert_msg(strncmp(err.msg, verdict, sizeof verdict - 1) == 0,
@@ -253,8 +254,9 @@ START_TEST(classes_of_posix_have_others_to_write)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct mortise_regex *re;
-        int rv = mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
-                                       rows[i][0], strlen(rows[i][0]), &err);
+        int rv =
+            mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA, rows[i][0],
+                                  strlen(rows[i][0]), NULL, &err);
 
         ck_assert_int_eq(rv, MORTISE_EINVAL);
         ck_assert_msg(strstr(err.msg, rows[i][1]) != NULL, "%s: %s", rows[i][0],
@@ -355,9 +357,10 @@ START_TEST(point_9_what_ecma_lacks_is_refused)
         struct mortise_regex *re;
         char place[40];
 
-        ck_assert_msg(mortise_regex_compile(
-                          &re, &arena, MORTISE_DIALECT_ECMA, rows[i].pattern,
-                          strlen(rows[i].pattern), &err) == MORTISE_EINVAL,
+        ck_assert_msg(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
+                                            rows[i].pattern,
+                                            strlen(rows[i].pattern), NULL,
+                                            &err) == MORTISE_EINVAL,
                       "%s", rows[i].pattern);
         ck_assert_ptr_null(re);
         snprintf(place, sizeof place, "(at its character %u)", rows[i].at);
@@ -426,8 +429,8 @@ START_TEST(the_suite_of_json_schema)
 END_TEST
 
 /* Whatever stands in a pattern, reading it ends and searching with it ends,
- * with an answer or with an error: no byte of it reaches PCRE2 as more than it
- * is. */
+ * with an answer or with an error: no byte of it reaches RE2 or PCRE2 as more
+ * than it is. */
 START_TEST(any_bytes_end)
 {
     static const char *const parts[] = {
@@ -456,8 +459,9 @@ START_TEST(any_bytes_end)
             n += strlen(p);
         }
         for (int d = MORTISE_DIALECT_ECMA; d <= MORTISE_DIALECT_RE2; d++) {
+            uint64_t left = MORTISE_COST;
             int rv = mortise_regex_compile(&re, &arena, (enum mortise_dialect)d,
-                                           text, n, &err);
+                                           text, n, NULL, &err);
 
             ck_assert(rv == MORTISE_OK || rv == MORTISE_EINVAL);
             if (rv != MORTISE_OK)
@@ -466,7 +470,7 @@ START_TEST(any_bytes_end)
             rv = mortise_regex_search(re,
                                       "ab(a)\xC3\xA9--aaaaaaaaaaaaaaaaaaaaa"
                                       "aaaaaaaaaaaaaaaaaaaaaaa",
-                                      54, &test_mem, &yes, &err);
+                                      54, &left, &test_mem, &yes, &err);
             ck_assert(rv == MORTISE_OK || rv == MORTISE_ELIMIT);
         }
         if (k % 100 == 0) {
@@ -490,19 +494,19 @@ START_TEST(patterns_are_bounded)
         memset(text, '(', sizeof text);
         ck_assert_int_eq(mortise_regex_compile(&re, &arena,
                                                (enum mortise_dialect)d, text,
-                                               1000, &err),
+                                               1000, NULL, &err),
                          MORTISE_EINVAL);
         ck_assert_ptr_nonnull(strstr(err.msg, "deep"));
         ck_assert_int_eq(mortise_regex_compile(&re, &arena,
                                                (enum mortise_dialect)d, text,
-                                               sizeof text, &err),
+                                               sizeof text, NULL, &err),
                          MORTISE_EINVAL);
         ck_assert_ptr_nonnull(strstr(err.msg, "more than 65536 bytes"));
         text[190] = 'a';
         memset(text + 191, ')', 190);
         ck_assert_msg(mortise_regex_compile(&re, &arena,
                                             (enum mortise_dialect)d, text, 381,
-                                            &err) == MORTISE_OK,
+                                            NULL, &err) == MORTISE_OK,
                       "%s", err.msg);
     }
 }

@@ -1,6 +1,8 @@
-/* test_regex.c -- regular expressions that always end, and what patterns were
- * before they were held to their standards (test_ecma.c, test_re2.c). */
+/* test_regex.c -- regular expressions whose searches are paid for, and what
+ * patterns of schemas were before they were held to their standard (test_ecma.c
+ * and test_re2.c have the standards). */
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/regex.h"
@@ -8,11 +10,13 @@
 
 static struct mortise_err err;
 static struct mortise_arena arena;
+static uint64_t left;
 
 static void begin(void)
 {
     test_begin();
     mortise_arena_init(&arena, &test_mem);
+    left = MORTISE_COST;
 }
 
 static void finish(void)
@@ -21,55 +25,28 @@ static void finish(void)
     test_nothing_left();
 }
 
-static int search_by(enum mortise_dialect dialect, const char *pattern,
-                     const char *s, bool *found)
-{
-    struct mortise_regex *re;
-
-    ck_assert_msg(mortise_regex_compile(&re, &arena, dialect, pattern,
-                                        strlen(pattern), &err) == MORTISE_OK,
-                  "%s: %s", pattern, err.msg);
-    return mortise_regex_search(re, s, strlen(s), &test_mem, found, &err);
-}
-
-static int search(const char *pattern, const char *s, bool *found)
-{
-    return search_by(MORTISE_DIALECT_RE2_FIRST, pattern, s, found);
-}
-
-static bool found(const char *pattern, const char *s)
-{
-    bool yes;
-
-    ck_assert_int_eq(search(pattern, s, &yes), MORTISE_OK);
-    return yes;
-}
-
-/* A match may be anywhere; `.` is a character, `$` the end alone. */
-START_TEST(patterns_search)
-{
-    ck_assert(found("b+", "abc"));
-    ck_assert(!found("^b+", "abc"));
-    ck_assert(found("^a.c$", "a\xC3\xA9"
-                             "c"));
-    ck_assert(!found("c$", "abc\n"));
-    ck_assert(found("", ""));
-    ck_assert(!found("\\d", "\xD9\xA3")); /* ARABIC-INDIC DIGIT THREE */
-}
-END_TEST
-
 static int compile(struct mortise_regex **re, enum mortise_dialect dialect,
                    const char *pattern)
 {
     return mortise_regex_compile(re, &arena, dialect, pattern, strlen(pattern),
-                                 &err);
+                                 NULL, &err);
+}
+
+static int search_by(enum mortise_dialect dialect, const char *pattern,
+                     const char *s, size_t n, bool *found)
+{
+    struct mortise_regex *re;
+
+    ck_assert_msg(compile(&re, dialect, pattern) == MORTISE_OK, "%s: %s",
+                  pattern, err.msg);
+    return mortise_regex_search(re, s, n, &left, &test_mem, found, &err);
 }
 
 START_TEST(what_is_no_pattern_says_so)
 {
     static const char *const wrong[] = {"ab[c", "\\C", "\xFF"};
 
-    for (int d = 0; d <= MORTISE_DIALECT_RE2_FIRST; d++)
+    for (int d = 0; d <= MORTISE_DIALECT_ECMA_FIRST; d++)
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
             struct mortise_regex *re;
 
@@ -86,8 +63,9 @@ static bool ecma(const char *pattern, const char *s)
 {
     bool yes;
 
-    ck_assert_int_eq(search_by(MORTISE_DIALECT_ECMA_FIRST, pattern, s, &yes),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        search_by(MORTISE_DIALECT_ECMA_FIRST, pattern, s, strlen(s), &yes),
+        MORTISE_OK);
     return yes;
 }
 
@@ -149,8 +127,10 @@ static bool matches(const struct mortise_regex *re, uint32_t c)
     if (c >= 0x80)
         text[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 63) : 0xC0 | c >> 6);
     text[n++] = (char)(c >= 0x80 ? 0x80 | (c & 63) : c);
-    ck_assert_int_eq(mortise_regex_search(re, text, n, &test_mem, &yes, &err),
-                     MORTISE_OK);
+    left = MORTISE_COST;
+    ck_assert_int_eq(
+        mortise_regex_search(re, text, n, &left, &test_mem, &yes, &err),
+        MORTISE_OK);
     return yes;
 }
 
@@ -223,32 +203,228 @@ START_TEST(what_ecma_lacks_was_refused)
 }
 END_TEST
 
-/* Steps, depth and memory are bounded, and that is an error, not "no". */
-START_TEST(searches_end)
+/* What RE2 searches costs what the text and the pattern are long, whatever the
+ * text: patterns that backtracking cannot decide have an answer. */
+START_TEST(searches_by_re2_are_linear)
 {
-    static const char *const wild[] = {"^(a+)+$", "^(a|aa)+$", "(.*)*[xy]",
-                                       "^((a*)*)*b$"};
-    char text[5001];
+    static const char *const wild[] = {"^(a+)+$",         "^(a|aa)+$",
+                                       "(.*)*[xy]",       "^((a*)*)*b$",
+                                       "(\\w+\\s?)*\\.$", "b[^]*c"};
+    enum { N = 200000 };
+    static char text[N];
     bool yes;
 
-    memset(text, 'a', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    text[60] = '!';
-    for (int d = 0; d <= MORTISE_DIALECT_RE2_FIRST; d++)
+    memset(text, 'a', N);
+    text[N - 1] = 'b';
+    for (int d = MORTISE_DIALECT_ECMA; d <= MORTISE_DIALECT_RE2; d++)
         for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
-            ck_assert_msg(search_by((enum mortise_dialect)d, wild[i], text,
-                                    &yes) == MORTISE_ELIMIT,
-                          "%s", wild[i]);
-            ck_assert(!yes);
+            if (d == MORTISE_DIALECT_RE2 && strstr(wild[i], "[^]") != NULL)
+                continue;
+            left = MORTISE_COST;
+            ck_assert_msg(search_by((enum mortise_dialect)d, wild[i], text, N,
+                                    &yes) == MORTISE_OK,
+                          "%s: %s", wild[i], err.msg);
+            ck_assert_int_eq(yes, strcmp(wild[i], "^((a*)*)*b$") == 0);
+            ck_assert_uint_eq(MORTISE_COST - left, 100 + N);
         }
 }
 END_TEST
 
-START_TEST(text_that_is_not_utf8_is_an_error)
+/* A search costs more by a pattern that is in many places at once, and what is
+ * not enough for it buys none. */
+START_TEST(large_patterns_cost_more)
+{
+    static const struct {
+        const char *pattern;
+        uint64_t cost; /* for 1000 bytes */
+    } rows[] = {
+        {"abc", 1100},          {"a{15}", 1100},        {"a{16}", 2100},
+        {"[a-z]{100}", 7100},   {"(ab){8}", 2100},      {"(a|b)*c", 1100},
+        {"(a{4}){4}c", 2100},   {"\\d{0,320}x", 21100}, {"a{5,}", 1100},
+        {"(?:a|(b{3}))", 1100}, {"a|b{31}", 3100},
+    };
+    char text[1000];
+    bool yes;
+
+    memset(text, '-', sizeof text);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int d = MORTISE_DIALECT_ECMA; d <= MORTISE_DIALECT_RE2; d++) {
+            left = rows[i].cost;
+            ck_assert_msg(search_by((enum mortise_dialect)d, rows[i].pattern,
+                                    text, sizeof text, &yes) == MORTISE_OK &&
+                              left == 0,
+                          "%s: %llu left", rows[i].pattern,
+                          (unsigned long long)left);
+            left = rows[i].cost - 1;
+            ck_assert_int_eq(search_by((enum mortise_dialect)d, rows[i].pattern,
+                                       text, sizeof text, &yes),
+                             MORTISE_ELIMIT);
+        }
+}
+END_TEST
+
+/* Of what RE2 cannot express the steps of the whole search are counted: those
+ * at each place of the text where a match is tried, characters that an item
+ * passes, and those that a reference is compared with. */
+START_TEST(searches_by_pcre2_are_paid_for_as_a_whole)
+{
+    static const char *const wild[] = {
+        "(?=a)[^]*[cd]",      "^(?=(a+))(a+)+$",   "(?!x)(a|aa)+$",
+        "(?=a)a*[cd]",        "(?=a)a{60000}[cd]", "(a+).*\\1[cd]",
+        "(?<=a)[^]*[^]*[cd]", "\\Ba*\\B[cd]",
+    };
+    enum { N = 200000 };
+    static char text[N];
+    bool yes;
+
+    memset(text, 'a', N);
+    text[N - 1] = 'b';
+    for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
+        left = MORTISE_COST;
+        ck_assert_msg(search_by(MORTISE_DIALECT_ECMA, wild[i], text, N, &yes) ==
+                          MORTISE_ELIMIT,
+                      "%s", wild[i]);
+        ck_assert(!yes);
+    }
+    left = MORTISE_COST;
+    ck_assert_int_eq(
+        search_by(MORTISE_DIALECT_ECMA_FIRST, "a[^]*[cd]", text, N, &yes),
+        MORTISE_ELIMIT);
+}
+END_TEST
+
+/* What takes few steps in a long text costs little, by PCRE2, too. */
+START_TEST(searches_by_pcre2_cost_what_they_take)
+{
+    enum { N = 200000 };
+    static char text[N];
+    bool yes;
+
+    memset(text, 'a', N);
+    ck_assert_int_eq(
+        search_by(MORTISE_DIALECT_ECMA, "^(?!.*b)a", text, N, &yes),
+        MORTISE_OK);
+    ck_assert(yes);
+    ck_assert_uint_gt(left, MORTISE_COST - MORTISE_COST / 5);
+}
+END_TEST
+
+/* A pattern that is too large for RE2 with all its repetitions is refused, of
+ * JSON Schema only if PCRE2 does not take it either. */
+START_TEST(patterns_that_are_too_large_are_refused)
+{
+    struct mortise_regex *re;
+    bool yes;
+
+    ck_assert_int_eq(compile(&re, MORTISE_DIALECT_RE2, "\\pL{1,1000}"),
+                     MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg,
+                     "this is RE2, and this build does not take it: it "
+                     "is too large with all its repetitions: write "
+                     "smaller numbers in { }");
+    ck_assert_int_eq(
+        search_by(MORTISE_DIALECT_ECMA, "^\\p{L}{1,1000}$", "ab", 2, &yes),
+        MORTISE_OK);
+    ck_assert(yes);
+    ck_assert_int_eq(
+        search_by(MORTISE_DIALECT_ECMA, "^.{1,4096}$", "ab", 2, &yes),
+        MORTISE_OK);
+    ck_assert(yes);
+    ck_assert_int_eq(
+        compile(&re, MORTISE_DIALECT_ECMA, "(?:[a-z]{60000}){60000}"),
+        MORTISE_EINVAL);
+}
+END_TEST
+
+/* To compile a pattern that comes with the data costs, too, whether it is taken
+ * or not. */
+START_TEST(compiling_is_paid_for)
+{
+    struct mortise_regex *re;
+
+    left = 1000;
+    ck_assert_int_eq(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_RE2,
+                                           "a{10}", 5, &left, &err),
+                     MORTISE_OK);
+    ck_assert_uint_eq(left, 1000 - 105 - 100);
+    ck_assert_int_eq(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_RE2,
+                                           "a{100}", 6, &left, &err),
+                     MORTISE_ELIMIT);
+    ck_assert_ptr_null(re);
+    ck_assert_int_eq(mortise_regex_compile(&re, &arena, MORTISE_DIALECT_RE2,
+                                           "(", 1, &left, &err),
+                     MORTISE_EINVAL);
+    ck_assert_uint_eq(left, 1000 - 205 - 106 - 101);
+}
+END_TEST
+
+START_TEST(text_that_is_not_utf8_ends)
 {
     bool yes;
 
-    ck_assert_int_eq(search("a", "\xFF", &yes), MORTISE_EINVAL);
+    ck_assert_int_eq(search_by(MORTISE_DIALECT_ECMA, "(?=a)", "\xFF", 1, &yes),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(search_by(MORTISE_DIALECT_RE2, "a", "\xFF", 1, &yes),
+                     MORTISE_OK);
+    ck_assert(!yes);
+}
+END_TEST
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* RE2 allocates by C++'s operators, which are these in this program. */
+void *_Znwm(size_t n) __attribute__((visibility("default")));
+void _ZdlPv(void *p) __attribute__((visibility("default")));
+void _ZdlPvm(void *p, size_t n) __attribute__((visibility("default")));
+_Noreturn void _ZSt17__throw_bad_allocv(void);
+
+static size_t news, fails_at;
+
+void *_Znwm(size_t n)
+{
+    void *p = fails_at != 0 && ++news >= fails_at ? NULL : malloc(n);
+
+    if (p == NULL)
+        _ZSt17__throw_bad_allocv();
+    return p;
+}
+
+void _ZdlPv(void *p)
+{
+    free(p);
+}
+
+void _ZdlPvm(void *p, size_t n)
+{
+    (void)n;
+    free(p);
+}
+
+/* Memory that runs out for RE2 is an error, and no exception leaves. */
+START_TEST(re2_survives_oom)
+{
+    struct mortise_regex *re;
+    bool yes;
+    int rv;
+
+    fails_at = 1;
+    ck_assert_int_eq(compile(&re, MORTISE_DIALECT_RE2, "(a|b)+c{3,50}$"),
+                     MORTISE_ENOMEM);
+    ck_assert_ptr_null(re);
+    fails_at = 0;
+    ck_assert_int_eq(compile(&re, MORTISE_DIALECT_RE2, "(a|b)+c{3,50}$"),
+                     MORTISE_OK);
+    rv = MORTISE_ENOMEM;
+    for (size_t n = 1; rv == MORTISE_ENOMEM; n++) {
+        left = MORTISE_COST;
+        news = 0;
+        fails_at = n;
+        rv = mortise_regex_search(re, "abccc", 5, &left, &test_mem, &yes, &err);
+        fails_at = 0;
+        ck_assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM);
+        ck_assert_int_eq(yes, rv == MORTISE_OK);
+    }
+    ck_assert_uint_gt(news, 1);
 }
 END_TEST
 
@@ -264,17 +440,22 @@ START_TEST(regex_survives_oom)
         mortise_arena_init(&a, &test_mem);
         test_mem_fail_at(n++);
         rv = mortise_regex_compile(&re, &a, MORTISE_DIALECT_RE2,
-                                   "(a|b)+c{3,500}", 14, &err);
+                                   "(a|b)+c{3,500}", 14, &left, &err);
         if (rv == MORTISE_OK)
-            rv = mortise_regex_search(re, "abccc", 5, &test_mem, &yes, &err);
+            rv = mortise_regex_search(re, "abccc", 5, &left, &test_mem, &yes,
+                                      &err);
         if (rv == MORTISE_OK)
             rv = mortise_regex_compile(&re, &a, MORTISE_DIALECT_ECMA,
-                                       "(\\s)\\1\\p{Mark}", 14, &err);
+                                       "(\\s)\\1\\p{Mark}", 14, NULL, &err);
+        if (rv == MORTISE_OK)
+            rv =
+                mortise_regex_search(re, "  ", 2, &left, &test_mem, &yes, &err);
         if (rv == MORTISE_OK)
             rv = mortise_regex_compile(&re, &a, MORTISE_DIALECT_ECMA_FIRST,
-                                       "\\s\\p{Mark}", 10, &err);
+                                       "\\s\\p{Mark}", 10, NULL, &err);
         ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
         mortise_arena_finish(&a);
+        left = MORTISE_COST;
     } while (test_mem_failed());
     ck_assert_int_gt(n, 2);
 }
@@ -287,13 +468,18 @@ static Suite *suite(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, begin, finish);
-    tcase_add_test(tc, patterns_search);
     tcase_add_test(tc, what_is_no_pattern_says_so);
     tcase_add_test(tc, ecma_patterns_meant_so);
     tcase_add_loop_test(tc, ecma_escapes_know_unicode, 0, 2);
     tcase_add_test(tc, what_ecma_lacks_was_refused);
-    tcase_add_test(tc, searches_end);
-    tcase_add_test(tc, text_that_is_not_utf8_is_an_error);
+    tcase_add_test(tc, searches_by_re2_are_linear);
+    tcase_add_test(tc, large_patterns_cost_more);
+    tcase_add_test(tc, searches_by_pcre2_are_paid_for_as_a_whole);
+    tcase_add_test(tc, searches_by_pcre2_cost_what_they_take);
+    tcase_add_test(tc, patterns_that_are_too_large_are_refused);
+    tcase_add_test(tc, compiling_is_paid_for);
+    tcase_add_test(tc, text_that_is_not_utf8_ends);
+    tcase_add_test(tc, re2_survives_oom);
     tcase_add_test(tc, regex_survives_oom);
     suite_add_tcase(s, tc);
     return s;

@@ -211,7 +211,8 @@ START_TEST(point_9_matches_is_re2)
                    "not a regular expression of RE2: there is no (?=: "
                    "RE2 looks neither ahead nor behind (at its character 2)");
     test_cel_fails("x.matches('(a)' + r'\\1')", "\"a\"", "matches",
-                   "not a regular expression");
+                   "not a regular expression of RE2, or one that is too "
+                   "large");
 }
 END_TEST
 
@@ -219,8 +220,7 @@ END_TEST
 START_TEST(what_was_admitted_keeps_its_meaning)
 {
     static const char text[] =
-        "[size(rb'a\\n'), 'a'.matches('a(?!b)') ? 1 : 0, "
-        "'\\n'.matches('^' + r'\\v') ? 1 : 0, size('%d'.format([1, 2]))]";
+        "[size(rb'a\\n'), size('%d'.format([1, 2]))]";
     struct mortise_cel_scope scope = {.names = NULL, .n = 0, .first = true};
     struct mortise_cel_env env = {.values = NULL};
     struct mortise_cel_where where;
@@ -235,7 +235,7 @@ START_TEST(what_was_admitted_keeps_its_meaning)
                   "%s", err.msg);
     ck_assert_int_eq(mortise_cel_eval(prog, &env, &v, NULL, &err), MORTISE_OK);
     got = mortise_json_text(&test_mem, v);
-    ck_assert_str_eq(got, "[3,1,1,1]");
+    ck_assert_str_eq(got, "[3,1]");
     mortise_release_str(&test_mem, got);
     json_decref(v);
     mortise_arena_finish(&a);

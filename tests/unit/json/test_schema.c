@@ -626,7 +626,12 @@ START_TEST(judging_ends)
                    deep),
         MORTISE_ELIMIT);
     ck_assert_int_eq(check_code("{'not':{'pattern':'^(a+)+$'}}", as),
+                     MORTISE_OK);
+    ck_assert_int_eq(check_code("{'not':{'pattern':'^(?=a)(a+)+$'}}", as),
                      MORTISE_ELIMIT);
+    ck_assert_str_eq(err.msg,
+                     "to look for the pattern /^(?=a)(a+)+$/ in 43 bytes costs "
+                     "more than limits.expr_cost allows");
     ck_assert_int_eq(check_code("{'properties':{'n':{'$ref':'#'}}}", deeper),
                      MORTISE_ELIMIT);
     ck_assert_int_eq(check_code("{'properties':{'n':{'$ref':'#'}}}", deep),
@@ -667,14 +672,14 @@ START_TEST(checking_survives_oom)
     k = 0;
     do {
         test_mem_fail_at(k++);
-        n = mortise_schema_normal(s, v);
+        n = mortise_schema_normal(s, v, 0);
         ck_assert_int_eq(n == NULL, test_mem_failed());
         json_decref(n);
         if (k > 40)
             k += 97;
     } while (test_mem_failed());
     test_mem_fail_at(-1);
-    n = mortise_schema_normal(s, v);
+    n = mortise_schema_normal(s, v, 0);
     ck_assert(json_is_real(json_object_get(n, "n7")));
     ck_assert(json_is_real(json_array_get(json_object_get(n, "list"), 7)));
     json_decref(n);
@@ -687,7 +692,7 @@ static void normal_is(const char *schema, const char *value, const char *want)
 {
     struct mortise_schema *s = schema_of(schema);
     json_t *v = quoted(value), *same = quoted(value), *w = quoted(want);
-    json_t *n = mortise_schema_normal(s, v);
+    json_t *n = mortise_schema_normal(s, v, 0);
 
     ck_assert_msg(json_equal(n, w), "%s", written(n)); /* 1 is not 1.0 here */
     ck_assert(json_equal(v, same));
@@ -1125,7 +1130,7 @@ START_TEST(normalising_ends)
     json_t *v = chain(60), *n;
 
     ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
-    n = mortise_schema_normal(s, v);
+    n = mortise_schema_normal(s, v, 0);
     ck_assert_ptr_nonnull(n);
     json_decref(n);
     json_decref(v);
@@ -1143,7 +1148,7 @@ START_TEST(normal_survives_oom)
 
     do {
         test_mem_fail_at(k++);
-        n = mortise_schema_normal(s, v);
+        n = mortise_schema_normal(s, v, 0);
         ck_assert_int_eq(n == NULL, test_mem_failed());
         json_decref(n);
     } while (test_mem_failed());

@@ -145,6 +145,35 @@ START_TEST(nodes_have_schemas)
 }
 END_TEST
 
+/* What the patterns of a schema cost together counts to expr_cost.  A node whose
+ * value costs more fails. */
+START_TEST(patterns_of_schemas_cost)
+{
+    static const char yaml[] =
+        HEAD "limits: {expr_cost: %d}\nstart: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: t/echo, args: {v: \"${input.v}\"},\n"
+             "      %s: {properties: {v: {pattern: '%s'}}}}\n";
+    static const char *const keys[] = {"input_schema", "output_schema"};
+    static const char *const patterns[] = {"a$", "(?=a)a*$"};
+    char text[512], input[2100];
+
+    snprintf(input, sizeof input, "{\"v\": \"%02000d\"}", 0);
+    memset(strchr(input, '0'), 'a', 2000);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(text, sizeof text, yaml, 3000, keys[i % 2], patterns[i / 2]);
+        run_plain(text, input);
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+        snprintf(text, sizeof text, yaml, 200, keys[i % 2], patterns[i / 2]);
+        run_plain(text, input);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("a", "schema");
+        end();
+    }
+}
+END_TEST
+
 /* Kinds of edges that are said.
  * key: edge.type=static, edge.type=conditional, edge.type=map, edge.map */
 START_TEST(edges_have_types)
@@ -441,6 +470,7 @@ static Suite *suite(void)
     tcase_add_test(tc, all_are_awaited);
     tcase_add_test(tc, extensions_run_behind_others);
     tcase_add_test(tc, nodes_have_schemas);
+    tcase_add_test(tc, patterns_of_schemas_cost);
     tcase_add_test(tc, edges_have_types);
     tcase_add_test(tc, stricter_effects_wait);
     tcase_add_test(tc, weaker_effects_are_known);
