@@ -31,9 +31,10 @@
 #include "json/pointer.h"
 
 enum {
-    DEEPEST = 1000,      /* judgements inside each other, for the stack */
-    STEPS = 1000000,     /* judgements in all: a fraction of a second, */
-    STEPS_PER_VALUE = 20 /* and so many for each value in the value */
+    DEEPEST = 1000,       /* judgements inside each other, for the stack */
+    STEPS = 1000000,      /* judgements in all: a fraction of a second, */
+    STEPS_PER_VALUE = 20, /* and so many for each value in the value */
+    ASIDES = 8            /* small schemas and look-ups, which are one step */
 };
 
 /* The way to a value: on the stack, spelled only when there is a finding. */
@@ -53,6 +54,7 @@ struct judge {
     const struct mortise_mem *mem;
     const struct scope *scope;
     unsigned depth, quiet, aside; /* aside: by more than members and items */
+    size_t asides;                /* that are no whole step yet */
     size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
                                   /* those without do no more than look once */
     const json_t *whole;          /* NULL: counted in most_steps */
@@ -241,11 +243,20 @@ static void mark_those(struct marks *m, const struct marks *others)
 
 /* ---- asking aside ---------------------------------------------------- */
 
+/* Many small schemas may judge one value, and many names be looked for in it. */
+static void count_asides(struct judge *j, size_t n)
+{
+    j->asides += n;
+    j->steps += j->asides / ASIDES;
+    j->asides %= ASIDES;
+}
+
 /* What judges the same value by another way than members and items. */
 static bool judge_aside(JUDGED, struct marks *marks)
 {
     bool fits;
 
+    count_asides(j, 1);
     j->aside++;
     fits = judge(j, s, v, spot, marks);
     j->aside--;
@@ -260,6 +271,7 @@ static bool try(JUDGED, struct marks *marks, bool *fits)
 
     if (marks != NULL && !marks_init(&own, j, v))
         return failed(j, mortise_nomem(j->err));
+    count_asides(j, 1);
     j->quiet++;
     *fits = judge(j, s, v, spot, marks != NULL ? &own : NULL);
     j->quiet--;
@@ -352,9 +364,19 @@ static bool not_listed(struct judge *j, const struct mortise_schema *s,
 
 static bool judge_enum(JUDGED)
 {
-    for (size_t i = 0; i < json_array_size(s->enumeration); i++)
-        if (mortise_json_order(v, json_array_get(s->enumeration, i)) == 0)
+    size_t low = 0, high = json_array_size(s->enumeration);
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int d = mortise_json_order(v, s->choices[mid]);
+
+        if (d == 0)
             return true;
+        if (d < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
     return not_listed(j, s, spot);
 }
 
@@ -682,6 +704,7 @@ static bool judge_names(JUDGED)
 
 static bool judge_needs(JUDGED)
 {
+    count_asides(j, json_object_size(s->rest->dependent_required));
     MORTISE_JSON_MEMBERS (name, list, s->rest->dependent_required) {
         if (json_object_get(v, name) == NULL)
             continue;
@@ -712,18 +735,20 @@ static bool judge_object(JUDGED)
 /* ---- others that judge the same value -------------------------------- */
 
 /* The schema of a $dynamicRef: whoever was entered first and has the anchor. */
-static const struct mortise_schema *target(const struct judge *j,
+static const struct mortise_schema *target(struct judge *j,
                                            const struct schema_ref *ref)
 {
     const struct mortise_schema *found = ref->target;
+    size_t n = 0;
 
     if (ref->dynamic == NULL)
         return found;
     for (const struct scope *s = j->scope; s != NULL; s = s->up)
         for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
-             a = a->next)
+             a = a->next, n++)
             if (a->dynamic && strcmp(a->name, ref->dynamic) == 0)
                 found = a->schema;
+    count_asides(j, n);
     return found;
 }
 
@@ -851,6 +876,7 @@ static bool judge_dependents(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
 
+    count_asides(j, r->n_dependents);
     for (size_t i = 0; i < r->n_dependents; i++)
         if (json_object_get(v, r->dependents[i].name) != NULL &&
             !judge_aside(j, r->dependents[i].schema, v, spot, marks))

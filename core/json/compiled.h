@@ -96,6 +96,7 @@ struct mortise_schema {
                        * allow; 0: no value is allowed */
     unsigned at_once; /* of these nothing but the type is asked */
     const json_t *enumeration; /* an array, or NULL */
+    const json_t **choices;    /* of the enumeration, sorted */
     const char **required;
     size_t n_required;
     struct schema_member *members; /* sorted by name */

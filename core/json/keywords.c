@@ -117,11 +117,23 @@ static void read_type(READER)
 
 /* ---- values and bounds ----------------------------------------------- */
 
+static int by_value(const void *a, const void *b)
+{
+    return mortise_json_order(*(const json_t *const *)a,
+                              *(const json_t *const *)b);
+}
+
 static void read_enum(READER)
 {
-    if (!json_is_array(v) || json_array_size(v) == 0)
+    size_t n = json_array_size(v);
+
+    if (n == 0)
         mortise_schema_refuse(c, "'enum' is a list of values");
     s->enumeration = v;
+    s->choices = mortise_schema_room(c, n, sizeof *s->choices);
+    for (size_t i = 0; i < n; i++)
+        s->choices[i] = json_array_get(v, i);
+    qsort(s->choices, n, sizeof *s->choices, by_value);
 }
 
 /* Any value: `const`. */

@@ -642,6 +642,51 @@ START_TEST(judging_ends)
 }
 END_TEST
 
+/* Many choices and many small branches for each of many values do not cost their
+ * product: choices are searched for, and branches are counted. */
+START_TEST(large_enumerations_and_branches_end)
+{
+    enum { N = 5000 };
+    json_t *choices = json_array(), *branches = json_array(),
+           *values = json_array(), *schema;
+    struct mortise_schema *s;
+    char where[64];
+
+    for (int i = 0; i < N; i++) {
+        json_array_append_new(choices, json_sprintf("%d", i));
+        json_array_append_new(branches, json_pack("{s:{s:{s:s}}}", "properties",
+                                                  "a", "type", "string"));
+        json_array_append_new(values, json_sprintf("%d", N - 1 - i));
+    }
+    json_array_append_new(choices, json_integer(1));
+    json_array_append_new(choices, json_pack("{s:i}", "a", 1));
+    json_array_append_new(values, json_real(1));
+    json_array_append_new(values, json_pack("{s:f}", "a", 1.0));
+    schema = json_pack("{s:{s:O}}", "items", "enum", choices);
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, schema, where, sizeof where, &err),
+        MORTISE_OK);
+    ck_assert_int_eq(mortise_schema_check(s, values, &err), MORTISE_OK);
+    json_array_append_new(values, json_string("none"));
+    ck_assert_int_eq(mortise_schema_check(s, values, &err), MORTISE_EINVAL);
+    mortise_schema_finish(s);
+    json_decref(schema);
+    schema = json_pack("{s:{s:{s:O}}}", "items", "not", "anyOf", branches);
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, schema, where, sizeof where, &err),
+        MORTISE_OK);
+    json_array_clear(values);
+    for (int i = 0; i < N; i++)
+        json_array_append_new(values, json_pack("{s:i}", "a", i));
+    ck_assert_int_eq(mortise_schema_check(s, values, &err), MORTISE_ELIMIT);
+    mortise_schema_finish(s);
+    json_decref(schema);
+    json_decref(choices);
+    json_decref(branches);
+    json_decref(values);
+}
+END_TEST
+
 /* Checking and typing cope with every allocation failing. */
 START_TEST(checking_survives_oom)
 {
@@ -1297,7 +1342,9 @@ static TCase *judging(void)
     tcase_add_test(tc, numbers_are_exact);
     tcase_add_test(tc, many_items_are_unique_quickly);
     tcase_add_test(tc, marks_grow);
+    tcase_set_timeout(tc, 120); /* judging_ends has millions of steps */
     tcase_add_test(tc, judging_ends);
+    tcase_add_test(tc, large_enumerations_and_branches_end);
     tcase_add_test(tc, checking_survives_oom);
     return tc;
 }
