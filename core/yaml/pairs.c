@@ -1,12 +1,14 @@
 /* pairs.c -- the surrogate pairs of JSON, as YAML can read them.
  *
- * JSON is YAML but for this: programs that write ASCII alone have "\ud83d\ude00"
- * for a character beyond U+FFFF, and libyaml refuses each half.  So in a file
- * that is JSON a pair becomes "\U0001f600" before libyaml sees it.
+ * Programs that write ASCII alone have "\ud83d\ude00" for a character beyond
+ * U+FFFF, and libyaml refuses each half.  So a pair between double quotes becomes
+ * "\U0001f600" before libyaml sees it.
  *
- *   (1) Nothing but escapes between double quotes changes: where anything
- *       stands that JSON has not (a plain scalar, a comment, single quotes),
- *       the text is left as it is, and half a character is an error in it.
+ *   (1) Nothing but escapes between double quotes changes: in a plain scalar, a
+ *       block, a comment or single quotes the same letters are a text.  libyaml's
+ *       scanner says what stands between double quotes: of a copy in which other
+ *       escapes stand for the halves, so that it refuses none and places are the
+ *       same.  The parser refuses a half that is left.
  *   (2) A pair loses two characters; where each was is kept, so that places are
  *       those of the file.
  */
@@ -14,6 +16,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#include <yaml.h>
 
 #include "base/digit.h"
 #include "base/utf8.h"
@@ -48,93 +52,135 @@ uint32_t mortise_text_pair(const char *p, const char *end)
     return 0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00));
 }
 
-/* Behind the string at p, whose pairs are counted; NULL: it has no end. */
-static const char *skip_string(const char *p, const char *end, size_t *n_pairs)
+/* A copy in which each half of a pair, wherever it stands, is made "\u0041"; how
+ * many there are. */
+static size_t hide_halves(char *to, const char *p, const char *end)
 {
-    for (p++; p < end && *p != '"';) {
-        bool pair = mortise_text_pair(p, end) != 0;
+    size_t n_halves = 0;
 
-        *n_pairs += pair;
-        p += pair ? PAIR : *p == '\\' ? 2 : 1;
+    while (p < end) {
+        uint32_t c = half(p, end);
+        bool hides = c >= 0xD800 && c < 0xE000;
+        size_t n = hides ? PAIR / 2 : 1;
+
+        memcpy(to, hides ? "\\u0041" : p, n);
+        n_halves += hides;
+        to += n;
+        p += n;
     }
-    return p < end ? p + 1 : NULL;
+    return n_halves;
 }
 
-/* May c stand outside strings, behind `last` (0: nothing)?  More than JSON
- * allows, and little enough that a quote begins a string. */
-static bool may_follow(char c, char last)
+/* The text, as it is written anew. */
+struct rewriting {
+    const char *p, *end; /* what was not read yet */
+    size_t at;           /* characters of the file before it */
+    char *to;
+    uint32_t index; /* characters that were written */
+    uint32_t *pairs;
+    size_t n_pairs;
+};
+
+static void copy_character(struct rewriting *w)
 {
-    if (last == '\0')
-        return c == '{' || c == '[';
-    if (c == '"')
-        return strchr("{[,:", last) != NULL;
-    if (c == ':')
-        return last == '"';
-    return c != '\0' && strchr("{}[],0123456789+-.eEtrufalsn", c) != NULL;
+    uint32_t c;
+    size_t n = mortise_utf8_decode(w->p, w->end, &c);
+
+    memcpy(w->to, w->p, n);
+    w->to += n;
+    w->p += n;
+    w->at++;
+    w->index++;
 }
 
-/* How many pairs the text has, if it is JSON (1). */
-static size_t count_pairs(const char *p, const char *end)
+/* What stands before the character `until` of the file. */
+static void copy_plain(struct rewriting *w, size_t until)
 {
-    size_t n_pairs = 0;
-    char last = '\0';
+    while (w->at < until && w->p < w->end)
+        copy_character(w);
+}
 
-    while (p != NULL && p < end) {
-        char c = *p;
+/* The same, of a string: its pairs become escapes, and what is behind another
+ * backslash begins none. */
+static void copy_string(struct rewriting *w, size_t until)
+{
+    while (w->at < until && w->p < w->end) {
+        uint32_t c = mortise_text_pair(w->p, w->end);
+        char escape[ESCAPE + 1];
 
-        if (strchr(" \t\r\n", c) == NULL || c == '\0') {
-            if (!may_follow(c, last))
-                return 0;
-            last = c;
+        if (c == 0) {
+            bool escaped = *w->p == '\\';
+
+            copy_character(w);
+            if (escaped && w->p < w->end)
+                copy_character(w);
+            continue;
         }
-        p = c == '"' ? skip_string(p, end, &n_pairs) : p + 1;
+        snprintf(escape, sizeof escape, "\\U%08x", (unsigned)c);
+        memcpy(w->to, escape, ESCAPE);
+        w->to += ESCAPE;
+        w->p += PAIR;
+        w->at += PAIR;
+        w->pairs[w->n_pairs++] = w->index;
+        w->index += ESCAPE;
     }
-    return p != NULL ? n_pairs : 0;
 }
 
-/* Copy the text with its pairs made escapes.  What begins with a backslash is
- * skipped whole, as above. */
-static void rewrite(struct mortise_text *t, char *to, uint32_t *pairs)
+/* All strings that the scanner finds; what it does not understand is for the
+ * parser to refuse. */
+static int rewrite(struct rewriting *w, const char *hidden, size_t n)
 {
-    const char *p = t->file->text, *end = p + t->file->size;
-    char escape[ESCAPE + 1];
-    uint32_t index = 0, c;
+    yaml_parser_t parser;
+    yaml_token_t token;
+    bool more = true;
+    int rv;
 
-    for (size_t n = 0; p < end; p += n) {
-        c = mortise_text_pair(p, end);
-        n = c != 0 ? PAIR : *p == '\\' && p + 1 < end ? 2 : 1;
-        if (c != 0) {
-            snprintf(escape, sizeof escape, "\\U%08x", (unsigned)c);
-            *pairs++ = index;
-            memcpy(to, escape, ESCAPE);
-        } else {
-            memcpy(to, p, n);
+    if (!yaml_parser_initialize(&parser))
+        return MORTISE_ENOMEM;
+    yaml_parser_set_input_string(&parser, (const unsigned char *)hidden, n);
+    while (more && yaml_parser_scan(&parser, &token)) {
+        if (token.type == YAML_SCALAR_TOKEN &&
+            token.data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE) {
+            copy_plain(w, token.start_mark.index + 1);
+            copy_string(w, token.end_mark.index);
         }
-        to += c != 0 ? ESCAPE : n;
-        index += c != 0 ? ESCAPE : (uint32_t)mortise_utf8_count(p, n);
+        more = token.type != YAML_STREAM_END_TOKEN;
+        yaml_token_delete(&token);
     }
+    rv = parser.error == YAML_MEMORY_ERROR ? MORTISE_ENOMEM : MORTISE_OK;
+    yaml_parser_delete(&parser);
+    copy_plain(w, SIZE_MAX);
+    return rv;
 }
 
 int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a)
 {
     const struct mortise_yaml_file *f = t->file;
-    size_t n = count_pairs(f->text, f->text + f->size);
-    uint32_t *pairs;
-    char *read;
+    struct rewriting w = {.p = f->text, .end = f->text + f->size};
+    char *hidden, *read;
+    size_t n;
+    int rv;
 
     t->read = f->text;
     t->n_read = f->size;
+    if (memmem(f->text, f->size, "\\u", 2) == NULL)
+        return MORTISE_OK;
+    hidden = mortise_arena_alloc(a, f->size);
+    read = mortise_arena_alloc(a, f->size + 1);
+    if (hidden == NULL || read == NULL)
+        return MORTISE_ENOMEM;
+    n = hide_halves(hidden, w.p, w.end);
     if (n == 0)
         return MORTISE_OK;
-    pairs = mortise_arena_alloc(a, n * sizeof *pairs);
-    read = mortise_arena_alloc(a, f->size - n * (PAIR - ESCAPE) + 1);
-    if (pairs == NULL || read == NULL)
-        return MORTISE_ENOMEM;
-    rewrite(t, read, pairs);
-    t->pairs = pairs;
-    t->n_pairs = n;
+    w.to = read;
+    w.pairs = mortise_arena_alloc(a, n * sizeof *w.pairs);
+    rv = w.pairs != NULL ? rewrite(&w, hidden, f->size) : MORTISE_ENOMEM;
+    if (rv != MORTISE_OK || w.n_pairs == 0)
+        return rv;
+    t->pairs = w.pairs;
+    t->n_pairs = w.n_pairs;
     t->read = read;
-    t->n_read = f->size - n * (PAIR - ESCAPE);
+    t->n_read = (size_t)(w.to - read);
     return MORTISE_OK;
 }
 

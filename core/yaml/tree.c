@@ -91,7 +91,8 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
         {"cannot start any token",
          "a value that starts with this character needs quotes"},
         {"invalid Unicode character escape",
-         "write the character itself: YAML has no surrogate pairs"},
+         "write the character itself: this is half of a surrogate pair, or "
+         "no character"},
         {"expected ',' or '}'", "inside { } a value with a brace, comma or ': "
                                 "' needs quotes, \"${...}\" too"},
         {"expected ',' or ']'", "inside [ ] a value with a bracket, brace, "

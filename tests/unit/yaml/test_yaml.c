@@ -318,7 +318,8 @@ START_TEST(surrogate_pairs_of_json)
 }
 END_TEST
 
-/* What is no JSON is not touched: there the same letters may be a text. */
+/* So it is between double quotes of any YAML; elsewhere the same letters are a
+ * text. */
 START_TEST(surrogate_pairs_elsewhere)
 {
     static const char *const texts[] = {
@@ -326,16 +327,28 @@ START_TEST(surrogate_pairs_elsewhere)
         "{a\"\\ud83d\\ude00\": 1}",       "[1, e\"\\ud83d\\ude00\"]",
         "a: |\n  {\"\\ud83d\\ude00\"}\n", "{# \"\n\"a\": \\ud83d\\ude00}",
     };
+    const struct mortise_yaml *v;
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        json_t *v = mortise_yaml_json(good(texts[i]), false);
-        char *dump = json_dumps(v, JSON_COMPACT);
+        json_t *json = mortise_yaml_json(good(texts[i]), false);
+        char *dump = json_dumps(json, JSON_COMPACT);
 
         ck_assert_msg(strstr(dump, "\\\\ud83d\\\\ude00") != NULL, "%s", dump);
         free(dump);
-        json_decref(v);
+        json_decref(json);
     }
-    bad("a: \"\\ud83d\\ude00\"\n", "E0106", 1, 7);
+    v = good("# \"\nk: \"x\\ud83d\\ude00\" # \\ud83d\\ude00\n"
+             "'it''s \"': \xC3\xA4 \"\nb: [\"\\\\ud83d\\\\ude00\", "
+             "\"\\ud83d\\ude01\"]\nc: |\n  \"\\ud83d\\ude00\"\n");
+    ck_assert_str_eq(mortise_yaml_get(v, "k")->str, "x\xF0\x9F\x98\x80");
+    ck_assert_str_eq(mortise_yaml_get(v, "b")->items[0]->str, "\\ud83d\\ude00");
+    ck_assert_str_eq(mortise_yaml_get(v, "b")->items[1]->str,
+                     "\xF0\x9F\x98\x81");
+    ck_assert_str_eq(mortise_yaml_get(v, "c")->str, "\"\\ud83d\\ude00\"\n");
+    ck_assert_uint_eq(mortise_yaml_get(v, "k")->span.end_col, 19);
+    ck_assert_uint_eq(mortise_yaml_get(v, "b")->items[1]->span.col, 23);
+    bad("a: \"\\ud83d\\ude00\\ud83d\"\n", "E0106", 1, 19);
+    bad("a: \"\\ud83d\\ude00\"\nb: \"\\ude00\"\n", "E0106", 2, 7);
 }
 END_TEST
 
