@@ -25,7 +25,8 @@
  *   as          what body is: `json` (an answer that is none is the error
  *               `bad_json`), `text`, or `auto` (the default): JSON where the
  *               answer's Content-Type says so, else text.  Bytes that are no
- *               UTF-8 come as base64, whatever it says.
+ *               UTF-8 come as base64, whatever it says.  JSON that no value can
+ *               hold (held.c) stays a text, and the member `note` says why.
  *   any_status  true: a status from 400 on is a result like any other.
  *   redirects   false: a redirect is a result.  Else up to ten are followed.
  *   max_body    bytes, decompressed (16 MiB); of `pages`, of each page.
@@ -219,9 +220,9 @@ static void write_member(mortise_emitter *out, const char *name, mortise_jv v)
     }
 }
 
-/* {status, url, headers, body}, the body last. */
+/* {status, url, headers, note?, body}, the body last. */
 static mortise_status emit(const struct call *c, mortise_jv answer,
-                           mortise_jv body)
+                           mortise_jv body, const char *note)
 {
     static const char *const members[] = {"status", "url", "headers"};
     char room[4096];
@@ -232,17 +233,42 @@ static mortise_status emit(const struct call *c, mortise_jv answer,
     mortise_jw_object(&out.w);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         write_member(&out, members[i], mortise_jv_get(answer, members[i]));
+    if (note != NULL) {
+        mortise_jw_key(&out.w, "note");
+        mortise_jw_cstr(&out.w, note);
+    }
     write_member(&out, "body", body);
     mortise_jw_end(&out.w);
     return mortise_emitter_finish(&out);
 }
 
-static void give(const struct call *c, mortise_jv answer, mortise_jv body)
+static void give(const struct call *c, mortise_jv answer, mortise_jv body,
+                 const char *note)
 {
-    mortise_status status = emit(c, answer, body);
+    mortise_status status = emit(c, answer, body, note);
 
     finish(c, status, status == MORTISE_S_OK ? "" : "the output was refused",
            mortise_str_empty());
+}
+
+/* The body as JSON; one that no value can hold stays a text, and is said to. */
+static void give_held(const struct call *c, mortise_jv answer, mortise_jv text,
+                      mortise_jv body)
+{
+    static const char because[] =
+        "the body is JSON that no value can hold, and stays a text: ";
+    char note[256];
+    mortise_status status;
+
+    memcpy(note, because, sizeof because);
+    status = http_holds(body, note + sizeof because - 1,
+                        sizeof note - sizeof because + 1);
+    if (status == MORTISE_S_NOMEM)
+        http_no_memory(c->inst, c->id);
+    else if (status == MORTISE_S_OK)
+        give(c, answer, body, NULL);
+    else
+        give(c, answer, text, note);
 }
 
 /* The body as the JSON that it holds. */
@@ -258,12 +284,12 @@ static void give_json(const struct call *c, mortise_jv answer, mortise_jv text)
     }
     if (mortise_jv_text(text, room, text.n + 1, &plain) == MORTISE_S_OK &&
         mortise_jv_parse(plain, &body) == MORTISE_S_OK)
-        give(c, answer, body);
+        give_held(c, answer, text, body);
     else if (c->form == JSON)
         finish(c, MORTISE_S_FAILED, "the answer is not JSON",
                mortise_strz("{\"code\":\"bad_json\"}"));
     else
-        give(c, answer, text);
+        give(c, answer, text, NULL);
     free(room);
 }
 
@@ -282,14 +308,14 @@ static void answered(const struct call *c, mortise_str text)
     }
     body = mortise_jv_get(answer, "body");
     if (mortise_jv_type(body) == MORTISE_JV_NONE)
-        give(c, answer, mortise_jv_get(answer, "body_base64"));
+        give(c, answer, mortise_jv_get(answer, "body_base64"), NULL);
     else if (mortise_jv_type(body) != MORTISE_JV_STRING)
-        give(c, answer, body); /* JSON that a person gave */
+        give(c, answer, body, NULL); /* JSON that a person gave */
     else if (c->form == JSON || (c->form == AUTO && body.n > 2 &&
                                  says_json(mortise_jv_get(answer, "headers"))))
         give_json(c, answer, body);
     else
-        give(c, answer, body);
+        give(c, answer, body, NULL);
 }
 
 static void on_answer(void *ud, mortise_status status, mortise_str answer)

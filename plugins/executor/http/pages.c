@@ -178,6 +178,21 @@ static mortise_status read_page(struct walk *w, struct page *p)
     return status;
 }
 
+/* Items that no value can hold end the walk, with a sentence. */
+static mortise_status check_items(struct walk *w, mortise_jv list)
+{
+    char why[160], words[256];
+    mortise_status status = http_holds(list, why, sizeof why);
+
+    if (status == MORTISE_S_NOMEM)
+        no_memory(w);
+    if (status != MORTISE_S_INVALID)
+        return status;
+    snprintf(words, sizeof words, "no value can hold these items: %s", why);
+    walk_fail(w, "bad_json", words);
+    return MORTISE_S_FAILED;
+}
+
 /* The list of a page; null is an empty one. */
 static mortise_status find_items(struct walk *w, struct page *p,
                                  mortise_jv *list)
@@ -197,6 +212,8 @@ static mortise_status find_items(struct walk *w, struct page *p,
         status = MORTISE_S_FAILED;
         walk_fail(w, "http.no_items",
                   "there is no list in the answer where `items` points to");
+    } else {
+        status = check_items(w, *list);
     }
     return status;
 }

@@ -103,6 +103,14 @@ static void assert_output(const char *member, const char *want)
     json_decref(out);
 }
 
+static void assert_no_output(const char *member)
+{
+    json_t *out = output();
+
+    ck_assert_ptr_null(json_object_get(out, member));
+    json_decref(out);
+}
+
 static bool asked(size_t i, const char *text)
 {
     return strstr(httpd_request(d, i), text) != NULL;
@@ -138,6 +146,61 @@ START_TEST(bodies_have_their_form)
     lone_start("tool: http/get, args: {url: \"%s\", as: json}",
                httpd_url(d, "/bad"));
     lone_failed("bad_json", "not JSON");
+}
+END_TEST
+
+/* JSON that no value can hold stays a text, and the output says why: a request
+ * that changed something is over, and its answer is not lost. */
+START_TEST(json_that_no_value_holds_stays_a_text)
+{
+    static const struct {
+        const char *body, *why;
+    } rows[] = {
+        {"{\"id\": 18446744073709551615}",
+         "the number 18446744073709551615 does not fit into 64 bits"},
+        {"[-9223372036854775809]",
+         "the number -9223372036854775809 does not fit into 64 bits"},
+        {"{\"a\": [1e400]}", "the number 1e400 does not fit into a double"},
+        {"{\"a\": 1, \"a\": 2}", "the key a stands twice in one object"},
+        {"[{\"b\": {\"a\": 1, \"c\": 1, \"\\u0061\": 2}}]",
+         "the key a stands twice in one object"},
+        {"{\"a\\u0000\": 1}", "the key a"},
+    };
+    static char deep[160];
+
+    open_bundled(true);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char path[8];
+        json_t *out;
+
+        snprintf(path, sizeof path, "/j%zu", i);
+        httpd_answer(d, path, "200 OK", JSON_TYPE, rows[i].body);
+        lone_start(i % 2 == 0
+                       ? "tool: http/request, args: {url: \"%s\", json: 1}"
+                       : "tool: http/request, args: {url: \"%s\", as: json}",
+                   httpd_url(d, path));
+        out = output();
+        ck_assert_str_eq(json_string_value(json_object_get(out, "body")),
+                         rows[i].body);
+        ck_assert_msg(strstr(json_string_value(json_object_get(out, "note")),
+                             rows[i].why) != NULL,
+                      "%s", json_string_value(json_object_get(out, "note")));
+        json_decref(out);
+    }
+    memset(deep, '[', 80);
+    memset(deep + 80, ']', 80);
+    deep[159] = '\0';
+    deep[79] = '1';
+    httpd_answer(d, "/d", "200 OK", JSON_TYPE, deep);
+    lone_start("tool: http/request, args: {url: \"%s\"}", httpd_url(d, "/d"));
+    assert_output("note",
+                  "\"the body is JSON that no value can hold, and stays a "
+                  "text: it has more than 60 arrays and objects inside "
+                  "each other\"");
+    httpd_answer(d, "/e", "200 OK", JSON_TYPE,
+                 "{\"a\": [9223372036854775807, -1.5e300], \"b\": {\"a\": 1}}");
+    lone_start("tool: http/request, args: {url: \"%s\"}", httpd_url(d, "/e"));
+    assert_no_output("note");
 }
 END_TEST
 
@@ -462,6 +525,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, bodies_have_their_form);
+    tcase_add_test(tc, json_that_no_value_holds_stays_a_text);
     tcase_add_test(tc, requests_are_sent_as_said);
     tcase_add_test(tc, statuses_are_errors);
     tcase_add_test(tc, retry_after_is_honoured);

@@ -281,6 +281,7 @@ static const struct {
     {"<html>", "", "bad_json", "not JSON"},
     {"", "", "bad_json", "not JSON"},
     {"\xff", "", "bad_json", "not JSON"},
+    {"[1e999]", "", "bad_json", "does not fit into a double"},
     {"{\"d\": [], \"n\": {}}", "items: /d, next: {url: /n}", "http.no_items",
      "neither text nor a number"},
     {"{\"d\": [], \"n\": true}", "items: /d, next: {cursor: /n, query: c}",
