@@ -148,7 +148,8 @@ struct cel_function {
     uint8_t style;
     uint8_t which;           /* of those that share a `call` */
     uint16_t args[CEL_ARGS]; /* bits of the kinds that each takes */
-    uint16_t result;
+    uint16_t result;         /* 0: as the first argument is */
+    uint16_t items;          /* of a LIST; 0: anything */
     bool (*call)(struct cel_ctx *c, const struct cel_node *n,
                  const struct cel_value *args, struct cel_value *out);
     /* What constant arguments allow to do once; NULL: nothing. */

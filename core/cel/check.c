@@ -110,6 +110,7 @@ static struct type check_as(struct checker *c, struct cel_node *n,
 
 static const struct type anything = {ANY, NULL, NULL};
 static const struct type a_string = {STRING, NULL, NULL};
+static const struct type an_int = {INT, NULL, NULL};
 
 static struct type just(unsigned kinds)
 {
@@ -602,8 +603,10 @@ static struct type check_call(struct checker *c, struct cel_node *n)
     f = n->u.call.function = find_function(c, n);
     first = check_args(c, n);
     t = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
-    if (f->result == LIST)
-        t.item = &a_string; /* of split(), which alone gives a list */
+    if (f->items != 0)
+        t.item = f->items == INT ? &an_int : &a_string;
+    if (t.kinds == LIST && f->result == 0)
+        t = (struct type){LIST, first.schema, first.item};
     if (f->prepare != NULL)
         f->prepare(c->src, n);
     return t;

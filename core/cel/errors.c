@@ -123,6 +123,10 @@ int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
         [CEL_NO_CLAUSE] = "no such clause: there are %s %d %f %e %b %o %x %X "
                           "and %%, with .N before f and e",
         [CEL_TOO_FEW] = "more clauses than values for them",
+        [CEL_NO_LEVEL] = "the number of levels is at least 0",
+        [CEL_NOT_BASE64] = "this string is not base64, or has no padding",
+        [CEL_NO_JSON] = "this string is not JSON, or holds a number or a depth "
+                        "that values do not have",
         [CEL_COST] = "the expression passes its cost limit",
         [CEL_STEPS] = "to match this regular expression costs more on this "
                       "text than limits.expr_cost allows",

@@ -14,9 +14,17 @@
 
 /* A row.  `which` tells those apart that share a call; then the kinds that each
  * argument takes. */
-#define CEL_FUNCTION(name, n, style, which, result, call, prepare, ...)        \
+#define CEL_FUNCTION(name_, n_, style_, which_, result_, call_, prepare_, ...) \
     {                                                                          \
-        name, n, style, which, {__VA_ARGS__}, result, call, prepare            \
+        .name = name_, .n_args = n_, .style = style_, .which = which_,         \
+        .args = {__VA_ARGS__}, .result = result_, .call = call_,               \
+        .prepare = prepare_                                                    \
+    }
+/* One that gives a list with items of these kinds. */
+#define CEL_LISTS(name_, n_, style_, items_, call_, ...)                       \
+    {                                                                          \
+        .name = name_, .n_args = n_, .style = style_, .args = {__VA_ARGS__},   \
+        .result = LIST, .items = items_, .call = call_                         \
     }
 #define CEL_METHOD(name, n, which, result, call, ...)                          \
     CEL_FUNCTION(name, n, CEL_RECEIVER, which, result, call, NULL, __VA_ARGS__)
@@ -33,6 +41,8 @@ extern const struct cel_functions mortise_cel_time_functions;
 extern const struct cel_functions mortise_cel_string_functions;
 extern const struct cel_functions mortise_cel_format_functions;
 extern const struct cel_functions mortise_cel_math_functions;
+extern const struct cel_functions mortise_cel_list_functions;
+extern const struct cel_functions mortise_cel_encode_functions;
 
 /* Faults: no such overload for these arguments; this value is none of those. */
 bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
@@ -42,6 +52,10 @@ bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
 /* A copy of a short text, as a string. */
 bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
                       struct cel_value *out);
+
+/* A list with the elements of `list`, the last one first. */
+bool mortise_cel_reversed(struct cel_ctx *c, const struct cel_value *list,
+                          struct cel_value *out);
 
 /* For `prepare`: when the only argument is a constant string, the call becomes
  * the constant that it gives, and what fails is said now, at the argument. */

@@ -186,11 +186,14 @@ static bool call_case(CEL_PARAMS)
 
 static bool call_reverse(CEL_PARAMS)
 {
-    const char *p = args->u.s.p, *end = p + args->u.s.n;
+    const char *p = args->u.s.p, *end;
     char *text;
 
+    if (args->kind == CEL_LIST)
+        return mortise_cel_reversed(c, args, out);
     if (!pay(c, n, args))
         return false;
+    end = p + args->u.s.n;
     text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
@@ -425,12 +428,13 @@ static const struct cel_function rows[] = {
                INT),
     CEL_METHOD("lowerAscii", 1, LOWER, STRING, call_case, STRING),
     CEL_METHOD("upperAscii", 1, UPPER, STRING, call_case, STRING),
-    CEL_METHOD("reverse", 1, 0, STRING, call_reverse, STRING),
+    CEL_METHOD("reverse", 1, 0, 0, call_reverse, STRING | LIST),
     CEL_METHOD("replace", 3, 0, STRING, call_replace, STRING, STRING, STRING),
     CEL_METHOD("replace", 4, 0, STRING, call_replace, STRING, STRING, STRING,
                INT),
-    CEL_METHOD("split", 2, 0, LIST, call_split, STRING, STRING),
-    CEL_METHOD("split", 3, 0, LIST, call_split, STRING, STRING, INT),
+    CEL_LISTS("split", 2, CEL_RECEIVER, STRING, call_split, STRING, STRING),
+    CEL_LISTS("split", 3, CEL_RECEIVER, STRING, call_split, STRING, STRING,
+              INT),
     CEL_METHOD("join", 1, 0, STRING, call_join, LIST),
     CEL_METHOD("join", 2, 0, STRING, call_join, LIST, STRING),
     CEL_FUNCTION("strings.quote", 1, CEL_GLOBAL, 0, STRING, call_quote, NULL,

@@ -8,6 +8,7 @@ const struct cel_function *mortise_cel_function_at(size_t i)
         &mortise_cel_text_functions,   &mortise_cel_convert_functions,
         &mortise_cel_time_functions,   &mortise_cel_string_functions,
         &mortise_cel_format_functions, &mortise_cel_math_functions,
+        &mortise_cel_list_functions,   &mortise_cel_encode_functions,
     };
 
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {

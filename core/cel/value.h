@@ -92,6 +92,9 @@ enum cel_fault_kind {
     CEL_NO_CLAUSE, /* of format() */
     CEL_CLAUSE,    /* x: what y, its letter, cannot show */
     CEL_TOO_FEW,   /* values for its clauses */
+    CEL_NO_LEVEL,  /* of lists in lists */
+    CEL_NOT_BASE64,
+    CEL_NO_JSON, /* a text that should be */
     /* These no `||` absorbs: */
     CEL_COST,
     CEL_STEPS, /* of a regular expression */

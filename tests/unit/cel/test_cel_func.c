@@ -1,5 +1,5 @@
 /* test_cel_func.c -- the extension functions at their edges: strings, format(),
- * math.  What they do in the middle is in the public suite's cases. */
+ * math, lists, encoders.  What they do in the middle is in the public suite's cases. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,8 +219,7 @@ END_TEST
 /* Expressions of runs that were admitted before are what they were. */
 START_TEST(what_was_admitted_keeps_its_meaning)
 {
-    static const char text[] =
-        "[size(rb'a\\n'), size('%d'.format([1, 2]))]";
+    static const char text[] = "[size(rb'a\\n'), size('%d'.format([1, 2]))]";
     struct mortise_cel_scope scope = {.names = NULL, .n = 0, .first = true};
     struct mortise_cel_env env = {.values = NULL};
     struct mortise_cel_where where;
@@ -526,6 +525,137 @@ START_TEST(typed_values_are_checked)
 }
 END_TEST
 
+/* ---- lists and encoders ------------------------------------------------ */
+
+/* The examples of cel-go's extension `lists`. */
+START_TEST(lists_are_those_of_cel_go)
+{
+    test_cel_gives("[[1, 2, 3, 4].slice(1, 3), [1, 2].slice(2, 2), "
+                   "[1, 2, 3, 4].slice(2, 4), x.slice(0, 1)]",
+                   "[5, 6]", "[[2,3],[],[3,4],[5]]");
+    test_cel_gives("[[1, [2, 3], [4]].flatten(), [1, [2, [3, 4]]].flatten(), "
+                   "[1, 2, [], [], [3, 4]].flatten(), "
+                   "[1, [2, [3, [4]]]].flatten(2), [[1]].flatten(0), "
+                   "x.flatten(100)]",
+                   "[[[[1], 2]], 3]",
+                   "[[1,2,3,4],[1,2,[3,4]],[1,2,3,4],[1,2,3,[4]],[[1]],"
+                   "[1,2,3]]");
+    test_cel_gives("[lists.range(5), lists.range(0), lists.range(-1)]", NULL,
+                   "[[0,1,2,3,4],[],[]]");
+    test_cel_gives("[[3, 2, 1].sort(), ['b', 'c', 'a'].sort(), [].sort(), "
+                   "[true, false].sort(), x.sort()]",
+                   "[2.5, 1, -3]",
+                   "[[1,2,3],[\"a\",\"b\",\"c\"],[],[false,true],[-3,1,2.5]]");
+    test_cel_gives("[duration('2s'), duration('1s')].sort()", NULL,
+                   "[\"1s\",\"2s\"]");
+    test_cel_gives("[[1, 2, 2, 3, 3, 3].distinct(), "
+                   "['b', 'b', 'c', 'a', 'c'].distinct(), "
+                   "[1, 'b', 2, 'b'].distinct(), [1, 1.0, 1u].distinct(), "
+                   "x.distinct(), [null, [1], null, [1]].distinct()]",
+                   "[{\"a\": 1}, {\"a\": 1.0}, {\"a\": 2}, 0.5, 0.5]",
+                   "[[1,2,3],[\"b\",\"c\",\"a\"],[1,\"b\",2],[1],"
+                   "[{\"a\":1},{\"a\":2},0.5],[null,[1]]]");
+    test_cel_gives("[[5, 3, 1, 2].reverse(), 'abc'.reverse(), x.reverse()]",
+                   "[1, 2]", "[[2,1,3,5],\"cba\",[2,1]]");
+}
+END_TEST
+
+/* sum() is Kubernetes'; ints and doubles of JSON have a sum, too. */
+START_TEST(lists_have_sums)
+{
+    test_cel_gives("[[1, 3].sum(), [1.0, 3.5].sum(), [].sum(), x.sum()]",
+                   "[1, 2.5, 3]", "[4,4.5,0,6.5]");
+    test_cel_gives("[[2u, 3u].sum() == 5u, "
+                   "[duration('1m'), duration('1s')].sum() == duration('61s')]",
+                   NULL, "[true,true]");
+    test_cel_fails("[1, 9223372036854775807].sum()", NULL, "sum",
+                   "integer overflow");
+    test_cel_fails("[1, 2u].sum()", NULL, "sum",
+                   "no such overload: sum of a list that holds uint");
+    test_cel_fails("x.sum()", "[\"1\"]", "sum",
+                   "no such overload: sum of a list that holds string");
+}
+END_TEST
+
+START_TEST(lists_that_have_no_answer)
+{
+    test_cel_fails("x.slice(1, 3)", "[1, 2]", "slice", NO_INDEX);
+    test_cel_fails("x.slice(-1, 1)", "[1, 2]", "slice", NO_INDEX);
+    test_cel_fails("x.slice(2, 1)", "[1, 2]", "slice", NO_INDEX);
+    test_cel_fails("x.flatten(-1)", "[[1]]", "flatten",
+                   "the number of levels is at least 0");
+    test_cel_fails("x.sort()", "[1, \"b\"]", "sort",
+                   "no such overload: sort of a list that holds string");
+    test_cel_fails("x.sort()", "[[1]]", "sort",
+                   "no such overload: sort of a list that holds list");
+    test_cel_fails("x.sort()", "[null]", "sort",
+                   "no such overload: sort of a list that holds null");
+    test_cel_fails("lists.range(9223372036854775807)", NULL, "range",
+                   "the expression passes its cost limit");
+    test_cel_fails("lists.range(2000).map(i, [i]).distinct()", NULL, "distinct",
+                   "the expression passes its cost limit");
+    test_cel_fails("'abc'.sort()", NULL, "'abc'",
+                   "sort() needs list, this is string");
+    test_cel_fails("[1, 2].sort()[0].a", NULL, "a",
+                   "'a' is a member, but int "
+                   "has none");
+}
+END_TEST
+
+/* Sorting and finding what is there twice do not cost the square. */
+START_TEST(long_lists_are_sorted)
+{
+    test_cel_gives("lists.range(20000).reverse().sort().slice(0, 2)", NULL,
+                   "[0,1]");
+    test_cel_gives("lists.range(20000).map(i, i % 7).distinct()", NULL,
+                   "[0,1,2,3,4,5,6]");
+}
+END_TEST
+
+START_TEST(base64_is_that_of_cel_go)
+{
+    test_cel_gives("[base64.encode(b'hello'), base64.encode(b''), "
+                   "base64.encode(bytes(x)), "
+                   "string(base64.decode('aGVsbG8=')), "
+                   "size(base64.decode('/+8='))]",
+                   "\"\u00e9\"", "[\"aGVsbG8=\",\"\",\"w6k=\",\"hello\",2]");
+    test_cel_fails("base64.decode('aGVsbG8')", NULL, "decode",
+                   "this string is not base64, or has no padding");
+    test_cel_fails("base64.decode('aGV sbG8=')", NULL, "decode",
+                   "this string is not base64, or has no padding");
+    test_cel_fails("base64.decode(x)", "\"-_8=\"", "decode",
+                   "this string is not base64, or has no padding");
+    test_cel_fails("base64.encode('hello')", NULL, "'hello'",
+                   "base64.encode() needs bytes, this is string");
+}
+END_TEST
+
+START_TEST(json_is_written_and_read)
+{
+    test_cel_gives("[json.marshal(x), json.marshal([1, 2.0, 'a', null]), "
+                   "json.marshal(duration('1s'))]",
+                   "{\"b\": [1], \"a\": \"\\\"\"}",
+                   "[\"{\\\"b\\\":[1],\\\"a\\\":\\\"\\\\\\\"\\\"}\","
+                   "\"[1,2.0,\\\"a\\\",null]\",\"\\\"1s\\\"\"]");
+    test_cel_gives("[json.unmarshal(x).a[1].b, json.unmarshal('1') + 1, "
+                   "json.unmarshal('null'), "
+                   "json.unmarshal(json.marshal({'k': [true]}))]",
+                   "\"{\\\"a\\\": [0, {\\\"b\\\": 2.5}]}\"",
+                   "[2.5,2,null,{\"k\":[true]}]");
+    test_cel_fails("json.unmarshal('{')", NULL, "unmarshal",
+                   "this string is not JSON, or holds a number or a depth that "
+                   "values do not have");
+    test_cel_fails("json.unmarshal('18446744073709551615')", NULL, "unmarshal",
+                   "this string is not JSON, or holds a number or a depth that "
+                   "values do not have");
+    test_cel_fails("json.marshal(b'a')", NULL, "marshal",
+                   "the result holds bytes that JSON has no form for");
+    test_cel_fails("json.marshal({1: 2})", NULL, "marshal",
+                   "the result holds a map whose keys are not all strings, "
+                   "which JSON has no form for");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cel functions");
@@ -550,6 +680,12 @@ static Suite *suite(void)
     tcase_add_test(tc, typed_values_survive_oom);
     tcase_add_test(tc, values_carry_their_types);
     tcase_add_test(tc, typed_values_are_checked);
+    tcase_add_test(tc, lists_are_those_of_cel_go);
+    tcase_add_test(tc, lists_have_sums);
+    tcase_add_test(tc, lists_that_have_no_answer);
+    tcase_add_test(tc, long_lists_are_sorted);
+    tcase_add_test(tc, base64_is_that_of_cel_go);
+    tcase_add_test(tc, json_is_written_and_read);
     suite_add_tcase(s, tc);
     return s;
 }
