@@ -22,13 +22,21 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
  * bytes. */
 int mortise_file_drain(struct mortise_buf *b, int fd, uint64_t max);
 
-#define MORTISE_FILE_NEW 1u /* the name must be free: MORTISE_EEXISTS */
+/* MORTISE_EEXISTS if the name is taken, but for a file with the same bytes. */
+#define MORTISE_FILE_NEW 1u
 
 /* Write n bytes under a temporary name beside `path`, sync them, give them the
  * name and sync the directory: whoever looks sees the old file or the new one,
  * after a power cut too. */
 int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
                        unsigned flags, struct mortise_err *err);
+
+/* The same for a path that a person named: a device or a pipe is written to and
+ * not replaced. */
+int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
+                        unsigned flags, struct mortise_err *err);
+/* Look ahead of long work whether it can be written there. */
+int mortise_file_may_output(const char *path, struct mortise_err *err);
 
 /* All n bytes to a descriptor; -1 and errno. */
 int mortise_file_put(int fd, const void *p, size_t n);

@@ -17,7 +17,7 @@ static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
                      struct mortise_buf *b, struct mortise_err *err)
 {
     if (path != NULL)
-        return mortise_file_write(path, b->p, b->n, 0666, flags, err);
+        return mortise_file_output(path, b->p, b->n, 0666, flags, err);
     if (mortise_buf_cstr(b) == NULL)
         return mortise_nomem(err);
     mortise_out_text(&cli->out, b->p, 0);

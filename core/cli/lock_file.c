@@ -2,8 +2,8 @@
  *
  *   (1) It is written once, all or nothing, from what it is by then: what somebody
  *       else pinned meanwhile stays.
- *   (2) Killed at any time, the lock is as it was or as it was to be; what is left
- *       beside it goes with the next one. */
+ *   (2) Killed at any time, the lock is as it was or as it was to be
+ *       (files.h). */
 #include "cli/lock_file.h"
 
 #include <errno.h>
@@ -13,9 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
 #include "base/err.h"
-#include "base/id.h"
 #include "config/lock.h"
 
 /* ---- who else is at it ------------------------------------------------------- */
@@ -50,34 +48,6 @@ static int hold(const char *path, struct mortise_err *err)
     if (fd >= 0)
         close(fd);
     return -1;
-}
-
-/* LOCK.UUID.tmp, as mortise_file_write() calls what is not whole yet. */
-static bool is_left(const char *name, const char *lock)
-{
-    size_t n = strlen(lock);
-
-    return strncmp(name, lock, n) == 0 && name[n] == '.' &&
-           strspn(name + n + 1, "0123456789abcdef-") == MORTISE_UUID_TEXT - 1 &&
-           strcmp(name + n + MORTISE_UUID_TEXT, ".tmp") == 0;
-}
-
-/* (2), of the directory that is held: whoever wrote that is gone.  What cannot be
- * removed does no harm. */
-static void sweep(const char *path, int held, const struct mortise_mem *mem)
-{
-    const char *slash = strrchr(path, '/');
-    const char *lock = slash != NULL ? slash + 1 : path;
-    struct mortise_listing l;
-    char dir[PATH_MAX];
-
-    directory_of(path, dir);
-    if (mortise_listing_read(&l, mem, dir, ".tmp", NULL) != MORTISE_OK)
-        return;
-    for (size_t i = 0; i < l.n; i++)
-        if (is_left(l.names[i], lock))
-            unlinkat(held, l.names[i], 0);
-    mortise_listing_finish(&l);
 }
 
 /* ---- changing it ------------------------------------------------------------- */
@@ -117,7 +87,6 @@ int mortise_lock_file_change(struct mortise_cli *cli, const char *path,
 
     if (fd < 0)
         return err->code;
-    sweep(path, fd, cli->mem);
     rv = read_now(&lock, path, cli->mem, err);
     if (rv == MORTISE_OK)
         rv = change(ud, lock, err);

@@ -663,7 +663,7 @@ static int print_plan(struct mortise_watching *w, const json_t *show,
     int rv = MORTISE_OK;
 
     if (to != NULL)
-        rv = mortise_file_write(to, text, strlen(text), 0644, 0, err);
+        rv = mortise_file_output(to, text, strlen(text), 0644, 0, err);
     if (rv != MORTISE_OK)
         return rv;
     if (cli->args.json) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/nearest.h"
 #include "cli/casefile.h"
 #include "cli/cli.h"
@@ -33,7 +34,6 @@ struct testing {
     json_t *others; /* names that --filter passed over */
     struct mortise_coverage coverage;
     struct mortise_covered *covered; /* of the file; NULL: nobody asks */
-    FILE *junit;                     /* NULL: nobody asks */
 };
 
 /* ---- saying it ----------------------------------------------------------- */
@@ -82,7 +82,8 @@ static void report(struct testing *t, const struct mortise_case *c,
                    const json_t *outcome)
 {
     const json_t *run = t->cli->args.json ? outcome : NULL;
-    json_t *took = t->junit != NULL ? json_integer((json_int_t)ms) : NULL;
+    json_t *took =
+        t->cli->args.junit != NULL ? json_integer((json_int_t)ms) : NULL;
     json_t *one = json_pack(
         "{s:s, s:s, s:b, s:I, s:o*, s:o*, s:O*, s:O*}", "file", t->path, "case",
         c->name->str, "ok", d->n_errors == 0, "crashes", (json_int_t)crashes,
@@ -305,31 +306,18 @@ static int check_filter(const struct testing *t, struct mortise_err *err)
 
 /* ---- --junit ------------------------------------------------------------- */
 
-/* It is opened first, so that nobody waits for what cannot be written. */
-static int open_junit(struct testing *t, struct mortise_err *err)
+static int write_junit(struct testing *t, struct mortise_err *err)
 {
     const char *path = t->cli->args.junit;
+    struct mortise_buf b;
+    int rv;
 
     if (path == NULL)
         return MORTISE_OK;
-    t->junit = fopen(path, "we");
-    return t->junit != NULL ? MORTISE_OK
-                            : mortise_syserr(err, errno, "write %s", path);
-}
-
-static int write_junit(struct testing *t, struct mortise_err *err)
-{
-    struct mortise_buf b;
-    int rv = MORTISE_OK;
-
-    if (t->junit == NULL)
-        return rv;
     mortise_buf_init(&b, t->cli->mem);
     mortise_junit_write(&b, t->report);
-    if (b.failed)
-        rv = mortise_nomem(err);
-    else if (fwrite(b.p, 1, b.n, t->junit) != b.n || fflush(t->junit) != 0)
-        rv = mortise_syserr(err, errno, "write %s", t->cli->args.junit);
+    rv = b.failed ? mortise_nomem(err)
+                  : mortise_file_output(path, b.p, b.n, 0666, 0, err);
     mortise_buf_finish(&b);
     return rv;
 }
@@ -349,7 +337,10 @@ static int begin(struct testing *t, struct mortise_err *err)
         (t->others == NULL ||
          (t->report == NULL && (args->json || args->junit != NULL))))
         rv = mortise_nomem(err);
-    return rv == MORTISE_OK ? open_junit(t, err) : rv;
+    /* Nobody waits for a report that cannot be written. */
+    return rv == MORTISE_OK && args->junit != NULL
+               ? mortise_file_may_output(args->junit, err)
+               : rv;
 }
 
 static void finish(struct testing *t)
@@ -357,8 +348,6 @@ static void finish(struct testing *t)
     mortise_coverage_finish(&t->coverage);
     json_decref(t->others);
     json_decref(t->report);
-    if (t->junit != NULL)
-        fclose(t->junit);
 }
 
 static int run_files(struct mortise_cli *cli)
