@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -152,21 +153,52 @@ static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
 /* ---- new -------------------------------------------------------------------
  */
 
-static int write_pair(const struct mortise_seckey *sk, const char *name,
-                      const char *password, struct mortise_err *err)
-{
-    struct mortise_pubkey pk;
-    char path[PATH_MAX];
-    int rv = mortise_file_path(path, sizeof path, err, "%s.key", name);
+/* Both files of a pair, by its name. */
+struct pair {
+    char secret[PATH_MAX], public[PATH_MAX];
+};
 
+static int find_pair(struct pair *p, const char *name, struct mortise_err *err)
+{
+    int rv =
+        mortise_file_path(p->secret, sizeof p->secret, err, "%s.key", name);
+
+    return rv == MORTISE_OK ? mortise_file_path(p->public, sizeof p->public,
+                                                err, "%s.pub", name)
+                            : rv;
+}
+
+/* A `key new` that was killed leaves a secret key without the public one. */
+static bool is_half(const struct pair *p)
+{
+    return access(p->secret, F_OK) == 0 && access(p->public, F_OK) != 0;
+}
+
+static int make_secret(struct mortise_cli *cli, const struct pair *p,
+                       struct mortise_seckey *sk, struct mortise_err *err)
+{
+    char password[MORTISE_PASSWORD];
+    int rv = MORTISE_OK;
+
+    if (!cli->args.unencrypted)
+        rv = mortise_secret_password(cli, true, password, err);
     if (rv == MORTISE_OK)
-        rv = mortise_seckey_write(path, sk, password, err);
+        rv = mortise_seckey_new(sk, err);
     if (rv == MORTISE_OK)
-        rv = mortise_file_path(path, sizeof path, err, "%s.pub", name);
-    mortise_seckey_public(sk, &pk);
-    if (rv == MORTISE_OK)
-        rv = mortise_pubkey_write(path, &pk, err);
+        rv = mortise_seckey_write(p->secret, sk,
+                                  cli->args.unencrypted ? NULL : password, err);
+    explicit_bzero(password, sizeof password);
     return rv;
+}
+
+/* The secret key that is there, for the rest of its pair. */
+static int read_secret(struct mortise_cli *cli, const struct pair *p,
+                       struct mortise_seckey *sk, struct mortise_err *err)
+{
+    mortise_out_say(&cli->err,
+                    "mortise: %s is there without %s, which is made from it\n",
+                    p->secret, p->public);
+    return mortise_secret_key(cli, p->secret, sk, err);
 }
 
 static void print_new(struct mortise_cli *cli, const char *name,
@@ -188,21 +220,21 @@ static void print_new(struct mortise_cli *cli, const char *name,
 static int key_new(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *name = cli->args.operands[0];
-    char password[MORTISE_PASSWORD];
     struct mortise_seckey sk = {0};
-    int rv = MORTISE_OK;
+    struct mortise_pubkey pk;
+    struct pair p;
+    int rv = find_pair(&p, name, err);
 
-    if (!cli->args.unencrypted)
-        rv = mortise_secret_password(cli, true, password, err);
     if (rv == MORTISE_OK)
-        rv = mortise_seckey_new(&sk, err);
-    if (rv == MORTISE_OK)
-        rv =
-            write_pair(&sk, name, cli->args.unencrypted ? NULL : password, err);
+        rv = is_half(&p) ? read_secret(cli, &p, &sk, err)
+                         : make_secret(cli, &p, &sk, err);
+    if (rv == MORTISE_OK) {
+        mortise_seckey_public(&sk, &pk);
+        rv = mortise_pubkey_write(p.public, &pk, err);
+    }
     if (rv == MORTISE_OK)
         print_new(cli, name, &sk);
     mortise_seckey_wipe(&sk);
-    explicit_bzero(password, sizeof password);
     return rv;
 }
 
@@ -218,7 +250,8 @@ const struct mortise_cmd mortise_cmd_key_new = {
     .summary = "Make a key pair: NAME.key and NAME.pub",
     .text = "In minisign's formats: its tools read our keys, and ours read\n"
             "its.  The password is asked for, or the first line of stdin.\n"
-            "Nothing is overwritten.\n",
+            "Nothing is overwritten.  If NAME.key is there without NAME.pub,\n"
+            "as after a kill, NAME.pub is made from it.\n",
     .opts = new_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise key new ~/keys/acme",

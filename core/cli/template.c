@@ -7,8 +7,10 @@
  *   (1) Its words are replaced in them (@NAME@ by the name), and so is NAME at the
  *       beginning of a file's own name; `dot.` there becomes a dot.
  *   (2) Nothing that is there is touched: the first file whose name is taken is
- *       the words of the error, and nothing is written then.  Where a write fails,
- *       what was written before goes away again.
+ *       the words of the error, and nothing is written then.  A file that is
+ *       there as it would be written is no error: a command that was killed can
+ *       be given again, and writes the rest.  If a write fails, the files that
+ *       this command wrote are removed.
  *   (3) What is printed to be typed next works where it is pasted: the program is
  *       called as we were, from the new directory, too.
  */
@@ -29,8 +31,10 @@
 
 enum { MOST = 1 << 20 }; /* bytes of a template's file */
 
-/* Each directory of a template. */
-enum { PARTS = 2 };
+enum {
+    PARTS = 2,      /* directories of a template */
+    MOST_FILES = 64 /* of all of them */
+};
 
 /* One that is being made. */
 struct making {
@@ -38,13 +42,14 @@ struct making {
     const struct mortise_template *t;
     char from[PARTS][MORTISE_HOME_MAX];
     struct mortise_listing files[PARTS];
-    size_t n_written;
+    uint64_t written; /* bit `at` of each file that was not there */
     bool made_dir;
 };
 
 /* A file of it. */
 struct file {
     const char *from, *name; /* the directory, and what it is called there */
+    size_t at;               /* it is the at-th of all */
     char path[PATH_MAX];     /* where it goes */
 };
 
@@ -75,30 +80,19 @@ static int place(const struct mortise_template *t, struct file *f,
 
 static int each_file(struct making *m, file_fn *fn, struct mortise_err *err)
 {
+    size_t at = 0;
     int rv = MORTISE_OK;
 
     for (size_t p = 0; p < PARTS; p++)
         for (size_t i = 0; rv == MORTISE_OK && i < m->files[p].n; i++) {
-            struct file f = {.from = m->from[p], .name = m->files[p].names[i]};
+            struct file f = {
+                .from = m->from[p], .name = m->files[p].names[i], .at = at++};
 
             rv = place(m->t, &f, err);
             if (rv == MORTISE_OK)
                 rv = fn(m, &f, err);
         }
     return rv;
-}
-
-static int must_be_free(struct making *m, const struct file *f,
-                        struct mortise_err *err)
-{
-    struct stat st;
-
-    (void)m;
-    if (lstat(f->path, &st) == 0)
-        return mortise_fail(err, MORTISE_EEXISTS,
-                            "%s exists; nothing was written", f->path);
-    return errno == ENOENT ? MORTISE_OK
-                           : mortise_syserr(err, errno, "look at %s", f->path);
 }
 
 /* The word of the template that a text begins with; NULL: none. */
@@ -129,27 +123,80 @@ static void fill(struct mortise_buf *out, const char *p,
     }
 }
 
-static int write_one(struct making *m, const struct file *f,
-                     struct mortise_err *err)
+/* What is to stand in it. */
+static int text_of(struct making *m, const struct file *f,
+                   struct mortise_buf *out, struct mortise_err *err)
 {
     char from[MORTISE_HOME_MAX + 256];
-    struct mortise_buf text, out;
+    struct mortise_buf text;
     int rv =
         mortise_file_path(from, sizeof from, err, "%s/%s", f->from, f->name);
 
     mortise_buf_init(&text, m->cli->mem);
-    mortise_buf_init(&out, m->cli->mem);
     if (rv == MORTISE_OK)
         rv = mortise_file_read(&text, from, MOST, err);
     if (rv == MORTISE_OK && mortise_buf_cstr(&text) != NULL)
-        fill(&out, text.p, m->t);
-    if (rv == MORTISE_OK && (text.failed || out.failed))
+        fill(out, text.p, m->t);
+    if (rv == MORTISE_OK && (text.failed || out->failed))
         rv = mortise_nomem(err);
+    mortise_buf_finish(&text);
+    return rv;
+}
+
+static int exists(const struct file *f, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EEXISTS, "%s exists; nothing was written",
+                        f->path);
+}
+
+/* (2) */
+static int look_at(struct making *m, const struct file *f,
+                   struct mortise_err *err)
+{
+    struct mortise_buf out, there;
+    struct stat st;
+    int rv;
+
+    if (lstat(f->path, &st) != 0) {
+        m->written |= UINT64_C(1) << f->at;
+        return errno == ENOENT
+                   ? MORTISE_OK
+                   : mortise_syserr(err, errno, "look at %s", f->path);
+    }
+    if (!S_ISREG(st.st_mode))
+        return exists(f, err);
+    mortise_buf_init(&out, m->cli->mem);
+    mortise_buf_init(&there, m->cli->mem);
+    rv = text_of(m, f, &out, err);
+    if (rv == MORTISE_OK &&
+        (mortise_file_read(&there, f->path, MOST, NULL) != MORTISE_OK ||
+         there.n != out.n || memcmp(there.p, out.p, out.n) != 0))
+        rv = exists(f, err);
+    mortise_buf_finish(&out);
+    mortise_buf_finish(&there);
+    return rv;
+}
+
+static bool is_ours(const struct making *m, const struct file *f)
+{
+    return (m->written >> f->at & 1) != 0;
+}
+
+static int write_one(struct making *m, const struct file *f,
+                     struct mortise_err *err)
+{
+    struct mortise_buf out;
+    int rv;
+
+    if (!is_ours(m, f))
+        return MORTISE_OK;
+    mortise_buf_init(&out, m->cli->mem);
+    rv = text_of(m, f, &out, err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(f->path, out.p, out.n, 0666, MORTISE_FILE_NEW,
                                 err);
-    m->n_written += rv == MORTISE_OK;
-    mortise_buf_finish(&text);
+    if (rv != MORTISE_OK) /* this one, and those behind it, are not ours */
+        m->written &= (UINT64_C(1) << f->at) - 1;
     mortise_buf_finish(&out);
     return rv;
 }
@@ -159,10 +206,8 @@ static int take_back(struct making *m, const struct file *f,
                      struct mortise_err *err)
 {
     (void)err;
-    if (m->n_written > 0) {
-        m->n_written--;
+    if (is_ours(m, f))
         unlink(f->path);
-    }
     return MORTISE_OK;
 }
 
@@ -189,8 +234,10 @@ static int write_all(struct making *m, struct mortise_err *err)
     int rv = make_dir(m, err);
 
     if (rv == MORTISE_OK)
-        rv = each_file(m, must_be_free, err);
-    if (rv == MORTISE_OK)
+        rv = each_file(m, look_at, err);
+    if (rv != MORTISE_OK)
+        m->written = 0;
+    else
         rv = each_file(m, write_one, err);
     if (rv == MORTISE_OK)
         return rv;
@@ -204,7 +251,9 @@ static int say_one(struct making *m, const struct file *f,
                    struct mortise_err *err)
 {
     (void)err;
-    mortise_out_say(&m->cli->out, "made %s\n", f->path);
+    mortise_out_say(&m->cli->out,
+                    is_ours(m, f) ? "made %s\n" : "%s is there already\n",
+                    f->path);
     return MORTISE_OK;
 }
 
@@ -223,6 +272,9 @@ static int list(struct making *m, struct mortise_err *err)
             rv = mortise_listing_read(&m->files[p], m->cli->mem, m->from[p], "",
                                       err);
     }
+    if (rv == MORTISE_OK && m->files[0].n + m->files[1].n > MOST_FILES)
+        rv = mortise_fail(err, MORTISE_EINVAL, "it has more than %d files",
+                          MOST_FILES);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "the template");
 }
 

@@ -958,6 +958,34 @@ static void put_revoked(struct mortise_buf *b, const void *revoke)
                            what->plugin, what->range);
 }
 
+static const char file_head[] = "apiVersion: mortise/v1\nkind: Trust\nseq: ";
+
+/* What stands behind the seq of a file of ours; "" of any other. */
+static const char *behind_seq(const char *text)
+{
+    size_t n = sizeof file_head - 1;
+
+    return strncmp(text, file_head, n) == 0
+               ? text + n + strspn(text + n, "0123456789")
+               : "";
+}
+
+/* Says the file the same, under whatever seq?  Then a command that was killed
+ * wrote it, and is given again. */
+static bool is_said(const char *path, const char *text,
+                    const struct mortise_mem *mem)
+{
+    struct mortise_buf there;
+    bool same;
+
+    mortise_buf_init(&there, mem);
+    same = mortise_file_read(&there, path, 1 << 20, NULL) == MORTISE_OK &&
+           mortise_buf_cstr(&there) != NULL &&
+           strcmp(behind_seq(there.p), behind_seq(text)) == 0;
+    mortise_buf_finish(&there);
+    return same;
+}
+
 /* A new file DIR/NAME.yaml (NAME NULL: of the seq), whose seq is above all
  * others', with what `put` writes. */
 static int add_file(const char *dir, const char *name,
@@ -976,17 +1004,16 @@ static int add_file(const char *dir, const char *name,
         return rv;
     snprintf(made, sizeof made, "revoked-%llu", (unsigned long long)seq);
     mortise_buf_init(&b, mem);
-    mortise_buf_printf(&b,
-                       "apiVersion: mortise/v1\n"
-                       "kind: Trust\n"
-                       "seq: %llu\n",
-                       (unsigned long long)seq);
+    mortise_buf_printf(&b, "%s%llu\n", file_head, (unsigned long long)seq);
     put(&b, what);
-    rv = b.failed ? mortise_nomem(err)
-                  : mortise_file_path(path, PATH_MAX, err, "%s/%s.yaml", dir,
-                                      name != NULL ? name : made);
+    rv = mortise_buf_cstr(&b) == NULL
+             ? mortise_nomem(err)
+             : mortise_file_path(path, PATH_MAX, err, "%s/%s.yaml", dir,
+                                 name != NULL ? name : made);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, b.p, b.n, 0644, MORTISE_FILE_NEW, err);
+    if (rv == MORTISE_EEXISTS && is_said(path, b.p, mem))
+        rv = MORTISE_OK;
     mortise_buf_finish(&b);
     return rv;
 }

@@ -389,6 +389,9 @@ START_TEST(changes_read_back)
     ck_assert_int_eq(mortise_trust_add(dir, "acme", &by, &test_mem, &err),
                      MORTISE_OK);
     ck_assert_int_eq(mortise_trust_add(dir, "acme", &by, &test_mem, &err),
+                     MORTISE_OK); /* it is said */
+    by.not_after++;
+    ck_assert_int_eq(mortise_trust_add(dir, "acme", &by, &test_mem, &err),
                      MORTISE_EEXISTS);
     open_trust();
     got = mortise_trust_at(t, 0);
