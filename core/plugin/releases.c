@@ -61,15 +61,17 @@ static int seen_get(struct mortise_plugins *p, const struct entry *e,
     return rv;
 }
 
+/* The user's first: if the process dies in between, the store learns it from the
+ * user (seen_get()), and the user never from the store. */
 static int seen_put(struct mortise_plugins *p, const struct entry *e,
                     const char *name, uint64_t value, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (p->config.seq_put != NULL)
-        rv = p->config.seq_put(p->config.seq_ud, name, value, err);
-    if (rv == MORTISE_OK && is_remembered(p, e))
+    if (is_remembered(p, e))
         rv = mortise_rollback_state_put(&p->rollback_state, name, value, err);
+    if (rv == MORTISE_OK && p->config.seq_put != NULL)
+        rv = p->config.seq_put(p->config.seq_ud, name, value, err);
     if (p->rollback_state.lost[0] != '\0' && !p->said_lost &&
         p->config.forgets != NULL)
         p->config.forgets(p->config.seq_ud, p->rollback_state.lost);
