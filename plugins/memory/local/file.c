@@ -15,6 +15,14 @@
  *   (6) Who has the file locked is busy, and no fault of the config, at the
  *       opening as later; and that does not wait for who writes, unless there is
  *       something to be made.
+ *   (7) It is made whole: under another name, with all its tables, then synced
+ *       and renamed, in a directory that is locked meanwhile.  So a file of ours
+ *       always says that it is ours, in its first bytes, and nobody needs SQLite
+ *       to tell.  What a process left that was killed in between goes with the
+ *       next one.
+ *   (8) It is opened to be written from the start: a connection that reads alone
+ *       cannot take back what a dead process left half done, and would find the
+ *       file unreadable until somebody writes to it.
  */
 #include "base.h"
 
@@ -24,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +42,7 @@ enum {
     WITHOUT_PAIRS = 1,   /* its words are not those of text.c: made anew */
     BUSY_MS = 5000,      /* for another process to end its write */
     BUSY_OPEN_MS = 2000, /* the same while the engine waits for create() */
+    BUSY_STEP_MS = 10,   /* between two looks whether a directory is free */
     STEPS = 20000,       /* of SQLite's machine between two signs of life */
     CACHE_KIB = 65536,   /* of each connection */
     LOG_PAGES = 8000 /* of 4 KiB, that wait in the log for their place: ids lie
@@ -253,6 +263,16 @@ static void set_patience(const struct job *j)
     sqlite3_busy_timeout(j->c->db, j->call != 0 ? BUSY_MS : BUSY_OPEN_MS);
 }
 
+static mortise_status unreadable(const struct job *j)
+{
+    const struct reason *why = reason_of(sqlite3_extended_errcode(j->c->db));
+
+    return no(j->inst, j->call, why,
+              why == &busy ? "%s is locked by another process: %s"
+                           : "%s cannot be read, and is left as it is: %s",
+              j->inst->path, sqlite3_errmsg(j->c->db));
+}
+
 static mortise_status connect(struct job *j)
 {
     struct connection *c = j->c;
@@ -260,10 +280,10 @@ static mortise_status connect(struct job *j)
     bool made;
 
     if (sqlite3_open_v2(j->inst->path, &c->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-                            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                            SQLITE_OPEN_EXRESCODE,
                         NULL) != SQLITE_OK)
-        return no_database(j, "open");
+        return unreadable(j);
     set_patience(j);
     sqlite3_progress_handler(c->db, STEPS, on_progress, c);
     snprintf(text, sizeof text,
@@ -274,7 +294,7 @@ static mortise_status connect(struct job *j)
              "PRAGMA journal_size_limit=67108864;",
              CACHE_KIB, LOG_PAGES);
     made = run_text(j, text) && text_prepare(c->db);
-    return made ? MORTISE_S_OK : no_database(j, "open");
+    return made ? MORTISE_S_OK : unreadable(j);
 }
 
 static void disconnect(struct connection *c)
@@ -291,6 +311,27 @@ static void disconnect(struct connection *c)
     c->db = NULL;
 }
 
+/* ---- making it (7) -------------------------------------------------------- */
+
+static mortise_status no_errno(const struct mortise_inst *i, const char *doing)
+{
+    return no(i, 0, errno == ENOSPC || errno == EDQUOT ? &full : &io,
+              "%s: %s: %s", i->path, doing, strerror(errno));
+}
+
+/* A new directory is a name in the one above it (2). */
+static int sync_above(const char *dir)
+{
+    char *above = sqlite3_mprintf("%s/..", dir);
+    int fd = above != NULL ? open(above, O_RDONLY | O_CLOEXEC) : -1;
+    int rv = fd >= 0 ? fsync(fd) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    sqlite3_free(above);
+    return rv;
+}
+
 /* (4), what is missing of the way to the file, the last part 0700. */
 static mortise_status make_directory(struct mortise_inst *i)
 {
@@ -299,122 +340,212 @@ static mortise_status make_directory(struct mortise_inst *i)
 
     while (status == MORTISE_S_OK && (at = strchr(at + 1, '/')) != NULL) {
         *at = '\0';
-        if (mkdir(i->path, 0700) != 0 && errno != EEXIST && errno != EROFS &&
-            errno != EACCES)
-            status = no(i, 0, &io, "%s: %s", i->path, strerror(errno));
+        if (mkdir(i->path, 0700) == 0
+                ? sync_above(i->path) != 0
+                : errno != EEXIST && errno != EROFS && errno != EACCES)
+            status = no_errno(i, "make the directory");
         *at = '/';
     }
     return status;
 }
 
-/* What a file says of itself. */
-struct said {
-    int64_t tables, application, version;
-};
-
-/* As of one moment. */
-static bool ask_file(sqlite3 *db, struct said *out)
+/* The directory of the file, locked; -1 with the words. */
+static int lock_directory(const struct mortise_inst *i, mortise_status *status)
 {
-    static const char text[] =
-        "SELECT (SELECT count(*) FROM sqlite_schema), "
-        "(SELECT application_id FROM pragma_application_id), "
-        "(SELECT user_version FROM pragma_user_version)";
-    sqlite3_stmt *s = NULL;
-    bool right = sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK &&
-                 sqlite3_step(s) == SQLITE_ROW;
+    const char *slash = strrchr(i->path, '/');
+    char *dir = strndup(i->path, (size_t)(slash - i->path) + 1);
+    int fd = dir != NULL ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int tries = BUSY_OPEN_MS / BUSY_STEP_MS, rv = -1;
 
-    *out = (struct said){.tables = -1};
-    if (right)
-        *out = (struct said){sqlite3_column_int64(s, 0),
-                             sqlite3_column_int64(s, 1),
-                             sqlite3_column_int64(s, 2)};
-    sqlite3_finalize(s);
-    return right;
+    free(dir);
+    while (fd >= 0 && (rv = flock(fd, LOCK_EX | LOCK_NB)) != 0 &&
+           (errno == EINTR || (errno == EWOULDBLOCK && tries-- > 0)))
+        usleep(BUSY_STEP_MS * 1000);
+    if (rv == 0)
+        return fd;
+    *status = errno == EWOULDBLOCK
+                  ? no(i, 0, &busy,
+                       "%s is locked by another process: it is "
+                       "being made",
+                       i->path)
+                  : no_errno(i, "lock the directory");
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
-static mortise_status unreadable(const struct mortise_inst *i, sqlite3 *db)
+/* What SQLite has beside a file, of one that is no more. */
+static void remove_beside(const char *path)
 {
-    const struct reason *why = reason_of(sqlite3_extended_errcode(db));
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
 
-    return no(i, 0, why,
-              why == &busy ? "%s is locked by another process: %s"
-                           : "%s cannot be read, and is left as it is: %s",
-              i->path, sqlite3_errmsg(db));
-}
+    for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++) {
+        char *name = sqlite3_mprintf("%s%s", path, ends[k]);
 
-/* (1): *empty where nothing was written to it yet, *old where it is of a version
- * that is brought up to this one. */
-static mortise_status judge(const struct mortise_inst *i, sqlite3 *db,
-                            bool *empty, bool *old)
-{
-    struct said is;
-
-    if (!ask_file(db, &is))
-        return unreadable(i, db);
-    *empty = is.application == 0 && is.tables == 0;
-    *old = is.application == APPLICATION && is.version == WITHOUT_PAIRS;
-    if (*empty || *old ||
-        (is.application == APPLICATION && is.version == VERSION))
-        return MORTISE_S_OK;
-    if (is.application != APPLICATION)
-        return no(i, 0, &corrupt_file,
-                  "%s is the database of another program, and is left as it "
-                  "is: name another directory",
-                  i->path);
-    if (is.version < VERSION)
-        return no(i, 0, &corrupt_file,
-                  "%s is damaged, and is left as it is: its version is %lld, "
-                  "which none is",
-                  i->path, (long long)is.version);
-    return no(i, 0, &corrupt_file,
-              "%s was written by a later version (%lld; this one knows %d), "
-              "and is left as it is",
-              i->path, (long long)is.version, VERSION);
-}
-
-/* The same before anything of it is opened for writing. */
-static mortise_status judge_unopened(const struct mortise_inst *i)
-{
-    sqlite3 *db = NULL;
-    mortise_status status;
-    bool empty, old;
-
-    if (sqlite3_open_v2(i->path, &db,
-                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
-                        NULL) == SQLITE_OK) {
-        sqlite3_busy_timeout(db, BUSY_OPEN_MS);
-        status = judge(i, db, &empty, &old);
-    } else {
-        status = no(i, 0, &io, "%s: %s", i->path, sqlite3_errmsg(db));
+        if (name != NULL)
+            unlink(name);
+        sqlite3_free(name);
     }
-    sqlite3_close(db);
+}
+
+/* A new file with all its tables.  Closing it puts the log into it. */
+static mortise_status make_tables(const struct mortise_inst *i,
+                                  const char *path)
+{
+    mortise_status status = MORTISE_S_OK;
+    sqlite3 *db = NULL;
+    char *text = sqlite3_mprintf(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN; %s "
+        "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+        schema, APPLICATION, VERSION);
+
+    if (text == NULL ||
+        sqlite3_open_v2(path, &db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                            SQLITE_OPEN_EXRESCODE,
+                        NULL) != SQLITE_OK ||
+        sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+        status = no(i, 0, reason_of(sqlite3_extended_errcode(db)),
+                    "%s: make: %s", path, sqlite3_errmsg(db));
+    sqlite3_free(text);
+    if (sqlite3_close(db) != SQLITE_OK && status == MORTISE_S_OK)
+        status = no(i, 0, &io, "%s: close: %s", path, sqlite3_errmsg(db));
     return status;
 }
 
-/* Made where it is not there; one that has anything in it is looked at. */
-static mortise_status look(struct mortise_inst *i)
+static mortise_status make_as(const struct mortise_inst *i, const char *path,
+                              int dir)
 {
+    mortise_status status;
+    int fd;
+
+    unlink(path);
+    remove_beside(path);
+    remove_beside(i->path);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return no_errno(i, "make");
+    status = make_tables(i, path);
+    if (status == MORTISE_S_OK &&
+        (fsync(fd) != 0 || rename(path, i->path) != 0 || fsync(dir) != 0))
+        status = no_errno(i, "make");
+    close(fd);
+    if (status != MORTISE_S_OK) {
+        unlink(path);
+        remove_beside(path);
+    }
+    return status;
+}
+
+/* There is none, or one without a byte: so nobody has it open. */
+static bool is_missing(const struct mortise_inst *i)
+{
+    struct stat st;
+
+    return stat(i->path, &st) != 0 ? errno == ENOENT
+                                   : S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
+static mortise_status make(struct mortise_inst *i)
+{
+    mortise_status status = make_directory(i);
+    int dir = status == MORTISE_S_OK ? lock_directory(i, &status) : -1;
+    char *path;
+
+    if (dir < 0)
+        return status;
+    path = sqlite3_mprintf("%s.new", i->path);
+    if (path == NULL)
+        status = no(i, 0, &out_of_memory, "out of memory");
+    else if (is_missing(i)) /* still */
+        status = make_as(i, path, dir);
+    sqlite3_free(path);
+    close(dir);
+    return status;
+}
+
+/* ---- whose it is (1) ------------------------------------------------------ */
+
+static mortise_status of_another(const struct mortise_inst *i)
+{
+    return no(i, 0, &corrupt_file,
+              "%s is the database of another program, and is left as it is: "
+              "name another directory",
+              i->path);
+}
+
+static mortise_status judge_version(const struct mortise_inst *i, int64_t is)
+{
+    if (is == VERSION || is == WITHOUT_PAIRS)
+        return MORTISE_S_OK;
+    if (is < VERSION)
+        return no(i, 0, &corrupt_file,
+                  "%s is damaged, and is left as it is: its version is %lld, "
+                  "which none is",
+                  i->path, (long long)is);
+    return no(i, 0, &corrupt_file,
+              "%s was written by a later version (%lld; this one knows %d), "
+              "and is left as it is",
+              i->path, (long long)is, VERSION);
+}
+
+static int64_t number_at(const unsigned char *p)
+{
+    return (int32_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+                     (uint32_t)p[2] << 8 | (uint32_t)p[3]);
+}
+
+/* By its first bytes (sqlite.org/fileformat2.html, section 1.3). */
+static mortise_status judge_head(const struct mortise_inst *i)
+{
+    enum { USER_VERSION = 60, APPLICATION_ID = 68, HEAD = 100 };
     static const char magic[16] = "SQLite format 3";
-    char head[sizeof magic] = "";
-    int fd = open(i->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    unsigned char head[HEAD];
+    int fd = open(i->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
     ssize_t n;
 
     if (fd < 0)
         return no(i, 0, &io, "%s: %s", i->path, strerror(errno));
-    n = pread(fd, head, sizeof head, 0);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        n = -1;
+    n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+            ? pread(fd, head, sizeof head, 0)
+            : -1;
     close(fd);
-    if (n == 0)
-        return MORTISE_S_OK;
-    return n == sizeof head && memcmp(head, magic, sizeof magic) == 0
-               ? judge_unopened(i)
-               : no(i, 0, &corrupt_file,
-                    "%s is no file of traces, and is left as it is: name "
-                    "another directory, or put it aside",
-                    i->path);
+    if (n < (ssize_t)sizeof magic || memcmp(head, magic, sizeof magic) != 0)
+        return no(i, 0, &corrupt_file,
+                  "%s is no file of traces, and is left as it is: name "
+                  "another directory, or put it aside",
+                  i->path);
+    if (n < HEAD || number_at(head + APPLICATION_ID) != APPLICATION)
+        return of_another(i);
+    return judge_version(i, number_at(head + USER_VERSION));
 }
+
+/* Is it of the version before?  As of one moment. */
+static mortise_status judge(const struct job *j, bool *old)
+{
+    static const char text[] =
+        "SELECT (SELECT application_id FROM pragma_application_id), "
+        "(SELECT user_version FROM pragma_user_version)";
+    int64_t application = 0, version = 0;
+    sqlite3_stmt *s = NULL;
+    bool right =
+        sqlite3_prepare_v2(j->c->db, text, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW;
+
+    if (right) {
+        application = sqlite3_column_int64(s, 0);
+        version = sqlite3_column_int64(s, 1);
+    }
+    sqlite3_finalize(s);
+    *old = version == WITHOUT_PAIRS;
+    if (!right)
+        return unreadable(j);
+    return application == APPLICATION ? judge_version(j->inst, version)
+                                      : of_another(j->inst);
+}
+
+/* ---- bringing it up to date ------------------------------------------------- */
 
 /* Times of the version before may be none, and become the first or the last that
  * there is. */
@@ -428,40 +559,34 @@ static const char right_times[] =
 _Static_assert(MORTISE_MEMORY_TIME == INT64_C(253402300799999),
                "in right_times");
 
-/* Within a transaction of writing: it is ours already, or it is empty and
- * becomes ours. */
-static mortise_status claim(struct job *j)
+/* Within a transaction of writing. */
+static mortise_status update(struct job *j)
 {
-    mortise_status status;
-    char text[128];
-    bool empty, old;
+    char text[64];
+    bool old;
+    mortise_status status = judge(j, &old);
 
-    status = judge(j->inst, j->c->db, &empty, &old);
-    if (status != MORTISE_S_OK || (!empty && !old))
+    if (status != MORTISE_S_OK || !old)
         return status;
-    snprintf(text, sizeof text,
-             "PRAGMA application_id=%d; PRAGMA user_version=%d;", APPLICATION,
-             VERSION);
-    return (empty ? run_text(j, schema)
-                  : run_text(j, right_times) && text_remake(j)) &&
-                   run_text(j, text)
+    snprintf(text, sizeof text, "PRAGMA user_version=%d", VERSION);
+    return run_text(j, right_times) && text_remake(j) && run_text(j, text)
                ? MORTISE_S_OK
-               : no_database(j, empty ? "make" : "bring up to date");
+               : no_database(j, "bring up to date");
 }
 
-/* Nobody is waited for where it is ours already (6). */
-static mortise_status claim_whole(struct job *j)
+/* Nobody is waited for where it is of this version already (6). */
+static mortise_status update_whole(struct job *j)
 {
-    bool empty, old;
-    mortise_status status = judge(j->inst, j->c->db, &empty, &old);
+    bool old;
+    mortise_status status = judge(j, &old);
 
-    if (status != MORTISE_S_OK || (!empty && !old))
+    if (status != MORTISE_S_OK || !old)
         return status;
     if (!run_plain(j, S_BEGIN_WRITE))
         return no_database(j, "open");
-    status = claim(j);
+    status = update(j);
     if (status == MORTISE_S_OK && !run_plain(j, S_COMMIT))
-        status = no_database(j, "make");
+        status = no_database(j, "bring up to date");
     if (status != MORTISE_S_OK)
         run_plain(j, S_ROLLBACK);
     return status;
@@ -470,15 +595,15 @@ static mortise_status claim_whole(struct job *j)
 mortise_status file_open(struct mortise_inst *i)
 {
     struct job j = {.inst = i};
-    mortise_status status = make_directory(i);
+    mortise_status status = is_missing(i) ? make(i) : MORTISE_S_OK;
 
     if (status == MORTISE_S_OK)
-        status = look(i);
+        status = judge_head(i);
     if (status == MORTISE_S_OK)
         status = file_take(&j);
     if (status != MORTISE_S_OK)
         return status;
-    status = claim_whole(&j);
+    status = update_whole(&j);
     file_give_back(&j);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -828,19 +829,104 @@ START_TEST(a_locked_file_is_busy)
 }
 END_TEST
 
-/* One that is empty, and which somebody else is about to make, is busy, too. */
+/* While another process makes the file, it is busy. */
 START_TEST(one_that_is_made_meanwhile)
 {
-    sqlite3 *db;
+    int fd;
 
     close_it();
     unlink(path);
-    db = by_hand("PRAGMA journal_mode=WAL; BEGIN IMMEDIATE");
+    fd = open(dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
     ck_assert(!open_with(""));
     ck_assert_str_eq(host.code, MORTISE_MEMORY_BUSY);
     ck_assert_str_eq(host.klass, "transient");
-    sqlite3_close(db);
+    close(fd);
     ck_assert(open_with(""));
+}
+END_TEST
+
+/* What a removed file left beside it is not taken into the new one; nor is what a
+ * process left that died while it made one. */
+START_TEST(leftovers_are_not_taken)
+{
+    char command[512];
+
+    put("old", "", "an old word");
+    snprintf(command, sizeof command,
+             "cp %s-wal %s/w && cp %s %s.new && cp %s-wal %s.new-wal", path,
+             dir, path, path, path, path);
+    ck_assert_int_eq(system(command), 0);
+    close_it();
+    snprintf(command, sizeof command, "mv %s/w %s-wal && rm %s", dir, path,
+             path);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_msg(open_with(""), "%s", host.msg);
+    READ("\"max_traces\":9");
+    ck_assert_str_eq(found(), "");
+    put("new", "", "a new word");
+    close_it();
+    snprintf(command, sizeof command, "test \"$(ls %s)\" = traces.db", dir);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(open_with(""));
+    READ("\"max_traces\":9");
+    ck_assert_str_eq(found(), "new");
+}
+END_TEST
+
+/* An empty file is filled. */
+START_TEST(an_empty_file_is_filled)
+{
+    close_it();
+    write_file("", 0);
+    ck_assert_msg(open_with(""), "%s", host.msg);
+    put("a", "", "word");
+    READ("\"max_traces\":9");
+    ck_assert_str_eq(found(), "a");
+}
+END_TEST
+
+/* Change the file without its log, and die in the middle: the pages are in the file,
+ * and what they were is in a journal beside it. */
+static void die_with_a_hot_journal(void)
+{
+    sqlite3 *db = by_hand("PRAGMA journal_mode=DELETE; PRAGMA cache_size=1;"
+                          "PRAGMA cache_spill=1; BEGIN IMMEDIATE");
+
+    for (int i = 0; i < 400; i++)
+        sqlite3_exec(db, "UPDATE trace SET content = hex(randomblob(2000))",
+                     NULL, NULL, NULL);
+    _exit(0);
+}
+
+/* What a process left half done in the file itself is taken back by the next one
+ * that opens it: it does not begin with a connection that only reads. */
+START_TEST(a_hot_journal_is_rolled_back)
+{
+    char journal[80];
+    struct stat st;
+    int status;
+    pid_t pid;
+
+    for (int i = 0; i < 30; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "t%d", i);
+        put(id, "", "what it was");
+    }
+    close_it();
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        die_with_a_hot_journal();
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    ck_assert_int_eq(stat(journal, &st), 0);
+    ck_assert_int_gt(st.st_size, 1000);
+    ck_assert_msg(open_with(""), "%s", host.msg);
+    READ("\"max_traces\":99,\"query\":\"what it was\"");
+    ck_assert_int_eq((int)json_array_size(json_object_get(said, "traces")), 30);
+    ck_assert_int_ne(stat(journal, &st), 0);
 }
 END_TEST
 
@@ -1231,6 +1317,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_value_that_is_none);
     tcase_add_test(tc, a_locked_file_is_busy);
     tcase_add_test(tc, one_that_is_made_meanwhile);
+    tcase_add_test(tc, leftovers_are_not_taken);
+    tcase_add_test(tc, an_empty_file_is_filled);
+    tcase_add_test(tc, a_hot_journal_is_rolled_back);
     tcase_add_test(tc, wrong_bytes_are_told);
     tcase_add_test(tc, killed_it_keeps_what_was_acknowledged);
     tcase_add_test(tc, two_processes_at_once);
