@@ -179,7 +179,8 @@ static const struct creation creations[] = {
      .prepares = WAITS,
      .command = "store salvage new",
      .share = 37,
-     .works = "$MORTISE runs --store new | grep waiting"},
+     .works = "$MORTISE runs --store new | grep waiting",
+     .once = true},
     {.name = "doctor", .prepares = WAITS, .command = "doctor", .share = 41},
 };
 

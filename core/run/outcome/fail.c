@@ -211,6 +211,7 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
                      why.msg, code, message);
         return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
     }
+    mortise_exec_forget_leaving(x);
     rv = mortise_pipeline_enter(r, x, value, DONE_ON_ERROR, err);
     json_decref(value);
     return rv;

@@ -49,25 +49,34 @@ bool mortise_stage_leaving_is_due(const struct outcome *o)
     return false;
 }
 
-/* Behind a `result`, where there is one, what came with it is kept already. */
-int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
+int mortise_leaving_record(struct outcome *o, struct mortise_entry *e,
+                           struct mortise_err *err)
 {
     bool says =
         o->from->says && mortise_exec_node(o->r, o->x)->effect < MORTISE_WRITE;
-    struct mortise_entry e = o->entry;
+    json_t *said = says ? json_incref(o->x->said) : NULL;
     int rv;
 
-    assert(o->x->n_writes == 0 && o->x->n_chosen == 0);
-    e.type = MORTISE_E_LEAVING;
-    e.writes = NULL;
-    e.n_writes = 0;
-    rv = mortise_run_record(o->r, &e, err);
-    return rv == MORTISE_OK ? mortise_result_record_said(
-                                  o->r, o->x, says ? o->x->said : NULL, err)
-                            : rv;
+    assert(o->x->n_writes == 0);
+    e->writes = NULL;
+    e->n_writes = 0;
+    rv = mortise_run_record(o->r, e, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_result_record_said(o->r, o->x, said, err);
+    json_decref(said);
+    return rv;
 }
 
-int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
+int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
+{
+    struct mortise_entry e = o->entry;
+
+    assert(o->x->n_chosen == 0);
+    e.type = MORTISE_E_LEAVING;
+    return mortise_leaving_record(o, &e, err);
+}
+
+int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, json_t *sought,
                          struct mortise_err *err)
 {
@@ -87,7 +96,15 @@ int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
     mortise_pipeline_hold(x, (enum done_how)e->how);
     if (x->child != NULL)
         mortise_sub_done(x);
-    rv = mortise_verdict_keep(r, x, e, err);
+    return mortise_verdict_keep(r, x, e, err);
+}
+
+int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, json_t *sought,
+                         struct mortise_err *err)
+{
+    int rv = mortise_leaving_keep(r, x, e, sought, err);
+
     return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
 }
 

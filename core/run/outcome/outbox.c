@@ -31,7 +31,8 @@
  *       stronger by that (<mortise/memory.h>).  The memory is told so with what
  *       is written next, or as the run ends, and it is no more than that: what it
  *       does not take is dropped, and holds nobody up.  A use has the name of the
- *       execution, so one that is told twice is one.
+ *       execution, so one that is told twice is one.  It waits for the sync of
+ *       the commit that its node is done in.
  *
  * A replay makes the same outbox of the entries; what is out, armed or given up
  * is of the process alone. */
@@ -332,6 +333,7 @@ int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
     mortise_exec_name(r, x, "use", by);
     if (o->uses == NULL)
         o->uses = json_array();
+    o->uses_seq = r->actions != NULL ? r->seq + 1 : 0;
     MORTISE_JSON_EACH (one, i, read) {
         if (json_array_size(o->uses) >= USES_MOST + o->uses_out)
             json_array_remove(o->uses, o->uses_out);
@@ -353,11 +355,14 @@ static void forget_uses(struct outbox *o)
         mortise_json_drop(&o->uses);
 }
 
-/* All of them, for a write: a new reference, NULL: there are none. */
-static json_t *take_uses(struct outbox *o)
+/* All of them, for a write: a new reference, NULL: there are none, or some are
+ * of what is not on disk. */
+static json_t *take_uses(struct mortise_run *r)
 {
-    o->uses_out = json_array_size(o->uses);
-    return json_copy(o->uses);
+    struct outbox *o = &r->outbox;
+
+    o->uses_out = o->uses_seq <= r->synced ? json_array_size(o->uses) : 0;
+    return o->uses_out > 0 ? json_copy(o->uses) : NULL;
 }
 
 /* ---- what a read of the run's own sees of it ----------------------------- */
@@ -442,7 +447,7 @@ static int deliver(struct mortise_run *r, size_t n, struct mortise_err *err)
     return call(r, MORTISE_RUN_REMEMBER,
                 json_pack("{s:s, s:I, s:o, s:o*}", "tenant", r->tenant, "now",
                           (json_int_t)r->time_ms, "traces", list, "uses",
-                          take_uses(o)),
+                          take_uses(r)),
                 err);
 }
 
@@ -628,7 +633,9 @@ int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
     if (rv == MORTISE_OK && !*waits && o->uses != NULL && !r->cancelling &&
         r->live && r->held == NULL) { /* with nothing that is to be written */
         *waits = true;
-        return o->state == OUTBOX_RESTS ? deliver(r, 0, err) : rv;
+        return o->state == OUTBOX_RESTS && o->uses_seq <= r->synced
+                   ? deliver(r, 0, err)
+                   : rv;
     }
     if (!*waits || o->error != NULL) {
         *waits &= !r->cancelling;

@@ -163,8 +163,15 @@ int mortise_route_query(struct outcome *o,
                         struct mortise_err *err);
 
 /* ---- leaving.c ---- */
-/* Its entry: x is READY with that output, to go on with it when its turn comes,
- * and with what its discovery edges found. */
+/* Record an entry with the output, and with what came with it. */
+int mortise_leaving_record(struct outcome *o, struct mortise_entry *e,
+                           struct mortise_err *err);
+/* Such an entry: x keeps that output, and what its discovery edges found; the
+ * caller says when it goes on. */
+int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, json_t *sought,
+                         struct mortise_err *err);
+/* The same, and x is READY, to go on when its turn comes. */
 int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, json_t *sought,
                          struct mortise_err *err);

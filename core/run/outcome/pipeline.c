@@ -25,7 +25,8 @@
  *       nothing that a crash could lose: behind it the output is there again,
  *       and comes to that stage again.  A `leaving` entry, which holds an
  *       output, has x READY; when its turn comes, that output goes on at the
- *       guardrails that it was recorded for.  An effect that was acknowledged
+ *       guardrails that it was recorded for.  A `remembering` entry holds it for
+ *       the write to the memory, which waits until that entry is on disk.  An effect that was acknowledged
  *       is handed in again as what it was (DONE_RECORDED).  Anything else is
  *       called again.
  *   (5) What differs by how an output came about is a column of origin.c.
@@ -212,9 +213,10 @@ int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
 {
     assert(x->leaving != NULL && x->state == X_READY);
     return pass(r, x, x->leaving, x->how,
-                x->sought != NULL && x->n_chosen == 0 ? STAGE_sought
-                : x->n_chosen == 0                    ? STAGE_output
-                                                      : STAGE_along,
+                x->trace != NULL                        ? STAGE_remember
+                : x->sought != NULL && x->n_chosen == 0 ? STAGE_sought
+                : x->n_chosen == 0                      ? STAGE_output
+                                                        : STAGE_along,
                 NULL, err);
 }
 

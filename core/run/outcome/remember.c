@@ -8,10 +8,12 @@
  *       another generation, another process after a crash write the same trace,
  *       and the memory keeps the first.
  *   (3) `live` is written before the node is done, so that whatever comes after
- *       it reads that.  The memory's failure is the attempt's: its effect is
- *       acknowledged before (R11), and is not done again.  Where the process dies
- *       in between the trace is there, and the node is not done: it is done
- *       again, and (2).
+ *       it reads that.  The memory is outside of the store, so the write waits
+ *       for the sync of what it stands on (R12): the output and the trace are
+ *       recorded first (`remembering`).  After a crash, and in the attempt behind
+ *       one that the memory failed, that very trace is written again (2), and
+ *       what gave the output is not called again: the memory never has a reply
+ *       that the run has not.
  *   (4) The others stand in the node's own commit, and nowhere before: outbox.c
  *       has them written behind it.
  *   (5) Guardrails of what is remembered (guardrail_policy.memory_write) are
@@ -30,6 +32,11 @@ static const struct mortise_memory_policy *policy_of(const struct outcome *o)
 }
 
 /* ---- a trace ------------------------------------------------------------- */
+
+static const char *id_of(const json_t *trace)
+{
+    return json_string_value(json_object_get(trace, "id"));
+}
 
 /* As far as a trace may be long: a new reference. */
 static json_t *cut(const char *text, size_t n)
@@ -146,27 +153,72 @@ bool mortise_stage_remember_is_due(const struct outcome *o)
 static int fail(struct mortise_run *r, struct exec *x, const char *code,
                 const char *class, const char *words, struct mortise_err *err)
 {
-    mortise_json_drop(&x->trace);
     mortise_json_drop(&x->encoded);
-    mortise_exec_forget_leaving(x);
     return mortise_fail_attempt(r, x, code, class, words, err);
+}
+
+/* The output, on the edges that were looked at, and its trace. */
+static int record(struct outcome *o, struct mortise_err *err)
+{
+    struct mortise_entry e = o->entry;
+    int rv;
+
+    e.type = MORTISE_E_REMEMBERING;
+    e.value =
+        json_pack("{s:O, s:O}", "output", o->output, "trace", o->x->trace);
+    e.edges = o->x->n_chosen > 0 ? mortise_exec_going(o->x) : NULL;
+    e.n_edges = o->x->n_chosen;
+    rv = e.value != NULL ? mortise_leaving_record(o, &e, err)
+                         : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
+                              const struct mortise_entry *e,
+                              struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *output = json_object_get(e->value, "output");
+    json_t *trace = json_object_get(e->value, "trace");
+    struct mortise_entry left = *e;
+    int rv;
+
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || output == NULL ||
+        id_of(trace) == NULL || e->generation != x->generation ||
+        e->how > DONE_CACHED || e->how == DONE_ON_ERROR)
+        return mortise_entry_corrupt(err, e);
+    left.value = output;
+    rv = mortise_leaving_keep(r, x, &left, x->sought, err);
+    mortise_json_hold(&x->trace, trace);
+    return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
+}
+
+/* What this is the first time is recorded, and comes here again once that is on
+ * disk. */
+static int record_trace(struct outcome *o, struct mortise_err *err)
+{
+    const char *code = "expression";
+    int rv = find_trace(o, &code, err);
+
+    if (rv == MORTISE_EINVAL) {
+        mortise_exec_forget_leaving(o->x);
+        return fail(o->r, o->x, code, "permanent", o->why.msg, err);
+    }
+    return rv == MORTISE_OK ? record(o, err) : rv;
 }
 
 /* Like guardrails of an output: who is to stop is asked when it goes on. */
 int mortise_stage_remember(struct outcome *o, struct mortise_err *err)
 {
-    const char *code = "expression";
     json_t *body;
     bool stands;
     int rv = mortise_pipeline_stands(o, &stands, err);
 
     if (rv != MORTISE_OK || stands)
         return rv;
-    rv = find_trace(o, &code, err);
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_EINVAL
-                   ? fail(o->r, o->x, code, "permanent", o->why.msg, err)
-                   : rv;
+    if (o->x->trace == NULL)
+        return record_trace(o, err);
     mortise_json_hold(&o->x->encoded, o->output);
     body = json_pack("{s:s, s:I, s:[O]}", "tenant", o->r->tenant, "now",
                      (json_int_t)o->r->time_ms, "traces", o->x->trace);
@@ -226,8 +278,7 @@ int mortise_apply_remember(struct mortise_run *r, struct exec *x,
     json_t *extra = NULL;
     int rv;
 
-    if (e->how > MORTISE_MEMORY_JOURNALED ||
-        !json_is_string(json_object_get(e->value, "id")))
+    if (e->how > MORTISE_MEMORY_JOURNALED || id_of(e->value) == NULL)
         return mortise_entry_corrupt(err, e);
     if (mortise_run_is_seen(r)) {
         extra = json_pack(

@@ -423,7 +423,7 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    assert(x->state == X_READY || x->state == X_INTENT || r->actions == NULL);
+    assert(!mortise_exec_is_over(x));
     mortise_exec_begun(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation came just before */
@@ -527,8 +527,10 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
     x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
     if (x->chosen == NULL)
         return mortise_nomem(err);
-    if (size > 0)
+    if (size > 0) {
         memcpy(x->chosen, e->edges, size);
+        memcpy(x->chosen + e->n_edges, e->edges, size);
+    }
     x->n_chosen = (uint32_t)e->n_edges;
     mortise_json_hold(&x->leaving, e->value);
     return MORTISE_OK;
@@ -543,6 +545,7 @@ void mortise_exec_forget_leaving(struct exec *x)
 {
     mortise_json_drop(&x->leaving);
     mortise_json_drop(&x->sought);
+    mortise_json_drop(&x->trace);
     x->n_chosen = 0;
 }
 

@@ -583,13 +583,14 @@ struct outbox {
         uses; /* {id, by, at}, which the memory is yet to be told; NULL: none */
     /* Live only. */
     enum { OUTBOX_RESTS, OUTBOX_PINS, OUTBOX_DELIVERS, OUTBOX_WAITS } state;
-    uint32_t serial; /* of its newest call or timer */
-    size_t n_out;    /* DELIVERS: so many of the list, from its front ... */
-    size_t uses_out; /* ... and of the uses */
-    bool timer;      /* armed */
-    bool asked;      /* as of what, once */
-    bool opened;     /* the run is to complete: snapshots are written, too */
-    unsigned fails;  /* deliveries, one after the other */
+    uint32_t serial;   /* of its newest call or timer */
+    size_t n_out;      /* DELIVERS: so many of the list, from its front ... */
+    size_t uses_out;   /* ... and of the uses */
+    uint64_t uses_seq; /* the commit that the newest of those is of */
+    bool timer;        /* armed */
+    bool asked;        /* as of what, once */
+    bool opened;       /* the run is to complete: snapshots are written, too */
+    unsigned fails;    /* deliveries, one after the other */
     json_t
         *error; /* {code, class, message} of the last, where no more is tried by
                         itself; NULL: it goes on */

@@ -307,6 +307,132 @@ START_TEST(live_is_written_before)
 }
 END_TEST
 
+#define REPLYING                                                               \
+    "start: a\nmemory_consistency: live\nnodes:\n"                             \
+    "  a: {type: tool, tool: t/read, args: {v: asked}, next: END,\n"           \
+    "    retry_policy: {max_attempts: 3, delay: 1ms},\n"                       \
+    "    memory_policy: {write: {auto_encode: true, scope: global}}}\n"
+
+/* A live write waits until what it stands on is on the disk (R12). */
+START_TEST(a_live_write_waits_for_the_disk)
+{
+    start(REPLYING, "{}");
+    sync_all();
+    ck_assert(sim_end_call(&s, call_of("a")));
+    ck_assert(!is_out("a"));
+    sync_all();
+    ck_assert_int_eq(s.calls[call_of("a")].call.kind, MORTISE_RUN_REMEMBER);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* Calls of `a` that are out give another reply each time, as a model does. */
+static void reply_anew(unsigned *replies)
+{
+    for (size_t i = 0; i < s.n_calls; i++) {
+        struct sim_call *c = &s.calls[i];
+        json_t *body;
+
+        if (c->call.kind != MORTISE_RUN_EXECUTE)
+            continue;
+        body = json_pack("{s:i}", "v", (int)++*replies);
+        json_decref(c->call.body);
+        c->call.body = body;
+    }
+}
+
+/* One thing that can happen; syncs first. */
+static bool go_on(unsigned *replies)
+{
+    if (sim_sync_one(&s))
+        return true;
+    reply_anew(replies);
+    return s.n_calls > 0 ? sim_end_call(&s, 0) : sim_fire_timer(&s, 0);
+}
+
+/* What the memory has is what the run has. */
+static void assert_one_reply(void)
+{
+    char *state = sim_state(&s);
+    json_t *trace = json_object_get(json_array_get(s.traces, 0), "trace");
+    json_t *all = json_loads(state, 0, NULL);
+    json_t *a = json_object_get(json_object_get(all, "artifacts"), "a");
+    char *text = json_dumps(a, JSON_COMPACT);
+
+    ck_assert_uint_eq(json_array_size(s.traces), 1);
+    ck_assert_str_eq(json_string_value(json_object_get(trace, "content")),
+                     text);
+    free(text);
+    free(state);
+    json_decref(all);
+}
+
+/* Killed at each place, with the write to the memory done or not, in a store that
+ * syncs at once and in one that does not, the memory keeps no reply but the run's. */
+START_TEST(a_live_write_is_of_the_reply_that_stays)
+{
+    uint32_t seed = (uint32_t)_i % 4 + 1;
+    unsigned replies = 0;
+
+    begin(HEAD REPLYING);
+    s.lax = _i / 4 % 2 != 0;
+    admit("{}");
+    sync_all();
+    for (int n = _i / 8; n > 0 && go_on(&replies);)
+        n--;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    while (go_on(&replies))
+        ;
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_one_reply();
+    end();
+}
+END_TEST
+
+/* An attempt that the memory failed is followed by one that writes the same; the
+ * operation is not called again. */
+START_TEST(a_failed_live_write_is_repeated_alone)
+{
+    unsigned replies = 0;
+
+    start(REPLYING, "{}");
+    sync_all();
+    reply_anew(&replies);
+    ck_assert(sim_end_call(&s, call_of("a")));
+    sync_all();
+    s.mutes = 2;
+    while (go_on(&replies))
+        ;
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(replies, 1);
+    assert_one_reply();
+    end();
+}
+END_TEST
+
+/* What a node used is told once it is on the disk that the node is done. */
+START_TEST(uses_wait_for_the_disk)
+{
+    begin(HEAD "start: a\nnodes:\n"
+               "  a: {type: tool, tool: t/echo, args: {}, next: END,\n"
+               "    memory_policy: {consistency: live, read: {}}}\n");
+    sim_memorize(&s, "m1", "from before");
+    admit("{}");
+    finish("a"); /* its read */
+    ck_assert(sim_end_call(&s, call_of("a")));
+    ck_assert(!is_out("memory"));
+    sync_all();
+    ck_assert(is_out("memory"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(json_object_size(s.uses), 1);
+    end();
+}
+END_TEST
+
 /* What a journaled node wrote is visible to its run with its commit, before the
  * memory has it; which it has once, behind that commit.
  * key: graph.memory_consistency=journaled */
@@ -820,6 +946,10 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_loop_test(tc, a_snapshot_is_of_the_start, 0, 3);
     tcase_add_test(tc, live_is_written_before);
+    tcase_add_test(tc, a_live_write_waits_for_the_disk);
+    tcase_add_loop_test(tc, a_live_write_is_of_the_reply_that_stays, 0, 80);
+    tcase_add_test(tc, a_failed_live_write_is_repeated_alone);
+    tcase_add_test(tc, uses_wait_for_the_disk);
     tcase_add_test(tc, journaled_is_overlaid_and_delivered);
     tcase_add_test(tc, nothing_goes_out_before_the_disk);
     tcase_add_loop_test(tc, deaths_change_nothing, 0, 120);

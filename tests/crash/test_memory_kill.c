@@ -1,0 +1,130 @@
+/* test_memory_kill.c -- a run that writes to its memory as it goes is killed at each
+ * call around that write.
+ *
+ * The memory is a file of its own, so its write and the run's commit are two.  What
+ * the node gives is another thing in each life of the process, as a model's reply is.
+ * Wherever the process dies, the memory has what the run has, and nothing else.
+ *
+ * tests/lib/powercut.c counts the calls and kills; MORTISE_HOSTILE=whole kills at each
+ * of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+#include "lib/hostile.h"
+
+static const char graph[] =
+    "start: now\n"
+    "memory_consistency: live\n"
+    "nodes:\n"
+    "  now: {type: tool, tool: time/now, args: {}, next: END,\n"
+    "    memory_policy: {write: {auto_encode: true, scope: global}}}\n";
+
+static void deploy(const char *durability)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+             "store: {path: state, durability: %s}\n"
+             "memory: {plugin: local}\n",
+             durability);
+    desk_put("mortise.yaml", text);
+    desk_graph("g", graph);
+}
+
+/* Run it; the process dies at the n-th call, or (0) not, and its calls are listed. */
+static int run_watched(size_t n)
+{
+    char count[sizeof desk_dir + 32] = "";
+
+    if (n == 0)
+        snprintf(count, sizeof count, "POWERCUT_COUNT=%s/count", desk_dir);
+    return child_run("rm -rf state books books.d; POWERCUT_STATE=%s/books "
+                     "POWERCUT_ROOTS=%s/state %s POWERCUT_KILL=%zu "
+                     "LD_PRELOAD=%s exec $MORTISE run g.yaml --id r",
+                     desk_dir, desk_dir, count, n,
+                     child_build("tests/powercut.so"));
+}
+
+/* The number of the first or the last call to a file whose name has this; 0: none. */
+static size_t call_to(const char *name, bool last)
+{
+    child_run("grep -n '%s' count | cut -d: -f1 | %s -1", name,
+              last ? "tail" : "head");
+    return (size_t)strtoul(child.out, NULL, 10);
+}
+
+/* One trace, and its text is the run's artifact. */
+static void is_one_reply(size_t n)
+{
+    json_t *show, *trace, *content;
+
+    desk_ok("$MORTISE show r --json");
+    show = json_loads(child.out, 0, NULL);
+    ck_assert_ptr_nonnull(show);
+    desk_ok("$MORTISE memory export");
+    trace = json_loads(child.out, 0, NULL); /* more than a line is none */
+    ck_assert_msg(trace != NULL, "killed at call %zu: the memory has %s", n,
+                  child.out);
+    content = json_loads(json_string_value(json_object_get(trace, "content")),
+                         0, NULL);
+    ck_assert_msg(
+        json_equal(content, json_object_get(
+                                json_object_get(json_object_get(show, "state"),
+                                                "artifacts"),
+                                "now")),
+        "killed at call %zu: the memory has %s", n, child.out);
+    json_decref(show);
+    json_decref(trace);
+    json_decref(content);
+}
+
+START_TEST(the_memory_has_what_the_run_has)
+{
+    static const char *const modes[] = {"sync", "exit"};
+    size_t first, last, killed = 0;
+
+    deploy(modes[_i]);
+    run_watched(0);
+    desk_code(0);
+    is_one_reply(0);
+    first = call_to("sync .*traces.db-wal", false);
+    last = call_to("state/db/", true);
+    ck_assert(first > 0 && first < last);
+    for (size_t n = first; n <= last; n++) {
+        if (!hostile_takes(n - first, 3))
+            continue;
+        if (run_watched(n) == 0)
+            continue;
+        child_run("$MORTISE resume r");
+        if (strstr(child.err, "E_NOT_FOUND") != NULL)
+            continue; /* it was not admitted yet */
+        killed++;
+        ck_assert_msg(child.code == 0, "killed at call %zu: %s%s", n, child.out,
+                      child.err);
+        is_one_reply(n);
+    }
+    ck_assert_uint_gt(killed, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("memory_kill");
+    TCase *tc = tcase_create("memory");
+
+    tcase_set_timeout(tc, 300);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, the_memory_has_what_the_run_has, 0, 2);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
