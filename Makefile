@@ -527,6 +527,8 @@ SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
 asan: export ASAN_OPTIONS = verify_asan_link_order=0
+# Its leak checker attaches to the process like a debugger.
+asan: export MORTISE_CORE_DUMPS = 1
 asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit

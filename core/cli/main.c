@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -300,10 +301,22 @@ static int finish(struct mortise_cli *cli, int code)
     return code;
 }
 
+/* Our memory has secrets: no core file of it is written, and no other process of
+ * this user reads it.  That keeps debuggers out, too, so developers may say
+ * otherwise.  What we start is not affected: execve() sets it anew. */
+static void hide_memory(void)
+{
+    const char *said = getenv("MORTISE_CORE_DUMPS");
+
+    if (said == NULL || strcmp(said, "1") != 0)
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     struct mortise_cli cli = {.mem = &mortise_heap};
 
+    hide_memory();
     keep_standard_descriptors();
     allow_descriptors();
     signal(SIGPIPE, SIG_IGN); /* write() says EPIPE instead */

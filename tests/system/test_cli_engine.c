@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/errand.h"
@@ -44,6 +46,46 @@ static pid_t start_run(const char *id)
     httpd_await(errand_httpd, 1);
     return pid;
 }
+
+/* ---- core files --------------------------------------------------------- */
+
+/* Does a process that is killed so leave a core file? */
+static bool dumps(pid_t pid)
+{
+    int status;
+
+    kill(pid, SIGABRT);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status));
+    return WCOREDUMP(status) != 0;
+}
+
+static bool engine_dumps(const char *said)
+{
+    pid_t pid;
+
+    setenv("MORTISE_CORE_DUMPS", said, 1);
+    pid = child_start("engine", "%s engine", child_build("mortise"));
+    child_await("engine.err", "holding the store");
+    return dumps(pid);
+}
+
+/* An engine leaves no core file, which would have its secrets, unless a developer
+ * wants one; of other programs here there are some, or not. */
+START_TEST(a_core_file_is_for_developers)
+{
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    pid_t other;
+
+    getrlimit(RLIMIT_CORE, &all);
+    all.rlim_cur = all.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_CORE, &all), 0);
+    other = child_start("other", "sh -c 'echo up; exec sleep 60'");
+    child_await("other.out", "up");
+    ck_assert(!engine_dumps("0"));
+    ck_assert_int_eq(engine_dumps("1"), dumps(other));
+}
+END_TEST
 
 /* ---- signals ------------------------------------------------------------ */
 
@@ -314,6 +356,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 90);
+    tcase_add_test(tc, a_core_file_is_for_developers);
     tcase_add_loop_test(tc, a_signal_pauses, 0, 2);
     tcase_add_test(tc, an_effect_is_awaited);
     tcase_add_test(tc, a_second_signal_kills);

@@ -864,6 +864,7 @@ START_TEST(nothing_is_left_of_many_calls)
              "retry_policy: {max_attempts: 30, delay: 10ms}, next: d}\n"
              "  d: {type: tool, tool: mcp/old/echo, args: {text: x}, "
              "retry_policy: {max_attempts: 30, delay: 10ms}, next: END}\n");
+    setenv("MORTISE_CORE_DUMPS", "1", 1); /* what it has open is looked at */
     engine = child_start("engine", "$MORTISE engine");
     child_await("engine.err", "holding the store");
     odd_calls("first");

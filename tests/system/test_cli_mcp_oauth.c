@@ -666,6 +666,7 @@ START_TEST(nothing_is_left_of_many_calls)
                     "  d: {type: tool, tool: mcp/s/liar, args: {label: d}, "
                     "retry_policy: {max_attempts: 50, delay: 50ms}, next: "
                     "END}\n");
+    setenv("MORTISE_CORE_DUMPS", "1", 1); /* what it has open is looked at */
     engine = child_start("engine", "$MORTISE engine");
     child_await("engine.err", "holding the store");
     many_calls("few", 16, NULL);
