@@ -75,22 +75,28 @@ static int grant_config(struct granting *g, const char *says, const char *text,
     return value != NULL ? grant_value(g, value, says, err) : MORTISE_OK;
 }
 
+const char *mortise_grant_config(const char *permission)
+{
+    static const char from_config[] = "config:";
+    const size_t n = sizeof from_config - 1;
+
+    return strncmp(permission, from_config, n) == 0 ? permission + n : NULL;
+}
+
 int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
                        const struct mortise_names *permission,
                        const json_t *config, struct mortise_err *err)
 {
-    static const char from_config[] = "config:";
-    const size_t n = sizeof from_config - 1;
     struct granting g = {.a = a};
     int rv = MORTISE_OK;
 
     *out = (struct mortise_grant){NULL, 0};
     for (size_t i = 0; rv == MORTISE_OK && i < permission->n; i++) {
         const char *one = permission->items[i];
+        const char *path = mortise_grant_config(one);
 
-        rv = strncmp(one, from_config, n) == 0
-                 ? grant_config(&g, one, one + n, config, err)
-                 : grant(&g, one, one, err);
+        rv = path != NULL ? grant_config(&g, one, path, config, err)
+                          : grant(&g, one, one, err);
     }
     if (rv == MORTISE_OK)
         *out = (struct mortise_grant){g.list, g.n};

@@ -16,6 +16,9 @@ struct mortise_grant {
     size_t n;
 };
 
+/* The PATH of a permission "config:PATH"; NULL: it is another one. */
+const char *mortise_grant_config(const char *permission);
+
 /* `permission` is one list of the manifest's; config, the deployment's value
  * for the plugin.  A PATH that leads nowhere grants nothing; what is no string
  * there, nor a list of strings, is MORTISE_ECONFIG.  The list is in the

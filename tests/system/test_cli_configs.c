@@ -24,6 +24,11 @@ static void begin(void)
         "rm mortise.yaml && cp -r %s/configs . && cp %s configs/refund/pay/",
         tree, child_build("configs/acme.pay.so"));
     desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
+    /* For deployments that are copied to the top. */
+    setenv("DESK_SKILLS", "configs/desk/skills", 1);
+    setenv("NOTES_DIR", "configs/research/notes", 1);
+    setenv("REVIEW_DIR", "configs/review/change", 1);
+    setenv("TRIAGE_DIR", ".", 1);
 }
 
 /* A directory, and a graph of it. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/deploy_digest.h"
+#include "json/path.h"
 #include "plugin/grant.h"
 #include "plugin/registry.h"
 
@@ -121,6 +122,81 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
+/* ---- config: its paths ----------------------------------------------------- */
+
+/* A relative path, or a list of some, counts from the directory. */
+static int count_from(const char *dir, json_t *value)
+{
+    const char *text = json_string_value(value);
+    json_t *whole;
+    int rv = MORTISE_OK;
+
+    MORTISE_JSON_EACH (one, i, value)
+        if (rv == MORTISE_OK)
+            rv = count_from(dir, mortise_json_unconst(one));
+    if (text == NULL || text[0] == '\0' || text[0] == '/')
+        return rv;
+    whole = json_sprintf("%s/%s", dir, text);
+    if (whole == NULL || json_string_set(value, json_string_value(whole)) != 0)
+        rv = MORTISE_ENOMEM;
+    json_decref(whole);
+    return rv;
+}
+
+/* What a permission takes from the config. */
+static int put_named(const char *dir, const struct mortise_names *permission,
+                     const json_t *config, struct mortise_arena *a)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < permission->n; i++) {
+        const char *text = mortise_grant_config(permission->items[i]);
+        struct mortise_path path;
+        json_t *value;
+
+        if (text == NULL)
+            continue;
+        rv = mortise_path_parse(&path, a, text, strlen(text), NULL);
+        if (rv != MORTISE_OK) /* whoever grants it says so */
+            return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
+        value = mortise_path_get(config, &path);
+        if (value != NULL)
+            rv = count_from(dir, value);
+    }
+    return rv;
+}
+
+/* The places that a plugin's permissions.fs takes from its config count from the
+ * deployment, like its other paths: not from where we were started, which another
+ * plugin may change. */
+static int put_paths(struct mortise *m, const char *plugin, json_t *config)
+{
+    const char *file = m->settings.deployment->path;
+    const struct mortise_manifest *man =
+        mortise_plugins_find(m->plugins, plugin, NULL);
+    struct mortise_arena a;
+    json_t *whole;
+    char *dir;
+    int rv;
+
+    if (man == NULL || file == NULL)
+        return MORTISE_OK;
+    whole = mortise_whole_path(file);
+    mortise_arena_init(&a, m->mem);
+    dir = whole != NULL ? mortise_arena_strdup(&a, json_string_value(whole))
+                        : NULL;
+    json_decref(whole);
+    rv = dir != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+    if (dir != NULL && strrchr(dir, '/') != NULL)
+        *strrchr(dir, '/') = '\0';
+    if (rv == MORTISE_OK)
+        rv = put_named(dir, &man->fs_write, config, &a);
+    if (rv == MORTISE_OK)
+        rv = put_named(dir, &man->fs_read, config, &a);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
 /* Where a memory keeps what it keeps, unless the deployment says it: a directory
  * of its own in that of the store, which it makes itself. */
 static int put_directory(const struct mortise *m, const char *plugin,
@@ -157,6 +233,8 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                         : mortise_secret_each(config, m->mem, fill_mention, &f);
 
     *out = NULL;
+    if (rv == MORTISE_OK)
+        rv = put_paths(m, plugin, config);
     if (rv == MORTISE_OK && strcmp(as, MORTISE_MEMORY_INSTANCE) == 0)
         rv = put_directory(m, plugin, config);
     if (rv == MORTISE_OK)

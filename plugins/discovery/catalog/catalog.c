@@ -7,7 +7,7 @@
  *
  * Config (of the deployment)
  *   skills      [directories]  each is an Agent Skill, or holds some (skill.c);
- *               a relative path is one from where the engine was started.  They
+ *               a relative path counts from the deployment.  They
  *               are read once, when the plugin starts
  *   stop_words  [words]  that say nothing, beside those of English
  *   max_skill   bytes that a SKILL.md may have                       (65536)

@@ -19,8 +19,8 @@
  *   read_only  [directories]  where it may read, besides
  *   max_read   bytes of a file to read                      (16777216)
  *   Directories must be there when the plugin starts.  A relative path, here,
- *   is one from where the engine was started; in an operation it is one from
- *   the first of `roots`.  An absolute path must lie below a root.
+ *   counts from the deployment; in an operation it counts from the first of
+ *   `roots`.  An absolute path must lie below a root.
  *
  * Error codes
  *   invalid  outside_roots  denied  not_found  not_file  not_dir  not_text

@@ -9,7 +9,7 @@
  *                    and are found by them, too                     (none)
  *   exact            so many vectors are all looked at; of more, a graph of
  *                    near ones (HNSW) is                          (20000)
- *   A relative directory is one from where the engine was started.
+ *   A relative directory counts from the deployment.
  *
  * A deployment that uses it
  *   memory:
