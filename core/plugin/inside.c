@@ -12,8 +12,10 @@
  *   (2) Behind a visit the thread has the locale and the floating-point
  *       environment (rounding, traps, flush to zero) that it had before; and
  *       the signal mask, on the engine's thread at the end of its turn: system
- *       calls would cost more than a short call of a plugin does.  What belongs to the whole process (working directory, umask,
- *       setlocale(), signal handlers) is left as the plugin made it.
+ *       calls would cost more than a short call of a plugin does.  The working
+ *       directory and the umask are a worker's own (engine/parts/pool.c); on the
+ *       engine's thread they are the process's, like setlocale() and signal
+ *       handlers, and stay as the plugin made them.
  *   (3) A thread that ends within a visit (pthread_exit, pthread_cancel) was
  *       taken from whoever lent it: that is a death (death.h).
  *   (4) A process is told from its children without a system call, by a page

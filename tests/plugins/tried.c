@@ -12,12 +12,14 @@
  *                        says "at work" likewise
  *   unsure {}            external: does not know whether it happened
  *   say {text}           pure: an event with that text on the way
+ *   wander {}            pure: changes the working directory and the umask
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -146,6 +148,11 @@ static mortise_status execute(mortise_inst *in, const mortise_request *r)
         return linger(in, r);
     if (is(r->operation, "unsure"))
         return MORTISE_S_DOUBT;
+    if (is(r->operation, "wander")) {
+        umask(0);
+        return chdir("/") == 0 ? emit(in, r, "output", "{}", 2)
+                               : MORTISE_S_FAILED;
+    }
     if (is(r->operation, "say")) {
         emit(in, r, "event", r->body.p, r->body.n);
         return emit(in, r, "output", "{}", 2);

@@ -247,6 +247,27 @@ START_TEST(no_fifo_is_waited_for)
 }
 END_TEST
 
+/* Paths of a plugin's config count from the deployment, wherever the command is
+ * given, and whatever other plugins make of the working directory and the umask. */
+START_TEST(config_paths_count_from_the_deployment)
+{
+    desk_deploy("  # nothing more\nmemory: {plugin: local, config: {directory: "
+                "kept}}");
+    desk_ok("sed -i 's/^plugins: {/&config: {file: {roots: [.\\/out]}}, /' "
+            "mortise.yaml && mkdir -p out elsewhere/out");
+    desk_graph("w", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/wander, next: b}\n"
+                    "  b: {type: tool, tool: file/write, args: {path: f.txt, "
+                    "content: x}, next: END,\n"
+                    "    memory_policy: {write: {auto_encode: true, scope: "
+                    "global}}}\n");
+    desk_ok("umask 022; cd elsewhere && $MORTISE run ../w.yaml --deployment "
+            "../mortise.yaml");
+    desk_ok("[ $(stat -c %%a out/f.txt) = 644 ] && [ -e kept/traces.db ] && "
+            "[ ! -e elsewhere/out/f.txt ] && [ ! -e elsewhere/kept ]");
+}
+END_TEST
+
 /* `ulimit -f` is a disk that is full, in words; the store goes on behind it. */
 START_TEST(a_limit_on_files)
 {
@@ -372,6 +393,7 @@ static Suite *suite(void)
     tcase_add_test(tc, changed);
     tcase_add_test(tc, spelled_in_any_way);
     tcase_add_test(tc, no_fifo_is_waited_for);
+    tcase_add_test(tc, config_paths_count_from_the_deployment);
     tcase_add_test(tc, a_limit_on_files);
     tcase_add_test(tc, a_manifest_has_one_limit);
     suite_add_tcase(s, tc);

@@ -14,11 +14,19 @@
  *       have to run, has no place: so many threads as there are places work,
  *       however many wait.  Those that are too many when they have their answer
  *       end with their job.
+ *   (6) A job that changes the working directory or the umask changes it for
+ *       itself: a thread has both of its own (CLONE_FS), and puts back behind
+ *       each job what they were.  Where the system forbids that, as some
+ *       containers do, they stay those of the process.
  */
 #include "engine/parts/pool.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/thread.h"
 
@@ -33,6 +41,7 @@ struct worker {
 
 struct mortise_pool {
     const struct mortise_mem *mem;
+    int cwd; /* where the process was when the pool was made */
 
     pthread_mutex_t lock;      /* guards what follows */
     pthread_cond_t work;       /* a job came, or `closing` */
@@ -52,6 +61,8 @@ static void pool_free(struct mortise_pool *p)
     pthread_cond_destroy(&p->ended);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->lock);
+    if (p->cwd >= 0)
+        close(p->cwd);
     mortise_release(p->mem, p, sizeof *p);
 }
 
@@ -113,17 +124,38 @@ static bool is_crowded(const struct mortise_pool *p)
     return p->threads - p->waiting > p->most;
 }
 
+/* (6): *mask is this thread's from now on.  False: it is the process's. */
+static bool go_apart(mode_t *mask)
+{
+    if (unshare(CLONE_FS) != 0)
+        return false;
+    *mask = umask(077);
+    umask(*mask);
+    return true;
+}
+
+static void put_back(const struct mortise_pool *p, mode_t mask)
+{
+    umask(mask);
+    if (p->cwd >= 0 && fchdir(p->cwd) != 0)
+        return; /* it may be entered no more: so no relative path leads there */
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct mortise_pool *p = w->pool;
     struct mortise_task *j;
+    mode_t mask = 0;
+    bool apart = go_apart(&mask);
 
     mortise_thread_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
     while (!w->given_up && !is_crowded(p) && (j = next_job(w)) != NULL) {
         pthread_mutex_unlock(&p->lock);
         j->run(j);
+        if (apart)
+            put_back(p, mask);
         pthread_mutex_lock(&p->lock);
         w->job = NULL;
         if (!w->given_up)
@@ -174,8 +206,11 @@ int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
     *out = NULL;
     if (p == NULL)
         return mortise_nomem(err);
-    *p = (struct mortise_pool){
-        .mem = mem, .refs = 1, .most = MORTISE_POOL_THREADS};
+    *p = (struct mortise_pool){.mem = mem,
+                               .cwd =
+                                   open(".", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                               .refs = 1,
+                               .most = MORTISE_POOL_THREADS};
     pthread_mutex_init(&p->lock, NULL); /* on Linux these cannot fail */
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->ended, NULL);
