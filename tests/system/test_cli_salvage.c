@@ -433,6 +433,40 @@ START_TEST(a_block_that_does_not_read_is_said)
 }
 END_TEST
 
+/* A table without a byte is one that is missing: the rest is shown. */
+START_TEST(an_empty_table_is_a_missing_one)
+{
+    child_run("cp -a store other && rm other/db/*.ldb && "
+              "for t in store/db/*.ldb; do : >$t; done; "
+              "$MORTISE runs --store other >a; echo $? >>a; "
+              "$MORTISE runs >b; echo $? >>b; cmp a b && wc -l <b");
+    ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
+    ck_assert_int_gt(atoi(child.out), 1);
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    ck_assert_int_eq(child.code, 2);
+    no_copy_stays();
+}
+END_TEST
+
+/* Where a full disk ended the first run before there was a database, nothing is
+ * damaged, also while the disk is full. */
+START_TEST(a_store_that_was_never_made_is_not_damaged)
+{
+    for (int n = 1; n < 12; n++) {
+        child_run("rm -rf new books books.d; export POWERCUT_STATE=%s/books "
+                  "POWERCUT_ROOTS=%s/new LD_PRELOAD=%s; "
+                  "POWERCUT_FAIL=write:%d:ENOSPC:always $MORTISE run g.yaml "
+                  "--store new; rm -rf books books.d; "
+                  "POWERCUT_FAIL=write:1:ENOSPC:always $MORTISE runs "
+                  "--store new",
+                  dir, dir, child_build("tests/powercut.so"), n);
+        ck_assert_msg(strstr(child.err, "incomplete") == NULL &&
+                          strstr(child.err, "E_STORE_CORRUPT") == NULL,
+                      "write %d: %s", n, child.err);
+    }
+}
+END_TEST
+
 /* A store that is whole is saved whole. */
 START_TEST(a_whole_store_is_copied)
 {
@@ -847,6 +881,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_lock_that_is_no_file_is_said);
     tcase_add_test(tc, a_table_that_is_missing_is_said);
     tcase_add_test(tc, a_block_that_does_not_read_is_said);
+    tcase_add_test(tc, an_empty_table_is_a_missing_one);
+    tcase_add_test(tc, a_store_that_was_never_made_is_not_damaged);
     tcase_add_test(tc, a_whole_store_is_copied);
     tcase_add_test(tc, a_bit_in_a_table_costs_little);
     tcase_add_test(tc, a_graph_is_handed_in);

@@ -33,6 +33,7 @@
 
 #include "base/files.h"
 #include "base/infile.h"
+#include "store/leveldb/dbfile.h"
 #include "store/leveldb/record.h"
 
 enum { PERMISSIONS = 07777, OTHERS = 077, THROUGH = 010 };
@@ -78,15 +79,43 @@ int mortise_directory_find(int *dir, const char *path, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+static bool is_there(int dir, const char *name)
+{
+    return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           errno != ENOENT;
+}
+
+/* MORTISE_ESTATE: it is a file in which commits are, or the name of one. */
+static int look_for_data(void *ud, int db, const char *name,
+                         struct mortise_err *err)
+{
+    enum mortise_dbfile kind = mortise_dbfile_kind(name);
+
+    (void)ud;
+    (void)db;
+    return kind == MORTISE_DBFILE_TABLE || kind == MORTISE_DBFILE_LOG ||
+                   kind == MORTISE_DBFILE_CURRENT
+               ? mortise_fail(err, MORTISE_ESTATE, "%s", name)
+               : MORTISE_OK;
+}
+
+/* A disk that was full, or a kill, may have ended its making so early that the
+ * database never was one. */
+static bool has_database(int dir)
+{
+    int db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
+
+    if (db < 0)
+        return errno != ENOENT;
+    rv = mortise_directory_each(db, "db", look_for_data, NULL, NULL);
+    close(db);
+    return rv != MORTISE_OK;
+}
+
 bool mortise_directory_is_made(int dir)
 {
-    static const char *const parts[] = {"format", "mark", "db"};
-
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (faccessat(dir, parts[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-            errno != ENOENT)
-            return true;
-    return false;
+    return is_there(dir, "format") || is_there(dir, "mark") ||
+           has_database(dir);
 }
 
 mode_t mortise_directory_close_off(int dir)

@@ -45,7 +45,7 @@
 #include "store/leveldb/logfile.h"
 
 static const char scratch_name[] = MORTISE_VIEW_NAME;
-enum { RANDOM = 6, TRIES = 8 };
+enum { RANDOM = 6, TRIES = 8, FOOTER = 48 /* bytes at the end of a table */ };
 
 /* ---- the copy ----------------------------------------------------------- */
 
@@ -55,6 +55,15 @@ struct copying {
     enum mortise_ldb_logs logs;
     bool aside; /* what is aside counts */
 };
+
+/* A table that lost its end has no footer, and LevelDB refuses the whole database
+ * for it: it is left out, and counts as missing. */
+static bool is_stump(int from, const char *name)
+{
+    struct stat st;
+
+    return fstatat(from, name, &st, 0) == 0 && st.st_size < FOOTER;
+}
 
 /* (1) */
 static int copy_table(const struct copying *c, const char *name, const char *as,
@@ -109,8 +118,9 @@ static int copy_one(void *ud, int from, const char *name,
         return MORTISE_OK; /* (3) */
     switch (mortise_dbfile_kind(as)) {
     case MORTISE_DBFILE_TABLE:
-        return is_aside && !c->aside &&
-                       !mortise_aside_is_needed(from, name, c->mem)
+        return is_stump(from, name) ||
+                       (is_aside && !c->aside &&
+                        !mortise_aside_is_needed(from, name, c->mem))
                    ? MORTISE_OK
                    : copy_table(c, name, as, err);
     case MORTISE_DBFILE_LOG:
