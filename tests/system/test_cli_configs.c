@@ -13,6 +13,15 @@
 #include "lib/desk.h"
 #include "lib/test.h"
 
+/* A directory of the copy, for deployments. */
+static void name(const char *variable, const char *path)
+{
+    char whole[PATH_MAX + 64];
+
+    snprintf(whole, sizeof whole, "%s/%s", desk_dir, path);
+    setenv(variable, whole, 1);
+}
+
 /* A copy of configs/, where things lie as they do in the tree. */
 static void begin(void)
 {
@@ -25,10 +34,10 @@ static void begin(void)
         tree, child_build("configs/acme.pay.so"));
     desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
     /* For deployments that are copied to the top. */
-    setenv("DESK_SKILLS", "configs/desk/skills", 1);
-    setenv("NOTES_DIR", "configs/research/notes", 1);
-    setenv("REVIEW_DIR", "configs/review/change", 1);
-    setenv("TRIAGE_DIR", ".", 1);
+    name("DESK_SKILLS", "configs/desk/skills");
+    name("NOTES_DIR", "configs/research/notes");
+    name("REVIEW_DIR", "configs/review/change");
+    name("TRIAGE_DIR", ".");
 }
 
 /* A directory, and a graph of it. */
