@@ -21,8 +21,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,9 +58,8 @@ static mortise_status no_errno(struct session *s, const char *doing,
               words != NULL ? words : "unknown error");
 }
 
-/* (1) */
-static mortise_status open_file(struct session *s, const char *name, int flags,
-                                int *fd)
+/* (1); -1 and errno. */
+static int open_beneath(const struct session *s, const char *name, int flags)
 {
     struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
                            .mode = flags & O_CREAT ? 0644 : 0,
@@ -66,6 +67,15 @@ static mortise_status open_file(struct session *s, const char *name, int flags,
     long got;
     int tries = 100;
 
+    do
+        got = syscall(SYS_openat2, s->inst->directory, name, &how, sizeof how);
+    while (got < 0 && (errno == EINTR || (errno == EAGAIN && tries-- > 0)));
+    return (int)got;
+}
+
+static mortise_status open_file(struct session *s, const char *name, int flags,
+                                int *fd)
+{
     if (!ends_in(name, ".wav") && !ends_in(name, ".pcm") &&
         !ends_in(name, ".raw"))
         return no(s, &voice_invalid,
@@ -77,11 +87,27 @@ static mortise_status open_file(struct session *s, const char *name, int flags,
                   "%s: the config of the plugin voice has no `directory` of "
                   "audio files",
                   name);
-    do
-        got = syscall(SYS_openat2, s->inst->directory, name, &how, sizeof how);
-    while (got < 0 && (errno == EINTR || (errno == EAGAIN && tries-- > 0)));
-    *fd = (int)got;
-    return got >= 0 ? MORTISE_S_OK : no_errno(s, "open", name, errno);
+    *fd = open_beneath(s, name, flags);
+    return *fd >= 0 ? MORTISE_S_OK : no_errno(s, "open", name, errno);
+}
+
+/* A file that was made is a name in its directory (3). */
+static mortise_status sync_name(struct session *s, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    char place[PATH_MAX] = ".";
+    int fd, rv;
+
+    if (slash != NULL)
+        snprintf(place, sizeof place, "%.*s", (int)(slash - name), name);
+    fd = open_beneath(s, place, O_RDONLY | O_DIRECTORY);
+    rv = fd >= 0 ? fsync(fd) : -1;
+    if (rv != 0)
+        rv = errno;
+    if (fd >= 0)
+        close(fd);
+    return rv == 0 || rv == EINVAL ? MORTISE_S_OK
+                                   : no_errno(s, "sync the place of", name, rv);
 }
 
 static mortise_status slurp(struct session *s, const char *name, int fd,
@@ -163,7 +189,7 @@ static mortise_status open_mouth_file(struct session *s, const char *name)
     s->mouth.raw = !ends_in(name, ".wav");
     if (fstat(s->mouth.fd, &st) != 0 || !S_ISREG(st.st_mode))
         return no(s, &voice_invalid, "%s is no regular file", name);
-    return MORTISE_S_OK;
+    return sync_name(s, name);
 }
 
 /* ---- which ----------------------------------------------------------------- */
