@@ -433,6 +433,21 @@ START_TEST(a_block_that_does_not_read_is_said)
 }
 END_TEST
 
+/* The log file is gone, and an answer that was acknowledged with it: each run that it
+ * may have been for is named, and none that has ended. */
+START_TEST(a_lost_log_names_who_may_lack_an_answer)
+{
+    child_run("$MORTISE approve $($MORTISE inbox r1 --ids) && "
+              "$MORTISE approve $($MORTISE inbox r2 --ids) && "
+              "rm store/db/*.log && TMPDIR=%s $MORTISE store salvage saved",
+              scratch);
+    ck_assert_msg(child.code == 2, "%s%s", child.out, child.err);
+    says(child.out, "run r2: kept up to commit ");
+    says(child.out, "whether it had more is not known");
+    ck_assert_ptr_null(strstr(child.out, "run r1: kept"));
+}
+END_TEST
+
 /* A table without a byte is one that is missing: the rest is shown. */
 START_TEST(an_empty_table_is_a_missing_one)
 {
@@ -881,6 +896,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_lock_that_is_no_file_is_said);
     tcase_add_test(tc, a_table_that_is_missing_is_said);
     tcase_add_test(tc, a_block_that_does_not_read_is_said);
+    tcase_add_test(tc, a_lost_log_names_who_may_lack_an_answer);
     tcase_add_test(tc, an_empty_table_is_a_missing_one);
     tcase_add_test(tc, a_store_that_was_never_made_is_not_damaged);
     tcase_add_test(tc, a_whole_store_is_copied);

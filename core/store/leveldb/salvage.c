@@ -12,7 +12,8 @@
  *       follows the one before.
  *   (3) What is left out is said: each run by name, how many commits cannot be
  *       read, and, where a piece of a table is lost, that there may have been
- *       runs of which nothing is left.  And where there is no mark that is the
+ *       runs of which nothing is left.  If the newest commits are lost, each run
+ *       that has not ended is named: nobody can tell whose they were.  And where there is no mark that is the
  *       store's own, that nobody can tell whether its newest commits are among
  *       what was read.
  *   (4) The new store is one like any other, with the identity of the old one,
@@ -470,6 +471,14 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     return rv;
 }
 
+uint64_t mortise_salvage_behind(const struct salvage *v)
+{
+    return v->from->water.fd >= 0 && v->from->water.number > v->last &&
+                   (v->logged || !v->out->holes)
+               ? v->from->water.number - v->last
+               : 0;
+}
+
 static int save(struct salvage *v, struct mortise_err *err)
 {
     int rv = copy_tables(v, err);
@@ -482,9 +491,7 @@ static int save(struct salvage *v, struct mortise_err *err)
         rv = take_logs(v, err);
     if (rv == MORTISE_OK)
         rv = mortise_salvage_leave_out(v, err);
-    if (v->from->water.fd >= 0 && v->from->water.number > v->last &&
-        (v->logged || !v->out->holes))
-        v->out->missing += v->from->water.number - v->last;
+    v->out->missing += mortise_salvage_behind(v);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_batch(v->to, write_nothing, v, err);
     return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;

@@ -565,13 +565,15 @@ static void note_graph(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
             v->pinned |= 1u << i;
 }
 
-/* A run that is kept: up to where? */
+/* A run that is kept: up to where?  (t NULL: it has no trouble of its own.) */
 static void tell_kept(struct salvage *v, struct salvage_trouble *t,
                       const struct mortise_head *head)
 {
-    t->told = true;
-    v->out->cut++;
-    if (t->known > head->seq)
+    if (t != NULL) {
+        t->told = true;
+        v->out->cut++;
+    }
+    if (t != NULL && t->known > head->seq)
         mortise_salvage_say(v,
                             "run %s: kept up to commit %" PRIu64 " of %" PRIu64
                             "; number %" PRIu64 " cannot be read",
@@ -599,7 +601,8 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (!is_there(v, &v->value))
         return leave_graphless(v, batch, head, err);
     note_graph(v, head->graph);
-    if (t != NULL)
+    if (t != NULL || (mortise_salvage_behind(v) > 0 &&
+                      !mortise_status_has_ended((int)head->status)))
         tell_kept(v, t, head);
     v->out->runs++;
     rv = judge_requests(v, batch, t, &n);

@@ -58,6 +58,10 @@ struct salvage {
 void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 
+/* The logs were read: so many of the newest batches are known of, by the mark
+ * alone.  Whose they were, nobody can tell. */
+uint64_t mortise_salvage_behind(const struct salvage *v);
+
 /* Whose key is it?  Then tenant and run, one behind the other, are v->names,
  * and the key of its head is v->key; *seq is that of a checkpoint. */
 bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
