@@ -80,15 +80,16 @@ static json_t *make_trace(const struct mortise_run *r, const struct exec *x,
 static int find_trace(struct outcome *o, const char **code,
                       struct mortise_err *err)
 {
-    json_t *keys;
+    json_t *keys, *trace;
     int rv = mortise_memory_keys(o->r, o->x, &keys, code, &o->why, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_json_drop(&o->x->trace);
-    o->x->trace = make_trace(
+    trace = make_trace(
         o->r, o->x, o->x->memorable != NULL ? o->x->memorable : o->entry.value,
         keys);
+    mortise_exec_keep_trace(o->x, trace);
+    json_decref(trace);
     json_decref(keys);
     return o->x->trace != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -190,7 +191,7 @@ int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     left.value = output;
     rv = mortise_leaving_keep(r, x, &left, x->sought, err);
-    mortise_json_hold(&x->trace, trace);
+    mortise_exec_keep_trace(x, trace);
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
@@ -266,7 +267,7 @@ int mortise_stage_encode(struct outcome *o, struct mortise_err *err)
         return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
     e.how = (uint8_t)policy_of(o)->consistency;
     rv = mortise_run_record_value(o->r, &e, json_incref(o->x->trace), err);
-    mortise_json_drop(&o->x->trace);
+    mortise_exec_keep_trace(o->x, NULL);
     mortise_json_drop(&o->x->memorable);
     return rv;
 }

@@ -541,6 +541,11 @@ void mortise_exec_keep_sought(struct exec *x, json_t *found)
     mortise_json_hold(&x->sought, found);
 }
 
+void mortise_exec_keep_trace(struct exec *x, json_t *trace)
+{
+    mortise_json_hold(&x->trace, trace);
+}
+
 void mortise_exec_forget_leaving(struct exec *x)
 {
     mortise_json_drop(&x->leaving);

@@ -245,6 +245,7 @@ struct exec {
     uint64_t started_ms, ended_ms;
     json_t *error;            /* {code, message} */
     json_t *sought;           /* what its discovery edges found, a list */
+    json_t *trace;            /* what its output becomes in the memory */
     json_t *leaving;          /* its output, judged on the edges it takes: */
     uint32_t *chosen, *taken; /* those, the first ones twice (leaving.c) */
     uint32_t n_chosen, n_taken;
@@ -379,9 +380,9 @@ struct exec {
     json_t *overlay; /* what the run itself remembers, of what it asks */
     /* By outcome/lookups.c: live only. */
     json_t *recalled; /* what was read, while guardrails look at it */
-    /* By outcome/remember.c: live only.  What its output becomes, and that, while
-     * it is judged or written; what guardrails put in its place. */
-    json_t *trace, *encoded, *memorable;
+    /* By outcome/remember.c: live only.  Its output, while it is judged or written
+     * to the memory; what guardrails put in its place. */
+    json_t *encoded, *memorable;
     /* By outcome/compact.c: live only.  The output that an operation makes shorter,
      * and what that made of it, until it is recorded. */
     json_t *lengthy, *brief;
@@ -968,6 +969,8 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
 void mortise_exec_forget_leaving(struct exec *x);
 /* That is what its discovery edges found. */
 void mortise_exec_keep_sought(struct exec *x, json_t *found);
+/* That is its trace; NULL: it has none. */
+void mortise_exec_keep_trace(struct exec *x, json_t *trace);
 /* The one that is looked for next; NULL: all were. */
 const struct mortise_edge_discovery *
 mortise_exec_sought_next(const struct exec *x);
