@@ -330,8 +330,9 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     if (x->was.state != 0)
         return apply_settled(r, x, lost, err);
-    error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
-                      mortise_race_words(lost ? x->loss : LOSS_NONE));
+    error =
+        mortise_error_new(mortise_exec_node(r, x)->id, "cancelled", "cancelled",
+                          mortise_race_words(lost ? x->loss : LOSS_NONE));
     if (error == NULL)
         return mortise_nomem(err);
     mortise_exec_failed_of(x, error);

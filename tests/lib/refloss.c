@@ -176,7 +176,7 @@ static enum ref_loss loss_of_item(const struct ref_run *r, int frame, int item)
     return REF_LOST_FOR_GOOD;
 }
 
-/* Is an edge that was lost made good by the join it leads to, or handed on? */
+/* Are the failures of an edge made good by the join it leads to, or handed on? */
 static enum ref_loss loss_of_edge(struct ref_run *r, int frame, int edge)
 {
     const struct ref_graph *g = r->graph;
@@ -245,7 +245,7 @@ enum ref_loss ref_loss_of_frame(struct ref_run *r, int frame)
         worst = loss > worst ? loss : worst;
     }
     for (int e = 0; e < g->n_edges; e++) {
-        loss = ref_is_home(g, f->region, e) && f->edges[e] == REF_LOST
+        loss = ref_is_home(g, f->region, e) && ref_lost_by(r, frame, e) > 0
                    ? loss_of_edge(r, frame, e)
                    : REF_MENDED;
         worst = loss > worst ? loss : worst;

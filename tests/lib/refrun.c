@@ -209,7 +209,9 @@ static void take_edge(struct ref_run *r, int frame, int edge, int source)
 /* ---- joins -------------------------------------------------------------- */
 
 struct tally {
-    int n[REF_LOST + 1], total;
+    int n[REF_LOST + 1]; /* branches: edges, and elements of maps */
+    int total, open;     /* edges */
+    bool gathered;       /* a map leads there, which wrote what came of it */
     struct ref_set past;
 };
 
@@ -253,63 +255,209 @@ static struct elements elements_of(const struct ref_run *r, int frame,
     return all;
 }
 
-/* What an edge counts at a join: of a map, at a race, its elements. */
-static int weight(const struct ref_run *r, int frame, int item, int edge)
+static const struct ref_exec *gather_of(const struct ref_run *r, int frame,
+                                        int region);
+static bool may_start(const struct ref_run *r, int frame, int item);
+
+/* The execution that gathered the map behind an edge of a frame; NULL: the edge
+ * is another one, or is not decided by what was gathered. */
+static const struct ref_exec *gathered(const struct ref_run *r, int frame,
+                                       int edge)
 {
     const struct ref_edge *e = &r->graph->edges[edge];
+    const struct ref_frame *f = &r->frames[frame];
+    const struct ref_exec *x = NULL;
 
-    if (e->kind != REF_GATHER || ref_join_of(r->graph, item)->need == 0)
-        return 1;
-    if (r->frames[frame].edges[edge] == REF_OPEN)
-        return 1000; /* it has as many as it likes */
-    if (r->frames[frame].edges[edge] != REF_TAKEN)
-        return 1;
-    return elements_of(r, r->execs[r->frames[frame].source[edge]].frame, e->map)
-        .came;
+    if (e->kind == REF_GATHER && f->edges[edge] == REF_TAKEN)
+        x = &r->execs[f->source[edge]];
+    else if (e->kind == REF_GATHER && f->edges[edge] != REF_OPEN)
+        x = gather_of(r, frame, e->map);
+    return x != NULL && x->status == REF_DONE ? x : NULL;
+}
+
+/* What a map that gathered counts at its join: each element in a race; else one,
+ * if any came or none failed. */
+static void count_map(const struct ref_run *r, int item,
+                      const struct ref_exec *x, struct tally *t)
+{
+    struct elements all = elements_of(r, x->frame, x->gather);
+
+    t->n[REF_LOST] += all.failed;
+    if (ref_join_of(r->graph, item)->need > 0)
+        t->n[REF_TAKEN] += all.came;
+    else
+        t->n[REF_TAKEN] += all.came > 0 || all.failed == 0;
+    ref_add_past(&t->past, r, (int)(x - r->execs));
+    t->gathered = true;
 }
 
 static void count_edges(const struct ref_run *r, int frame, int item,
                         struct tally *t)
 {
+    const struct ref_graph *g = r->graph;
     const struct ref_frame *f = &r->frames[frame];
 
     memset(t, 0, sizeof *t);
-    for (int e = 0; e < r->graph->n_edges; e++) {
-        if (!ref_is_home(r->graph, f->region, e) ||
-            ref_target_item(r->graph, e) != item)
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_exec *x;
+
+        if (!ref_is_home(g, f->region, e) || ref_target_item(g, e) != item)
             continue;
         t->total++;
-        t->n[f->edges[e]] += weight(r, frame, item, e);
+        t->open += f->edges[e] == REF_OPEN;
+        x = gathered(r, frame, e);
+        if (x != NULL) {
+            count_map(r, item, x, t);
+            continue;
+        }
+        t->n[f->edges[e]]++;
         if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
             ref_add_past(&t->past, r, f->source[e]);
     }
 }
 
-/* Every edge decided, at least one taken; what was lost is as said. */
+int ref_lost_by(const struct ref_run *r, int frame, int edge)
+{
+    const struct ref_exec *x = gathered(r, frame, edge);
+
+    return x != NULL ? elements_of(r, x->frame, x->gather).failed
+                     : r->frames[frame].edges[edge] == REF_LOST;
+}
+
+/* Have elements of maps at work failed whose join does not bear that? */
+static bool has_fatal(const struct ref_run *r, int frame, int item)
+{
+    const struct ref_graph *g = r->graph;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        int map = g->edges[e].map;
+
+        if (g->edges[e].kind == REF_GATHER &&
+            ref_is_home(g, r->frames[frame].region, e) &&
+            ref_target_item(g, e) == item && ref_is_fatal(g, map) &&
+            r->frames[frame].edges[e] == REF_OPEN &&
+            elements_of(r, frame, map).failed > 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- what nothing but failures came after ------------------------------- */
+
+static void look_back(const struct ref_run *r, int frame, int item,
+                      struct ref_set *past);
+
+static void add_set(struct ref_set *to, const struct ref_set *set)
+{
+    for (int k = 0; k < REF_EXECS / 64; k++)
+        to->w[k] |= set->w[k];
+}
+
+/* What committed in a frame, and what the rest there came after. */
+static void add_within(const struct ref_run *r, int frame, int in,
+                       struct ref_set *past)
+{
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+
+        if (!ref_is_within(r, x->frame, in))
+            continue;
+        add_set(past, &x->past);
+        if (x->status == REF_DONE &&
+            (x->discard == 0 || !ref_is_within(r, x->discard - 1, frame)))
+            ref_add(past, i);
+    }
+}
+
+/* A loop or a map that failed: its last visit, or all its elements. */
+static void look_inside(const struct ref_run *r, int frame, int region,
+                        struct ref_set *past)
+{
+    bool loop = r->graph->regions[region].kind == REF_LOOP;
+    int last = -1;
+
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        if (r->frames[i].parent != frame || r->frames[i].region != region)
+            continue;
+        last = i;
+        if (!loop)
+            add_within(r, frame, i, past);
+    }
+    if (loop && last >= 0 && r->frames[last].loss != REF_MENDED)
+        add_within(r, frame, last, past);
+    if (!loop)
+        ref_add_past(past, r,
+                     r->frames[frame].source[r->graph->regions[region].edge]);
+}
+
+/* The source of an edge that was not taken. */
+static void look_at(const struct ref_run *r, int frame, int item,
+                    struct ref_set *past)
+{
+    bool began = false;
+
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+
+        if (!ref_is_in_item(r, x, frame, item))
+            continue;
+        began = true;
+        if (item < 100 && x->status != REF_DONE)
+            add_set(past, &x->past);
+    }
+    if (!began)
+        look_back(r, frame, item, past);
+    else if (item >= 100)
+        look_inside(r, frame, item - 100, past);
+}
+
+/* What led to an item of which no branch came: behind what failed, what that
+ * came after.  What took another way does not lead there. */
+static void look_back(const struct ref_run *r, int frame, int item,
+                      struct ref_set *past)
+{
+    const struct ref_graph *g = r->graph;
+    const struct ref_frame *f = &r->frames[frame];
+
+    for (int e = 0; e < g->n_edges; e++) {
+        if (!ref_is_home(g, f->region, e) || ref_target_item(g, e) != item)
+            continue;
+        if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
+            ref_add_past(past, r, f->source[e]);
+        else if (f->edges[e] != REF_TAKEN && g->edges[e].from != REF_START)
+            look_at(r, frame, ref_source_item(g, e), past);
+    }
+}
+
+/* ---- starting at a join -------------------------------------------------- */
+
+/* Every edge is decided, and it is enough, or not. */
 static void try_all(struct ref_run *r, int frame, int item,
-                    const struct ref_join *join, const struct tally *t)
+                    const struct ref_join *join, struct tally *t)
 {
     int lost = t->n[REF_LOST];
+    bool lists = join->on_error == REF_COLLECT;
+    int came = t->n[REF_TAKEN] + (lists ? lost : 0);
 
-    if (lost > 0 && join->on_error == REF_FAIL)
-        ref_item_over(r, frame, item, true); /* nothing can mend that */
-    else if (t->n[REF_OPEN] > 0)
+    if (t->open > 0)
         return;
-    else if (t->n[REF_TAKEN] == 0)
+    if (came == 0 || (lost > 0 && join->on_error == REF_FAIL)) {
         ref_item_over(r, frame, item, lost > 0);
-    else
-        start_item(r, frame, item, &t->past,
-                   join->on_error == REF_COLLECT ? lost : 0);
+        return;
+    }
+    if (t->n[REF_TAKEN] == 0 && !t->gathered)
+        look_back(r, frame, item, &t->past);
+    start_item(r, frame, item, &t->past, lists ? lost : 0);
 }
 
 static void try_some(struct ref_run *r, int frame, int item,
                      const struct ref_join *join, const struct tally *t)
 {
-    if (t->n[REF_TAKEN] >= join->need) {
+    if (may_start(r, frame, item) && t->n[REF_TAKEN] >= join->need) {
         start_item(r, frame, item, &t->past,
                    join->on_error == REF_COLLECT ? t->n[REF_LOST] : 0);
         ref_drop_losers(r, frame, item);
-    } else if (t->n[REF_TAKEN] + t->n[REF_OPEN] < join->need) {
+    } else if (t->open == 0) {
         ref_item_over(r, frame, item, t->n[REF_LOST] > 0);
     }
 }
@@ -463,6 +611,25 @@ static bool is_map_over(const struct ref_run *r, int frame, int region)
     return elements_of(r, frame, region).open == 0;
 }
 
+/* Is the edge to its join taken?  If not: is it lost, or dead? */
+static bool brings_something(const struct ref_run *r, int frame, int region,
+                             bool *lost)
+{
+    const struct ref_graph *g = r->graph;
+    struct elements all = elements_of(r, frame, region);
+    const struct ref_join *join =
+        &g->nodes[g->edges[g->regions[region].edge].join].join;
+    bool counted = false;
+
+    for (int e = 0; e < g->n_edges; e++)
+        counted |= g->edges[e].kind == REF_GATHER &&
+                   g->edges[e].map == region && !g->edges[e].back &&
+                   join->need > 0;
+    *lost = all.failed > 0 && all.came == 0 &&
+            (counted || join->on_error != REF_COLLECT);
+    return all.came > 0 || (!counted && !*lost);
+}
+
 /* A map ends when it is told to: it is not as if it called anybody, but it may
  * win or lose a race. */
 static void end_gather(struct ref_run *r, int at)
@@ -470,8 +637,11 @@ static void end_gather(struct ref_run *r, int at)
     struct ref_exec *x = &r->execs[at];
     int frame = x->frame, region = x->gather;
 
+    bool lost;
+
     x->status = ref_conflicts(r, &x->past, frame) ? REF_FAILED : REF_DONE;
-    if (x->status == REF_DONE) {
+    lost = x->status == REF_FAILED;
+    if (!lost) {
         struct ref_write *w = &x->writes[x->n_writes++];
 
         *w = (struct ref_write){.root = "artifacts", .cell = REF_RESULTS};
@@ -479,12 +649,13 @@ static void end_gather(struct ref_run *r, int at)
         w->value = results_of(r, frame, region);
         for (int e = 0; e < r->graph->n_edges; e++) {
             if (r->graph->edges[e].kind == REF_GATHER &&
-                r->graph->edges[e].map == region)
+                r->graph->edges[e].map == region &&
+                brings_something(r, frame, region, &lost))
                 take_edge(r, frame, e, at);
         }
     }
     if (is_map_over(r, frame, region))
-        ref_item_over(r, frame, 100 + region, x->status == REF_FAILED);
+        ref_item_over(r, frame, 100 + region, lost);
     else if (x->status == REF_FAILED)
         decide_rest(r, frame, 100 + region, REF_LOST);
 }
@@ -563,6 +734,16 @@ static int came_to_item(const struct ref_run *r, int frame, int item)
     return n;
 }
 
+/* Does no branch that failed keep it from starting? */
+static bool may_start(const struct ref_run *r, int frame, int item)
+{
+    struct tally t;
+
+    count_edges(r, frame, item, &t);
+    return ref_join_of(r->graph, item)->on_error != REF_FAIL ||
+           (t.n[REF_LOST] == 0 && !has_fatal(r, frame, item));
+}
+
 /* Enough elements came to a race: who is not over has lost it. */
 static void try_win(struct ref_run *r, int frame, int region)
 {
@@ -577,7 +758,7 @@ static void try_win(struct ref_run *r, int frame, int region)
     item = ref_target_item(g, edge);
     join = ref_join_of(g, item);
     if (*ref_item_state(f, item) != REF_WAITING ||
-        came_to_item(r, frame, item) < join->need)
+        came_to_item(r, frame, item) < join->need || !may_start(r, frame, item))
         return;
     f->won[region] = true;
     for (int i = frame + 1; i < r->n_frames; i++) {
@@ -586,24 +767,6 @@ static void try_win(struct ref_run *r, int frame, int region)
             ref_drop_element(r, frame, i, join->finish);
     }
     gather(r, frame, region);
-}
-
-/* Can what came of a map, which is over, start nothing? */
-static bool is_too_few(const struct ref_run *r, int frame, int region)
-{
-    struct ref_frame f = r->frames[frame];
-    int edge = race_edge(r, frame, region), came, item;
-    struct tally t;
-
-    if (edge < 0)
-        return false;
-    came = elements_of(r, frame, region).came;
-    item = ref_target_item(r->graph, edge);
-    if (came == 0 || *ref_item_state(&f, item) != REF_WAITING)
-        return came == 0;
-    count_edges(r, frame, item, &t);
-    return t.n[REF_TAKEN] + t.n[REF_OPEN] - 1000 + came <
-           ref_join_of(r->graph, item)->need;
 }
 
 /* A map all of whose elements are over gathers. */
@@ -625,8 +788,7 @@ static void try_map(struct ref_run *r, int frame, int region)
     lost = elements_of(r, frame, region).failed > 0;
     if (x != NULL)
         return;
-    if ((lost && ref_is_fatal(r->graph, region)) ||
-        is_too_few(r, frame, region))
+    if (lost && ref_is_fatal(r->graph, region))
         ref_item_over(r, frame, 100 + region, lost);
     else
         gather(r, frame, region);

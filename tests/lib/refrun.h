@@ -76,6 +76,8 @@ struct ref_run {
 
 void ref_item_over(struct ref_run *r, int frame, int item, bool lost);
 void ref_stop(struct ref_run *r);
+/* So many failures an edge brings to its join: of a map, its elements'. */
+int ref_lost_by(const struct ref_run *r, int frame, int edge);
 
 /* ---- refitem.c ---------------------------------------------------------- */
 

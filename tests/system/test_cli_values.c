@@ -35,8 +35,8 @@ static void fails(const char *input, const char *words)
     child_run("$MORTISE run --json refund.yaml --input '%s'", input);
     desk_code(1);
     snprintf(quoted, sizeof quoted,
-             "{\"code\":\"schema\",\"message\":\"%s\","
-             "\"span\":\"refund.yaml:14:3\"}",
+             "{\"node\":\"a\",\"code\":\"schema\",\"class\":\"permanent\","
+             "\"message\":\"%s\",\"span\":\"refund.yaml:14:3\"}",
              words);
     desk_out(quoted);
 }

@@ -158,11 +158,12 @@ static const struct mortise_schema *results_schema(struct names *c)
         c->results = mortise_load_our_schema(
             c->ld,
             json_pack("{s:s, s:b, s:{s:{s:s}, s:{s:s, s:{s:s, s:b, "
-                      "s:{s:{}, s:{}}}}}}",
+                      "s:{s:{s:s}, s:o}}}}}",
                       "type", "object", "additionalProperties", 0, "properties",
                       "results", "type", "array", "failed", "type", "array",
                       "items", "type", "object", "additionalProperties", 0,
-                      "properties", "index", "error"));
+                      "properties", "index", "type", "integer", "error",
+                      mortise_load_error_type()));
     return c->results;
 }
 

@@ -232,6 +232,8 @@ mortise_key_fn mortise_load_schema;
 /* One from JSON of our own making; takes the reference. */
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                                                json_t *json);
+/* The schema of an error as expressions see it; a new reference. */
+json_t *mortise_load_error_type(void);
 /* Remember that the graph uses a plugin, or names an alias of a model. */
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);

@@ -187,14 +187,16 @@ const struct mortise_key mortise_join_rows[5] = {
      MORTISE_FORMS(mortise_join_forms),
      .read = mortise_node_read_join},
     {.name = "losers",
-     .about = "What becomes of the branches that a join did not wait for: "
-              "cancel (the default) or finish.",
+     .about = "What becomes of the branches that a join did not wait for, and "
+              "that lead nowhere else: cancel (the default) or finish.",
      .value = MORTISE_V_WORD,
      .words = losers,
      .read = mortise_node_read_losers},
     {.name = "on_branch_error",
-     .about = "What a failed branch is to the join: fail (the default of "
-              "all), collect or drop (the default of any and quorum).",
+     .about = "What a failed branch, an edge or an element of a map, is to "
+              "the join: fail (it does not start; the default of all), collect "
+              "(node.failed lists it) or drop (the default of any and "
+              "quorum).",
      .value = MORTISE_V_WORD,
      .words = branch_errors,
      .read = mortise_node_read_on_branch_error},

@@ -39,21 +39,11 @@ static struct mortise_schema *run_schema(struct mortise_loader *ld)
                              "type", "string", "version", "type", "string")));
 }
 
-/* What went wrong, as expressions see it. */
-static json_t *error_json(void)
+json_t *mortise_load_error_type(void)
 {
-    return closed(json_pack("{s:{s:s},s:{s:s}}", "code", "type", "string",
-                            "message", "type", "string"));
-}
-
-/* ... and is handled. */
-static struct mortise_schema *handled_schema(struct mortise_loader *ld)
-{
-    return mortise_load_our_schema(
-        ld,
-        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "node", "type",
-                         "string", "code", "type", "string", "class", "type",
-                         "string", "message", "type", "string")));
+    return closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "node", "type",
+                            "string", "code", "type", "string", "class", "type",
+                            "string", "message", "type", "string"));
 }
 
 /* Traces (mortise/memory.h). */
@@ -71,22 +61,35 @@ static struct mortise_schema *memory_schema(struct mortise_loader *ld)
                   "number", "additionalProperties", 0));
 }
 
+/* One thing that was found; what else the plugin says of it stands beside. */
+static json_t *result_json(void)
+{
+    return json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}",
+                     "type", "object", "properties", "id", "type", "string",
+                     "kind", "type", "string", "score", "type", "number",
+                     "text", "type", "string", "tier", "type", "string");
+}
+
 /* What was discovered for a node. */
 static struct mortise_schema *discovery_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
-        ld, json_pack("{s:s, s:{s:{s:s}, s:{s:s, s:{s:s}}}, s:b}", "type",
-                      "object", "properties", "results", "type", "array",
-                      "skills", "type", "array", "items", "type", "string",
-                      "additionalProperties", 0));
+        ld, closed(json_pack(
+                "{s:{s:s}, s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:s}, "
+                "s:{s:s}, s:o}",
+                "kind", "type", "string", "results", "type", "array", "items",
+                result_json(), "skills", "type", "array", "items", "type",
+                "string", "narrows", "type", "boolean", "fallback", "type",
+                "string", "error", mortise_load_error_type())));
 }
 
-/* The branches of which on_branch_error: collect keeps the errors. */
+/* The branches that failed, of a join that lists them; `index`: an element. */
 static json_t *failed_json(void)
 {
     return json_pack("{s:s,s:o}", "type", "array", "items",
-                     closed(json_pack("{s:{s:s},s:o}", "node", "type", "string",
-                                      "error", error_json())));
+                     closed(json_pack("{s:{s:s},s:{s:s},s:o}", "node", "type",
+                                      "string", "index", "type", "integer",
+                                      "error", mortise_load_error_type())));
 }
 
 static struct mortise_schema *node_schema(struct mortise_loader *ld)
@@ -227,8 +230,8 @@ void mortise_load_scope(struct mortise_loader *ld,
     names[MORTISE_IN_INDEX].schema =
         mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
-    names[MORTISE_IN_ERROR] =
-        (struct mortise_cel_name){"error", handled_schema(ld)};
+    names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
+        "error", mortise_load_our_schema(ld, mortise_load_error_type())};
     names[MORTISE_IN_HANDLED] = (struct mortise_cel_name){
         "", mortise_schema_or_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
     ld->nomem |= names[MORTISE_IN_HANDLED].schema == NULL;

@@ -4,8 +4,10 @@
  * Where several came to a join that then could not start, they go on as one:
  * the least of them.  The others failed the graph just as well, and are named
  * with it; so are the elements that failed a map.  All of it follows from how
- * the frames stand at the end, whatever the order in which things failed.
+ * the frames stand at the end, and the least one is so by its place in the graph
+ * (mortise_exec_compare), whatever the order in which things began or failed.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "run/flow/flow.h"
@@ -41,23 +43,26 @@ static void meet(struct group *g, uint32_t index)
     g->grew = true;
 }
 
-/* The failures that came to the join of `node`, which was skipped for them. */
-static void meet_join(struct group *g, const struct mortise_node *node)
-{
-    for (uint32_t i = 0; i < node->n_in; i++) {
-        uint32_t slot = mortise_frame_edge(g->f, node->in[i])->slot;
-
-        if (g->f->edges[slot] == EDGE_FAILED)
-            meet(g, g->f->edge_src[slot]);
-    }
-}
-
 /* The elements that failed a map. */
 static void meet_map(struct group *g, const struct fan *fan)
 {
     for (size_t i = 0; i < fan->n_begun; i++)
         if (fan->elements[i]->failed)
             meet(g, fan->elements[i]->cause);
+}
+
+/* The failures that came to the join of `node`, which was skipped for them. */
+static void meet_join(struct group *g, const struct mortise_node *node)
+{
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        uint32_t slot = mortise_frame_edge(g->f, node->in[i])->slot;
+        const struct fan *fan = mortise_join_gathered(g->r, g->f, node->in[i]);
+
+        if (fan != NULL)
+            meet_map(g, fan);
+        else if (g->f->edges[slot] == EDGE_FAILED)
+            meet(g, g->f->edge_src[slot]);
+    }
 }
 
 /* What came to item `i` of the group's frame. */
@@ -151,18 +156,29 @@ static json_t *failure_json(const struct mortise_run *r, const struct exec *x)
                      "path", path, "error", x->error);
 }
 
-/* Everybody who is named, in the order of activation: [{node, path, error}]. */
+static int by_order(const void *a, const void *b)
+{
+    return mortise_exec_compare(*(struct exec *const *)a,
+                                *(struct exec *const *)b);
+}
+
+/* Everybody who is named, the least first: [{node, path, error}]. */
 static json_t *all_json(const struct mortise_run *r, const struct frame *top)
 {
-    json_t *list = json_array();
+    struct exec **who = mortise_alloc(r->mem, r->n_execs * sizeof who[0]);
+    json_t *list = who != NULL ? json_array() : NULL;
+    size_t n = 0;
 
-    for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
-        const struct exec *x = r->execs[i];
-
-        if (is_failure(x, top) && mortise_view_was_met(r, x) &&
-            json_array_append_new(list, failure_json(r, x)) != 0)
+    for (size_t i = 1; list != NULL && i < r->n_execs; i++)
+        if (is_failure(r->execs[i], top) &&
+            mortise_view_was_met(r, r->execs[i]))
+            who[n++] = r->execs[i];
+    if (n > 0)
+        qsort(who, n, sizeof who[0], by_order);
+    for (size_t i = 0; list != NULL && i < n; i++)
+        if (json_array_append_new(list, failure_json(r, who[i])) != 0)
             mortise_json_drop(&list);
-    }
+    mortise_release(r->mem, who, r->n_execs * sizeof who[0]);
     return list;
 }
 

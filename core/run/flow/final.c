@@ -79,10 +79,15 @@ static int meet_region(struct walk *w, const struct item *it,
                        const struct mortise_region *child,
                        struct mortise_err *err)
 {
+    const struct exec *entry;
     int rv = MORTISE_OK;
 
-    if (child->kind == MORTISE_REGION_LOOP)
-        return add_inside(w, it->visit, err);
+    if (child->kind == MORTISE_REGION_LOOP) {
+        entry = w->r->execs[mortise_item_of(it->visit, child->entry)->exec];
+        rv = add_inside(w, it->visit, err);
+        return rv == MORTISE_OK ? add_all(w, entry->preds, entry->n_preds, err)
+                                : rv;
+    }
     for (size_t i = 0; rv == MORTISE_OK && i < it->fan->n_begun; i++)
         rv = add_inside(w, it->fan->elements[i], err);
     return rv == MORTISE_OK

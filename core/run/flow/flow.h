@@ -24,31 +24,53 @@ bool mortise_join_minds_late(const struct mortise_run *r,
 /* Is the join of n a race in which each element of a map counts? */
 bool mortise_join_counts_elements(const struct mortise_run *r,
                                   const struct mortise_node *n);
-/* So many have to come to n, whose join is a race; and may they, still?
- * `over`: a map that has no more to come; NULL: none. */
+/* So many have to come to n, whose join is a race. */
 uint32_t mortise_join_need(const struct mortise_node *n);
-bool mortise_join_in_reach(const struct mortise_run *r, const struct frame *f,
-                           const struct mortise_node *n, const struct item *it,
-                           const struct fan *over);
+/* Do so many failed branches keep n from starting? */
+bool mortise_join_fails_by(const struct mortise_run *r,
+                           const struct mortise_node *n, size_t n_failed);
+/* Does n list the failed branches, whether they fail the run or not? */
+bool mortise_join_lists(const struct mortise_run *r,
+                        const struct mortise_node *n);
+/* May n, whose join is a race, start, as far as failures go?  Those of elements
+ * of maps at work count. */
+bool mortise_join_may_start(const struct mortise_run *r, const struct frame *f,
+                            const struct mortise_node *n,
+                            const struct item *it);
+/* What a decided edge counts at its join: branches that came and that failed,
+ * and of the latter the least execution behind one. */
+struct join_count {
+    uint32_t taken, failed, cause;
+};
+struct join_count mortise_join_count(const struct mortise_run *r,
+                                     const struct frame *f, uint32_t edge);
+/* The map behind an edge to its join, which has gathered; NULL: there is none. */
+const struct fan *mortise_join_gathered(const struct mortise_run *r,
+                                        const struct frame *f, uint32_t edge);
 /* How many maps lead to n; and the k-th of them, NULL where that is not at work
  * in f or its edge is decided. */
 uint32_t mortise_join_n_maps(const struct frame *f,
                              const struct mortise_node *n);
 struct fan *mortise_join_map(const struct frame *f,
                              const struct mortise_node *n, uint32_t k);
-/* x->caught, of x, which collects the failures on the edges to it: [{node,
- * error}]. */
+/* x->caught, of x, which lists the failures of the branches to it, in their
+ * order: [{node, index?, error}]. */
 int mortise_join_collect(struct mortise_run *r, const struct frame *f,
                          const struct mortise_node *n, struct exec *x,
                          struct mortise_err *err);
-/* Adds the executions behind the edges to n that were taken. */
+/* Adds the executions that failed the branches of a decided edge. */
+int mortise_join_failures(const struct mortise_run *r, const struct frame *f,
+                          uint32_t edge, struct indexes *out,
+                          struct mortise_err *err);
+/* Adds the executions behind the edges to n that were taken, and what gathered
+ * the maps that end there. */
 int mortise_join_sources(const struct mortise_run *r, const struct frame *f,
                          const struct mortise_node *n, struct indexes *preds,
                          struct mortise_err *err);
 
 /* ---- failures.c ---- */
-/* What the graph of this frame, which failed, failed of: {code, message, span,
- * path} of the first, in the order of activation, and of several also `failed`,
+/* What the graph of this frame, which failed, failed of: the error of the least
+ * execution (mortise_exec_compare) with its `path`, and of several also `failed`,
  * [{node, path, error}].  A new reference; NULL when memory ran out. */
 json_t *mortise_failures_of(struct mortise_run *r, const struct frame *top);
 
@@ -267,6 +289,10 @@ int mortise_map_element_over(struct mortise_run *r, struct frame *f,
                              struct mortise_err *err);
 /* Are all elements of a map over that are to be? */
 bool mortise_map_is_over(const struct fan *fan);
+/* What is decided of the edge of a map that has gathered; *cause: of one that
+ * failed, the least execution that it failed of. */
+enum edge_state mortise_map_outcome(const struct mortise_run *r,
+                                    const struct fan *fan, uint32_t *cause);
 /* The join of `node` waits in f: have enough elements come to it?  Then the
  * maps that they are of gather.  `own` is one of them, if anything. */
 int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,

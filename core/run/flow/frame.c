@@ -131,25 +131,21 @@ void mortise_frame_leave_behind(struct frame *f)
 
 /* ---- failures ----------------------------------------------------------- */
 
-static uint32_t lesser(uint32_t a, uint32_t b)
-{
-    return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
 /* The visits of the loops from `from` out to, not including, `to` failed. */
-static void fail_visits(struct frame *from, const struct frame *to,
-                        uint32_t cause)
+static void fail_visits(const struct mortise_run *r, struct frame *from,
+                        const struct frame *to, uint32_t cause)
 {
     for (struct frame *f = from; f != to; f = f->parent) {
         f->failed = true;
-        f->cause = lesser(f->cause, cause);
+        f->cause = mortise_exec_least(r, f->cause, cause);
     }
 }
 
 /* A failure reached the end of a frame, and nothing around it mends that. */
-static void fail_for_ever(struct frame *from, uint32_t cause)
+static void fail_for_ever(const struct mortise_run *r, struct frame *from,
+                          uint32_t cause)
 {
-    fail_visits(from, NULL, cause);
+    fail_visits(r, from, NULL, cause);
     for (struct frame *f = from; f != NULL; f = f->parent)
         f->for_good = true;
 }
@@ -158,7 +154,7 @@ static void fail_for_ever(struct frame *from, uint32_t cause)
 static int fail_graph(struct mortise_run *r, struct frame *f, struct exec *x,
                       struct mortise_err *err)
 {
-    fail_for_ever(f, x->index);
+    fail_for_ever(r, f, x->index);
     x->surfaced = true;
     return f->graph->fail_fast ? mortise_race_halt(r, f->top, LOSS_FAIL, err)
                                : MORTISE_OK;
@@ -173,7 +169,7 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
     bool apart = !mortise_exec_counts_in(x, root);
 
     /* A loser that was left to finish fails its own branch alone. */
-    fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
+    fail_visits(r, f, apart ? r->frames[x->discard - 1] : root->parent, cause);
     if (root != f->top || apart)
         return MORTISE_OK; /* what of it, the map's join says */
     return fail_graph(r, f, x, err);
@@ -240,7 +236,7 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
     if (home->edges[e->slot] != EDGE_OPEN)
         return MORTISE_OK; /* a goto moved the frontier past it */
     if (home != f && state == EDGE_FAILED)
-        fail_visits(f, home, src);
+        fail_visits(r, f, home, src);
     if (home != f && state != EDGE_TAKEN)
         return MORTISE_OK; /* (3) */
     leave(f, home);
@@ -249,7 +245,7 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
     if (e->back) {
         home->again |= state == EDGE_TAKEN;
         if (state == EDGE_FAILED)
-            fail_visits(home, home->parent, src);
+            fail_visits(r, home, home->parent, src);
         return MORTISE_OK;
     }
     if (e->yields)
@@ -403,17 +399,28 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
     struct scope *in = f->top->scope;
     char path[MORTISE_EXEC_PATH];
     struct mortise_err words;
+    json_t *error;
 
-    if (in->loop_error != NULL)
-        return MORTISE_OK; /* one is enough to fail of */
+    /* One is enough to fail of: the least. */
+    if (in->loop_error != NULL &&
+        mortise_exec_least(r, in->loop_left, x->index) != x->index)
+        return MORTISE_OK;
     mortise_exec_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
                  "the loop of '%s' took an edge back to it and one out of the "
                  "loop in the same visit, %u",
                  mortise_exec_node(r, x)->id, x->visit);
-    in->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
-                               words.msg, "path", path);
-    return in->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
+    error = mortise_error_new(mortise_exec_node(r, x)->id, "loop", "permanent",
+                              words.msg);
+    if (error == NULL ||
+        json_object_set_new(error, "path", json_string(path)) != 0) {
+        json_decref(error);
+        return mortise_nomem(err);
+    }
+    mortise_json_drop(&in->loop_error);
+    in->loop_error = error;
+    in->loop_left = x->index;
+    return MORTISE_OK;
 }
 
 /* The exits of a loop that were not taken, where f is their home: dead, or
@@ -482,33 +489,36 @@ static int win(struct mortise_run *r, struct frame *f,
                const struct mortise_node *n, const struct item *it,
                struct mortise_err *err)
 {
-    int rv = it->n_decided < n->n_in ? mortise_race_won(r, f, n->index, err)
-                                     : MORTISE_OK;
-
-    return rv == MORTISE_OK && it->n_failed > 0 &&
-                   mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL
-               ? fail_all(r, f, it->cause, err)
-               : rv;
+    return it->n_decided < n->n_in ? mortise_race_won(r, f, n->index, err)
+                                   : MORTISE_OK;
 }
 
-/* What failed on the way to a settled join fails what that is in, all the same.
- */
+/* What failed the branches of these edges to n fails what that is in. */
+static int fail_branches(struct mortise_run *r, struct frame *f,
+                         const uint32_t *in, uint32_t n_in,
+                         struct mortise_err *err)
+{
+    struct indexes failed = {.n = 0};
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n_in; i++)
+        rv = mortise_join_failures(r, f, in[i], &failed, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < failed.n; i++)
+        if (mortise_exec_counts_in(r->execs[failed.list[i]], f))
+            rv = fail_all(r, f, failed.list[i], err);
+    mortise_indexes_finish(r->mem, &failed);
+    return rv;
+}
+
+/* A settled join starts, and mends nothing unless it collects. */
 static int fail_settled(struct mortise_run *r, struct frame *f,
                         const struct mortise_node *n, const struct item *it,
                         struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
-
-    if (n->join.kind != MORTISE_JOIN_SETTLED || it->n_failed == 0 ||
-        mortise_join_on_error(r, n) != MORTISE_BRANCH_FAIL)
-        return MORTISE_OK;
-    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_in; i++) {
-        uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
-
-        if (f->edges[slot] == EDGE_FAILED)
-            rv = fail_all(r, f, f->edge_src[slot], err);
-    }
-    return rv;
+    return n->join.kind == MORTISE_JOIN_SETTLED && it->n_failed > 0 &&
+                   mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL
+               ? fail_branches(r, f, n->in, n->n_in, err)
+               : MORTISE_OK;
 }
 
 int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -517,13 +527,11 @@ int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
     const struct item *it = mortise_item_to(f, node, &child);
-    bool lists = n->join.kind == MORTISE_JOIN_SETTLED ||
-                 mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT;
     int rv = start(r, f, node, preds, err);
 
     if (rv == MORTISE_OK)
         note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
-    return rv == MORTISE_OK && it->n_failed > 0 && lists
+    return rv == MORTISE_OK && it->n_failed > 0 && mortise_join_lists(r, n)
                ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
                : rv;
 }
@@ -546,7 +554,10 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
              : mortise_join_sources(r, f, n, &r->preds, err);
     if (rv != MORTISE_OK || busy)
         return rv;
-    rv = fail_settled(r, f, n, it, err);
+    if (r->preds.n == 0 && it->n_failed > 0) /* nothing but failures came */
+        rv = mortise_final_sources(r, f, n, NULL, &r->preds, err);
+    if (rv == MORTISE_OK)
+        rv = fail_settled(r, f, n, it, err);
     if (rv != MORTISE_OK || f->halted) /* then final.c starts it */
         return rv;
     if (rv == MORTISE_OK && r->preds.n == 0) /* no branch to it ran */
@@ -639,29 +650,6 @@ int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
     return mortise_map_look(r, f, node, it, NULL, err);
 }
 
-/* A failure that came to a race which was over without it. */
-static int come_late(struct mortise_run *r, struct frame *f,
-                     const struct mortise_node *n, const struct item *it,
-                     uint32_t src, struct mortise_err *err)
-{
-    return mortise_join_minds_late(r, n, it) &&
-                   mortise_exec_counts_in(r->execs[src], f)
-               ? fail_all(r, f, src, err)
-               : MORTISE_OK;
-}
-
-/* What an edge that was taken counts at its join: of a map, who came. */
-static uint32_t weight(const struct mortise_run *r, const struct frame *f,
-                       const struct mortise_edge *e)
-{
-    const struct exec *src = r->execs[f->edge_src[e->slot]];
-
-    return e->kind == MORTISE_EDGE_GATHER &&
-                   mortise_join_counts_elements(r, &f->graph->nodes[e->to])
-               ? (uint32_t)src->fan->n_came
-               : 1;
-}
-
 /* Something is over that was at work on the way to a settled join, maybe. */
 static int weigh_settled(struct mortise_run *r, struct frame *f,
                          struct mortise_err *err)
@@ -684,27 +672,27 @@ static int weigh_settled(struct mortise_run *r, struct frame *f,
     return rv;
 }
 
-static int tell(struct mortise_run *r, struct frame *f,
-                const struct mortise_edge *e, struct mortise_err *err)
+static int tell(struct mortise_run *r, struct frame *f, uint32_t edge,
+                struct mortise_err *err)
 {
+    uint32_t to = mortise_frame_edge(f, edge)->to;
+    struct join_count c = mortise_join_count(r, f, edge);
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, e->to, &child);
-    bool failed = f->edges[e->slot] == EDGE_FAILED;
-    uint32_t src = f->edge_src[e->slot];
+    struct item *it = mortise_item_to(f, to, &child);
     int rv;
 
     it->n_decided++;
-    if (f->edges[e->slot] == EDGE_TAKEN)
-        it->n_taken += weight(r, f, e);
-    it->n_failed += failed;
-    if (failed)
-        it->cause = lesser(it->cause, src);
+    it->n_taken += c.taken;
+    it->n_failed += c.failed;
+    it->cause = mortise_exec_least(r, it->cause, c.cause);
     if (f->halted)
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
-        return mortise_frame_weigh(r, f, e->to, it, err);
-    rv = failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
-                : MORTISE_OK;
+        return mortise_frame_weigh(r, f, to, it, err);
+    /* A failure that came to a join which started, or was skipped, without it. */
+    rv = c.failed > 0 && mortise_join_minds_late(r, &f->graph->nodes[to], it)
+             ? fail_branches(r, f, &edge, 1, err)
+             : MORTISE_OK;
     return rv == MORTISE_OK ? weigh_settled(r, f, err) : rv;
 }
 
@@ -718,7 +706,7 @@ int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
         if (r->n_work > 0) {
             struct due d = r->work[--r->n_work];
 
-            rv = tell(r, d.home, mortise_frame_edge(d.home, d.edge), err);
+            rv = tell(r, d.home, d.edge, err);
         } else {
             struct frame *f = r->frames[r->ended.list[--r->ended.n]];
 
@@ -773,8 +761,10 @@ int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
 static int follow_gather(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err)
 {
-    enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
-    int rv = mortise_frame_map_decided(r, x->fan, state, x->index, err);
+    uint32_t cause = x->index;
+    enum edge_state state =
+        x->state == X_DONE ? mortise_map_outcome(r, x->fan, &cause) : rest;
+    int rv = mortise_frame_map_decided(r, x->fan, state, cause, err);
 
     if (rv == MORTISE_OK && mortise_map_is_over(x->fan))
         rv = mortise_frame_map_over(r, x->fan, state == EDGE_FAILED, err);
@@ -841,6 +831,7 @@ bool mortise_frame_is_alive(const struct frame *f)
     return it->phase == ITEM_ACTIVE &&
            (f->region->kind == MORTISE_REGION_LOOP
                 ? it->visit == f
-                : it->fan == f->scope->fan && !(it->fan->enough && f->over)) &&
+                : it->fan == f->scope->fan &&
+                      !(f->over && (it->fan->enough || !f->failed))) &&
            mortise_frame_is_alive(f->parent);
 }

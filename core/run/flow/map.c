@@ -13,14 +13,16 @@
  *       slot, and happens in the commit in which the last element ended.
  *   (3) An element's result is the output of what took an edge to the join: of
  *       several, an object by node id; of none, null.
- *   (4) Where the join says on_branch_error: fail, a failed element fails the
- *       edge to it; the others come to their end all the same, and a resume
- *       tries again what failed and nothing else, at most max_parallel at a time.
+ *   (4) Where a failed branch keeps the join from starting (join.c (1)), a map
+ *       of which an element failed does not gather: its edge to the join fails.
+ *       The other elements come to their end all the same, and a resume tries
+ *       again what failed and nothing else, at most max_parallel at a time.
+ *       Every other map gathers, whatever became of its elements.  Its edge is
+ *       taken, unless they did nothing but fail and nobody lists that: then it
+ *       fails.
  *   (5) Where the join is a race, each element that took an edge to it counts
  *       there.  Once enough did, the map gathers what those came to; elements
- *       that are not over have lost, and the map is over when they are.  A map
- *       that ends before enough came gathers if others may still come to the
- *       join.
+ *       that are not over have lost, and the map is over when they are.
  */
 #include <assert.h>
 #include <string.h>
@@ -202,16 +204,13 @@ int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err)
 /* ---- when all are over -------------------------------------------------- */
 
 /* The least execution behind a failed element; 0: none failed. */
-static uint32_t cause_of(const struct fan *fan)
+static uint32_t cause_of(const struct mortise_run *r, const struct fan *fan)
 {
     uint32_t cause = 0;
 
-    for (size_t i = 0; i < fan->n_begun; i++) {
-        const struct frame *f = fan->elements[i];
-
-        if (f->failed && (cause == 0 || f->cause < cause))
-            cause = f->cause;
-    }
+    for (size_t i = 0; i < fan->n_begun; i++)
+        if (fan->elements[i]->failed)
+            cause = mortise_exec_least(r, cause, fan->elements[i]->cause);
     return cause;
 }
 
@@ -258,8 +257,7 @@ static bool is_counted(const struct mortise_run *r, const struct fan *fan)
 /* Did an element fail, and is nothing gathered then? */
 static bool has_failed(const struct mortise_run *r, const struct fan *fan)
 {
-    return fan->n_failed > 0 &&
-           mortise_join_on_error(r, join_of(fan)) == MORTISE_BRANCH_FAIL;
+    return mortise_join_fails_by(r, join_of(fan), fan->n_failed);
 }
 
 /* What stands for the join in *f, the frame that it is in. */
@@ -316,7 +314,8 @@ int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
 
     for (uint32_t k = 0; k < n_maps; k++)
         came += came_of(r, mortise_join_map(f, n, k));
-    if (n_maps == 0 || came < mortise_join_need(n))
+    if (n_maps == 0 || came < mortise_join_need(n) ||
+        !mortise_join_may_start(r, f, n, it))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
         rv = win_some(r, mortise_join_map(f, n, k), err);
@@ -336,16 +335,18 @@ static int count_one(struct mortise_run *r, struct fan *fan,
                : MORTISE_OK;
 }
 
-/* Is what it came to nothing that could start the join? */
-static bool is_too_few(const struct mortise_run *r, const struct fan *fan)
+enum edge_state mortise_map_outcome(const struct mortise_run *r,
+                                    const struct fan *fan, uint32_t *cause)
 {
-    struct frame *f;
-    const struct item *it = join_item(fan, &f);
+    bool lists = mortise_join_lists(r, join_of(fan));
 
-    return is_counted(r, fan) &&
-           (fan->n_came == 0 ||
-            (it->phase == ITEM_WAITS && f == fan->home &&
-             !mortise_join_in_reach(r, f, join_of(fan), it, fan)));
+    if (fan->n_came > 0 ||
+        (!is_counted(r, fan) && (lists || fan->n_failed == 0)))
+        return EDGE_TAKEN;
+    if (fan->n_failed == 0)
+        return EDGE_DEAD;
+    *cause = cause_of(r, fan);
+    return EDGE_FAILED;
 }
 
 /* ---- the end of a map ---------------------------------------------------- */
@@ -373,17 +374,13 @@ static int end_won(struct mortise_run *r, struct fan *fan,
 static int map_over(struct mortise_run *r, struct fan *fan,
                     struct mortise_err *err)
 {
-    uint32_t cause = cause_of(fan);
-
     assert(mortise_map_is_over(fan));
     if (fan->enough)
         return end_won(r, fan, err);
     if (is_lost(fan))
         return end_map(r, fan, EDGE_DEAD, 0, err);
-    if (has_failed(r, fan) || (cause != 0 && is_too_few(r, fan)))
-        return end_map(r, fan, EDGE_FAILED, cause, err);
-    if (is_too_few(r, fan))
-        return end_map(r, fan, EDGE_DEAD, 0, err);
+    if (has_failed(r, fan))
+        return end_map(r, fan, EDGE_FAILED, cause_of(r, fan), err);
     return gather_later(r, fan, err);
 }
 

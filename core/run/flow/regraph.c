@@ -512,8 +512,8 @@ static void count_edges(struct mortise_run *r, struct rebuilt *b)
         it->n_decided++;
         it->n_taken += state == EDGE_TAKEN;
         it->n_failed += state == EDGE_FAILED;
-        if (state == EDGE_FAILED && (it->cause == 0 || src < it->cause))
-            it->cause = src;
+        if (state == EDGE_FAILED)
+            it->cause = mortise_exec_least(r, it->cause, src);
     }
 }
 

@@ -179,23 +179,39 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
            !mortise_exec_counts_in(r->execs[f->edge_src[e->slot]], f);
 }
 
-/* Failed edges are undecided again, but for those. */
+/* Is an edge of f undecided again?  One that failed is; so is that of a map which
+ * gathered, and of which elements failed. */
+static bool reopens(const struct mortise_run *r, const struct frame *f,
+                    uint32_t edge, const struct item *it)
+{
+    const struct mortise_edge *e = mortise_frame_edge(f, edge);
+    const struct fan *fan = mortise_join_gathered(r, f, edge);
+
+    if (it != NULL && is_settled(r, f, e, it))
+        return false;
+    return f->edges[e->slot] == EDGE_FAILED ||
+           (fan != NULL && it != NULL && fan->home == f &&
+            mortise_join_count(r, f, edge).failed > 0);
+}
+
 static void reopen_edges(const struct mortise_run *r, struct frame *f)
 {
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e =
-            mortise_frame_edge(f, f->region->edges[k]);
-        struct item *it = led_to(f, e);
+        uint32_t edge = f->region->edges[k];
+        struct item *it = led_to(f, mortise_frame_edge(f, edge));
+        struct join_count c;
 
-        if (f->edges[k] != EDGE_FAILED ||
-            (it != NULL && is_settled(r, f, e, it)))
+        if (f->edges[k] == EDGE_OPEN || !reopens(r, f, edge, it))
             continue;
+        c = mortise_join_count(r, f, edge);
         f->edges[k] = EDGE_OPEN;
         if (it == NULL)
             continue;
-        assert(it->n_decided > 0 && it->n_failed > 0);
+        assert(it->n_decided > 0 && it->n_failed >= c.failed);
+        assert(it->n_taken >= c.taken);
         it->n_decided--;
-        it->n_failed--;
+        it->n_taken -= c.taken;
+        it->n_failed -= c.failed;
     }
 }
 
@@ -267,10 +283,30 @@ static bool waits_again(struct mortise_run *r, struct frame *f, size_t i)
     return true;
 }
 
+/* Did it gather, and is the edge to its join undecided again?  Then elements of it
+ * are tried again, and it gathers once more. */
+static bool gathers_again(const struct frame *f, size_t i)
+{
+    const struct mortise_region *in = f->region, *child;
+    const struct mortise_edge *e;
+
+    if (i < in->n_nodes || f->items[i].phase != ITEM_OVER)
+        return false;
+    child = &f->graph->regions[in->regions[i - in->n_nodes]];
+    if (child->kind != MORTISE_REGION_MAP)
+        return false;
+    e = mortise_frame_edge(f, child->gather);
+    return e->home == in->index && f->edges[e->slot] == EDGE_OPEN;
+}
+
 static void reopen_item(struct mortise_run *r, struct frame *f, size_t i)
 {
     struct item *it = &f->items[i];
 
+    if (gathers_again(f, i)) {
+        it->phase = ITEM_ACTIVE;
+        f->n_open++;
+    }
     if (it->phase == ITEM_FAILED && is_mended(r, f, i))
         return;
     if ((it->phase == ITEM_FAILED || it->phase == ITEM_ACTIVE) &&

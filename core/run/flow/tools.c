@@ -229,14 +229,14 @@ static json_t *output_json(const struct mortise_run *r,
 /* {error: {code, class, message}}. */
 static json_t *error_json(const struct mortise_run *r, const struct exec *y)
 {
-    const json_t *class = json_object_get(y->error, "class");
-    const char *code = json_string_value(json_object_get(y->error, "code"));
-    const char *words = json_string_value(json_object_get(y->error, "message"));
+    const char *code = mortise_json_text_of(y->error, "code");
+    const char *words = mortise_json_text_of(y->error, "message");
 
-    return json_pack("{s:{s:s, s:s, s:s}}", "error", "code", code, "class",
-                     class != NULL ? json_string_value(class) : "permanent",
-                     "message",
-                     mortise_exec_failure_words(r, y, code, words)); /* (7) */
+    return json_pack(
+        "{s:o}", "error",
+        mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
+                          mortise_exec_failure_words(r, y, code, words)));
+    /* (7) */
 }
 
 static json_t *answer_of(const struct mortise_run *r, const struct exec *y)

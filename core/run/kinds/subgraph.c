@@ -5,7 +5,7 @@
  * its own (1.0/review#2/inner#1); its executions are the run's like any other.
  *
  *   (1) When nothing of the child is left to do, its whole-object schemas hold
- *       or it failed; its artifacts are the node's output.  The first failure
+ *       or it failed; its artifacts are the node's output.  The least failure
  *       of a child is the node's, of its class; one that is permanent, among
  *       several, makes them so.
  *   (2) A resume goes inside: what failed there is tried again, in a new

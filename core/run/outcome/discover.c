@@ -158,8 +158,7 @@ static const char *lacks(const struct exec *x, const json_t *value,
 }
 
 /* (3) */
-static json_t *instead(const struct exec *x, const char *code,
-                       const char *words)
+static json_t *instead(const struct exec *x, json_t *error)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
     json_t *none, *value;
@@ -167,9 +166,7 @@ static json_t *instead(const struct exec *x, const char *code,
     if (n->discovers->fails)
         return NULL;
     none = json_array();
-    value = value_of(n, none, "all",
-                     json_pack("{s:s, s:o}", "code", code, "message",
-                               mortise_json_strn(words, strlen(words))));
+    value = value_of(n, none, "all", json_incref(error));
     json_decref(none);
     return value;
 }

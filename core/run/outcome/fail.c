@@ -13,26 +13,30 @@
 
 #include "run/outcome/outcome.h"
 
-/* {code, message, span, class?}; class NULL: it goes without saying. */
+/* The error of x: with the `span` of its node. */
 static json_t *failure(const struct mortise_run *r, const struct exec *x,
                        const char *code, const char *message, const char *class)
 {
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *error = mortise_error_new(n->id, code, class, message);
     struct mortise_buf at;
     json_t *text;
 
     mortise_buf_init(&at, r->mem);
-    mortise_span_text(mortise_exec_node(r, x)->span, &at);
+    mortise_span_text(n->span, &at);
     text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
     mortise_buf_finish(&at);
-    return json_pack("{s:s, s:o, s:o, s:s*}", "code", code, "message",
-                     mortise_json_strn(message, strlen(message)), "span", text,
-                     "class", class);
+    if (error == NULL || json_object_set_new(error, "span", text) != 0) {
+        json_decref(error);
+        return NULL;
+    }
+    return error;
 }
 
 json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
                           const char *code, const char *message)
 {
-    return failure(r, x, code, message, NULL);
+    return failure(r, x, code, message, "permanent");
 }
 
 /* A failure that says nothing of its class is permanent, too. */
@@ -97,7 +101,8 @@ void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms)
 }
 
 static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
-                        const char *message, struct mortise_err *err)
+                        const char *class, const char *message,
+                        struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
@@ -108,7 +113,7 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
         e.at_ms = x->retry_after_ms;
     e.at_ms += r->time_ms;
     x->retry_after_ms = 0;
-    rv = mortise_run_record_value(r, &e, mortise_fail_json(r, x, code, message),
+    rv = mortise_run_record_value(r, &e, failure(r, x, code, message, class),
                                   err);
     if (rv != MORTISE_OK)
         return rv;
@@ -125,7 +130,7 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
 
     e.attempt--;
     rv = mortise_run_record_value(
-        r, &e, mortise_fail_json(r, x, "cancelled", "stopped for a command"),
+        r, &e, failure(r, x, "cancelled", "stopped for a command", "cancelled"),
         err);
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
@@ -148,9 +153,8 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     mortise_route_of_kind(
         x, &e, x->expired_to_goto ? MORTISE_EDGE_TIMEOUT : MORTISE_EDGE_ERROR);
     /* Whoever has what is around it tried again wants to know. */
-    return mortise_run_record_value(
-        r, &e, failure(r, x, code, message, is_permanent(class) ? NULL : class),
-        err);
+    return mortise_run_record_value(r, &e, failure(r, x, code, message, class),
+                                    err);
 }
 
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
@@ -160,31 +164,14 @@ int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
     return record_failed(r, x, code, "permanent", message, open, err);
 }
 
-/* What on_error.value sees of it; by earlier rules, not its class, nor where. */
-static json_t *seen_error(const struct mortise_run *r, const struct exec *x,
-                          const char *code, const char *class,
-                          const char *message)
-{
-    json_t *error = failure(
-               r, x, code, message,
-               r->rules < MORTISE_RULES_FIFTH || is_permanent(class) ? NULL
-                                                                     : class),
-           *seen = error;
-
-    if (error == NULL || r->rules < MORTISE_RULES_FIFTH)
-        return error;
-    seen = mortise_env_error(r, x, error);
-    json_decref(error);
-    return seen;
-}
-
 /* on_error: {value}: that is the output, then. */
 static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
                         const char *class, const char *message,
                         struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    json_t *error = seen_error(r, x, code, class, message), *value = NULL;
+    json_t *error = mortise_error_new(n->id, code, class, message);
+    json_t *value = NULL;
     struct mortise_err why, both;
     struct env env;
     int rv;
@@ -228,7 +215,7 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     if (may_retry(n, x, code, class))
-        return settle_retry(r, x, code, message, err);
+        return settle_retry(r, x, code, class, message, err);
     if (n->on_error_value) {
         if (x->failing || mortise_step_in_doubt(r, x) != NULL)
             rv = mortise_doubt_left(r, x, err);

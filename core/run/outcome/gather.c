@@ -12,6 +12,20 @@ static json_t *output_of(const struct exec *x)
     return x->output != NULL ? json_incref(x->output) : json_null();
 }
 
+/* What of f took an edge to the join, the least after `last` (NULL: of all): in the
+ * order in which nodes are declared. */
+static const struct exec *next_yield(const struct frame *f,
+                                     const struct exec *last)
+{
+    const struct exec *next = NULL;
+
+    for (const struct exec *x = f->yields; x != NULL; x = x->next_yield)
+        if ((last == NULL || mortise_exec_compare(x, last) > 0) &&
+            (next == NULL || mortise_exec_compare(x, next) < 0))
+            next = x;
+    return next;
+}
+
 /* (3): a new reference. */
 static json_t *result_of(const struct mortise_run *r, const struct frame *f)
 {
@@ -22,8 +36,8 @@ static json_t *result_of(const struct mortise_run *r, const struct frame *f)
     if (f->yields->next_yield == NULL)
         return output_of(f->yields);
     all = json_object();
-    for (const struct exec *x = f->yields; all != NULL && x != NULL;
-         x = x->next_yield) {
+    for (const struct exec *x = next_yield(f, NULL); all != NULL && x != NULL;
+         x = next_yield(f, x)) {
         if (json_object_set_new(all, mortise_exec_node(r, x)->id,
                                 output_of(x)) != 0)
             mortise_json_drop(&all);
@@ -34,20 +48,21 @@ static json_t *result_of(const struct mortise_run *r, const struct frame *f)
 /* Append one element to {results, failed}: 0, or -1 without memory.  f is NULL
  * where it never began. */
 static int add_element(const struct mortise_run *r, const struct frame *f,
-                       size_t i, enum mortise_branch_error how, json_t *results,
-                       json_t *failed)
+                       size_t i, bool lists, json_t *results, json_t *failed)
 {
     bool late = f == NULL || f->late, came = !late && !f->failed;
 
-    if (!came && how != MORTISE_BRANCH_COLLECT)
+    if (!came && !lists)
         return 0;
     if (json_array_append_new(results, came ? result_of(r, f) : json_null()))
         return -1;
     return came || late
                ? 0
                : json_array_append_new(
-                     failed, json_pack("{s:I, s:O}", "index", (json_int_t)i,
-                                       "error", r->execs[f->cause]->error));
+                     failed,
+                     json_pack("{s:I, s:o}", "index", (json_int_t)i, "error",
+                               mortise_env_error(r, r->execs[f->cause],
+                                                 r->execs[f->cause]->error)));
 }
 
 /* artifacts.TO, which is written like any other. */
@@ -118,8 +133,8 @@ static int gather(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
     const struct fan *fan = x->fan;
-    enum mortise_branch_error how =
-        mortise_join_on_error(r, &fan->home->graph->nodes[fan->map->join]);
+    bool lists =
+        mortise_join_lists(r, &fan->home->graph->nodes[fan->map->join]);
     json_t *results = json_array(), *failed = json_array();
     json_t *value =
         json_pack("{s:o, s:o}", "results", results, "failed", failed);
@@ -128,7 +143,7 @@ static int gather(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n; i++) {
         const struct frame *f = i < fan->n_begun ? fan->elements[i] : NULL;
 
-        if (add_element(r, f, i, how, results, failed) != 0)
+        if (add_element(r, f, i, lists, results, failed) != 0)
             rv = mortise_nomem(err);
     }
     if (rv == MORTISE_OK)

@@ -126,8 +126,15 @@ static int fail(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
                 bool *found, struct mortise_err *err)
 {
     const struct lookup *row = rows[i].row;
-    json_t *value = row->instead != NULL ? row->instead(x, code, words) : NULL;
+    json_t *error =
+        mortise_error_new(mortise_exec_node(r, x)->id, code, class, words);
+    json_t *value = NULL;
 
+    if (error == NULL)
+        return mortise_nomem(err);
+    if (row->instead != NULL)
+        value = row->instead(x, error);
+    json_decref(error);
     return value != NULL ? record(r, x, i, value, found, err)
                          : mortise_fail_attempt(r, x, code, class, words, err);
 }

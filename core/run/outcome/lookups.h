@@ -21,10 +21,9 @@ struct lookup {
     int (*take)(struct mortise_run *r, struct exec *x, const json_t *answer,
                 json_t **value, struct mortise_err *why,
                 struct mortise_err *err);
-    /* What is kept where nobody answered, a new reference; NULL: x has failed.
-     * The row may have none. */
-    json_t *(*instead)(const struct exec *x, const char *code,
-                       const char *words);
+    /* What is kept where nobody answered, with that error: a new reference; NULL:
+     * x has failed.  The row may have none. */
+    json_t *(*instead)(const struct exec *x, json_t *error);
     /* Why what was found does not do (a static code), or NULL.  The row may have
      * none. */
     const char *(*lacks)(const struct exec *x, const json_t *value,

@@ -523,11 +523,7 @@ static int give_up(struct mortise_run *r, const char *class,
     const char *words = in->message != NULL ? in->message : "";
 
     return mortise_run_record_value(
-        r, &e,
-        json_pack("{s:s, s:s, s:o}", "code", code, "class",
-                  class[0] != '\0' ? class : "permanent", "message",
-                  mortise_json_strn(words, strlen(words))),
-        err);
+        r, &e, mortise_error_new(NULL, code, class, words), err);
 }
 
 static int not_delivered(struct mortise_run *r, const char *class,

@@ -307,7 +307,7 @@ static json_t *rejection(const struct mortise_entry *e)
 
     mortise_fail(&words, MORTISE_EDENIED, "the plan was rejected by %s%s%s",
                  e->actor, reason[0] != '\0' ? ": " : "", reason);
-    return json_pack("{s:s, s:s}", "code", "rejected", "message", words.msg);
+    return mortise_error_new(NULL, "rejected", "permanent", words.msg);
 }
 
 static int announce_answer(struct mortise_run *r, const struct mortise_entry *e,

@@ -22,33 +22,38 @@ static bool is_of(const struct exec *y, const struct exec *x, uint32_t node)
     return y->node == node && y->frame->top == x->frame->top && y->fan == NULL;
 }
 
-/* Breadth first; NULL in *out: there is none. */
+/* Breadth first, and of those that are as near the least; NULL in *out: there is
+ * none. */
 static int nearest(struct mortise_run *r, const struct exec *x, uint32_t node,
                    struct exec **out, struct mortise_err *err)
 {
     const uint32_t *preds = x->preds;
     struct indexes past = {.n = 0};
     uint32_t n = x->n_preds;
+    size_t at = 0, level = 0; /* so many of `past` are nearer */
     int rv = MORTISE_OK;
 
     *out = NULL;
     mortise_view_walk(r);
-    for (size_t at = 0;; at++) {
-        for (uint32_t i = 0; rv == MORTISE_OK && *out == NULL && i < n; i++) {
+    for (;;) {
+        for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
             struct exec *y = r->execs[preds[i]];
 
             if (mortise_view_was_met(r, y))
                 continue;
             mortise_view_meet(r, y);
-            if (is_of(y, x, node))
-                *out = y;
-            else
+            if (!is_of(y, x, node))
                 rv = mortise_indexes_add(r->mem, &past, y->index, err);
+            else if (*out == NULL || mortise_exec_compare(y, *out) < 0)
+                *out = y;
         }
-        if (rv != MORTISE_OK || *out != NULL || at == past.n)
+        if (rv != MORTISE_OK ||
+            (at == level && (*out != NULL || level == past.n)))
             break;
+        if (at == level)
+            level = past.n;
         preds = r->execs[past.list[at]]->preds;
-        n = r->execs[past.list[at]]->n_preds;
+        n = r->execs[past.list[at++]]->n_preds;
     }
     mortise_indexes_finish(r->mem, &past);
     return rv;

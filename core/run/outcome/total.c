@@ -100,9 +100,9 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
     } else if (f->scope->halt == LOSS_BUDGET) {
         *error = mortise_budget_error(f->scope);
     } else if (f->scope->halt == LOSS_TIME) {
-        *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
-                           "the run was active for longer than its "
-                           "limits.timeout");
+        *error = mortise_error_new(NULL, "timeout", "timeout",
+                                   "the run was active for longer than its "
+                                   "limits.timeout");
     } else if (f->failed) {
         *error = mortise_failures_of(r, f);
     } else if (f->scope->loop_error != NULL) {
@@ -111,7 +111,7 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
         rv = check_total(r, f, state, &code, &why);
         if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
             return rv == MORTISE_OK ? rv : mortise_nomem(err);
-        *error = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
+        *error = mortise_error_new(NULL, code, "permanent", why.msg);
     }
     return *error != NULL ? MORTISE_OK : mortise_nomem(err);
 }

@@ -110,6 +110,23 @@ static int put_guardrails(const struct mortise_run *r, json_t *to,
                : json_object_set_new(to, "guardrails", json_object());
 }
 
+/* `one` (taken) with its members, and those of what is in it, in the order of their
+ * names: which execution was counted first must not show. */
+static json_t *in_order(const struct mortise_run *r, json_t *one)
+{
+    struct mortise_buf text;
+    struct mortise_err why; /* it is memory, whatever it says */
+    json_t *out = NULL;
+
+    mortise_buf_init(&text, r->mem);
+    if (one != NULL && mortise_json_canonical(&text, one) == MORTISE_OK &&
+        mortise_json_read(&out, text.p, text.n, &why) != MORTISE_OK)
+        out = NULL;
+    mortise_buf_finish(&text);
+    json_decref(one);
+    return out;
+}
+
 static json_t *tally_json(const struct mortise_run *r,
                           const struct mortise_graph *g,
                           const struct tally *tallies)
@@ -122,8 +139,10 @@ static json_t *tally_json(const struct mortise_run *r,
             json_pack("{s:i, s:i, s:o}", "runs", (int)t->runs, "attempts",
                       (int)t->attempts, "usage", usage_json(&t->usage));
 
-        if (one == NULL || put_guardrails(r, one, t) != 0 ||
-            json_object_set(out, g->nodes[i].id, one) != 0)
+        if (one != NULL && put_guardrails(r, one, t) != 0)
+            mortise_json_drop(&one);
+        one = in_order(r, one);
+        if (one == NULL || json_object_set(out, g->nodes[i].id, one) != 0)
             mortise_json_drop(&out);
         json_decref(one);
     }

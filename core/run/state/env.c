@@ -9,16 +9,22 @@
 
 #include "run/state/state.h"
 
+json_t *mortise_error_new(const char *node, const char *code, const char *class,
+                          const char *message)
+{
+    return json_pack("{s:s*, s:s, s:s, s:o}", "node", node, "code", code,
+                     "class",
+                     class != NULL && class[0] != '\0' ? class : "permanent",
+                     "message", mortise_json_strn(message, strlen(message)));
+}
+
 json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
                           const json_t *error)
 {
-    const json_t *class = json_object_get(error, "class");
-
-    return json_pack("{s:s, s:O, s:s, s:O}", "node",
-                     mortise_exec_node(r, x)->id, "code",
-                     json_object_get(error, "code"), "class",
-                     class != NULL ? json_string_value(class) : "permanent",
-                     "message", json_object_get(error, "message"));
+    return mortise_error_new(mortise_exec_node(r, x)->id,
+                             mortise_json_text_of(error, "code"),
+                             mortise_json_text_of(error, "class"),
+                             mortise_json_text_of(error, "message"));
 }
 
 /* Null where nothing that failed led to x. */

@@ -579,6 +579,36 @@ int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
+/* Indexes of maps, the outermost first; what gathers comes after its elements.
+ */
+static int by_element(const struct scope *a, const struct scope *b)
+{
+    for (uint32_t i = 0; i < a->n_at && i < b->n_at; i++) {
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
+    }
+    return (a->n_at < b->n_at) - (a->n_at > b->n_at);
+}
+
+int mortise_exec_compare(const struct exec *a, const struct exec *b)
+{
+    int c = by_element(a->frame->scope, b->frame->scope);
+
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    if (a->visit != b->visit)
+        return a->visit < b->visit ? -1 : 1;
+    /* Updates have no position: the order in which they were made. */
+    return c != 0 ? c : (a->index > b->index) - (a->index < b->index);
+}
+
+uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a, uint32_t b)
+{
+    if (a == 0 || b == 0)
+        return a | b;
+    return mortise_exec_compare(r->execs[a], r->execs[b]) <= 0 ? a : b;
+}
+
 /* Frames are made from the outside in. */
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f)
 {

@@ -440,7 +440,7 @@ enum item_phase {
 struct item {
     enum item_phase phase;
     uint32_t n_decided, n_taken, n_failed; /* of the edges to it */
-    uint32_t cause;  /* failed edges: the least execution behind one */
+    uint32_t cause;  /* failed branches: the least execution behind one */
     uint32_t visits; /* a node's, in this naming scope, older frames' too */
     uint32_t exec;   /* of the newest visit in this frame; 0: none */
     uint32_t mark;   /* of the last walk that met it */
@@ -479,7 +479,7 @@ struct frame {
     bool lost;     /* nothing more starts in it */
     bool halted;   /* nothing more starts in it, and nothing more is decided */
     uint32_t discard; /* what its executions begin with */
-    uint32_t cause;   /* failed: the execution */
+    uint32_t cause;   /* failed: the least execution that it failed of */
 };
 
 /* Where names are counted: the run's graph, a nested one, a map's element. */
@@ -494,7 +494,8 @@ struct scope {
     struct exec *owner; /* that it is the child of; NULL: the run */
     json_t *input;
     struct artifact *artifacts; /* by node */
-    json_t *loop_error;         /* a loop went on and was left: what of it */
+    json_t *loop_error;         /* a loop went on and was left: what of it, */
+    uint32_t loop_left;         /* and the execution of its entry */
     struct purse *purse;        /* NULL: it has no budget */
     uint32_t n_live;    /* executions at work in it, not those in children */
     enum loss halt;     /* nothing more happens in it */
@@ -937,6 +938,12 @@ const char *mortise_exec_failure_words(const struct mortise_run *r,
                                        const char *words);
 void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
                        char out[MORTISE_EXEC_PATH]);
+/* The order of a graph's executions, whatever the timing: declared position, then
+ * visit, then element, the outermost map first.  <0, 0, >0. */
+int mortise_exec_compare(const struct exec *a, const struct exec *b);
+/* The lesser of two by that order; 0 stands for none. */
+uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a,
+                            uint32_t b);
 /* Does what x does, in f or in frames in it, count for f? */
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
 /* x has started; or it is being made, and is no step, whatever it does. */
@@ -1179,8 +1186,12 @@ int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
                      const json_t *state, const json_t *output,
                      const json_t *error, uint32_t uses,
                      struct mortise_err *err);
-/* {node, code, class, message}: what went wrong with x, by its error; a new
- * reference, NULL when memory ran out. */
+/* An error, as a run has them everywhere: {node?, code, class, message}.  node
+ * NULL: it is none of a node; class NULL or "": permanent.  A new reference, NULL
+ * when memory ran out. */
+json_t *mortise_error_new(const char *node, const char *code, const char *class,
+                          const char *message);
+/* The error of x as expressions see it: {node, code, class, message}. */
 json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
                           const json_t *error);
 /* The environment of output_mapping: the child's state, x->child_state. */

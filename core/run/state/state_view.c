@@ -188,31 +188,13 @@ int mortise_view_mark(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
-/* Indexes of maps, the outermost first; what gathers comes after its elements.
- */
-static int by_element(const struct scope *a, const struct scope *b)
-{
-    for (uint32_t i = 0; i < a->n_at && i < b->n_at; i++) {
-        if (a->at[i] != b->at[i])
-            return a->at[i] < b->at[i] ? -1 : 1;
-    }
-    return (a->n_at < b->n_at) - (a->n_at > b->n_at);
-}
-
-/* The least first: declared position, then visit, then the order in which
- * executions were made (updates have no position).  What did not commit is no
- * part of the order and must not hold up what comes after it: it goes first. */
+/* What did not commit is no part of the order and must not hold up what comes
+ * after it: it goes first. */
 static int by_position(const struct exec *a, const struct exec *b)
 {
     if (has_committed(a) != has_committed(b))
         return has_committed(a) ? 1 : -1;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    if (a->visit != b->visit)
-        return a->visit < b->visit ? -1 : 1;
-    if (by_element(a->frame->scope, b->frame->scope) != 0)
-        return by_element(a->frame->scope, b->frame->scope);
-    return (a->index > b->index) - (a->index < b->index);
+    return mortise_exec_compare(a, b);
 }
 
 static void swap(struct exec **a, struct exec **b)

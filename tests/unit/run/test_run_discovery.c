@@ -190,6 +190,26 @@ START_TEST(discovery_comes_first)
 }
 END_TEST
 
+/* Expressions may use each member that mortise-graph(5) has. */
+START_TEST(its_members_are_known)
+{
+    start("{query: knack}",
+          "memory_policy: {read: {semantic_query: \"${discovery.kind + "
+          "string(discovery.narrows) + discovery.results[0].id + "
+          "discovery.results[0].kind + string(discovery.results[0].score) + "
+          "(has(discovery.results[0].text) ? discovery.results[0].text : '') + "
+          "(has(discovery.results[0].tier) ? discovery.results[0].tier : '') + "
+          "(has(discovery.fallback) ? discovery.fallback : '') + "
+          "(has(discovery.error) ? discovery.error.node + "
+          "discovery.error.code + discovery.error.class + "
+          "discovery.error.message : '') + string(discovery.skills.size())}"
+          "\"}},");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *su = suite_create("run_discovery");
@@ -197,6 +217,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, what_is_found_narrows);
+    tcase_add_test(tc, its_members_are_known);
     tcase_add_loop_test(tc, kinds_of_what_is_found, 0, 5);
     tcase_add_test(tc, how_many_and_whether);
     tcase_add_test(tc, nothing_is_found);

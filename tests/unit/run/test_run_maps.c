@@ -139,8 +139,7 @@ START_TEST(what_failed_twice_is_tried_once)
                    "  n: {type: tool, tool: t/fail, next: j,\n"
                    "      args: {times: \"${item == 1 ? 9 : 0}\"},\n"
                    "      outputs: {scratch.v: item}}\n"
-                   "  j: {type: tool, tool: t/read,"
-                   " on_branch_error: collect}\n",
+                   "  j: {type: tool, tool: t/read, join: best_effort}\n",
               "{}");
     assert_status(MORTISE_RUN_FAILED);
     assert_run_error("conflict");
@@ -640,8 +639,9 @@ START_TEST(a_race_of_elements_collects)
     assert_status(MORTISE_RUN_COMPLETED);
     assert_runs("v", 1);
     assert_value("artifacts", "w",
-                 "{\"failed\":[{\"error\":{\"code\":\"negative\",\"message\":"
-                 "\"told to fail\",\"span\":\"test.yaml:10:3\"},\"index\":0}],"
+                 "{\"failed\":[{\"error\":{\"class\":\"permanent\",\"code\":"
+                 "\"negative\",\"message\":\"told to fail\",\"node\":\"w\"},"
+                 "\"index\":0}],"
                  "\"results\":[null,{\"n\":2},null]}");
     end();
 }

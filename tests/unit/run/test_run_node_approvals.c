@@ -88,8 +88,9 @@ START_TEST(a_rejected_node_fails)
     assert_status(MORTISE_RUN_COMPLETED);
     assert_node_error("a", "rejected");
     assert_record("a", "error",
-                  "{\"code\":\"rejected\",\"message\":\"rejected by ann: not "
-                  "today\",\"span\":\"test.yaml:7:3\"}");
+                  "{\"class\":\"permanent\",\"code\":\"rejected\",\"message\":"
+                  "\"rejected by ann: not today\",\"node\":\"a\",\"span\":"
+                  "\"test.yaml:7:3\"}");
     assert_node("no", "done");
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
     end();

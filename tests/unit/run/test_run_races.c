@@ -295,17 +295,18 @@ START_TEST(a_failed_branch_is_collected)
 }
 END_TEST
 
-/* With nothing taken there is nobody to collect: the run fails. */
-START_TEST(nobody_collects)
+/* collect: the join starts where nothing but failures came, too, behind what they
+ * came after. */
+START_TEST(nothing_but_failures_is_collected)
 {
-    run_plain(HEAD
-              "start: a\n"
-              "nodes:\n"
-              "  a: {type: tool, tool: t/fail, next: j}\n"
-              "  j: {type: tool, tool: t/read, on_branch_error: collect}\n",
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, next: j}\n"
+                   "  j: {type: tool, tool: t/read, on_branch_error: collect,\n"
+                   "      args: {code: \"${node.failed[0].error.code}\"}}\n",
               "{}");
-    assert_status(MORTISE_RUN_FAILED);
-    assert_node("j", "skipped");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "{\"code\":\"failed\"}");
     end();
 }
 END_TEST
@@ -428,7 +429,7 @@ START_TEST(who_fails_first_fails_nothing)
 }
 END_TEST
 
-/* fail, in so many words: the race is run, and fails what it is in. */
+/* fail, in so many words: the race does not start, and its failure is the run's. */
 START_TEST(a_race_may_fail_by_its_first_failure)
 {
     static const int order[] = {0, 1, 2, 3, 4};
@@ -853,7 +854,7 @@ static Suite *races(void)
     tcase_add_test(tc, a_loser_within_a_loser);
     tcase_add_test(tc, a_failed_branch_fails);
     tcase_add_test(tc, a_failed_branch_is_collected);
-    tcase_add_test(tc, nobody_collects);
+    tcase_add_test(tc, nothing_but_failures_is_collected);
     tcase_add_test(tc, nobody_collects_for_a_race);
     tcase_add_test(tc, out_of_reach_in_any_order);
     tcase_add_test(tc, a_failed_branch_is_dropped);
