@@ -20,10 +20,11 @@
  *       than money that nobody counts.
  *   (3) What would fit once others have settled waits for them; where it is a tool,
  *       its asker suspends meanwhile, which settles what that holds (tools.c (8)).  What does not
- *       fit whatever they come to has exceeded the budget; and once more is
- *       spent than there was, no call fits.  The outermost purse
- *       that says so decides what follows: a question to people (`pause`), on
- *       which that execution alone waits, or the end of its graph (`fail`).
+ *       fit whatever they come to has exceeded the budget: one more of
+ *       `tool_calls` at once, since a call counts before it is made.  Once more is
+ *       spent than there was, no call fits.  The outermost purse that says so
+ *       decides what follows: a question to people (`pause`), on which that
+ *       execution alone waits, or the end of its graph (`fail`).
  *       For `goto`, too, all in the graph is stopped, and when it is quiet the
  *       graph goes on at that node, after everything that was done; what is
  *       exceeded again after that fails it.
@@ -470,7 +471,9 @@ static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
         return FITS_NEVER;
     if (need[k] == 0 || need[k] + p->held[k] + p->out[k] <= left)
         return FITS;
-    return need[k] > left ? FITS_NEVER : FITS_LATER;
+    /* A call counts before it is made: what is reserved of them never returns. */
+    return k == MORTISE_SPEND_TOOL_CALLS || need[k] > left ? FITS_NEVER
+                                                           : FITS_LATER;
 }
 
 bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
@@ -740,13 +743,14 @@ json_t *mortise_budget_error(const struct scope *in)
 {
     const struct purse *p = in->purse;
     char limit[BUDGET_TEXT];
+    struct mortise_err words;
 
     assert(p != NULL && p->exceeded < MORTISE_N_SPENDS);
-    return json_pack("{s:s, s:o}", "code", "budget", "message",
-                     json_sprintf("the budget's %s, %s, are used up",
-                                  names((int)p->exceeded),
-                                  mortise_budget_spell(limit, p->exceeded,
-                                                       p->most[p->exceeded])));
+    mortise_fail(
+        &words, MORTISE_ELIMIT, "the budget's %s, %s, are used up",
+        names((int)p->exceeded),
+        mortise_budget_spell(limit, p->exceeded, p->most[p->exceeded]));
+    return mortise_error_new(NULL, "budget", "permanent", words.msg);
 }
 
 /* Is the time of a graph around x used up, which was not stored so far? */

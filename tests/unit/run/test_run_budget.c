@@ -155,10 +155,10 @@ START_TEST(it_may_lead_elsewhere)
     begin(yaml);
     admit("{}");
     sync_all();
-    finish("a"); /* and there is nothing left for b */
-    ck_assert_ptr_nonnull(sim_request(&s, "w"));
     finish("h");
+    ck_assert_ptr_nonnull(sim_request(&s, "w"));
     finish("p");
+    finish("a"); /* and there is nothing left for b */
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_WAITING);
     assert_node("b", "skipped");
@@ -402,8 +402,8 @@ START_TEST(inner_failures_are_a_nodes)
 }
 END_TEST
 
-/* What is left for one of two goes to one; the other asks once it is clear that
- * there is nothing.  Others that call nothing go on. */
+/* What is left for one of two goes to one; the other asks at once, since a call
+ * counts before it is made.  Others that call nothing go on. */
 START_TEST(the_last_one_is_a_race)
 {
     begin(HEAD "start: [a, b, h]\n"
@@ -417,11 +417,37 @@ START_TEST(the_last_one_is_a_race)
     sync_all();
     ck_assert(is_out("a"));
     ck_assert(!is_out("b"));
+    assert_node("b", "awaiting_approval");
     ck_assert_ptr_nonnull(sim_request(&s, "h"));
     finish("a");
     assert_node("b", "awaiting_approval");
     ck_assert_int_eq(raise("{\"tool_calls\": 3}"), MORTISE_OK);
     assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* So what is at work when the calls are used up is stopped, and what it would have
+ * written counts for nothing. */
+START_TEST(no_call_left_stops_what_is_at_work)
+{
+    begin(HEAD "start: [a, b]\n"
+               "budget: {tool_calls: 2, on_exceeded: {goto: f}}\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: c}\n"
+               "  b: {type: tool, tool: t/read, outputs: {scratch.b: '1'}}\n"
+               "  c: {type: tool, tool: t/read}\n"
+               "  f: {type: human, prompt: over, auto_accept: true}\n");
+    admit("{}");
+    sync_all();
+    finish("a");
+    ck_assert(s.calls[call_of("b")].cancelled);
+    finish("b");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_node("f", "done");
+    assert_value("scratch", "b", "nothing");
     end();
 }
 END_TEST
@@ -871,6 +897,7 @@ static Suite *suite(void)
     tcase_add_test(tc, both_hold);
     tcase_add_test(tc, inner_failures_are_a_nodes);
     tcase_add_test(tc, the_last_one_is_a_race);
+    tcase_add_test(tc, no_call_left_stops_what_is_at_work);
     tcase_add_test(tc, time_is_bounded);
     tcase_add_test(tc, time_may_be_raised_meanwhile);
     tcase_add_test(tc, time_may_fail_it);
