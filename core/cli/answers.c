@@ -2,8 +2,10 @@
  *
  *   (1) An answer belongs to an execution and its attempt, never to a moment:
  *       which one it was is in the ledger before it is given, so a call that a
- *       crash repeats gets the same again.  It is used up by whoever says that
- *       the effect happened, too, when the call itself never came.
+ *       crash repeats gets the same again.  (A subgraph that is tried again begins
+ *       the next generation of what failed in it, whose attempts are others.)  It
+ *       is used up by whoever says that the effect happened, too, when the call
+ *       itself never came.
  *   (2) Each context (a node, in each element of a map by itself) goes through
  *       a list on its own: contexts run beside each other, in no order.
  *   (3) What is not scripted and would reach the world is not called.
@@ -31,6 +33,19 @@ script_of(const struct mortise_case *c, const char *path, const char *tool)
         mortise_case_script(&c->nodes, mortise_context_node(path, node));
 
     return s != NULL ? s : mortise_case_script(&c->operations, tool);
+}
+
+/* What makes an output short is not the node: its script stands under
+ * `operations`.  The judge of a human node is all that the node calls. */
+static const struct mortise_case_script *
+script_of_call(const struct mortise_case *c,
+               const struct mortise_run_call *call, const char *tool)
+{
+    if (call->kind == MORTISE_RUN_CHECK)
+        return mortise_case_script(&c->guardrails, tool);
+    if (call->kind == MORTISE_RUN_COMPACT)
+        return mortise_case_script(&c->operations, tool);
+    return script_of(c, call->path, tool);
 }
 
 static bool is_listed(const struct mortise_yaml *list, const char *name)
@@ -98,11 +113,12 @@ static size_t pick(const struct mortise_rehearsing *r,
 static void call_id(char out[ID], const struct mortise_run_call *call)
 {
     if (call->kind == MORTISE_RUN_CHECK)
-        snprintf(out, ID, "%s@%u %s %u %.256s", call->path, call->attempt,
-                 mortise_guard_stage_name(call->stage), call->turn,
-                 call->plugin);
+        snprintf(out, ID, "%s@%u.%u %s %u %.256s", call->path, call->generation,
+                 call->attempt, mortise_guard_stage_name(call->stage),
+                 call->turn, call->plugin);
     else
-        snprintf(out, ID, "%s@%u%s", call->path, call->attempt,
+        snprintf(out, ID, "%s@%u.%u%s", call->path, call->generation,
+                 call->attempt,
                  call->kind == MORTISE_RUN_COMPACT ? " compact"
                  : call->kind == MORTISE_RUN_JUDGE ? " judge"
                                                    : "");
@@ -306,9 +322,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     call_id(id, call);
     tool_of(tool, call);
     mortise_context(call->path, context);
-    s = call->kind == MORTISE_RUN_CHECK
-            ? mortise_case_script(&c->guardrails, tool)
-            : script_of(c, call->path, tool);
+    s = script_of_call(c, call, tool);
     entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
     watch(r, call, entry);
     if (s == NULL && is_real(r, call)) {
@@ -393,7 +407,7 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
         return NULL;
     a = &s->list[i].answer;
     if (a->in_doubt == MORTISE_CASE_UNTOLD)
-        return a->doubt != NULL ? a : NULL;
+        return a->doubt != NULL || !r->crashed ? a : NULL;
     *how = words[a->in_doubt];
     note_doubt(r, request, *how, s, context, i);
     return a;

@@ -123,20 +123,36 @@ static void check_path(const struct mortise_graph *g,
 
 typedef bool fits_fn(const struct mortise_node *n, const char *name);
 
+static bool is_operation(const char *plugin, const char *operation,
+                         const char *name)
+{
+    size_t len = plugin != NULL ? strlen(plugin) : 0;
+
+    return plugin != NULL && strncmp(name, plugin, len) == 0 &&
+           name[len] == '/' && strcmp(name + len + 1, operation) == 0;
+}
+
+static bool is_aside(const struct mortise_aside *a, const char *name)
+{
+    return a != NULL && is_operation(a->plugin, a->operation, name);
+}
+
+/* By itself, or beside what it is about: its judge, what makes its output short. */
 static bool calls(const struct mortise_node *n, const char *name)
 {
-    size_t len;
+    return is_operation(n->plugin, n->operation, name) ||
+           is_aside(n->judge, name) || is_aside(n->compaction, name);
+}
 
-    if (n->plugin == NULL)
-        return false;
-    len = strlen(n->plugin);
-    return strncmp(name, n->plugin, len) == 0 && name[len] == '/' &&
-           strcmp(name + len + 1, n->operation) == 0;
+static bool is_of(const struct mortise_aside *a, const char *plugin)
+{
+    return a != NULL && a->plugin != NULL && strcmp(a->plugin, plugin) == 0;
 }
 
 static bool uses(const struct mortise_node *n, const char *name)
 {
     return (n->plugin != NULL && strcmp(n->plugin, name) == 0) ||
+           is_of(n->judge, name) || is_of(n->compaction, name) ||
            mortise_node_is_guarded(n, name);
 }
 
@@ -229,7 +245,7 @@ static void check_nodes(const struct mortise_graph *g,
         const struct mortise_node *n = node_of(g, name, diags);
         struct mortise_diag *d;
 
-        if (n == NULL || n->plugin != NULL)
+        if (n == NULL || n->plugin != NULL || n->judge != NULL)
             continue;
         d = mortise_diag_add(diags, "E0212", name->span,
                              "'%s' is a %s: it calls no operation", name->str,
@@ -274,7 +290,8 @@ static void check_real(const struct mortise_graph *g,
 
 static bool asks_models(const struct mortise_node *n, const char *name)
 {
-    return n->op != NULL && n->op->asks_models && uses(n, name);
+    return (n->op != NULL && n->op->asks_models && uses(n, name)) ||
+           is_of(n->judge, name);
 }
 
 static bool is_named(const struct mortise_yaml *real, const char *name)
@@ -368,7 +385,14 @@ operation_of(const struct mortise_graph *g, const char *name)
     for (uint32_t i = 0; g != NULL && i < g->n_nodes && op == NULL; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        op = calls(n, name) ? n->op : operation_of(n->sub, name);
+        if (is_operation(n->plugin, n->operation, name))
+            op = n->op;
+        else if (is_aside(n->judge, name))
+            op = n->judge->op;
+        else if (is_aside(n->compaction, name))
+            op = n->compaction->op;
+        if (op == NULL)
+            op = operation_of(n->sub, name);
         if (op == NULL)
             op = operation_of(n->tools, name);
     }

@@ -218,7 +218,7 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
         return false;
     }
     if (cmd.decision == NULL)
-        return false; /* 'doubt', and nobody finds out */
+        return false; /* nobody finds out */
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
     return give(r, &cmd,
                 a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)

@@ -113,6 +113,7 @@ static void set_clock(struct mortise_rehearsing *r)
     uint64_t began =
         first != NULL ? mortise_cli_integer(first, "began") : mortise_now_ms();
 
+    r->crashed = first != NULL;
     if (first == NULL)
         mortise_remember(r, json_pack("{s:I}", "began", (json_int_t)began));
     mortise_clock_stop(began);

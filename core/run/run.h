@@ -348,7 +348,7 @@ struct mortise_run_call {
     uint32_t turn; /* CHECK: which question of its stage it is, from 0; the same
                       after a crash */
     json_t *body;  /* owned by the action */
-    uint32_t attempt, visit;
+    uint32_t attempt, visit, generation;
     char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
                                      execution; else "" */
     uint64_t timeout_ms;          /* 0: none; the run arms it itself */

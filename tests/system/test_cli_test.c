@@ -521,6 +521,127 @@ START_TEST(doubts_are_scripted)
 }
 END_TEST
 
+/* An effect that takes longer than its node's timeout is in doubt, as it is in an
+ * engine: nothing repeats it, and `in_doubt` says what a person does about it. */
+START_TEST(a_late_effect_is_in_doubt)
+{
+    desk_graph(
+        "g.graph",
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: tried/strike, args: {marker: m}, timeout: "
+        "200ms, retry_policy: {max_attempts: 3, delay: 1ms}, on_error: "
+        "{goto: h}, next: END}\n"
+        "  h: {type: tool, tool: tried/echo, args: {value: 1}, next: "
+        "END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  stands:\n"
+             "    operations: {tried/strike: {output: 1, after: 3s}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: in_doubt, path: [a]}\n"
+             "  done:\n"
+             "    operations: {tried/strike: {output: 7, after: 3s, in_doubt: "
+             "done}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: completed, path: [a], state: {artifacts: "
+             "{a: 7}}}\n"
+             "  fail:\n"
+             "    operations: {tried/strike: {output: 7, after: 3s, in_doubt: "
+             "fail}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: completed, path: [a, h]}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter done t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter fail t.test.yaml");
+}
+END_TEST
+
+/* The judge of a human node is scripted by its operation or by the node's name,
+ * decides, or leaves it to the person; it runs in earnest where it is named. */
+START_TEST(judges_are_scripted)
+{
+    desk_graph("g.graph",
+               "start: h\n"
+               "nodes:\n"
+               "  h: {type: human, prompt: ok?, judge: {criteria: is "
+               "it good}, next: END}\n");
+    desk_put(
+        "mortise.yaml",
+        "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+        "models: {default: {provider: scripted, model: m, replies: [{text: "
+        "hello}]}}\n");
+    desk_put(
+        "t.test.yaml",
+        "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+        "graph: g.graph.yaml\n"
+        "deployment: mortise.yaml\n"
+        "cases:\n"
+        "  by its operation:\n"
+        "    operations: {agent/judge: {output: {approved: true, "
+        "confidence: 0.9, reason: fine}}}\n"
+        "    expect: {status: completed, state: {artifacts: {h: "
+        "{decided_by: judge, reason: fine}}}}\n"
+        "  by the node:\n"
+        "    nodes: {h: {output: {approved: false, confidence: 1, reason: "
+        "bad}}}\n"
+        "    expect: {status: completed, state: {artifacts: {h: {approved: "
+        "false, decided_by: judge}}}}\n"
+        "  it is not sure:\n"
+        "    operations: {agent/judge: {output: {approved: true, "
+        "confidence: 0.1}}}\n"
+        "    people: {h: {approve: true, by: ann}}\n"
+        "    expect: {status: completed, state: {artifacts: {h: {approved: "
+        "true, decided_by: person ann}}}}\n"
+        "  it fails:\n"
+        "    operations: {agent/judge: {error: {code: down}}}\n"
+        "    people: {h: {reject: no}}\n"
+        "    expect: {status: completed, state: {artifacts: {h: {approved: "
+        "false}}}}\n"
+        "  in earnest:\n"
+        "    real: [agent]\n"
+        "    people: {h: {approve: true, by: ann}}\n"
+        "    expect: {status: completed, state: {artifacts: {h: "
+        "{decided_by: person ann}}}}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+    desk_ok(
+        "sed -i 's/provider: scripted/provider: openai/; s/, replies.*/}}/' "
+        "mortise.yaml");
+    child_run("$MORTISE test --filter earnest t.test.yaml");
+    desk_code(2);
+    desk_err("'agent' asks the model 'default' in earnest");
+}
+END_TEST
+
+/* What failed in a subgraph that is tried again gets the next answer of its list,
+ * be the answers those of the node or of its operation. */
+START_TEST(a_retried_subgraph_gets_the_next_answers)
+{
+    desk_graph(
+        "g.graph",
+        "start: s\n"
+        "nodes:\n"
+        "  s: {type: subgraph, retry_policy: {max_attempts: 2, delay: "
+        "1ms}, next: END, graph: {start: [a, b], nodes: {a: {type: tool, "
+        "tool: tried/echo, args: {value: 1}}, b: {type: tool, tool: "
+        "tried/strike, args: {marker: m}}}}}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    nodes: {s/a: [{error: {code: x, class: transient}}, {output: "
+             "2}]}\n"
+             "    operations: {tried/strike: [{output: 3, in_doubt: done}]}\n"
+             "    people: {s/b: {approve: true}}\n"
+             "    expect: {status: completed, state: {artifacts: {s: {a: 2, b: "
+             "3}}}}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
 /* What an executor asks from inside a node takes the bare value; it may also
  * wait until the time is over. */
 START_TEST(executors_ask_people)
@@ -969,6 +1090,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);
     tcase_add_test(tc, waiting_is_no_repetition);
     tcase_add_test(tc, doubts_are_scripted);
+    tcase_add_test(tc, a_late_effect_is_in_doubt);
+    tcase_add_test(tc, judges_are_scripted);
+    tcase_add_test(tc, a_retried_subgraph_gets_the_next_answers);
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, answers_cost);

@@ -98,6 +98,8 @@ void mortise_script_cancel(struct mortise_ongoing *c)
     c->output = c->said = NULL;
     mortise_usage_finish(&c->usage);
     c->violation = false;
+    /* It had begun, and stopped when it was asked to, as a plugin would. */
+    c->cancelled = c->let_go = true;
     c->status = MORTISE_S_CANCELLED;
     mortise_call_error(c, "cancelled", "cancelled",
                        "cancelled before it was answered");

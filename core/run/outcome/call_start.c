@@ -36,6 +36,7 @@ static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
     c->is_held = mortise_exec_is_held(r, x);
     c->turn = check ? x->turn : 0;
     c->attempt = x->attempt;
+    c->generation = x->generation;
     c->visit = x->visit;
     c->timeout_ms = mortise_exec_timeout_ms(x);
     c->resumed = mortise_step_was_awaited(x);
