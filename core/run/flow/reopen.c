@@ -373,7 +373,6 @@ static bool is_waiting(const struct frame *f)
 static void reopen_frame(struct mortise_run *r, struct frame *f)
 {
     if (f->parent == NULL) {
-        f->scope->over = false;
         if (f->scope->halt == LOSS_TIME)
             f->scope->active_ms = 0; /* it has as much time again */
         f->scope->halt = LOSS_NONE;
@@ -382,6 +381,8 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
     f->cause = 0;
     for (size_t k = 0; k < mortise_frame_n_items(f->region); k++)
         reopen_item(r, f, k);
+    if (f->parent == NULL && f->n_open > 0) /* else nothing of it is again */
+        f->scope->over = false;
 }
 
 /* What is around a frame comes first. */
@@ -430,6 +431,12 @@ static bool is_replaced(const struct exec *x)
            (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
 }
 
+/* Is it what its node does now?  A goto leaves earlier visits behind. */
+static bool is_newest(const struct exec *x)
+{
+    return x->fan != NULL || mortise_exec_item(x)->exec == x->index;
+}
+
 /* Its item is active again. */
 static int exec_again(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
@@ -462,7 +469,7 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
 
         if (x->node < x->frame->graph->n_nodes &&
             is_within(x->frame, element) && !is_waiting(x->frame) &&
-            mortise_exec_item(x)->phase == ITEM_ACTIVE &&
+            mortise_exec_item(x)->phase == ITEM_ACTIVE && is_newest(x) &&
             mortise_frame_is_alive(x->frame))
             rv = exec_again(r, x, err);
     }

@@ -640,6 +640,51 @@ START_TEST(all_of_it_nested)
 }
 END_TEST
 
+/* A resume in the same call as the answer that ends the graph inside: that has ended,
+ * and the run goes on. */
+START_TEST(a_resume_with_the_last_answer_inside)
+{
+    struct mortise_command list[] = {
+        {.size = sizeof list[0],
+         .kind = MORTISE_CMD_ANSWER,
+         .json = "{\"approved\": true}"},
+        {.size = sizeof list[0], .kind = MORTISE_CMD_RESUME}};
+
+    run_plain(HEAD "start: [x, side]\n"
+                   "nodes:\n"
+                   "  side: {type: tool, tool: t/fail, args: {code: lab}}\n"
+                   "  x: {type: subgraph, graph: {start: i, nodes: {i: {type: "
+                   "human, prompt: inner?}}}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_WAITING);
+    list[0].id = sim_request(&s, "i");
+    ck_assert_int_eq(sim_command(&s, list, 2, 0, "ann", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED); /* of `side`, once more */
+    assert_node("x", "done");
+    end();
+}
+END_TEST
+
+/* A graph inside that a goto left behind is not tried again by a resume. */
+START_TEST(a_resume_leaves_behind_what_a_goto_did)
+{
+    run_plain(HEAD "start: x\n"
+                   "nodes:\n"
+                   "  x: {type: subgraph, graph: {start: i, nodes: {i: {type: "
+                   "tool, tool: t/fail, args: {code: lab}}}}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(jump("x"), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("1.0/x#1/i#1", "generation", "1");
+    assert_record("1.0/x#2/i#1", "generation", "2");
+    end();
+}
+END_TEST
+
 static Suite *subs(void)
 {
     Suite *suite = suite_create("subgraphs");
@@ -666,6 +711,8 @@ static Suite *subs(void)
     tcase_add_loop_test(tc, an_update_before_a_retry, 0, 2);
     tcase_add_test(tc, jumping_to_the_node);
     tcase_add_loop_test(tc, all_of_it_nested, 0, 40);
+    tcase_add_test(tc, a_resume_with_the_last_answer_inside);
+    tcase_add_test(tc, a_resume_leaves_behind_what_a_goto_did);
     suite_add_tcase(suite, tc);
     return suite;
 }
