@@ -315,10 +315,13 @@ static bool may_start(const struct mortise_run *r)
 /* Stop who has lost, end whose children are over, gather, start what may start:
  * each may make something of another kind happen.  A command that waits for
  * calls to end lets nothing start, but what they end is over when they are: who
- * wins a race does not depend on it. */
+ * wins a race does not depend on it.  A finaliser waits for nobody: what one asks
+ * is withdrawn in the commit in which it is asked, since after a crash between two
+ * commits the run would wait for an answer. */
 static int advance_all(struct mortise_run *r, struct mortise_err *err)
 {
     size_t losers, ready;
+    bool asked;
     int rv;
 
     do {
@@ -330,8 +333,6 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_gather_all(r, err);
         if (rv == MORTISE_OK && r->held == NULL)
             rv = mortise_budget_try_again(r, err);
-        if (rv == MORTISE_OK && r->finals)
-            rv = mortise_finals_wait_for_nobody(r, err);
         if (rv == MORTISE_OK && r->finals && r->live)
             rv = mortise_final_bind(r, err);
         if (rv == MORTISE_OK && r->cancelling)
@@ -341,10 +342,13 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         ready = r->ready.n;
         if (rv == MORTISE_OK)
             rv = mortise_settle_tools(r, err);
+        asked = false;
+        if (rv == MORTISE_OK && r->finals)
+            rv = mortise_finals_wait_for_nobody(r, &asked, err);
     } while (rv == MORTISE_OK &&
-             (r->overs.n > 0 || (r->ready.n > ready && r->held == NULL) ||
-              r->losers.n > losers || (r->gathers.n > 0 && !r->cancelling) ||
-              shorts_may_go(r)));
+             (r->overs.n > 0 || asked ||
+              (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
+              (r->gathers.n > 0 && !r->cancelling) || shorts_may_go(r)));
     return rv;
 }
 

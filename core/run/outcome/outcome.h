@@ -518,7 +518,7 @@ int mortise_stop_forget(struct mortise_run *r, struct exec *x,
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err);
 /* Finalisers, and what is in them, that wait for a person or a time fail. */
-int mortise_finals_wait_for_nobody(struct mortise_run *r,
+int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
                                    struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err);

@@ -149,17 +149,20 @@ static int wait_no_more(struct mortise_run *r, struct exec *x,
                                        open, err);
 }
 
-int mortise_finals_wait_for_nobody(struct mortise_run *r,
+int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
                                    struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
+    *any = false;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (is_waiting(x) && x->loss == LOSS_NONE && mortise_exec_is_final(x) &&
-            !mortise_exec_is_to_stop(r, x))
+            !mortise_exec_is_to_stop(r, x)) {
+            *any = true;
             rv = wait_no_more(r, x, err);
+        }
     }
     return rv;
 }

@@ -689,9 +689,13 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
         rv = record_of(r, in, MORTISE_E_EXCEEDED, what, err);
     if (rv != MORTISE_OK)
         return rv;
-    return pause ? mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
-                                       request(r, in, what, need), 0, err)
-                 : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
+    if (pause)
+        return mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
+                                   request(r, in, what, need), 0, err);
+    rv = record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
+    return rv == MORTISE_OK && x->loss == LOSS_NONE /* it is a finaliser now */
+               ? mortise_exec_ready(r, x, err)
+               : rv;
 }
 
 int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,

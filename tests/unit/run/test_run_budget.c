@@ -877,6 +877,23 @@ START_TEST(memory_may_run_out)
 }
 END_TEST
 
+/* A finaliser that is the one to find the budget used up runs as the last act. */
+START_TEST(a_finaliser_finds_it_used_up)
+{
+    run_plain(HEAD "budget: {tool_calls: 2, on_exceeded: fail}\n"
+                   "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, next: b}\n"
+                   "  b: {type: tool, tool: t/read, next: fin}\n"
+                   "  fin: {type: tool, tool: t/read, join: settled}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("budget");
+    assert_node("fin", "done");
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_budget");
@@ -911,6 +928,7 @@ static Suite *suite(void)
     tcase_add_test(tc, other_commands_go_by);
     tcase_add_loop_test(tc, dying_spends_no_more, 0, 60);
     tcase_add_test(tc, memory_may_run_out);
+    tcase_add_test(tc, a_finaliser_finds_it_used_up);
     suite_add_tcase(suite, tc);
     return suite;
 }

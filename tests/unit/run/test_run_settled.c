@@ -467,6 +467,59 @@ START_TEST(cancel_survives_a_death_behind_every_commit)
 }
 END_TEST
 
+/* A finaliser that asks somebody fails in the commit in which it asks: no commit
+ * leaves the run waiting, since an engine that starts would not load it then. */
+START_TEST(no_commit_waits_for_a_finaliser)
+{
+    static const char *const fins[][2] = {
+        {"type: human, prompt: by hand?", ""},
+        {"type: human, prompt: by hand?, wait: 1h, on_timeout: accept", ""},
+        {"type: tool, tool: t/read", "interrupt_before: [fin]\n"},
+        {"type: tool, tool: t/read", "interrupt_after: [fin]\n"},
+        {"type: tool, tool: t/ask, args: {asks: [{kind: question, method: q, "
+         "body: {prompt: x}}]}",
+         ""},
+        {"type: subgraph, graph: {hitl_mode: approve_each_node, start: k, "
+         "nodes: {k: {type: tool, tool: t/read}}}",
+         ""},
+        {"type: subgraph, graph: {start: k, nodes: {k: {type: human, prompt: "
+         "k}}}",
+         ""},
+        {"type: team, goal: g, graph: {hitl_mode: approve_tools, start: k, "
+         "nodes: {k: {type: tool, tool: t/write}}}",
+         ""},
+    };
+    char yaml[1024];
+    size_t before;
+
+    for (size_t i = 0; i < sizeof fins / sizeof fins[0]; i++) {
+        snprintf(yaml, sizeof yaml,
+                 HEAD "%s%sstart: [a, slow]\n"
+                      "nodes:\n"
+                      "  a: {type: tool, tool: t/fail, next: fin, args: {code: "
+                      "broken, times: %d}}\n"
+                      "  slow: {type: tool, tool: t/read, next: fin}\n"
+                      "  fin: {%s, join: settled}\n",
+                 _i == 0 ? "failure: fail_fast\n" : "", fins[i][1],
+                 _i == 0 ? 9 : 0, fins[i][0]);
+        begin(yaml);
+        admit("{}");
+        finish("a");
+        before = s.n_commits;
+        if (_i == 1)
+            ck_assert_int_eq(cancel(), MORTISE_OK);
+        sim_run_plain(&s);
+        assert_status(_i == 0 ? MORTISE_RUN_FAILED : MORTISE_RUN_CANCELLED);
+        for (size_t k = before; k < s.n_commits; k++)
+            ck_assert_msg(s.commits[k].status == MORTISE_RUN_RUNNING ||
+                              mortise_run_has_ended(s.commits[k].status),
+                          "%s: commit %zu leaves it %s", fins[i][0], k + 1,
+                          mortise_run_status_name(s.commits[k].status));
+        end();
+    }
+}
+END_TEST
+
 /* A branch waits for a person: its question is withdrawn. */
 START_TEST(cancel_while_somebody_is_asked)
 {
@@ -700,8 +753,7 @@ static void stop_it(bool by_cancel)
  * that waits runs, too. */
 START_TEST(one_at_work_goes_on)
 {
-    at_work(_i == 0 ? "" : "failure: fail_fast\n",
-            "type: tool, tool: t/write");
+    at_work(_i == 0 ? "" : "failure: fail_fast\n", "type: tool, tool: t/write");
     ck_assert(is_out("fin"));
     stop_it(_i == 0);
     ck_assert(!s.calls[call_of("fin")].cancelled);
@@ -850,6 +902,7 @@ static Suite *suite(void)
     tcase_add_test(tc, best_effort_of_nothing_fails);
     tcase_add_test(tc, fail_fast_lets_it_run);
     tcase_add_test(tc, fail_fast_survives_a_death_behind_every_commit);
+    tcase_add_loop_test(tc, no_commit_waits_for_a_finaliser, 0, 2);
     tcase_add_test(tc, a_resume_after_fail_fast);
     tcase_add_test(tc, cancel_lets_it_run);
     tcase_add_test(tc, cancel_survives_a_death_behind_every_commit);
