@@ -222,12 +222,52 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     return mortise_pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
+/* Somebody said no, or that the effect is to be taken as failed. */
+static int refuse(struct exec *x, const struct mortise_entry *e,
+                  const char *code, struct mortise_err *err)
+{
+    const char *reason = mortise_json_text_of(e->value, "reason");
+    struct mortise_err why;
+
+    if (e->how == MORTISE_SETTLE_FAIL)
+        mortise_fail(&why, MORTISE_EINDOUBT, "%s",
+                     reason[0] != '\0' ? reason : "resolved as failed");
+    else
+        mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", e->actor,
+                     reason[0] != '\0' ? ": " : "", reason);
+    return mortise_generation_refuse(
+        x,
+        json_pack("{s:s, s:o}", "code", code, "message",
+                  mortise_json_strn(why.msg, strlen(why.msg))),
+        err);
+}
+
+/* What was decided is kept, until x has gone on with it: a crash, a command or
+ * what it has to wait for loses nothing of it. */
+static int keep_decision(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    bool of_node = x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN;
+
+    if (x->ask == MORTISE_ASK_HUMAN)
+        return mortise_exec_kind(r, x)->keep(r, x, e, err);
+    if (e->how == MORTISE_SETTLE_REJECTED ||
+        (of_node && e->how == MORTISE_SETTLE_ANSWERED &&
+         !json_is_true(json_object_get(e->value, "approved"))))
+        return refuse(x, e, "rejected", err);
+    return e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE
+               ? refuse(x, e, "in_doubt", err)
+               : MORTISE_OK;
+}
+
 /* What a settled request lets its execution do.  Where the execution ends by
- * it, a `done` or `failed` entry follows in the same record. */
+ * it, a `done` or `failed` entry follows in the same record, unless that has to
+ * wait. */
 static int settle_request(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err)
 {
+    json_t *args;
     int rv;
 
     if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0')
@@ -246,6 +286,9 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     }
     if (rv != MORTISE_OK)
         return rv;
+    args = json_object_get(x->payload, "args");
+    if (e->how == MORTISE_SETTLE_APPROVED)
+        mortise_generation_approved(x, args, json_object_get(e->value, "args"));
     x->request[0] = '\0';
     x->deadline_ms = 0;
     mortise_json_drop(&x->payload);
@@ -256,12 +299,10 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
-        mortise_generation_approved(x, json_object_get(e->value, "args"));
         if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
             return err->code;
     }
-    if (x->ask == MORTISE_ASK_HUMAN &&
-        mortise_exec_kind(r, x)->keep(r, x, e, err) != MORTISE_OK)
+    if (keep_decision(r, x, e, err) != MORTISE_OK)
         return err->code;
     if (x->ask == MORTISE_ASK_BEFORE)
         mortise_exec_pass_before(x);
@@ -288,6 +329,8 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
 {
     int rv = settle_request(r, x, e, err);
 
+    if (e->actor[0] != '\0') /* else nobody decided: it is withdrawn, or late */
+        mortise_exec_decided(x);
     return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;
 }
 

@@ -68,7 +68,8 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
 
 /* What starts from now on comes after the update: what failed or has not ended
  * is tried from the state that it wrote, and edges that were taken but led
- * nowhere yet lead from it. */
+ * nowhere yet lead from it.  An execution about which somebody decided goes on
+ * with that, in the generation and with the arguments that it was about. */
 static int follow_update(struct mortise_run *r, struct exec *x,
                          const struct exec *u, struct mortise_err *err)
 {
@@ -85,7 +86,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
      * still one. */
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
-        x->state == X_ASKED || x->state == X_INSIDE)
+        x->state == X_ASKED || x->state == X_INSIDE || x->decided)
         return rv;
     rv = mortise_generation_next(r, x, err);
     mortise_generation_go_on(x, again, again);

@@ -87,6 +87,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->seeking_for);
     json_decref(x->verdicts);
     json_decref(x->decision);
+    json_decref(x->refusal);
     json_decref(x->caught);
     json_decref(x->child_state);
     json_decref(x->overlay);

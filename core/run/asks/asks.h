@@ -201,7 +201,8 @@ void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
  * guardrails judge like any. */
 void mortise_generation_find(struct exec *x, json_t *body);
 void mortise_generation_checked(struct exec *x, json_t *body);
-void mortise_generation_approved(struct exec *x, json_t *body);
+/* A call is approved with these arguments, which were shown, or `edited`. */
+void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited);
 /* What a judge said that did not decide. */
 void mortise_generation_advised(struct exec *x, json_t *advice);
 /* What of its output is told to who depends on it. */
@@ -216,6 +217,9 @@ void mortise_generation_given(struct exec *x, json_t *body);
 int mortise_generation_note(struct exec *x, json_t *verdicts,
                             struct mortise_err *err);
 void mortise_generation_decide(struct exec *x, json_t *decision);
+/* By a decision it fails of that (taken; NULL: memory ran out). */
+int mortise_generation_refuse(struct exec *x, json_t *refusal,
+                              struct mortise_err *err);
 /* x->child_again and x->child_asks: whether x goes on in the graph that failed
  * in it, or begins another. */
 void mortise_generation_go_on(struct exec *x, bool again, bool asks);

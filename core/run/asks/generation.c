@@ -36,14 +36,14 @@ void mortise_generation_checked(struct exec *x, json_t *body)
     x->body_is_given = true;
 }
 
-void mortise_generation_approved(struct exec *x, json_t *body)
+void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited)
 {
-    if (body != NULL) {
-        mortise_generation_checked(x, body);
-        x->checked = 0;
-    } else if (!x->body_is_given) {
-        mortise_json_drop(&x->body);
+    if (edited != NULL || shown != NULL) {
+        mortise_json_hold(&x->body, edited != NULL ? edited : shown);
+        x->body_is_given = true;
     }
+    if (edited != NULL)
+        x->checked = 0; /* guardrails have not seen these */
 }
 
 int mortise_generation_approved_by(struct exec *x,
@@ -119,6 +119,14 @@ void mortise_generation_decide(struct exec *x, json_t *decision)
     mortise_json_hold(&x->decision, decision);
 }
 
+int mortise_generation_refuse(struct exec *x, json_t *refusal,
+                              struct mortise_err *err)
+{
+    mortise_json_drop(&x->refusal);
+    x->refusal = refusal;
+    return refusal != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 /* ---- what it goes on from ------------------------------------------------ */
 
 void mortise_generation_go_on(struct exec *x, bool again, bool asks)
@@ -149,6 +157,7 @@ int mortise_generation_rest(struct mortise_run *r, struct exec *x,
 {
     drop_body(x);
     mortise_json_drop(&x->decision);
+    mortise_json_drop(&x->refusal);
     return mortise_step_is_kept(x) ? mortise_step_rest(r, x, err)
                                    : mortise_step_clear(r, x, err);
 }
@@ -167,6 +176,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     drop_body(x);
     drop_found(x);
     mortise_json_drop(&x->decision);
+    mortise_json_drop(&x->refusal);
     mortise_json_drop(&x->advice);
     mortise_json_drop(&x->notes);
     mortise_json_drop(&x->approval);

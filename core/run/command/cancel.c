@@ -15,6 +15,12 @@ int mortise_command_check_cancel(struct mortise_run *r,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
+    int rv = c->kind == MORTISE_CMD_CANCEL
+                 ? mortise_decide_check_used(r, h, "cancel", err)
+                 : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return rv;
     if (r->status < MORTISE_RUN_COMPLETED ||
         (c->flags & MORTISE_CMD_SHUTDOWN) != 0 || mortise_command_restarts(h) ||
         mortise_command_has(h, MORTISE_CMD_RESUME))

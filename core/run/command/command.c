@@ -178,7 +178,7 @@ static int do_continue(struct mortise_run *r, const struct mortise_said *h,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-static bool has_changed(const struct mortise_said *h, const char *plugin)
+bool mortise_command_replaces(const struct mortise_said *h, const char *plugin)
 {
     for (size_t i = 0; i < h->n_pins; i++) {
         if (strcmp(h->pins[i].plugin, plugin) == 0)
@@ -203,7 +203,7 @@ static int do_accept(struct mortise_run *r, const struct mortise_said *h,
         struct exec *x = r->execs[i];
 
         if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
-            has_changed(h, mortise_exec_node(r, x)->plugin))
+            mortise_command_replaces(h, mortise_exec_node(r, x)->plugin))
             rv = mortise_request_withdraw(r, x, err);
     }
     return rv;
@@ -219,6 +219,8 @@ static int apply_all(struct mortise_run *r, const struct mortise_said *h,
     int rv = MORTISE_OK;
 
     r->ordering = h;
+    r->obeys = true; /* nothing starts before all of it is obeyed */
+    r->failed_before = r->n_failed;
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (is_decision(&h->list[i]))
             rv = row_of(&h->list[i])->obey(r, h, &h->list[i], err);
@@ -233,6 +235,7 @@ static int apply_all(struct mortise_run *r, const struct mortise_said *h,
     }
     if (rv == MORTISE_OK)
         rv = do_continue(r, h, err);
+    r->obeys = false;
     r->ordering = NULL; /* it changed nothing */
     r->applied = rv == MORTISE_OK;
     return rv;

@@ -20,6 +20,12 @@ const void *mortise_decide_request(const struct mortise_run *r,
 const void *mortise_decide_doubt(const struct mortise_run *r,
                                  const struct mortise_run_command *c);
 
+/* Would one of the list's decisions come to nothing, since `what` leaves behind the
+ * execution that it is about?  MORTISE_EINVAL, and which. */
+int mortise_decide_check_used(const struct mortise_run *r,
+                              const struct mortise_said *h, const char *what,
+                              struct mortise_err *err);
+
 /* ---- goto.c ---- */
 /* No effect may hang between intent and answer while its frontier moves, and
  * none is stopped for that.  One that is over for good is behind what goes on,
@@ -47,6 +53,8 @@ int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err);
 /* Is there one of that kind in the list?  One by which an ended run goes on? */
 bool mortise_command_has(const struct mortise_said *h, uint32_t kind);
 bool mortise_command_restarts(const struct mortise_said *h);
+/* Does the run go on with another version of that plugin, by it? */
+bool mortise_command_replaces(const struct mortise_said *h, const char *plugin);
 /* A list of commands came in: validated, and applied, or held until what is in
  * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,

@@ -146,7 +146,6 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
     const char *digest;
     int rv;
 
-    (void)h;
     rv = check_named(c, err);
     if (rv == MORTISE_OK)
         rv = check_decision(c, err);
@@ -166,6 +165,13 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
                             c->id,
                             s != NULL ? mortise_step_kind_name(s)
                                       : mortise_ask_name(x->ask));
+    if (strcmp(c->decision, "approve") == 0 &&
+        mortise_command_replaces(h, mortise_exec_node(r, x)->plugin))
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request '%s' is about a call of plugin '%s' as it "
+                            "was, and the same command accepts another one. "
+                            "Accept that first, then approve what it asks",
+                            c->id, mortise_exec_node(r, x)->plugin);
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
         return mortise_fail(err, MORTISE_EMISMATCH,
@@ -343,17 +349,74 @@ const void *mortise_decide_doubt(const struct mortise_run *r,
     return c->id != NULL ? doubt_of(r, c->id) : NULL;
 }
 
-/* What somebody said no to fails. */
-static int fail_rejected(struct mortise_run *r, struct exec *x,
-                         const char *actor, const char *reason,
-                         struct mortise_err *err)
-{
-    struct mortise_err why;
+/* ---- decisions beside other commands --------------------------------------- */
 
-    mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
-                 reason[0] != '\0' ? ": " : "", reason);
-    return mortise_fail_attempt(r, x, "rejected", "permanent", why.msg, err);
+static bool says_no(const struct mortise_run_command *c)
+{
+    const json_t *approved = json_object_get(c->value, "approved");
+
+    return json_is_false(approved) ||
+           (c->decision != NULL && strcmp(c->decision, "reject") == 0);
 }
+
+/* Does the question end with its answer, whatever that is? */
+static bool ends_at_once(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+
+    if (n->guards[MORTISE_GUARD_DECISION].n > 0 || n->compaction != NULL)
+        return false;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_edge *e = &x->frame->graph->edges[n->out[i]];
+
+        if (e->discovery != NULL || mortise_edge_is_guarded(e))
+            return false;
+    }
+    return true;
+}
+
+/* Is more to happen to what it is about, which a goto or a cancel would not let
+ * happen? */
+static bool goes_on(const struct mortise_run *r,
+                    const struct mortise_run_command *c)
+{
+    struct step *s;
+    const struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
+
+    if (x == NULL || c->kind == MORTISE_CMD_RESOLVE)
+        return false; /* the plan; or it is known then what happened */
+    if (s != NULL)
+        return true;
+    switch (x->ask) {
+    case MORTISE_ASK_APPROVAL:
+    case MORTISE_ASK_NODE:
+    case MORTISE_ASK_PLAN:
+        return !says_no(c);
+    case MORTISE_ASK_HUMAN:
+        return !ends_at_once(r, x);
+    default:
+        return x->state != X_HELD;
+    }
+}
+
+int mortise_decide_check_used(const struct mortise_run *r,
+                              const struct mortise_said *h, const char *what,
+                              struct mortise_err *err)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const struct mortise_run_command *c = &h->list[i];
+
+        if (mortise_command_row(c->kind)->subject != NULL && goes_on(r, c))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "the decision about request '%s' would come "
+                                "to nothing: a %s in the same call stops what "
+                                "it is about. Give one of the two",
+                                c->id, what);
+    }
+    return MORTISE_OK;
+}
+
+/* ---- obeying --------------------------------------------------------------- */
 
 static int do_reject(struct mortise_run *r, struct exec *x,
                      const struct mortise_run_command *c, const char *actor,
@@ -369,7 +432,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
                                 actor, err);
     json_decref(value);
-    return rv == MORTISE_OK ? fail_rejected(r, x, actor, reason, err) : rv;
+    return rv == MORTISE_OK ? mortise_start_refused(r, x, err) : rv;
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
@@ -402,13 +465,6 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     return rv;
 }
 
-static const char *reason_in(const json_t *value)
-{
-    const json_t *reason = json_object_get(value, "reason");
-
-    return reason != NULL ? json_string_value(reason) : "";
-}
-
 int mortise_command_obey_answer(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -432,10 +488,9 @@ int mortise_command_obey_answer(struct mortise_run *r,
     if (rv != MORTISE_OK || passes)
         return rv;
     if (of_node)
-        return json_is_true(json_object_get(c->value, "approved"))
-                   ? MORTISE_OK
-                   : fail_rejected(r, x, h->actor, reason_in(c->value), err);
-    return mortise_exec_kind(r, x)->decided(r, x, c->value, h->actor, err);
+        return x->refusal != NULL ? mortise_start_refused(r, x, err)
+                                  : MORTISE_OK;
+    return mortise_exec_kind(r, x)->decided(r, x, err);
 }
 
 /* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */
@@ -452,16 +507,20 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
                           const struct mortise_run_command *c,
                           const char *actor, struct mortise_err *err)
 {
+    json_t *value =
+        c->reason != NULL ? json_pack("{s:s}", "reason", c->reason) : NULL;
     int rv = mortise_doubt_note(r, x, err);
 
     assert(x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT);
+    if (rv == MORTISE_OK && c->reason != NULL && value == NULL)
+        rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = mortise_request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL,
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_FAIL, value, NULL,
                                     actor, err);
+    json_decref(value);
     if (rv != MORTISE_OK || x->loss != LOSS_NONE)
         return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
-    return mortise_doubt_fail(
-        r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
+    return mortise_start_refused(r, x, err);
 }
 
 static int do_correct(struct mortise_run *r,

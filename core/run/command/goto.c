@@ -102,7 +102,16 @@ int mortise_command_check_goto(struct mortise_run *r,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
-    (void)h;
+    int rv = mortise_decide_check_used(r, h, "goto", err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (r->cancelling && mortise_final_is_at_work(r))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is being cancelled, and its finalisers are "
+                            "at work: go to a node when it has ended; a second "
+                            "cancel ends it at once",
+                            r->id);
     if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
         return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
                             "graph '%s' has no node '%s'", r->graph->name,

@@ -67,11 +67,15 @@ int mortise_command_check_resume(struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* Is it to fail of what was decided, once it goes on? */
+/* Is it to fail of what was decided, once it goes on?  By the same list, or while
+ * nothing ran. */
 static bool is_decided(const struct mortise_run *r)
 {
-    return !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL &&
-           r->error == NULL && r->frames[0]->failed;
+    bool stayed =
+        !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL;
+
+    return (stayed || r->n_failed > r->failed_before) && r->error == NULL &&
+           r->frames[0]->failed;
 }
 
 /* Try again what failed, pass scheduled pauses.  What died while it was being

@@ -105,8 +105,44 @@ static int record_update(struct mortise_run *r,
     return rv;
 }
 
+/* x goes on with what was decided about it: with the arguments that it has, of
+ * the state before the update. */
+static int keep_arguments(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHECKED);
+    struct mortise_err why;
+    int rv;
+
+    if (mortise_exec_node(r, x)->op == NULL || x->body_is_given ||
+        mortise_guard_wants_input(r, x)) /* it did not use any yet */
+        return MORTISE_OK;
+    rv = mortise_arguments_find(r, x, &why, err);
+    if (rv == MORTISE_EINVAL) /* it hears of that when it goes on */
+        return MORTISE_OK;
+    return rv == MORTISE_OK
+               ? mortise_run_record_value(r, &e, json_incref(x->body), err)
+               : rv;
+}
+
+/* x is in the graph that gets another state. */
+static int take_update(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    int rv = mortise_exec_disarm(r, x, err);
+
+    assert(x->state != X_RUNNING && x->state != X_STOPPING);
+    if (rv != MORTISE_OK || mortise_exec_is_over(x))
+        return rv;
+    if (x->state == X_ASKED && x->ask != MORTISE_ASK_BEFORE)
+        return mortise_request_withdraw(r, x, err);
+    return x->decided ? keep_arguments(r, x, err) : MORTISE_OK;
+}
+
 /* Questions are asked again, since the state that they are about changes; a
- * scheduled pause is about none.  Who has tools run begins anew, and so do they.
+ * scheduled pause is about none.  An execution that has tools run begins anew, and
+ * so do they; unless somebody decided about it or them, and it did not go on with
+ * that yet.
  */
 int mortise_command_obey_update(struct mortise_run *r,
                                 const struct mortise_said *h,
@@ -117,16 +153,12 @@ int mortise_command_obey_update(struct mortise_run *r,
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
+        const struct exec *asker = mortise_tool_asker(x, r->frames[0]);
 
-        if (mortise_tool_is_of(x, r->frames[0]) && !mortise_exec_is_over(x))
+        if (x->frame->top == r->frames[0])
+            rv = take_update(r, x, err);
+        else if (asker != NULL && !asker->decided && !mortise_exec_is_over(x))
             rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
-        if (x->frame->top != r->frames[0])
-            continue; /* it has another state */
-        assert(x->state != X_RUNNING && x->state != X_STOPPING);
-        rv = mortise_exec_disarm(r, x, err);
-        if (rv == MORTISE_OK && x->state == X_ASKED &&
-            x->ask != MORTISE_ASK_BEFORE)
-            rv = mortise_request_withdraw(r, x, err);
     }
     return rv != MORTISE_OK ? rv : record_update(r, c, h->actor, err);
 }

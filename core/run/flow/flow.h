@@ -270,8 +270,8 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
 /* Does y wait for somebody, for a time that is far off, or for what others hold,
  * and do nothing else? */
 bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y);
-/* Is x a tool, or in one, that somebody in f asked for? */
-bool mortise_tool_is_of(const struct exec *x, const struct frame *f);
+/* Who in f asked for the tool that x is, or is in; NULL: nobody did. */
+struct exec *mortise_tool_asker(const struct exec *x, const struct frame *f);
 /* Is anything run for x?  It is not to come to its end. */
 bool mortise_tools_are_at_work(const struct exec *x);
 int mortise_tools_lose(struct mortise_run *r, struct exec *x,

@@ -350,12 +350,15 @@ bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
     return false;
 }
 
-bool mortise_tool_is_of(const struct exec *x, const struct frame *f)
+struct exec *mortise_tool_asker(const struct exec *x, const struct frame *f)
 {
-    for (; x != NULL; x = x->frame->top->scope->owner)
-        if (x->serves != 0)
-            return x->frame->top->scope->owner->frame->top == f;
-    return false;
+    for (; x != NULL; x = x->frame->top->scope->owner) {
+        struct exec *owner = x->frame->top->scope->owner;
+
+        if (owner != NULL && owner->frame->top == f)
+            return owner->tools == x->frame->top ? owner : NULL;
+    }
+    return NULL;
 }
 
 /* ---- stopping them (6) ---------------------------------------------------- */

@@ -5,9 +5,10 @@
  * let it expire.  Whoever decides, exactly one arm runs.  Where there is no
  * answer, it is null: what reads `output.answer` finds one, whoever decided.
  *
- * An acceptance may have to pass guardrails, which see it with the prompt that
- * it is about.  One by people is recorded before they are asked, by the entry
- * that settles the question: it is never asked for twice.  One that does not
+ * What people decided, or that they did not in time, is recorded by the entry that
+ * settles the question, and kept until it is the node's output: it is never asked
+ * for twice, whatever that output has to wait for.  An acceptance may have to pass
+ * guardrails, which see it with the prompt that it is about.  One that does not
  * pass is no rejection, since nobody rejected anything: the node fails, code
  * `guardrail`, and `guardrail_override` says whose acceptance it was.
  */
@@ -177,45 +178,47 @@ static bool is_guarded(const struct mortise_run *r, const struct exec *x,
              strcmp(by, "auto-accept") == 0);
 }
 
+static int passed(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    json_t *made = json_incref(x->decision);
+    int rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
+
+    json_decref(made);
+    return rv;
+}
+
 static int keep(struct mortise_run *r, struct exec *x,
                 const struct mortise_entry *e, struct mortise_err *err)
 {
+    enum mortise_on_timeout on_timeout = human_of(r, x)->on_timeout;
+    bool late = e->how == MORTISE_SETTLE_EXPIRED;
     json_t *made;
 
-    if (mortise_exec_node(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
-        (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
+    if (e->how != MORTISE_SETTLE_ANSWERED && !late)
         return MORTISE_OK;
-    made = e->how == MORTISE_SETTLE_ANSWERED
-               ? answered(r, x, e->value, e->actor)
-               : expired(r, x);
+    if (late && (on_timeout == MORTISE_TIMEOUT_ERROR ||
+                 on_timeout == MORTISE_TIMEOUT_GOTO))
+        return mortise_generation_refuse(
+            x,
+            json_pack("{s:s, s:s, s:b}", "code", "timeout", "message",
+                      "nobody answered in time", "goto",
+                      (int)(on_timeout == MORTISE_TIMEOUT_GOTO)),
+            err);
+    made = late ? expired(r, x) : answered(r, x, e->value, e->actor);
     if (made == NULL)
         return mortise_nomem(err);
-    if (is_guarded(r, x, made))
-        mortise_generation_decide(x, made);
+    mortise_generation_decide(x, made);
     json_decref(made);
     return MORTISE_OK;
 }
 
-static int decided(struct mortise_run *r, struct exec *x, const json_t *said,
-                   const char *actor, struct mortise_err *err)
+static int decided(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
 {
-    enum mortise_on_timeout on_timeout = human_of(r, x)->on_timeout;
-    json_t *made;
-    int rv = MORTISE_OK;
-
-    if (said == NULL && (on_timeout == MORTISE_TIMEOUT_ERROR ||
-                         on_timeout == MORTISE_TIMEOUT_GOTO)) {
-        x->expired_to_goto = on_timeout == MORTISE_TIMEOUT_GOTO;
-        return mortise_fail_attempt(r, x, "timeout", "permanent",
-                                    "nobody answered in time", err);
-    }
-    made = said != NULL ? answered(r, x, said, actor) : expired(r, x);
-    if (made == NULL)
-        return mortise_nomem(err);
-    if (x->decision == NULL) /* else it is READY, and goes on from there */
-        rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
-    json_decref(made);
-    return rv;
+    if (x->refusal != NULL)
+        return mortise_start_refused(r, x, err);
+    return is_guarded(r, x, x->decision) ? MORTISE_OK : passed(r, x, err);
 }
 
 /* ---- starting ------------------------------------------------------------ */
@@ -248,16 +251,6 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
     return mortise_request_ask(
         r, x, MORTISE_ASK_HUMAN, payload,
         human->wait_ms != 0 ? r->time_ms + human->wait_ms : 0, err);
-}
-
-static int passed(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
-{
-    json_t *made = json_incref(x->decision);
-    int rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
-
-    json_decref(made);
-    return rv;
 }
 
 /* The decision is there: show it to the guardrails, or end with it. */

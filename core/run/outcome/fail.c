@@ -150,8 +150,10 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     e.edges = edge;
     e.note = json_incref(x->verdicts);
     e.how = open || x->failing;
-    mortise_route_of_kind(
-        x, &e, x->expired_to_goto ? MORTISE_EDGE_TIMEOUT : MORTISE_EDGE_ERROR);
+    mortise_route_of_kind(x, &e,
+                          json_is_true(json_object_get(x->refusal, "goto"))
+                              ? MORTISE_EDGE_TIMEOUT
+                              : MORTISE_EDGE_ERROR);
     /* Whoever has what is around it tried again wants to know. */
     return mortise_run_record_value(r, &e, failure(r, x, code, message, class),
                                     err);

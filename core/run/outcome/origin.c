@@ -8,16 +8,13 @@ static const struct origin origins[] = {
                        .says = true,
                        .happened = true,
                        .first_hand = true},
-    /* Its plugin said that it happened; a person did, who is not kept waiting
-     * by what guardrails have to say; and it was acknowledged before. */
+    /* Its plugin said that it happened; a person did; and it was acknowledged
+     * before. */
     [DONE_RECONCILED] = {.fits = true,
                          .is_guarded = true,
                          .says = true,
                          .happened = true},
-    [DONE_RESOLVED] = {.fits = true,
-                       .is_guarded = true,
-                       .happened = true,
-                       .waits = true},
+    [DONE_RESOLVED] = {.fits = true, .is_guarded = true, .happened = true},
     [DONE_RECORDED] = {.fits = true, .is_guarded = true, .says = true},
     [DONE_CACHED] = {.fits = true, .is_guarded = true},
     [DONE_ANSWERED] = {.fits = false}, /* a decision, with its own guardrails */

@@ -458,13 +458,12 @@ struct node_kind {
     int (*check)(struct mortise_run *r, const struct exec *x,
                  const json_t *said, const char *actor,
                  struct mortise_err *err);
-    /* It is settled: keep what guardrails are to see. */
+    /* It is settled: keep what was decided, until that is recorded. */
     int (*keep)(struct mortise_run *r, struct exec *x,
                 const struct mortise_entry *e, struct mortise_err *err);
-    /* It was decided: by what the actor said, or (NULL) that nobody did in
-     * time. */
-    int (*decided)(struct mortise_run *r, struct exec *x, const json_t *said,
-                   const char *actor, struct mortise_err *err);
+    /* What was decided is kept: go on with it as far as that needs no call. */
+    int (*decided)(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err);
     /* Who judges in people's place said this. */
     int (*judged)(struct mortise_run *r, struct exec *x,
                   const struct aside *said, struct mortise_err *err);
@@ -479,6 +478,9 @@ const struct node_kind *mortise_exec_kind(const struct mortise_run *r,
 /* x is READY: it starts, by its kind. */
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
+/* By a decision it fails of x->refusal, which is there. */
+int mortise_start_refused(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
 /* One with an operation, from its arguments to its call; and from there. */
 int mortise_start_call(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);

@@ -128,7 +128,9 @@ static int wait_at(struct outcome *o, size_t at, struct mortise_err *err)
 }
 
 /* Where x is to stop, nobody is asked about its output until it goes on: then
- * the effect is known to have happened, and is not done again. */
+ * the effect is known to have happened, and is not done again.  Nor is anybody
+ * while commands are obeyed, and of a run that stands still: what people decided
+ * is kept (generation.c). */
 int mortise_pipeline_stands(struct outcome *o, bool *stands,
                             struct mortise_err *err)
 {
@@ -136,12 +138,10 @@ int mortise_pipeline_stands(struct outcome *o, bool *stands,
     bool stopping = x->state == X_STOPPING;
 
     *stands = true;
-    if (o->from->waits)
-        return MORTISE_OK;
     if (stopping && x->stop == STOP_RUN)
         return mortise_doubt_cancelled(o->r, x, err);
     if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
-        o->r->held != NULL) {
+        o->r->held != NULL || o->r->obeys || !o->r->live) {
         mortise_exec_stop_for(x, STOP_NONE);
         return mortise_exec_ready(o->r, x, err);
     }

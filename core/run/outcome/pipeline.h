@@ -13,7 +13,6 @@ struct origin {
     bool says;       /* x->said came with it: an update, a goto */
     bool happened;   /* it is what an effect came to, and was not known yet */
     bool first_hand; /* x's own call, or the graph inside x, gave it just now */
-    bool waits;      /* x is in the queue: nobody is asked before its turn */
     bool is_last;    /* on_error gave it: a refusal is a failure for good */
 };
 

@@ -517,27 +517,21 @@ int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err)
 
 /* ---- time --------------------------------------------------------------- */
 
-/* The pending request of x ran out of time.  Of those that we make, a question to
- * people alone has a deadline; what a journal says is another matter. */
+/* The pending request of x ran out of time: of those that we make, a question to
+ * people alone has a deadline. */
 static int settle_expired(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
-    bool human = x->ask == MORTISE_ASK_HUMAN;
     char id[REQUEST_ID];
     int rv;
 
-    assert(x->request[0] != '\0' && x->deadline_ms != 0);
+    assert(x->ask == MORTISE_ASK_HUMAN && x->deadline_ms != 0);
     memcpy(id, x->request, sizeof id);
     e.how = MORTISE_SETTLE_EXPIRED;
     e.id = id;
     rv = mortise_run_record(r, &e, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    if (!human)
-        return mortise_fail_attempt(r, x, "timeout", "permanent",
-                                    "nobody answered in time", err);
-    return mortise_exec_kind(r, x)->decided(r, x, NULL, NULL, err);
+    return rv == MORTISE_OK ? mortise_exec_kind(r, x)->decided(r, x, err) : rv;
 }
 
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,

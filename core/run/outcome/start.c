@@ -209,6 +209,20 @@ static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
            (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
 }
 
+int mortise_start_refused(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    json_t *refusal = json_incref(x->refusal);
+    const char *code = mortise_json_text_of(refusal, "code");
+    const char *words = mortise_json_text_of(refusal, "message");
+    int rv = strcmp(code, "in_doubt") == 0
+                 ? mortise_doubt_fail(r, x, words, err)
+                 : mortise_fail_attempt(r, x, code, "permanent", words, err);
+
+    json_decref(refusal);
+    return rv;
+}
+
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -226,6 +240,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_fail_refused(
             r, x, mortise_judge_verdict(rv, err),
             rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
+    if (x->refusal != NULL)
+        return mortise_start_refused(r, x, err);
     if (n->interrupt_before && !x->before_passed)
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,

@@ -84,6 +84,8 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
         return mortise_entry_corrupt(err, e);
     if (!of->uncounted)
         mortise_exec_count(r, x);
+    if (of->uses_decision)
+        mortise_exec_went_on(x);
     assert(x->frame->index <= e->frame); /* a map's stands in its home */
     if (of->call != NULL)
         of->call(r, x);

@@ -61,8 +61,9 @@ struct entry_rules {
     bool of_held;   /* it may be about an execution that is done, and held */
     bool of_failed; /* ... about one that has failed */
     bool uncounted; /* it does not make of its execution a step of the run */
-    bool untimed;   /* it is so, whenever it is recorded */
-    bool hidden;    /* people do not see it */
+    bool uses_decision; /* the execution has gone on with what was decided */
+    bool untimed;       /* it is so, whenever it is recorded */
+    bool hidden;        /* people do not see it */
 };
 
 /* Of any entry that was read. */

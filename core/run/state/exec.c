@@ -509,6 +509,20 @@ void mortise_exec_approve_plan(struct exec *x)
     x->approved_plan = true;
 }
 
+void mortise_exec_decided(struct exec *x)
+{
+    struct exec *owner;
+
+    x->decided = true;
+    for (; (owner = x->frame->top->scope->owner) != NULL; x = owner)
+        owner->decided |= owner->tools == x->frame->top;
+}
+
+void mortise_exec_went_on(struct exec *x)
+{
+    x->decided = false;
+}
+
 void mortise_exec_start_over(struct exec *x)
 {
     x->generation++;
@@ -516,6 +530,7 @@ void mortise_exec_start_over(struct exec *x)
     mortise_exec_ended(x, 0);
     mortise_exec_failed_of(x, NULL);
     mortise_exec_forget_leaving(x);
+    mortise_exec_went_on(x);
 }
 
 int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,

@@ -250,16 +250,19 @@ struct exec {
     uint32_t *chosen, *taken; /* those, the first ones twice (leaving.c) */
     uint32_t n_chosen, n_taken;
     uint64_t intent_seq;
-    bool counted;     /* as a step */
-    bool handled;     /* a failure that on_error or a goto led elsewhere */
-    bool effect_open; /* an effect between intent and answer (runtime.md 6) */
-    bool near;        /* live only: SUSPENDED, on a timer that is due soon */
-    bool lent;        /* ... its place is its tools', which are at work */
-    bool listed;      /* ... in r->askers, and which of them comes next */
+    bool counted;      /* as a step */
+    bool handled;      /* a failure that on_error or a goto led elsewhere */
+    bool effect_open;  /* an effect between intent and answer (runtime.md 6) */
+    bool near;         /* live only: SUSPENDED, on a timer that is due soon */
+    bool lent;         /* ... its place is its tools', which are at work */
+    bool listed;       /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
     bool before_passed;  /* interrupt_before was answered */
     bool approved_whole; /* somebody approved that its node runs, */
     bool approved_plan;  /* or the graph in it */
+    /* Somebody decided about it, or about what is run for it, and it did not go
+     * on with that yet: nothing of it was recorded since. */
+    bool decided;
 
     /* By state/state_view.c: the causal past. */
     bool shared;          /* several come after it, whatever edges it took */
@@ -328,7 +331,9 @@ struct exec {
     json_t *notes;    /* guardrail verdicts */
     json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
     json_t *advice;   /* live only: what a judge said that did not decide */
-    json_t *decision; /* an acceptance that they have not passed yet */
+    json_t *decision; /* what people decided, until it is recorded as output */
+    json_t *refusal;  /* {code, message, goto?}: what it fails of by a decision,
+                         until that is recorded */
     json_t *body;     /* live only: the arguments, once evaluated */
     json_t *found[MORTISE_LOOKUPS]; /* NULL: nothing was looked up yet */
     /* {output, how, error?}: what of its output is told to who depends on it; NULL:
@@ -405,8 +410,6 @@ struct exec {
     json_t *judged;
     /* By outcome/verdict.c: */
     json_t *verdicts; /* of now, not recorded yet */
-    /* By kinds/human.c: */
-    bool expired_to_goto; /* live only: its deadline leads along TIMEOUT */
 
     /* By apply_exec.c: how it went, and its pending request. */
     bool cached;       /* its output is what another call gave */
@@ -743,9 +746,11 @@ struct mortise_run {
     /* By command/command.c: */
     struct held_command *held;
     /* By command/command.c and run.c: */
-    const char *stays; /* why it does not go on, where nobody paused it;
+    const char *stays;      /* why it does not go on, where nobody paused it;
                           static; NULL: no command said so */
-    bool applied;      /* a command was applied by this step */
+    bool applied;           /* a command was applied by this step */
+    bool obeys;             /* a list of commands is being applied; */
+    uint32_t failed_before; /* ... n_failed as that began */
     /* By run.c and command/command.c and command/pause.c: */
     bool live; /* going; a replayed run is not until told */
 
@@ -967,6 +972,10 @@ void mortise_exec_pass_before(struct exec *x);
  * (MORTISE_ASK_PLAN). */
 void mortise_exec_approve_whole(struct exec *x);
 void mortise_exec_approve_plan(struct exec *x);
+/* Somebody decided about it: an update does not begin it anew, nor those who have
+ * it run as a tool, before it went on with that; and it did. */
+void mortise_exec_decided(struct exec *x);
+void mortise_exec_went_on(struct exec *x);
 /* A new generation: no attempt of it has begun, failed or ended. */
 void mortise_exec_start_over(struct exec *x);
 /* The entry's value leaves x, along the entry's edges; nothing does any more. */

@@ -101,12 +101,18 @@ START_TEST(what_waits_is_asked_again)
 }
 END_TEST
 
-/* ... also when it is approved in the same breath, */
-START_TEST(approved_in_one_breath)
+/* An approval of the call as it was is refused in the command that accepts another
+ * plugin: it would not be used. */
+START_TEST(approved_in_one_command)
 {
+    size_t commits;
+
     wait_for_approval();
+    commits = s.n_commits;
     accept_others();
-    ck_assert_int_eq(decide(asked, 0), MORTISE_OK);
+    ck_assert_int_eq(decide(asked, 0), MORTISE_EMISMATCH);
+    ck_assert_uint_eq(s.n_commits, commits);
+    ck_assert_int_eq(resume(), MORTISE_OK);
     assert_asked_again();
 }
 END_TEST
@@ -199,7 +205,7 @@ static Suite *suite(void)
 
     tcase_add_test(tc, accepting_is_recorded);
     tcase_add_test(tc, what_waits_is_asked_again);
-    tcase_add_test(tc, approved_in_one_breath);
+    tcase_add_test(tc, approved_in_one_command);
     tcase_add_test(tc, approved_and_not_begun);
     tcase_add_test(tc, questions_stay);
     tcase_add_test(tc, refused_commands_accept_nothing);

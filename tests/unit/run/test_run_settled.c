@@ -880,6 +880,33 @@ START_TEST(no_wait_is_short_enough)
 }
 END_TEST
 
+/* A goto is refused while a cancelled run's finalisers are at work, and nothing is
+ * recorded. */
+START_TEST(no_goto_past_a_finaliser_at_work)
+{
+    size_t commits;
+
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: b}\n"
+               "  b: {type: tool, tool: t/read, join: settled}\n");
+    admit("{}");
+    finish("a");
+    ck_assert(is_out("b"));
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    sync_all();
+    ck_assert(is_out("b"));
+    commits = s.n_commits;
+    ck_assert_int_eq(jump("a"), MORTISE_ESTATE);
+    ck_assert_uint_eq(s.n_commits, commits);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    ck_assert_int_eq(jump("a"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s_ = suite_create("settled");
@@ -921,6 +948,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_resume_in_the_last_act, 0, 6);
     tcase_add_test(tc, an_engine_that_stops_leaves_it);
     tcase_add_test(tc, no_wait_is_short_enough);
+    tcase_add_test(tc, no_goto_past_a_finaliser_at_work);
     suite_add_tcase(s_, tc);
     return s_;
 }
