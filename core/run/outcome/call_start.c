@@ -63,12 +63,12 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    assert(mortise_call_is_aside(kind) || n->op != NULL);
+    assert(!is_of_plugin(kind) || n->op != NULL);
     assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
     assert(kind != MORTISE_RUN_LOOKUP || n->cache);
-    rv = is_step_in(x, kind) || x->serves != 0
-             ? MORTISE_OK
-             : mortise_event_announce_live(r, x, "node_start", err);
+    rv = mortise_exec_disarm(r, x, err); /* the clock of the graph in it */
+    if (rv == MORTISE_OK && !is_step_in(x, kind) && x->serves == 0)
+        rv = mortise_event_announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL) {
         json_decref(body);

@@ -9,17 +9,23 @@
  *       and stays so whatever guardrails replace: those are in the entry, and
  *       on each that is guarded it is looked at (guard.c).
  *   (2) What a graph inside gave is recorded likewise, without edges, before
- *       the guardrails of its node see it: a graph that is over does not run
+ *       anybody is asked about it: guardrails of its node, discovery for its edges,
+ *       an operation that makes it short.  A graph that is over does not run
  *       again for their sake.  What it ended with is called to mind when the
- *       output goes on. */
+ *       output goes on.  So is what on_error gave in the place of its failure. */
 #include "run/outcome/outcome.h"
 
 /* ---- what a graph inside gave (2) ----------------------------------------- */
 
 bool mortise_stage_inside_is_due(const struct outcome *o)
 {
-    return mortise_exec_node(o->r, o->x)->sub != NULL &&
-           mortise_stage_output_is_due(o);
+    const struct mortise_aside *short_by =
+        mortise_exec_node(o->r, o->x)->compaction;
+
+    return o->x->state == X_INSIDE && /* nothing of its end is recorded */
+           (mortise_stage_output_is_due(o) ||
+            mortise_exec_sought_next(o->x) != NULL ||
+            (short_by != NULL && short_by->op != NULL));
 }
 
 int mortise_stage_inside(struct outcome *o, struct mortise_err *err)

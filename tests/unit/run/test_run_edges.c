@@ -207,6 +207,11 @@ static void begin_asking(const char *yaml)
     }
 }
 
+static const struct mortise_run_call *the_call_of(const char *node)
+{
+    return &s.calls[call_of(node)].call;
+}
+
 /* It leads to the node that is ranked first, and to no other; the query sees the
  * output and what its node wrote.
  * key: edge.discovery, discovery.query, node.capability */
@@ -336,6 +341,94 @@ START_TEST(killed_anywhere)
         assert_status(MORTISE_RUN_COMPLETED);
         assert_node("pay", "done");
         assert_node("translate", "skipped");
+        end();
+    }
+}
+END_TEST
+
+/* Every kind of node may be left by a discovery edge: what is looked for is asked
+ * for beside the node, which need not call anything itself.  Killed, paused or
+ * updated meanwhile, the node does nothing again, and asks nobody again. */
+START_TEST(every_kind_looks)
+{
+    static const char *const kinds[] = {
+        "type: tool, tool: t/read, args: {v: 1}",
+        "type: extension, extension: t, method: read, args: {v: 1}",
+        "type: gmi, prompt: hi",
+        "type: leaf, goal: g",
+        "type: voice, voice: {mode: listen-only, audio_in: a.wav}",
+        "type: guardrail, guardrails: [ok], target: \"1\"",
+        "type: human, prompt: well?, auto_accept: true",
+        "type: human, prompt: well?",
+        "type: human, prompt: well?, wait: 1s, on_timeout: accept",
+        "type: subgraph, timeout: 9s, output_mapping: {scratch.m: "
+        "artifacts.i.v}, graph: {start: i, nodes: {i: {type: tool, tool: "
+        "t/rec, "
+        "args: {v: 1}}}}",
+        "type: team, goal: g, timeout: 9s, graph: {start: i, nodes: {i: {goal: "
+        "q}}}",
+        "type: subgraph, on_error: {value: \"1\"}, graph: {start: i, nodes: "
+        "{i: "
+        "{type: tool, tool: t/fail, args: {code: lab}}}}",
+    };
+    static const struct mortise_command commands[] = {
+        {.size = sizeof commands[0], .kind = MORTISE_CMD_PAUSE},
+        {.size = sizeof commands[0],
+         .kind = MORTISE_CMD_UPDATE,
+         .json = "{\"scratch\": {\"x\": 1}}"}};
+    uint32_t seed = (uint32_t)_i + 1;
+    char yaml[1024];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        snprintf(yaml, sizeof yaml,
+                 HEAD
+                 "start: x\n"
+                 "nodes:\n"
+                 "  x: {%s}\n"
+                 "  pay: {type: tool, tool: t/read, capability: pays}\n"
+                 "  else: {type: tool, tool: t/read}\n"
+                 "edges:\n"
+                 "  - {from: x, discovery: {query: pay, fallback: else}}\n",
+                 kinds[i]);
+        begin_asking(yaml);
+        admit("{}");
+        sync_all();
+        while (sim_request(&s, "x") == NULL && s.n_calls > 0 &&
+               s.calls[0].call.kind != MORTISE_RUN_DISCOVER)
+            if (!sim_end_call(&s, 0) || sim_sync_one(&s))
+                sync_all();
+        if (sim_request(&s, "x") != NULL && s.n_timers > 0)
+            sim_fire_timer(&s, 0);
+        else if (sim_request(&s, "x") != NULL)
+            ck_assert_int_eq(
+                command(
+                    (struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                             .id = sim_request(&s, "x"),
+                                             .json = "{\"approved\": true}"},
+                    0),
+                MORTISE_OK);
+        sync_all();
+        ck_assert_int_eq(the_call_of("x")->kind, MORTISE_RUN_DISCOVER);
+        if (_i < 2) {
+            ck_assert_int_eq(sim_command(&s, &commands[_i], 1, 0, "ann", &err),
+                             MORTISE_OK);
+            sim_run_plain(&s);
+        }
+        if (_i == 0)
+            ck_assert_int_eq(resume(), MORTISE_OK);
+        if (_i == 2) {
+            sim_crash(&s, &seed);
+            sim_recover(&s);
+        }
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_runs("pay", 1);
+        assert_node("else", "skipped");
+        assert_runs("x", 1);
+        if (strstr(kinds[i], "t/rec") != NULL)
+            ck_assert_int_eq(sim_effect_count(&s, "i"), 1);
+        if (strstr(kinds[i], "output_mapping") != NULL)
+            assert_value("scratch", "m", "1");
         end();
     }
 }
@@ -918,6 +1011,7 @@ static Suite *edges(void)
     tcase_add_test(tc, one_after_the_other);
     tcase_add_test(tc, killed_it_leads_to_the_same);
     tcase_add_test(tc, killed_anywhere);
+    tcase_add_loop_test(tc, every_kind_looks, 0, 4);
     tcase_add_test(tc, kinds_narrow);
     tcase_add_loop_test(tc, models_are_found, 0, 3);
     tcase_add_test(tc, a_query_is_text);

@@ -685,6 +685,46 @@ START_TEST(a_resume_leaves_behind_what_a_goto_did)
 }
 END_TEST
 
+/* What is mapped out of a graph inside is written, also where its output is made
+ * short for a leaf first; paused meanwhile, nothing in it is done twice. */
+START_TEST(its_mapping_survives_what_its_output_waits_for)
+{
+    char yaml[4096], words[3001];
+
+    memset(words, 'w', sizeof words);
+    words[sizeof words - 1] = '\0';
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: x\n"
+                  "nodes:\n"
+                  "  x:\n"
+                  "    type: subgraph\n"
+                  "    output_mapping: {scratch.m: \"size(artifacts.i.v)\"}\n"
+                  "    graph:\n"
+                  "      start: i\n"
+                  "      nodes: {i: {type: tool, tool: t/rec, args: {v: %s}}}\n"
+                  "  l: {goal: g, depends_on: x}\n",
+             words);
+    for (int paused = 0; paused < 2; paused++) {
+        begin(yaml);
+        admit("{}");
+        finish("i");
+        ck_assert_int_eq(s.calls[call_of("x")].call.kind, MORTISE_RUN_COMPACT);
+        if (paused) {
+            ck_assert_int_eq(
+                do_command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}),
+                MORTISE_OK);
+            ck_assert_int_eq(resume(), MORTISE_OK);
+        }
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_value("scratch", "m", "3000");
+        ck_assert_int_eq(sim_effect_count(&s, "i"), 1);
+        assert_runs("i", 1);
+        end();
+    }
+}
+END_TEST
+
 static Suite *subs(void)
 {
     Suite *suite = suite_create("subgraphs");
@@ -713,6 +753,7 @@ static Suite *subs(void)
     tcase_add_loop_test(tc, all_of_it_nested, 0, 40);
     tcase_add_test(tc, a_resume_with_the_last_answer_inside);
     tcase_add_test(tc, a_resume_leaves_behind_what_a_goto_did);
+    tcase_add_test(tc, its_mapping_survives_what_its_output_waits_for);
     suite_add_tcase(suite, tc);
     return suite;
 }
