@@ -501,17 +501,47 @@ static int settle_ended(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* Does each tool that is at work wait for somebody, for a doubt to be settled, say? */
+static bool all_wait(const struct mortise_run *r, const struct exec *x)
+{
+    for (const struct exec *y = x->tools->execs; y != NULL; y = y->sibling)
+        if (!mortise_exec_is_over(y) && !mortise_tool_waits(r, y))
+            return false;
+    return true;
+}
+
+/* Its call is over, and it waits for somebody: it is entered again when its tools
+ * are over, as after a crash.  Until then the run is at rest. */
+static void suspend(struct mortise_run *r, struct exec *x)
+{
+    mortise_settle_forget(r, x);
+    mortise_exec_stop_for(x, STOP_NONE);
+    mortise_exec_await_tools(r, x);
+}
+
+static int look_at(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    bool over = !mortise_tools_are_at_work(x);
+
+    if (x->ended != NULL && over)
+        return settle_ended(r, x, err);
+    if (x->ended != NULL && all_wait(r, x))
+        suspend(r, x);
+    if (x->ended != NULL)
+        return MORTISE_OK;
+    if (!x->awaits_tools)
+        return mortise_step_look(r, x, mortise_tool_waits, err);
+    return over ? mortise_exec_ready(r, x, err) : MORTISE_OK;
+}
+
 int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err)
 {
     struct exec *x;
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && (x = mortise_exec_take_asker(r)) != NULL) {
-        if (x->ended == NULL)
-            rv = mortise_step_look(r, x, mortise_tool_waits, err);
-        else if (!mortise_tools_are_at_work(x))
-            rv = settle_ended(r, x, err);
-    }
+    while (rv == MORTISE_OK && (x = mortise_exec_take_asker(r)) != NULL)
+        rv = look_at(r, x, err);
     return rv;
 }
 

@@ -380,12 +380,19 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     if (x->near && s != X_SUSPENDED)
         mortise_exec_near(r, x, false);
     x->state = s;
+    x->awaits_tools = false;
     r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);
     if (x->tools != NULL)
         lend(r, x);
     if (x->frame->top->scope->owner != NULL)
         tell_owners(r, x);
+}
+
+void mortise_exec_await_tools(struct mortise_run *r, struct exec *x)
+{
+    mortise_exec_become(r, x, X_SUSPENDED);
+    x->awaits_tools = true;
 }
 
 void mortise_run_own_call(struct mortise_run *r, bool out)

@@ -255,6 +255,7 @@ struct exec {
     bool effect_open;  /* an effect between intent and answer (runtime.md 6) */
     bool near;         /* live only: SUSPENDED, on a timer that is due soon */
     bool lent;         /* ... its place is its tools', which are at work */
+    bool awaits_tools; /* ... SUSPENDED, until its tools are over */
     bool listed;       /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
     bool before_passed;  /* interrupt_before was answered */
@@ -892,6 +893,8 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err);
 void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
+/* SUSPENDED, until all of its tools are over. */
+void mortise_exec_await_tools(struct mortise_run *r, struct exec *x);
 /* A call that is the run's own is out, or what it waits for; or no more. */
 void mortise_run_own_call(struct mortise_run *r, bool out);
 void mortise_run_own_wait(struct mortise_run *r, bool waits);
