@@ -475,8 +475,9 @@ spawns:
 	+$(Q)MORTISE_SPAWNS=10000 MORTISE_AGENT_KILLS=200 \
 	    $(AGAIN) ONLY="spawn_kill native_kill agent_kill" unit
 
-# Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
-HOSTILE := $(call names_of,$(call tests_in,hostile))
+# Each matrix of tests/hostile/ whole (tests/lib/hostile.h), and every kind of node
+# with every policy, way out and command.
+HOSTILE := $(call names_of,$(call tests_in,hostile)) kind_worlds
 hostile:
 	+$(Q)MORTISE_HOSTILE=whole $(AGAIN) ONLY="$(HOSTILE)" unit
 

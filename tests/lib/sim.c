@@ -284,6 +284,7 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     k->id = c->id;
     k->size = c->size;
     k->status = c->status;
+    k->reason = c->reason;
     k->spend = c->spend;
     if (k->spend.origin != NULL)
         k->spend.origin = "tree"; /* the run's own may go */

@@ -61,6 +61,7 @@ struct sim_commit {
     char *entries;
     size_t size;
     int status;
+    const char *reason;
     json_t *kvs;    /* [{plugin, key, value?}] */
     json_t *cached; /* {key in hex: value} */
     struct mortise_spawn_spend spend;
