@@ -65,6 +65,7 @@
 static void call_free(struct call *c)
 {
     sse_finish(&c->sse);
+    halves_finish(&c->halves);
     anthropic_reply_finish(&c->reply);
     bytes_free(&c->error);
     free(c);
@@ -128,10 +129,11 @@ static mortise_status read_message(struct call *c, mortise_jv message)
 static mortise_status read_json(struct call *c, mortise_str body)
 {
     mortise_jv v;
+    mortise_status status = halves_parse(&c->halves, body, 0, &v);
 
-    if (mortise_jv_parse(body, &v) != MORTISE_S_OK) {
+    if (status != MORTISE_S_OK) {
         c->failed_words = "the server's answer is no JSON";
-        return MORTISE_S_INVALID;
+        return status;
     }
     if (mortise_jv_is(mortise_jv_get(v, "type"), mortise_strz("error")))
         return bytes_put(&c->error, mortise_strn(v.p, v.n));

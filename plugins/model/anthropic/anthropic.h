@@ -10,6 +10,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "../../halves.h"
 #include "../../prefix.h"
 #include "../../sse.h"
 
@@ -63,7 +64,9 @@ enum block_kind { BLOCK_TEXT, BLOCK_TOOL_USE, BLOCK_THINKING, BLOCK_OTHER };
 
 /* A block of content: as it began, and what came to it. */
 struct block {
-    int64_t index;
+    int64_t index; /* the server's */
+    int64_t place; /* in the reply: the same, unless another block had it */
+    int is_closed;
     enum block_kind kind;
     struct bytes copy;      /* of `began`, where that is the block's own */
     mortise_jv began;       /* as the server put it */
@@ -93,12 +96,12 @@ struct reply {
 void anthropic_reply_init(struct reply *r);
 void anthropic_reply_finish(struct reply *r);
 
-/* The block of that index, or NULL. */
+/* The last block of that index, or NULL. */
 struct block *anthropic_block_find(struct reply *r, int64_t index);
 
 /* One that begins as `value` says, which is lent for as long as the reply
- * lives, or copied.  MORTISE_S_INVALID: it is none, has been before, or is one
- * too many. */
+ * lives, or copied.  MORTISE_S_INVALID: it is none, its index has an open block,
+ * or it is one too many. */
 mortise_status anthropic_block_add(struct reply *r, int64_t index,
                                    mortise_jv value, int copy,
                                    struct block **out);
@@ -121,6 +124,7 @@ struct call {
     int has_pieces; /* the host gave some */
     int is_events;  /* and they are events */
     struct sse sse;
+    struct halves halves;
     struct reply reply;
     /* By stream.c: what became of the events. */
     int begun, ended, closing;

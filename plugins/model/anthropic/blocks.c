@@ -15,6 +15,8 @@
  */
 #include "writing.h"
 
+#include "../../blank.h"
+
 /* ---- values -------------------------------------------------------------- */
 
 int anthropic_is_true(mortise_jv v)
@@ -32,22 +34,6 @@ static int is_object(mortise_jv v)
 static int is_type(mortise_jv part, const char *type)
 {
     return mortise_jv_is(mortise_jv_get(part, "type"), mortise_strz(type));
-}
-
-/* No text, or one of blanks alone. */
-static int is_blank(mortise_jv text)
-{
-    const char *p = text.p, *end;
-
-    if (mortise_jv_type(text) != MORTISE_JV_STRING)
-        return 1;
-    end = p + text.n - 1; /* its quotes are no part of it */
-    for (p++; p < end; p++)
-        if (*p == '\\' && strchr("nrt", p[1]) != NULL)
-            p++;
-        else if (*p != ' ')
-            return 0;
-    return 1;
 }
 
 /* Is a part's `provider` of this server? */
@@ -236,7 +222,7 @@ enum part_kind anthropic_part_kind(mortise_jv part)
     mortise_jv type = mortise_jv_get(part, "type");
 
     if (mortise_jv_is(type, mortise_strz("text")))
-        return is_blank(mortise_jv_get(part, "text")) ? PART_OTHER : PART_TEXT;
+        return blank_is(mortise_jv_get(part, "text")) ? PART_OTHER : PART_TEXT;
     if (mortise_jv_is(type, mortise_strz("image")) ||
         mortise_jv_is(type, mortise_strz("file")))
         return PART_MEDIA;
@@ -288,9 +274,9 @@ int anthropic_is_said(const mortise_inst *inst, mortise_jv part)
     int own = is_own(inst, provider);
 
     if (is_type(part, "text"))
-        return !is_blank(mortise_jv_get(part, "text"));
+        return !blank_is(mortise_jv_get(part, "text"));
     if (is_type(part, "refusal")) /* one of ours was not part of the content */
-        return !own && !is_blank(mortise_jv_get(part, "text"));
+        return !own && !blank_is(mortise_jv_get(part, "text"));
     if (is_type(part, "reasoning"))
         return own && is_object(mortise_jv_get(provider, "data"));
     return is_type(part, "tool_call");

@@ -123,22 +123,39 @@ static mortise_status fill(struct block *b, mortise_jv value, int copy)
     return status;
 }
 
+/* Servers that count no blocks begin each with the same index. */
+static int64_t place_for(const struct reply *r, int64_t index)
+{
+    int64_t last = INT64_MIN;
+    int taken = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        taken |= r->blocks[i].place == index;
+        if (r->blocks[i].place > last)
+            last = r->blocks[i].place;
+    }
+    return taken && last < INT64_MAX ? last + 1 : index;
+}
+
 mortise_status anthropic_block_add(struct reply *r, int64_t index,
                                    mortise_jv value, int copy,
                                    struct block **out)
 {
     enum block_kind kind = kind_of(value);
+    const struct block *before = anthropic_block_find(r, index);
+    int64_t place = place_for(r, index);
     mortise_status status = MORTISE_S_INVALID;
 
     if (mortise_jv_type(value) == MORTISE_JV_OBJECT &&
         (kind != BLOCK_TOOL_USE || has_name(value)) &&
-        anthropic_block_find(r, index) == NULL)
+        (before == NULL || before->is_closed))
         status = grow(r);
     if (status != MORTISE_S_OK)
         return status;
     *out = &r->blocks[r->n++];
     memset(*out, 0, sizeof **out);
     (*out)->index = index;
+    (*out)->place = place;
     (*out)->kind = kind;
     return fill(*out, value, copy);
 }
@@ -326,25 +343,41 @@ static void write_arguments(mortise_jw *w, const struct block *b)
     }
 }
 
-/* A call without an id gets one: what tells it from the others of its reply. */
-static void write_id(mortise_jw *w, const struct block *b)
+/* Has a call before b that id? */
+static int is_taken(const struct reply *r, const struct block *b, mortise_jv id)
+{
+    for (const struct block *o = r->blocks; o < b; o++) {
+        mortise_jv other = mortise_jv_get(o->began, "id");
+
+        if (o->kind == BLOCK_TOOL_USE && other.n == id.n &&
+            memcmp(other.p, id.p, id.n) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* A call without an id of its own gets one: what tells it from the others of its
+ * reply. */
+static void write_id(mortise_jw *w, const struct reply *r,
+                     const struct block *b)
 {
     mortise_jv id = mortise_jv_get(b->began, "id");
     char made[32];
 
-    snprintf(made, sizeof made, "call_%lld", (long long)b->index);
+    snprintf(made, sizeof made, "call_%lld", (long long)b->place);
     mortise_jw_key(w, "id");
-    if (mortise_jv_type(id) == MORTISE_JV_STRING && id.n > 2)
+    if (mortise_jv_type(id) == MORTISE_JV_STRING && id.n > 2 &&
+        !is_taken(r, b, id))
         mortise_jw_value(w, id);
     else
         mortise_jw_cstr(w, made);
 }
 
 static void write_call(mortise_jw *w, const mortise_inst *inst,
-                       const struct block *b)
+                       const struct reply *r, const struct block *b)
 {
     open_part(w, "tool_call");
-    write_id(w, b);
+    write_id(w, r, b);
     mortise_jw_key(w, "name");
     mortise_jw_value(w, mortise_jv_get(b->began, "name"));
     write_arguments(w, b);
@@ -475,7 +508,7 @@ static void write_message(mortise_jw *w, const mortise_inst *inst,
         if (b->kind == BLOCK_TEXT)
             write_text(w, inst, b);
         else if (b->kind == BLOCK_TOOL_USE)
-            write_call(w, inst, b);
+            write_call(w, inst, r, b);
         else
             write_reasoning(w, inst, b);
     }
@@ -493,11 +526,11 @@ static void write_kept(mortise_jw *w, const char *name, mortise_jv v)
     mortise_jw_value(w, v);
 }
 
-static int by_index(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
     const struct block *x = a, *y = b;
 
-    return (x->index > y->index) - (x->index < y->index);
+    return (x->place > y->place) - (x->place < y->place);
 }
 
 mortise_status anthropic_reply_emit(const mortise_inst *inst, mortise_call call,
@@ -509,7 +542,7 @@ mortise_status anthropic_reply_emit(const mortise_inst *inst, mortise_call call,
     char room[1024];
 
     if (r->n > 1)
-        qsort(r->blocks, r->n, sizeof *r->blocks, by_index);
+        qsort(r->blocks, r->n, sizeof *r->blocks, by_place);
     mortise_emitter_init(&out, inst->host, inst->api, call, room, sizeof room);
     mortise_jw_object(&out.w);
     mortise_jw_key(&out.w, "message");

@@ -5,7 +5,7 @@
  *     content_block_delta   text_, thinking_ and input_json_delta: a piece that
  *                           goes behind the last one; citations_delta: one
  *                           more; signature_delta: all of it
- *     content_block_stop    nothing that is not known
+ *     content_block_stop    it is over; its index may have another one
  *     message_delta         why it ends, and its usage so far, all in all
  *     message_stop          it is whole
  *     error                 it will never be, whatever the status was
@@ -145,6 +145,18 @@ static mortise_status on_block_start(struct call *c, mortise_jv event)
                                  mortise_jv_get(event, "content_block"), 1);
 }
 
+static mortise_status on_block_stop(struct call *c, mortise_jv event)
+{
+    int64_t index = -1;
+    struct block *b;
+
+    mortise_jv_int(mortise_jv_get(event, "index"), &index);
+    b = anthropic_block_find(&c->reply, index);
+    if (b != NULL)
+        b->is_closed = 1;
+    return MORTISE_S_OK;
+}
+
 static mortise_status on_message_delta(struct call *c, mortise_jv event)
 {
     anthropic_reply_usage(&c->reply, mortise_jv_get(event, "usage"));
@@ -172,6 +184,7 @@ static const struct event {
 } events[] = {
     {"content_block_delta", on_block_delta},
     {"content_block_start", on_block_start},
+    {"content_block_stop", on_block_stop},
     {"message_start", on_message_start},
     {"message_delta", on_message_delta},
     {"message_stop", on_message_stop},
@@ -197,11 +210,15 @@ mortise_status anthropic_event(void *ud, mortise_str name, mortise_str data)
 {
     struct call *c = ud;
     mortise_jv event;
+    mortise_status status;
 
     if (c->ended || c->error.n > 0)
         return MORTISE_S_OK;
-    if (mortise_jv_parse(data, &event) == MORTISE_S_OK)
+    status = halves_parse(&c->halves, data, 1, &event);
+    if (status == MORTISE_S_OK)
         return take(c, name, event);
+    if (status == MORTISE_S_NOMEM)
+        return status;
     if (c->closing || data.n == 0)
         return MORTISE_S_OK;
     return mortise_str_is(name, "error")

@@ -75,8 +75,10 @@ void call_keep(struct call *c, int64_t at, mortise_jv v)
 void call_free(struct call *c)
 {
     sse_finish(&c->sse);
+    halves_finish(&c->halves);
     problem_finish(&c->problem);
     reply_finish(&c->reply);
+    opaque_finish(&c->beside);
     bytes_free(&c->issuer);
     bytes_free(&c->room);
     for (size_t i = 0; i < c->n_items; i++)
@@ -166,6 +168,16 @@ static bool is_error(mortise_str name, mortise_jv data)
            request_is(data, "object", "error");
 }
 
+/* Read JSON of the server's; `more`: other pieces follow. */
+static mortise_status read_json(struct call *c, mortise_str text, bool more,
+                                mortise_jv *v)
+{
+    mortise_status status = halves_parse(&c->halves, text, more, v);
+
+    c->reply.nomem |= status == MORTISE_S_NOMEM;
+    return status;
+}
+
 static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
 {
     struct call *c = ud;
@@ -179,7 +191,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
         c->over = true;
         return MORTISE_S_OK;
     }
-    mortise_jv_parse(text, &data);
+    read_json(c, text, true, &data);
     if (c->ended && is_error(name, data))
         return MORTISE_S_OK; /* the reply is whole */
     if (is_error(name, data)) {
@@ -272,7 +284,7 @@ static void take_whole(struct call *c, mortise_jv answer, mortise_str body)
 {
     mortise_jv json;
 
-    if (mortise_jv_parse(body, &json) != MORTISE_S_OK) {
+    if (read_json(c, body, false, &json) != MORTISE_S_OK) {
         if (*body.p == '{')
             problem_set(&c->problem, MORTISE_MODEL_STREAM,
                         "the answer is cut, or no JSON");

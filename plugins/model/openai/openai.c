@@ -13,6 +13,11 @@
  *   max_tokens_field  what a chat calls max_tokens: as a default
  *                     max_completion_tokens for OpenAI's and Azure's hosts,
  *                     max_tokens for all others
+ *   turns             free (the default); or alternate, for servers whose
+ *                     template demands it: a chat then has one system message
+ *                     ahead of all (later ones are the user's), the user speaks
+ *                     first, and user and assistant take turns.  Where somebody
+ *                     is missing, a short message is put in.
  *
  * A deployment
  *   models:
@@ -37,15 +42,20 @@
  *   cache      nothing to ask for: servers do it by themselves.
  *   texts      of one message that has nothing else are one text, a blank line
  *              in between; refusals of a chat go back as text.
+ *   messages   of a chat: those of the user behind each other are one, and so
+ *              are those of the system
  *   results    that are errors begin with "error: ".  In a chat a result is
  *              text: its pictures and files follow all results of the reply, in
  *              a message of the user's, where a text says of which they are.
  *   files      of a chat have data, not a URL; wav and mp3 are `input_audio`.
  *   arguments  of a call that are no JSON object go back as
  *              {"arguments_text": what the model wrote}.
- *   provider   a chat keeps the arguments as they were written; /responses
- *              whole items (responses_request.c).  Both are this server's,
- *              organization's and project's.  When it does not take them back
+ *   provider   a chat keeps the arguments as they were written, where the
+ *              server put what was reasoned, and all members of a message, a
+ *              call and its function that are not known here (opaque.h): they
+ *              go back under their names.  /responses keeps whole items
+ *              (responses_request.c).  Both are this server's, organization's
+ *              and project's.  When it does not take them back
  *              (invalid_encrypted_content) the error is model.provider.
  *   times      600 s without a byte, where the request says nothing.
  *
@@ -234,6 +244,7 @@ static bool take_config(mortise_inst *inst, mortise_jv config)
 
     inst->chat = request_is(config, "api", "responses") ? &openai_responses
                                                         : &openai_chat;
+    inst->alternate = request_is(config, "turns", "alternate");
     return take_url(inst, config) && take_key(inst, config) &&
            decode(&inst->organization,
                   mortise_jv_get(config, "organization")) &&

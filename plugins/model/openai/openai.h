@@ -7,8 +7,10 @@
 #ifndef OPENAI_H
 #define OPENAI_H
 
+#include "../../halves.h"
 #include "../../prefix.h"
 #include "../../sse.h"
+#include "opaque.h"
 #include "problem.h"
 #include "reply.h"
 
@@ -45,6 +47,7 @@ struct mortise_inst {
     struct bytes organization, project;
     struct bytes headers; /* JSON of the deployment's own, or empty */
     char max_tokens[64];  /* the name of that member of a chat */
+    bool alternate;       /* in a chat the user and the assistant take turns */
     struct bytes issuer;  /* of both, behind the dialect's word */
     struct prefixes said; /* what messages of chat became; its thread's alone */
 };
@@ -85,17 +88,25 @@ struct call {
     bool over;        /* [DONE]: what follows is usage, at most */
     bool ended;       /* the reply is whole, as the server says */
     struct sse sse;
+    struct halves halves;
     struct problem problem;
     struct reply reply;
     struct bytes issuer; /* with a NUL behind */
     struct bytes room;   /* for what is only told */
     int64_t max_tokens;  /* of the request; 0: it says none */
-    int64_t texts;       /* embeddings: so many vectors are to come */
+    /* chat: what a message has beside all that is known; and where the server
+     * put what was reasoned, NULL: nowhere */
+    struct opaque beside;
+    const char *reasoned_in;
+    int64_t texts; /* embeddings: so many vectors are to come */
     /* responses: the items that are complete, by their place; JSON.
      * embeddings: the vectors, likewise. */
     struct bytes *items;
     size_t n_items, cap_items;
 };
+
+/* Where a chat's reasoning stood, of a content in parts. */
+#define CHAT_THINKING "content/thinking"
 
 /* ---- asking: request.c --------------------------------------------------- */
 

@@ -15,14 +15,20 @@ void reply_init(struct reply *r)
         r->used[i] = -1;
 }
 
+static void part_finish(struct part *p)
+{
+    bytes_free(&p->text);
+    bytes_free(&p->id);
+    bytes_free(&p->name);
+    bytes_free(&p->saved);
+    opaque_finish(&p->beside);
+    opaque_finish(&p->within);
+}
+
 void reply_finish(struct reply *r)
 {
-    for (size_t i = 0; i < r->n_parts; i++) {
-        bytes_free(&r->parts[i].text);
-        bytes_free(&r->parts[i].id);
-        bytes_free(&r->parts[i].name);
-        bytes_free(&r->parts[i].saved);
-    }
+    for (size_t i = 0; i < r->n_parts; i++)
+        part_finish(&r->parts[i]);
     free(r->parts);
     bytes_free(&r->stop_reason);
     bytes_free(&r->model);
@@ -56,6 +62,15 @@ struct part *reply_part(struct reply *r, enum part_kind kind)
         if (r->parts[i].kind == kind)
             return &r->parts[i];
     return reply_add(r, kind);
+}
+
+void reply_remove(struct reply *r, struct part *p)
+{
+    size_t behind = (size_t)(r->parts + r->n_parts - (p + 1));
+
+    part_finish(p);
+    memmove(p, p + 1, behind * sizeof *p);
+    r->n_parts--;
 }
 
 void reply_put(struct reply *r, struct bytes *t, mortise_str s)

@@ -8,6 +8,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "opaque.h"
 
 enum part_kind { PART_TEXT, PART_REASONING, PART_REFUSAL, PART_CALL };
 
@@ -19,6 +20,7 @@ struct part {
     struct bytes id;    /* of a call */
     struct bytes name;  /* of a call */
     struct bytes saved; /* JSON for `provider`; empty: it has none */
+    struct opaque beside, within; /* of a call of a chat, and its function */
     /* Of a call, by reply_settle(): its arguments as an object, none for the
      * empty one; `broken`: they are no object that any host takes. */
     mortise_jv arguments;
@@ -52,6 +54,7 @@ void reply_finish(struct reply *r);
 struct part *reply_add(struct reply *r, enum part_kind kind);
 /* The part of that kind, or a new one. */
 struct part *reply_part(struct reply *r, enum part_kind kind);
+void reply_remove(struct reply *r, struct part *p);
 /* Put it behind what is there; r->nomem: there was no memory. */
 void reply_put(struct reply *r, struct bytes *t, mortise_str s);
 /* The same of the content of a JSON string (of anything else nothing), and in

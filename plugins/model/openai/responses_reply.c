@@ -189,6 +189,24 @@ static void on_summary(struct call *c, mortise_jv data)
         call_tell(c, true, mortise_strz("\n\n"));
 }
 
+/* Has that place an item that this one is not?  Servers that count none give all
+ * the same place. */
+static bool is_another(const struct call *c, int64_t at, mortise_jv item)
+{
+    mortise_jv there, id, other;
+
+    if (at < 0 || (size_t)at >= c->n_items || c->items[at].n == 0)
+        return false;
+    there = (mortise_jv){c->items[at].p, c->items[at].n};
+    id = mortise_jv_get(there, "id");
+    other = mortise_jv_get(item, "id");
+    if (id.n == 0 && other.n == 0) {
+        id = there;
+        other = item;
+    }
+    return id.n != other.n || memcmp(id.p, other.p, id.n) != 0;
+}
+
 static void on_item(struct call *c, mortise_jv data)
 {
     mortise_jv item = mortise_jv_get(data, "item");
@@ -196,7 +214,7 @@ static void on_item(struct call *c, mortise_jv data)
 
     mortise_jv_int(mortise_jv_get(data, "output_index"), &at);
     if (mortise_jv_type(item) == MORTISE_JV_OBJECT)
-        call_keep(c, at, item);
+        call_keep(c, is_another(c, at, item) ? -1 : at, item);
 }
 
 static void on_end(struct call *c, mortise_jv data)

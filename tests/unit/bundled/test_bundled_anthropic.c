@@ -795,6 +795,45 @@ START_TEST(blocks_in_any_order)
 }
 END_TEST
 
+/* Servers that number no blocks, and give no ids, or one to all: each call is one
+ * of its own. */
+START_TEST(blocks_of_one_index)
+{
+    gives(STREAM(START, STREAM(OPEN_TEXT("0"), SAYS("0", "a"), CLOSE("0")),
+                 STREAM(OPEN("0", "'type':'tool_use','name':'f'"),
+                        WRITES("0", "{}"), CLOSE("0")),
+                 STREAM(OPEN("0", "'type':'tool_use','name':'f'"),
+                        WRITES("0", "{\\'y\\':2}"), CLOSE("0")),
+                 END("tool_use")),
+          GIVEN(LIST(TEXT("a"), CALLED("call_1", "'arguments':{}"),
+                     CALLED("call_2", "'arguments':{'y':2}")),
+                "tools"));
+    gives(STREAM(START, OPEN_CALL("0", "a"), OPEN_CALL("1", "a"),
+                 END("tool_use")),
+          GIVEN(LIST(CALLED("a", "'arguments':{}"),
+                     CALLED("call_1", "'arguments':{}")),
+                "tools"));
+}
+END_TEST
+
+/* A character whose halves are in two events is one; a half alone is unknown. */
+START_TEST(halves_of_characters)
+{
+    gives(STREAM(START,
+                 STREAM(OPEN_TEXT("0"), SAYS("0", "a\\ud83d"), PING,
+                        SAYS("0", "\\ude00b"), SAYS("0", "\\ude00")),
+                 STREAM(OPEN_CALL("1", "a"), WRITES("1", "{\\'y\\':\\'\\ud83d"),
+                        WRITES("1", "\\ude00\\'}")),
+                 END("tool_use")),
+          GIVEN(LIST(TEXT("a\xf0\x9f\x98\x80"
+                          "b\xef\xbf\xbd"),
+                     CALLED("a", "'arguments':{'y':'\xf0\x9f\x98\x80'}")),
+                "tools"));
+    is(host.delta.p, "a\xf0\x9f\x98\x80"
+                     "b\xef\xbf\xbd");
+}
+END_TEST
+
 /* Arguments that are no object are as they were written. */
 START_TEST(broken_arguments)
 {
@@ -1531,6 +1570,8 @@ static TCase *replies(void)
     tcase_add_test(tc, whole_messages);
     tcase_add_test(tc, replies_go_back_as_they_came);
     tcase_add_test(tc, blocks_in_any_order);
+    tcase_add_test(tc, blocks_of_one_index);
+    tcase_add_test(tc, halves_of_characters);
     tcase_add_test(tc, broken_arguments);
     tcase_add_test(tc, blocks_for_the_server);
     tcase_add_test(tc, beside_a_block);

@@ -242,6 +242,15 @@ static const struct recorded {
     {"chat_broken.json", ",'max_tokens':7"},
     {"chat_mistral.json", ""},
     {"chat_azure.sse", ",'stream':true"},
+    {"chat_opaque.sse", ",'stream':true"},
+    {"chat_message.sse", ",'stream':true"},
+    {"chat_message_again.sse", ",'stream':true"},
+    {"chat_function.sse", ",'stream':true"},
+    {"chat_function.json", ""},
+    {"chat_halves.sse", ",'stream':true"},
+    {"chat_halves.json", ""},
+    {"chat_serial.sse", ",'stream':true"},
+    {"chat_serial.json", ""},
     {"chat_refusal.sse", ",'stream':true"},
     {"chat_error_llama.sse", ",'stream':true"},
     {"chat_error_openrouter.sse", ",'stream':true"},
@@ -1106,6 +1115,52 @@ START_TEST(unended_responses)
 }
 END_TEST
 
+#define ITEM(id, call)                                                         \
+    "data: {'type':'response.output_item.done','output_index':0,'item':{" id   \
+    "'type':'function_call','call_id':'" call                                  \
+    "','name':'f','arguments':'{}'}}\n\n"
+
+/* Servers that number no items: each is one of its own, and one that is told
+ * twice is one. */
+START_TEST(responses_of_one_index)
+{
+    static const char end[] =
+        "data: {'type':'response.completed','response':{}}\n\n";
+    char text[1024];
+    json_t *out;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "%s%s",
+                 i == 0 ? ITEM("'id':'1',", "a") ITEM("'id':'1',", "a")
+                              ITEM("'id':'2',", "b")
+                        : ITEM("", "a") ITEM("", "a") ITEM("", "b"),
+                 end);
+        open_with(responses_config);
+        ck_assert_int_eq(chat_stream(text), MORTISE_S_OK);
+        out = parsed(host.out);
+        ck_assert_uint_eq(json_array_size(json_object_get(
+                              json_object_get(out, "message"), "parts")),
+                          2);
+        json_decref(out);
+    }
+}
+END_TEST
+
+/* The halves of a character, told in two events, are one. */
+START_TEST(responses_halves)
+{
+    open_with(responses_config);
+    chat_stream("data: {'type':'response.output_text.delta','delta':'a\\ud83d'}"
+                "\n\ndata: {'type':'response.output_text.delta','delta':"
+                "'\\ude00'}\n\n"
+                "data: {'type':'response.completed','response':{'output':["
+                "{'type':'message','content':[{'type':'output_text','text':"
+                "'a\\ud83d\\ude00'}]}]}}\n\n");
+    ck_assert_str_eq(host.delta.p, "a\xf0\x9f\x98\x80");
+    ck_assert_int_eq(host.finished, MORTISE_S_OK);
+}
+END_TEST
+
 static const struct {
     const char *response; /* all but its end */
     const char *want;
@@ -1275,6 +1330,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, failed_responses, 0,
                         sizeof no_responses / sizeof no_responses[0]);
     tcase_add_test(tc, unended_responses);
+    tcase_add_test(tc, responses_of_one_index);
+    tcase_add_test(tc, responses_halves);
     tcase_add_loop_test(tc, responses_as_they_are, 0,
                         sizeof odd_responses / sizeof odd_responses[0]);
     tcase_add_test(tc, round_trip);
