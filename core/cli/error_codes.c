@@ -302,7 +302,14 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"model.context", "the request is too long for the model",
      "Its window is smaller than what was said.  A gmi node leaves out the "
-     "older half by itself, and fails of this where that is not enough.",
+     "older half by itself, then more of it, and fails of this where that is "
+     "not enough or nothing is left that could be left out.",
+     NULL},
+    {"model.empty", "a model's reply has nothing in it",
+     "It ended without a text, a call of a tool or a refusal; what it reasoned "
+     "is not its answer.  Another try may help.  A gmi node that acts tells "
+     "the "
+     "model so and asks once more by itself.",
      NULL},
     {"model.failed", "a provider failed and said nothing more",
      "The provider named no code.  The words are its.", NULL},

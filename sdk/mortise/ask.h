@@ -1239,6 +1239,8 @@ MORTISE_INLINE mortise_status mortise_graph_check_wait(
  *     prune   0 < x < 1: leave out the oldest of it, so that that part of its
  *             bytes stays.  System messages ahead of all and the first of the
  *             user stay, and a result is never parted from its call
+ *     beyond  with prune: where no more than so many messages (0) can be left
+ *             out, nothing is sent and the ask is refused (MORTISE_S_NOTFOUND)
  *     tools: true   those that the node allows (tool.list/1)
  *
  * The answer is {"reply": {...}, "usage": {...}}, the reply as mortise/model.h
@@ -1255,8 +1257,8 @@ MORTISE_INLINE mortise_status mortise_graph_check_wait(
  * Where the provider gave none, it is {"error": {"code", "class", "message",
  * "retry_after_ms"?}, "usage"?, "left_out"?}.  It is recorded either way.  What
  * it used counts for this call, which need not emit it.  MORTISE_S_INVALID: the
- * body is no such request, in words; MORTISE_S_NOTFOUND: there is no such alias.
- * Results as those of host->ask(). */
+ * body is no such request, in words; MORTISE_S_NOTFOUND: there is no such alias,
+ * or nothing to be left out.  Results as those of host->ask(). */
 MORTISE_INLINE mortise_status mortise_model_call(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)

@@ -48,7 +48,9 @@
  *     model              text: what the server calls it
  *     messages           a list of one or more; see below
  *     tools              a list of {name, description?, parameters}: a name of
- *                        [A-Za-z0-9_-]{1,64}, and a JSON Schema of an object
+ *                        [A-Za-z0-9_-]{1,64}, and a JSON Schema with `type:
+ *                        object` and `properties`, and none of allOf, anyOf,
+ *                        oneOf, not, enum and $ref at its top
  *     tool_choice        "auto", "none", "required", or {name}
  *     parallel_tools     bool: may one reply call several?
  *     temperature        number
@@ -125,7 +127,8 @@
  *
  *     message   of the assistant; its parts may be none.  Texts are pieces of
  *               one: who wants the reply's text puts them behind each other,
- *               with nothing in between
+ *               with nothing in between.  A reply that ends ("end") without a
+ *               text, a call or a refusal becomes the error model.empty
  *     stop      why it ended:
  *               "end"      the model had said all; or a stop text came
  *               "tools"    there are tool calls to be run
@@ -208,11 +211,13 @@ typedef struct mortise_model {
 #define MORTISE_MODEL_QUOTA     "model.quota" /* permanent: 402; nothing left */
 #define MORTISE_MODEL_RATE      "model.rate_limit" /* transient: 429 */
 #define MORTISE_MODEL_OVERLOAD  "model.overloaded" /* transient: 503, 529 */
-#define MORTISE_MODEL_SERVER    "model.server"   /* transient: 500, 502, 504 */
-#define MORTISE_MODEL_CONNECT   "model.connect"  /* transient: no connection */
-#define MORTISE_MODEL_STREAM    "model.stream"   /* transient: it broke off */
-#define MORTISE_MODEL_TIMEOUT   "model.timeout"  /* timeout: 408 */
-#define MORTISE_MODEL_PROTOCOL  "model.protocol" /* permanent: no such reply */
+#define MORTISE_MODEL_SERVER    "model.server"  /* transient: 500, 502, 504 */
+#define MORTISE_MODEL_CONNECT   "model.connect" /* transient: no connection */
+#define MORTISE_MODEL_STREAM    "model.stream"  /* transient: it broke off */
+#define MORTISE_MODEL_TIMEOUT   "model.timeout" /* timeout: 408 */
+#define MORTISE_MODEL_EMPTY                                                    \
+    "model.empty" /* transient: the host's, of a reply with nothing in it */
+#define MORTISE_MODEL_PROTOCOL "model.protocol" /* permanent: no such reply */
 /* permanent: what `provider` of a part of this issuer's holds is not taken back
  * (any more); the same without those may be */
 #define MORTISE_MODEL_PROVIDER "model.provider"

@@ -247,6 +247,9 @@ static const char scripted[] =
     "      - {when: {user: cut}, text: so, stop: length}\n"
     "      - {when: {user: full}, text: so, stop: context}\n"
     "      - {when: {user: bad}, refusal: no}\n"
+    "      - {when: {user: silent}, reasoning: hm}\n"
+    "      - {when: {user: Your reply was empty}, text: a text at last}\n"
+    "      - {when: {user: hush}, text: ' '}\n"
     "      - {when: {user: odd}, text: so, stop: other}\n"
     "      - {when: {user: filtered}, text: so, stop: filter}\n"
     "      - {when: {user: calls}, tool_calls: [{name: f}]}\n"
@@ -272,6 +275,9 @@ static const struct {
      "{\"n\": 3}"},
     {"    prompt: busy\n    llm: {fallback: [second, third]}\n",
      "\"the third\""},
+    {"    prompt: silent\n    llm: {fallback: [third]}\n", "\"the third\""},
+    {"    prompt: hush\n    execution_mode: react_bounded\n",
+     "\"a text at last\""},
 };
 
 /* key: node.execution_mode, node.response, llm.fallback */
@@ -292,6 +298,8 @@ static const struct {
     {"    prompt: bad\n", "refusal", "would not"},
     {"    prompt: filtered\n", "filter", "took something out"},
     {"    prompt: odd\n", "reply", "nobody knows (not said)"},
+    {"    prompt: silent\n", "model.empty", "nothing in it"},
+    {"    prompt: hush\n", "model.empty", "nothing in it"},
     {"    prompt: calls\n", "reply",
      "called the tool 'f', and none is offered"},
     {"    prompt: busy\n", "model.overloaded", "too many"},
@@ -310,6 +318,28 @@ START_TEST(others_are_failures)
     run(failures[_i].node);
     desk_code(1);
     failed(failures[_i].code, failures[_i].words);
+}
+END_TEST
+
+/* A request that was too long is not made again as it is: where nothing can be
+ * left out, once is all; where as much as can be left out was. */
+START_TEST(the_same_is_not_asked_again)
+{
+    static const char *const nodes[] = {
+        "    prompt: hello\n",
+        "    messages: [" USER("a") ", " USER("b") ", " USER("c") ", " USER(
+            "d") "]\n    prompt: e\n"};
+    static const char *const calls[] = {"\"model_calls\": 1,",
+                                        "\"model_calls\": 2,"};
+
+    deploy("  default: {provider: scripted, model: s, replies: [{error: "
+           "{code: model.context, message: too long}}]}\n",
+           "");
+    run(nodes[_i]);
+    desk_code(1);
+    failed("model.context", "too long");
+    desk_ok("$MORTISE show r --json");
+    desk_out(calls[_i]);
 }
 END_TEST
 
@@ -752,6 +782,7 @@ static Suite *suite(void)
                         sizeof outputs / sizeof outputs[0]);
     tcase_add_loop_test(tc, others_are_failures, 0,
                         sizeof failures / sizeof failures[0]);
+    tcase_add_loop_test(tc, the_same_is_not_asked_again, 0, 2);
     tcase_add_test(tc, transient_errors_are_retried);
     tcase_add_loop_test(tc, budgets_hold_inside, 0,
                         sizeof bounds / sizeof bounds[0]);

@@ -165,6 +165,7 @@ static const char *const roots[] = {
                        "items": {"$ref": "#/$defs/message"}},
             "prune": {"type": "number", "exclusiveMinimum": 0,
                       "exclusiveMaximum": 1},
+            "beyond": {"type": "integer", "minimum": 0},
             "tools": {"if": {"type": "array"},
                 "then": {"items": {"$ref": "#/$defs/tool"}},
                 "else": {"const": true}},

@@ -4,7 +4,9 @@
  * promise at all.  So the text is judged here, by the schema that was asked for,
  * whoever gave it; what the host found stands in the recorded answer, and whoever
  * asked need not judge.  A text around which a model put a fence of Markdown
- * (three backquotes, a word behind the first) is what is inside.
+ * (three backquotes, a word behind the first) is what is inside.  Models that
+ * reason in their text put it between <think> and </think> ahead of the JSON;
+ * templates of some begin the reply behind the first of the two.
  */
 #include "engine/host/json_reply.h"
 
@@ -110,6 +112,42 @@ static void take_from_fence(const char **p, size_t *n)
     trim(p, n);
 }
 
+/* What is behind the end of a thought, if there is one. */
+static bool take_behind_thought(const char **p, size_t *n)
+{
+    static const char *const ends[] = {"</think>", "</thinking>", "</thought>",
+                                       "</reasoning>"};
+    const char *first = NULL;
+    size_t length = 0;
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const char *at = memmem(*p, *n, ends[i], strlen(ends[i]));
+
+        if (at == NULL || (first != NULL && at > first))
+            continue;
+        first = at;
+        length = strlen(ends[i]);
+    }
+    if (first == NULL)
+        return false;
+    *n -= (size_t)(first + length - *p);
+    *p = first + length;
+    return true;
+}
+
+/* The JSON that a text is, or that it has behind a thought. */
+static int parse(const char *p, size_t n, json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    take_from_fence(&p, &n);
+    rv = mortise_json_parse(out, p, n, err);
+    if (rv != MORTISE_EINVAL || !take_behind_thought(&p, &n))
+        return rv;
+    take_from_fence(&p, &n);
+    return mortise_json_parse(out, p, n, err);
+}
+
 static int judge(struct mortise *m, const json_t *response,
                  enum mortise_schema_patterns patterns, json_t *value,
                  json_t **out, struct mortise_err *err)
@@ -135,18 +173,13 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
 {
     struct mortise_buf text;
     json_t *value = NULL;
-    const char *p;
-    size_t n;
     int rv;
 
     *out = NULL;
     mortise_buf_init(&text, m->mem);
     put_text(&text, reply);
-    p = text.p != NULL ? text.p : "";
-    n = text.n;
-    take_from_fence(&p, &n);
     rv = text.failed ? mortise_nomem(err)
-                     : mortise_json_parse(&value, p, n, err);
+                     : parse(text.p != NULL ? text.p : "", text.n, &value, err);
     if (rv == MORTISE_EINVAL)
         mortise_doing(err, rv, "the reply is no JSON");
     if (rv == MORTISE_OK)

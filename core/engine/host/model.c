@@ -7,7 +7,8 @@
  *         the reply that a step of this call got; or {continue: true, append,
  *         messages?}, from the conversation that the node has, with messages
  *         ahead of it (turns.c).  `prune: PART` leaves out the oldest, so that
- *         so much stays.  `tools: true` are those that the node allows.
+ *         so much stays; where that is no more than `beyond: N` messages, the
+ *         ask is refused.  `tools: true` are those that the node allows.
  * Answer {alias, reply, usage} where the provider gave one, {alias, error: {code,
  *         class, message, retry_after_ms?}, usage?} where it did not; the alias
  *         is the one that was asked, of another tier where that is so.  Of a
@@ -39,6 +40,7 @@
 #include "engine/host/json_reply.h"
 #include "engine/host/turns.h"
 #include "engine/runs/call.h"
+#include "json/parameters.h"
 #include "mortise/model.h"
 #include "plugin/kind.h"
 
@@ -119,6 +121,19 @@ static int check_turn(struct mortise_asked *a, struct mortise_err *why)
     return rv;
 }
 
+/* A pruned request that is as long as the one before it would fail like that. */
+static int32_t check_pruned(const struct mortise_asked *a, char *words)
+{
+    const json_int_t beyond =
+        json_integer_value(json_object_get(a->body, "beyond"));
+
+    return json_object_get(a->body, "prune") == NULL ||
+                   mortise_turn_left_out(a->made) > (uint64_t)beyond
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, MORTISE_S_NOTFOUND,
+                                    "there is nothing more to be left out");
+}
+
 static int32_t check_chat(struct mortise_asked *a, char *words)
 {
     struct mortise_err why;
@@ -134,8 +149,9 @@ static int32_t check_chat(struct mortise_asked *a, char *words)
     if (rv != MORTISE_OK)
         return refuse(a, words, rv, &why);
     status = check_alias(a, words);
-    return status == MORTISE_S_OK ? refuse(a, words, check_turn(a, &why), &why)
-                                  : status;
+    if (status == MORTISE_S_OK)
+        status = refuse(a, words, check_turn(a, &why), &why);
+    return status == MORTISE_S_OK ? check_pruned(a, words) : status;
 }
 
 static int32_t check_embed(struct mortise_asked *a, char *words)
@@ -214,13 +230,37 @@ static int put_ms(json_t *body, const char *name, uint64_t ms)
                : 0;
 }
 
+/* Tools that a plugin offers, as servers take them; 0, or -1: memory ran out. */
+static int put_tools(json_t *body, const json_t *tools)
+{
+    json_t *list = json_array();
+    int rv = list != NULL ? 0 : -1;
+
+    MORTISE_JSON_EACH (tool, i, tools) {
+        json_t *one = json_copy(mortise_json_unconst(tool));
+
+        if (rv == 0)
+            rv = json_object_set_new(
+                one, "parameters",
+                mortise_json_parameters(json_object_get(tool, "parameters")));
+        if (rv == 0)
+            rv = json_array_append(list, one);
+        json_decref(one);
+    }
+    if (rv == 0)
+        rv = json_object_set(body, "tools", list);
+    json_decref(list);
+    return rv;
+}
+
 /* What the provider gets beside the conversation and the node's own tools;
  * NULL: memory ran out. */
 static json_t *body_for(const struct mortise_asked *a,
                         const struct mortise_model_alias *model)
 {
-    static const char *const ours[] = {"alias",  "messages", "after",
-                                       "append", "continue", "prune"};
+    static const char *const ours[] = {
+        "alias", "messages", "after", "append", "continue", "prune", "beyond"};
+    const json_t *tools = json_object_get(a->body, "tools");
     json_t *body = json_copy(mortise_json_unconst(a->body));
 
     if (body == NULL)
@@ -229,7 +269,8 @@ static json_t *body_for(const struct mortise_asked *a,
         json_object_del(body, ours[i]);
     if (json_is_true(json_object_get(body, "tools")))
         json_object_del(body, "tools");
-    if ((json_object_get(body, "model") == NULL &&
+    if ((json_is_array(tools) && put_tools(body, tools) != 0) ||
+        (json_object_get(body, "model") == NULL &&
          json_object_set_new(body, "model", json_string(model->model))) ||
         put_ms(body, "timeout_ms", model->timeout_ms) != 0 ||
         put_ms(body, "idle_timeout_ms", model->idle_timeout_ms) != 0) {
@@ -470,6 +511,27 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
     return NULL;
 }
 
+static bool is_said(const json_t *part)
+{
+    const char *type = json_string_value(json_object_get(part, "type"));
+    const char *text = json_string_value(json_object_get(part, "text"));
+
+    return strcmp(type, "reasoning") != 0 &&
+           (text == NULL || text[strspn(text, " \t\r\n")] != '\0');
+}
+
+/* It came to its end without a text, a call or a refusal. */
+static bool is_empty(const json_t *reply)
+{
+    const json_t *parts =
+        json_object_get(json_object_get(reply, "message"), "parts");
+
+    MORTISE_JSON_EACH (part, i, parts)
+        if (is_said(part))
+            return false;
+    return is_whole(reply);
+}
+
 /* Its call ended; what it emitted is to be that. */
 static void served(struct mortise_asked *a,
                    const struct mortise_host_call_served *how,
@@ -497,6 +559,13 @@ static void served(struct mortise_asked *a,
     if (how->output != NULL &&
         mortise_conversation_check(a->m, what, how->output, &why) == MORTISE_OK)
         reply = with_stop(how->output, &why);
+    if (reply != NULL && what == MORTISE_CONVERSATION_REPLY &&
+        is_empty(reply)) {
+        json_decref(reply);
+        fail(a, MORTISE_MODEL_EMPTY, "transient",
+             "the model's reply has nothing in it", 0, usage_of(a, how));
+        return;
+    }
     if (reply != NULL || why.code == MORTISE_ENOMEM) {
         answer_reply(a, reply, usage_of(a, how));
         return;

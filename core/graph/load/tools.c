@@ -29,6 +29,7 @@
 #include "base/wild.h"
 #include "config/policy.h"
 #include "graph/load/node.h"
+#include "json/parameters.h"
 
 enum {
     NAME_MAX_MODEL = 64, /* what every server takes */
@@ -135,10 +136,13 @@ static bool grow(struct tools *t)
 static const char *text_of_schema(struct mortise_loader *ld,
                                   const struct mortise_schema *s)
 {
-    const json_t *json = s != NULL ? mortise_schema_json(s) : NULL;
+    json_t *json =
+        mortise_json_parameters(s != NULL ? mortise_schema_json(s) : NULL);
+    const char *text = json != NULL ? mortise_load_json(ld, json) : NULL;
 
-    return json_is_object(json) ? mortise_load_json(ld, json)
-                                : "{\"type\":\"object\"}";
+    ld->nomem |= text == NULL;
+    json_decref(json);
+    return text;
 }
 
 /* What it is to be told, and how much of what it gives. */

@@ -94,9 +94,9 @@ static int is_said(mortise_jv v, const char *word)
 
 static void call_free(struct call *c)
 {
-    struct bytes *const held[] = {&c->ahead,   &c->append,   &c->called,
-                                  &c->last,    &c->output,   &c->heads,
-                                  &c->offered, &c->reported, &c->schema};
+    struct bytes *const held[] = {
+        &c->ahead, &c->append,  &c->called,   &c->last,   &c->output,
+        &c->heads, &c->offered, &c->reported, &c->schema, &c->window};
 
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         bytes_free(held[i]);
@@ -427,7 +427,8 @@ static mortise_status take_in(struct call *c, mortise_jv answer,
 {
     c->after = c->asked;
     c->tried = c->waited = c->pruned = 0;
-    c->prunes = 0;
+    c->left_out = 0;
+    c->prunes = c->is_nudged = 0;
     bytes_free(&c->append);
     bytes_free(&c->last);
     bytes_free(&c->output);

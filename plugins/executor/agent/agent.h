@@ -111,6 +111,9 @@ struct call {
     uint64_t waited;       /* how often, for this reply */
     uint64_t pruned;       /* likewise; and what is asked next is */
     int prunes;
+    int64_t left_out;    /* messages, of the last one that was pruned */
+    struct bytes window; /* why what is asked next is pruned, JSON */
+    int is_nudged;       /* it was told that its reply was empty */
 
     struct batch batch;
     int used_tools;      /* some were run */

@@ -10,8 +10,11 @@
  *       the server said, or 1, 2, 4 and 8 seconds.  The wait is durable.  Where
  *       there is no reply yet, nothing is lost, and the node's retry_policy
  *       decides.
- *   (3) Where the window is too small, the older half is left out, up to three
- *       times, as long as there is something to be left out.
+ *   (3) Where the window is too small, the older half is left out, then three
+ *       quarters, then seven eighths, each as long as that leaves out more than
+ *       before: the same request is not made twice.
+ *   (4) Of a model that acts, a reply with nothing in it is answered once: it is
+ *       told so, and asked again.
  */
 #include "agent.h"
 
@@ -87,7 +90,9 @@ static void write_messages(const struct call *c, mortise_jw *w)
     }
     if (c->prunes) {
         mortise_jw_key(w, "prune");
-        mortise_jw_double(w, 0.5);
+        mortise_jw_double(w, 1.0 / (double)(1u << c->pruned));
+        mortise_jw_key(w, "beyond");
+        mortise_jw_int(w, c->left_out);
     }
 }
 
@@ -171,23 +176,39 @@ void agent_ask(struct call *c)
 
 /* ---- it failed -------------------------------------------------------------- */
 
-/* Was there nothing that could be left out? */
-static int pruned_nothing(const struct call *c, mortise_jv answer)
-{
-    return c->prunes && mortise_jv_type(mortise_jv_get(answer, "left_out")) ==
-                            MORTISE_JV_NONE;
-}
-
 /* (3) */
 void agent_ask_shorter(struct call *c, mortise_jv answer, mortise_jv error)
 {
-    if (c->pruned == PRUNES || pruned_nothing(c, answer)) {
+    mortise_status status;
+
+    if (c->pruned == PRUNES) {
         agent_fail_as(c, error);
         return;
     }
+    c->window.n = 0;
+    status = bytes_put(&c->window, mortise_strn(error.p, error.n));
+    mortise_jv_int(mortise_jv_get(answer, "left_out"), &c->left_out);
     c->pruned++;
     c->prunes = 1;
-    agent_ask(c);
+    if (status == MORTISE_S_OK)
+        agent_ask(c);
+    else
+        agent_end_as(c, status);
+}
+
+/* There is nothing more to be left out: the window stays too small. */
+static void fail_of_window(struct call *c)
+{
+    agent_fail_as(c, mortise_jv_of(bytes_str(&c->window)));
+}
+
+/* (4) */
+static void ask_for_more(struct call *c)
+{
+    c->is_nudged = 1;
+    agent_go_on(c, agent_add_text(&c->append, "user",
+                                  mortise_strz("Your reply was empty. Say "
+                                               "your answer.")));
 }
 
 static void waited(void *ud, mortise_status status, mortise_str answer)
@@ -233,10 +254,9 @@ static int may_pass(mortise_jv error)
            mortise_jv_is(kind, mortise_strz("timeout"));
 }
 
-static int is_of_window(mortise_jv error)
+static int is_code(mortise_jv error, const char *code)
 {
-    return mortise_jv_is(mortise_jv_get(error, "code"),
-                         mortise_strz("model.context"));
+    return mortise_jv_is(mortise_jv_get(error, "code"), mortise_strz(code));
 }
 
 /* Takes the call. */
@@ -245,8 +265,13 @@ static void take_error(struct call *c, mortise_jv answer)
     mortise_jv error = mortise_jv_get(answer, "error");
     int64_t ms = (int64_t)1000 << c->waited;
 
-    if (is_of_window(error)) {
+    if (is_code(error, "model.context")) {
         agent_ask_shorter(c, answer, error);
+        return;
+    }
+    if (is_code(error, "model.empty") && c->mode != MODE_ONCE &&
+        !c->is_nudged) {
+        ask_for_more(c);
         return;
     }
     c->tried++;
@@ -270,6 +295,10 @@ static void answered(void *ud, mortise_status status, mortise_str answer)
     struct call *c = (struct call *)ud;
     mortise_jv v;
 
+    if (status == MORTISE_S_NOTFOUND && c->prunes) {
+        fail_of_window(c);
+        return;
+    }
     if (status == MORTISE_S_INVALID || status == MORTISE_S_NOTFOUND) {
         agent_fail(c, "model.request", answer); /* the host's words */
         return;

@@ -206,6 +206,21 @@ START_TEST(errors_are_passed_on)
 }
 END_TEST
 
+/* Where the window is too small, less is asked each time, and more of it is left
+ * out than the last time. */
+START_TEST(less_is_asked)
+{
+    ck_assert_int_eq(
+        gmi("\"prompt\":\"p\"",
+            "{\"error\":{\"code\":\"model.context\",\"class\":\"permanent\","
+            "\"message\":\"full\"},\"left_out\":3}"),
+        MORTISE_S_FAILED);
+    ck_assert_str_eq(host.code, "model.context");
+    ck_assert_int_eq(host.asks, 4);
+    ck_assert_ptr_nonnull(strstr(host.asked, "\"prune\":0.125,\"beyond\":3,"));
+}
+END_TEST
+
 static const struct {
     const char *node, *answer;
     mortise_status ends;
@@ -224,6 +239,15 @@ static const struct {
      TEXT("x") ",\"invalid\":\"no\"}", MORTISE_S_FAILED},
     {"\"prompt\":\"p\",\"llm\":{\"fallback\":[\"b\",\"c\"]}",
      "{\"error\":{\"code\":\"c\",\"class\":\"permanent\",\"message\":\"m\"}}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\"",
+     "{\"error\":{\"code\":\"model.context\",\"class\":\"permanent\","
+     "\"message\":"
+     "\"m\"}}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"execution_mode\":\"react_bounded\"",
+     "{\"error\":{\"code\":\"model.empty\",\"class\":\"transient\",\"message\":"
+     "\"m\"}}",
      MORTISE_S_FAILED},
     {"\"prompt\":\"p\",\"conversation\":\"c\"", TEXT("hi") "}", MORTISE_S_OK},
     /* Each answer is one to what model.call/1 and tool.invoke/1 ask. */
@@ -282,6 +306,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_is_told_who_it_is);
     tcase_add_test(tc, nothing_forges_a_line);
     tcase_add_test(tc, errors_are_passed_on);
+    tcase_add_test(tc, less_is_asked);
     tcase_add_loop_test(tc, survives_oom, 0, sizeof calls / sizeof calls[0]);
     suite_add_tcase(s, tc);
     return s;

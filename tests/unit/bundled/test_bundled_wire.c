@@ -159,6 +159,20 @@ static void gave(const char *path, const char *want)
     free(all);
 }
 
+/* A text of the i-th part of its reply. */
+static const char *reply_part(size_t i, const char *name)
+{
+    const json_t *nodes = json_object_get(show, "nodes"), *parts;
+
+    parts = json_object_get(
+        json_object_get(
+            json_object_get(json_object_get(json_array_get(nodes, 0), "output"),
+                            "reply"),
+            "message"),
+        "parts");
+    return json_string_value(json_object_get(json_array_get(parts, i), name));
+}
+
 static bool asked(size_t i, const char *text)
 {
     return strstr(httpd_request(d, i), text) != NULL;
@@ -190,11 +204,10 @@ START_TEST(a_stream)
                             "[DONE]\r\n\r\n");
     httpd_close(d);
     run("call", HI ", stream: true", "");
-    gave("reply", "{\"message\":{\"role\":\"assistant\",\"parts\":[{\"type\":"
-                  "\"reasoning\",\"text\":\"hm\"},{\"type\":\"text\",\"text\":"
-                  "\"Gr\xc3\xbc\xc3\x9f"
-                  "e\"}]},\"stop\":\"end\",\"stop_reason\":"
-                  "\"stop\",\"model\":\"m-1\"}");
+    gave("reply/stop", "\"end\"");
+    ck_assert_str_eq(reply_part(0, "text"), "hm");
+    ck_assert_str_eq(reply_part(1, "text"), "Gr\xc3\xbc\xc3\x9f"
+                                            "e");
     gave("usage",
          "{\"model_calls\":1,\"input_tokens\":1000,\"output_tokens\":10,"
          "\"cached_tokens\":500,\"usd\":0.0016,\"models\":[\"m-1\"]}");

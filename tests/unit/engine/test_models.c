@@ -389,6 +389,12 @@ static const struct {
     {"{\\\"a\\\": 1}", "{}", "\"json\":{\"a\":1}"},
     {"```json\\n[1]\\n```\\n", "{}", "\"json\":[1]"},
     {" 7 ", "{schema: {type: number}}", "\"json\":7.0"},
+    {"<think>{hm}</think>\\n{\\\"a\\\": 1}", "{}", "\"json\":{\"a\":1}"},
+    {"hm</think>\\n```json\\n[1]\\n```", "{}", "\"json\":[1]"},
+    {"{\\\"a\\\": \\\"</think>\\\"}", "{}", "\"json\":{\"a\":\"</think>\"}"},
+    {"<reasoning>hm</reasoning>", "{}",
+     "\"invalid\":\"the reply is no JSON: line 1 column 0: unexpected token "
+     "near end of file\""},
     {"```", "{}",
      "\"invalid\":\"the reply is no JSON: line 1 column 1: invalid token "
      "near '`'\""},
@@ -493,6 +499,12 @@ static const struct {
     {"{messages: [{role: user, parts: [{type: text, text: a}]}], response: "
      "{schema: {type: strnig}}}",
      "at /response/schema/type"},
+    {"{messages: [{role: user, parts: [{type: text, text: a}]}], prune: 0.5}",
+     "there is nothing more to be left out"},
+    {"{messages: [{role: user, parts: [{type: text, text: a}]}, {role: user, "
+     "parts: [{type: text, text: b}]}, {role: user, parts: [{type: text, text: "
+     "c}]}], prune: 0.5, beyond: 1}",
+     "there is nothing more to be left out"},
     {"{messages: [{role: user, parts: [{type: text, text: a}]}], seed: 1}",
      "unknown member 'seed'"},
 };
