@@ -15,14 +15,19 @@ struct foreign {
     json_t *ids;      /* their id -> ours, of the graph that is carried over */
     const char *type; /* of the node that is; NULL: none is */
     struct mortise_schema *state; /* of expressions; NULL: none was seen */
+    /* Of a compiled graph: its voice nodes that say where they lead
+     * (foreign_voice.c), and the nodes to which an edge leads from START, and
+     * from another node: sets of our ids. */
+    json_t *voices, *first, *fed;
+    json_t *speakers; /* their ids of all its voice nodes, a set */
     bool nomem;
 };
 
 /* What becomes of a field. */
 enum foreign_how {
-    FOREIGN_SAME,   /* its value is ours */
+    FOREIGN_SAME,   /* its value is ours, and ${ in strings means ${ */
+    FOREIGN_DATA,   /* its value is, to the letter: no template stands there */
     FOREIGN_FILLED, /* a schema of what is filled step by step */
-    FOREIGN_TEXT,   /* its value is, but ${ in strings means ${ */
     FOREIGN_MS,     /* a duration; 0 and less: none */
     FOREIGN_ID,     /* a node */
     FOREIGN_IDS,    /* a list of them; empty: none */
@@ -73,6 +78,10 @@ void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
  * something to be there already, which is listed.  `what` it is of, in words. */
 json_t *mortise_foreign_filled(struct foreign *f, const char *what,
                                const struct mortise_yaml *schema);
+/* The value as it is written where templates stand, none of its strings being
+ * one. */
+json_t *mortise_foreign_literal(struct foreign *f,
+                                const struct mortise_yaml *value);
 /* `ms` as a duration. */
 json_t *mortise_foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
@@ -125,6 +134,21 @@ json_t *mortise_foreign_exec(struct foreign *f,
  * `every_node`: the graph's checkpointPolicy. */
 json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
                              json_t *targets, bool every_node);
+/* A dotted path of theirs, below `root`, spelled so that it is a path and an
+ * expression, too; in the arena, NULL: out of memory. */
+char *mortise_foreign_path(struct foreign *f, const char *root,
+                           const char *dotted);
+/* An edge leads there: f->first and f->fed. */
+void mortise_foreign_led(struct foreign *f, const char *from, const char *to);
+/* foreign_voice.c: f->voices, of a list of nodes; then each edge, which is there
+ * in our words, and at last what has no edge yet. */
+void mortise_foreign_voices(struct foreign *f,
+                            const struct mortise_yaml *nodes);
+void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
+                          const char *from, const char *to, json_t *edge);
+void mortise_foreign_exits(struct foreign *f, json_t *edges);
+/* A condition looks where theirs keep what was heard, and ours do not. */
+void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr);
 /* The edges; those of routers become their targets instead: `routers` has a
  * member for each (our id -> {}), which gets targets, their ids -> ours. */
 json_t *mortise_foreign_edges(struct foreign *f,

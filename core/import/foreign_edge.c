@@ -25,6 +25,14 @@ static const struct foreign_row edge_rows[] = {
 
 /* ---- ends ------------------------------------------------------------------ */
 
+void mortise_foreign_led(struct foreign *f, const char *from, const char *to)
+{
+    json_t *set = strcmp(from, "START") == 0 ? f->first : f->fed;
+
+    if (to != NULL)
+        mortise_foreign_put(f, set, to, json_true());
+}
+
 static const char *source(struct foreign *f, const struct mortise_yaml *edge)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "source");
@@ -92,18 +100,19 @@ static void add_same(struct foreign *f, const struct mortise_yaml *edge,
     const struct mortise_yaml *v = mortise_foreign_get(edge, theirs);
 
     if (v != NULL)
-        mortise_foreign_put(f, into, ours, mortise_yaml_json(v, false));
+        mortise_foreign_put(f, into, ours, mortise_foreign_literal(f, v));
 }
 
 /* Theirs falls back to the edge's own target, when it names no other node. */
 static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
-                          const char *to, json_t *into)
+                          const char *from, const char *to, json_t *into)
 {
     const struct mortise_yaml *v =
         mortise_foreign_get(edge, "discoveryFallback");
     const char *fallback = v != NULL ? mortise_foreign_id(f, v) : to;
     json_t *discovery = json_object();
 
+    mortise_foreign_led(f, from, fallback);
     add_same(f, edge, "discoveryQuery", "query", discovery);
     add_same(f, edge, "discoveryKind", "kind", discovery);
     if (fallback != NULL)
@@ -132,7 +141,7 @@ static const struct foreign_row personality_rows[] = {
 
 /* Above and below say where it leads. */
 static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
-                            const char *to, json_t *into)
+                            const char *from, const char *to, json_t *into)
 {
     const struct mortise_yaml *v =
         mortise_foreign_get(edge, "personalityCondition");
@@ -144,6 +153,8 @@ static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
                               p);
     above = json_string_value(json_object_get(p, "above"));
     below = json_string_value(json_object_get(p, "below"));
+    mortise_foreign_led(f, from, above);
+    mortise_foreign_led(f, from, below);
     if (to != NULL && (above == NULL || strcmp(above, to) != 0) &&
         (below == NULL || strcmp(below, to) != 0))
         mortise_foreign_lost(
@@ -251,12 +262,13 @@ static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
     if (type == CONDITIONAL)
         add_condition(f, edge, to, into);
     if (type == DISCOVERY)
-        add_discovery(f, edge, to, into);
+        add_discovery(f, edge, from, to, into);
     if (type == PERSONALITY)
-        add_personality(f, edge, to, into);
+        add_personality(f, edge, from, to, into);
     add_policy(f, edge, from, into);
     mortise_foreign_carry(f, edge_rows, edge, "an edge", into);
     check_strays(f, edge, types[type]);
+    mortise_foreign_exit(f, edge, from, to, into);
     return into;
 }
 
@@ -295,6 +307,7 @@ static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
     to = target(f, edge);
     if (from == NULL)
         return;
+    mortise_foreign_led(f, from, to);
     targets = json_object_get(routers, from);
     if (targets != NULL)
         add_target(f, edge, to, targets);
@@ -309,5 +322,6 @@ json_t *mortise_foreign_edges(struct foreign *f,
 
     for (size_t i = 0; i < list->n && !f->nomem; i++)
         read_edge(f, list->items[i], routers, into);
+    mortise_foreign_exits(f, into);
     return into;
 }

@@ -43,7 +43,7 @@ static json_t *nodes_of(struct foreign *f, const struct mortise_yaml *list,
  */
 
 static const struct foreign_row state_rows[] = {
-    {"input", "input", FOREIGN_SAME, NULL},
+    {"input", "input", FOREIGN_DATA, NULL},
     {"scratch", "scratch", FOREIGN_FILLED, NULL},
     {"artifacts", "artifacts", FOREIGN_FILLED, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
@@ -181,8 +181,11 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
         return into;
     }
     f->ids = json_object();
+    f->first = json_object();
+    f->fed = json_object();
     if (mortise_foreign_ids_of(f, nodes)) {
         routers = routers_of(f, nodes);
+        mortise_foreign_voices(f, nodes);
         list = mortise_foreign_edges(f, edges, routers);
         mortise_foreign_put(f, into, "nodes",
                             nodes_of(f, nodes, routers, every_node));
@@ -190,5 +193,9 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
         json_decref(routers);
     }
     json_decref(f->ids);
+    json_decref(f->voices);
+    json_decref(f->speakers);
+    json_decref(f->first);
+    json_decref(f->fed);
     return into;
 }

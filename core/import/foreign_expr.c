@@ -200,8 +200,10 @@ const struct foreign_cond *mortise_foreign_condition(
     const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
 
     mortise_foreign_carry(f, rows, condition, "a condition", NULL);
-    if (is_expression(condition, expr))
+    if (is_expression(condition, expr)) {
+        mortise_foreign_heard(f, expr);
         return read_expr(f, expr, what);
+    }
     mortise_foreign_lost(
         f, condition->span, by_hand,
         "the condition of %s is left behind: it is no expression%s", what,

@@ -19,7 +19,7 @@
 
 static const struct foreign_row gmi_rows[] = {
     TYPE,
-    {"instructions", "instructions", FOREIGN_TEXT, NULL},
+    {"instructions", "instructions", FOREIGN_SAME, NULL},
     {"maxInternalIterations", "max_internal_iterations", FOREIGN_SAME, NULL},
     {"parallelTools", "parallel_tools", FOREIGN_SAME, NULL},
     {"temperature", "temperature", FOREIGN_SAME, NULL},
@@ -30,7 +30,7 @@ static const struct foreign_row gmi_rows[] = {
 static const struct foreign_row tool_rows[] = {
     TYPE,
     {"toolName", "tool", FOREIGN_SAME, NULL},
-    {"args", "args", FOREIGN_TEXT, NULL},
+    {"args", "args", FOREIGN_SAME, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
@@ -44,16 +44,16 @@ static const struct foreign_row extension_rows[] = {
 static const struct foreign_row judge_rows[] = {
     {"provider", "provider", FOREIGN_SAME, NULL},
     {"model", "model", FOREIGN_SAME, NULL},
-    {"criteria", "criteria", FOREIGN_TEXT, NULL},
+    {"criteria", "criteria", FOREIGN_SAME, NULL},
     {"confidenceThreshold", "confidence_threshold", FOREIGN_SAME, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
 static const struct foreign_row human_rows[] = {
     TYPE,
-    {"prompt", "prompt", FOREIGN_TEXT, NULL},
+    {"prompt", "prompt", FOREIGN_SAME, NULL},
     {"autoAccept", "auto_accept", FOREIGN_SAME, NULL},
-    {"autoReject", "auto_reject", FOREIGN_SAME, NULL},
+    {"autoReject", "auto_reject", FOREIGN_DATA, NULL},
     {"judge", "judge", FOREIGN_MAP, judge_rows},
     {"onTimeout", "on_timeout", FOREIGN_SAME, NULL},
     {"guardrailOverride", NULL, FOREIGN_READ, NULL},
@@ -101,8 +101,8 @@ static const struct foreign_row voice_config_rows[] = {
     {"diarization", "diarization", FOREIGN_SAME, NULL},
     {"maxTurns", "max_turns", FOREIGN_SAME, NULL},
     {"exitOn", "exit_on", FOREIGN_SAME, NULL},
-    {"exitKeywords", "exit_keywords", FOREIGN_SAME, NULL},
-    {"speakText", "speak_text", FOREIGN_TEXT, NULL},
+    {"exitKeywords", "exit_keywords", FOREIGN_DATA, NULL},
+    {"speakText", "speak_text", FOREIGN_SAME, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
@@ -119,14 +119,14 @@ static const struct foreign_row retry_rows[] = {
     {"maxAttempts", "max_attempts", FOREIGN_SAME, NULL},
     {"backoff", "backoff", FOREIGN_SAME, NULL},
     {"backoffMs", "delay", FOREIGN_MS, NULL},
-    {"retryOn", "retry_on", FOREIGN_SAME, NULL},
+    {"retryOn", "retry_on", FOREIGN_READ, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
 static const struct foreign_row llm_rows[] = {
     {"providerId", "provider_id", FOREIGN_SAME, NULL},
     {"model", "model", FOREIGN_SAME, NULL},
-    {"reason", "reason", FOREIGN_SAME, NULL},
+    {"reason", "reason", FOREIGN_DATA, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
@@ -135,7 +135,7 @@ static const struct foreign_row memory_read_rows[] = {
     {"scope", "scope", FOREIGN_SAME, NULL},
     {"maxTraces", "max_traces", FOREIGN_SAME, NULL},
     {"minStrength", "min_strength", FOREIGN_SAME, NULL},
-    {"semanticQuery", "semantic_query", FOREIGN_TEXT, NULL},
+    {"semanticQuery", "semantic_query", FOREIGN_SAME, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
@@ -155,7 +155,7 @@ static const struct foreign_row memory_rows[] = {
 
 static const struct foreign_row discovery_rows[] = {
     {"enabled", "enabled", FOREIGN_SAME, NULL},
-    {"query", "query", FOREIGN_TEXT, NULL},
+    {"query", "query", FOREIGN_SAME, NULL},
     {"kind", "kind", FOREIGN_SAME, NULL},
     {"maxResults", "max_results", FOREIGN_SAME, NULL},
     {"fallback", "fallback", FOREIGN_SAME, NULL},
@@ -179,14 +179,15 @@ static const struct foreign_row node_rows[] = {
     {"checkpoint", "checkpoint", FOREIGN_READ, NULL},
     {"metadata", "metadata", FOREIGN_READ, NULL},
     {"retryPolicy", "retry_policy", FOREIGN_MAP, retry_rows},
-    {"inputSchema", "input_schema", FOREIGN_SAME, NULL},
-    {"outputSchema", "output_schema", FOREIGN_SAME, NULL},
+    {"inputSchema", "input_schema", FOREIGN_DATA, NULL},
+    {"outputSchema", "output_schema", FOREIGN_DATA, NULL},
     {"complexity", "complexity", FOREIGN_READ, NULL},
     {"llm", "llm", FOREIGN_READ, NULL},
     {"memoryPolicy", "memory_policy", FOREIGN_MAP, memory_rows},
     {"discoveryPolicy", "discovery_policy", FOREIGN_MAP, discovery_rows},
     {"personaPolicy", "persona_policy", FOREIGN_MAP, persona_rows},
     {"guardrailPolicy", "guardrail_policy", FOREIGN_MAP, guardrail_policy_rows},
+    {"edges", "edges", FOREIGN_READ, NULL},
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
@@ -225,35 +226,81 @@ static bool is_word(const char *s, size_t n)
            !(n == 5 && memcmp(s, "false", 5) == 0);
 }
 
-/* A dotted path of theirs, below `root`, spelled so that it is a path and an
- * expression, too. */
-static char *path_of(struct foreign *f, const char *root, const char *dotted)
+static void put_step(struct mortise_buf *b, const char *step, size_t n)
+{
+    if (is_word(step, n)) {
+        mortise_buf_puts(b, ".");
+        mortise_buf_put(b, step, n);
+    } else {
+        mortise_buf_puts(b, "[\"");
+        mortise_buf_escaped(b, step, n);
+        mortise_buf_puts(b, "\"]");
+    }
+}
+
+/* What was put together, in the arena; the buffer is given up. */
+static char *taken(struct foreign *f, struct mortise_buf *b)
+{
+    char *text = b->failed ? NULL : mortise_arena_strndup(f->arena, b->p, b->n);
+
+    f->nomem |= text == NULL;
+    mortise_buf_finish(b);
+    return text;
+}
+
+char *mortise_foreign_path(struct foreign *f, const char *root,
+                           const char *dotted)
 {
     struct mortise_buf b;
-    char *text = NULL;
 
     mortise_buf_init(&b, f->arena->mem);
     mortise_buf_puts(&b, root);
     for (;;) {
         size_t n = strcspn(dotted, ".");
 
-        if (is_word(dotted, n)) {
-            mortise_buf_puts(&b, ".");
-            mortise_buf_put(&b, dotted, n);
-        } else {
-            mortise_buf_puts(&b, "[\"");
-            mortise_buf_escaped(&b, dotted, n);
-            mortise_buf_puts(&b, "\"]");
-        }
+        put_step(&b, dotted, n);
         if (dotted[n] == '\0')
             break;
         dotted += n + 1;
     }
-    if (!b.failed)
-        text = mortise_arena_strndup(f->arena, b.p, b.n);
-    f->nomem |= text == NULL;
-    mortise_buf_finish(&b);
-    return text;
+    return taken(f, &b);
+}
+
+/* The value there, or null where any step of the path is absent: theirs is
+ * nothing then, and ours were an error. */
+static char *value_at(struct foreign *f, const char *root, const char *dotted)
+{
+    const char *between = "", *path = mortise_foreign_path(f, root, dotted);
+    struct mortise_buf b, at;
+
+    mortise_buf_init(&b, f->arena->mem);
+    mortise_buf_init(&at, f->arena->mem);
+    mortise_buf_puts(&at, root);
+    for (;;) {
+        size_t n = strcspn(dotted, ".");
+        size_t before = at.n;
+
+        mortise_buf_puts(&b, between);
+        put_step(&at, dotted, n);
+        if (is_word(dotted, n)) {
+            mortise_buf_puts(&b, "has(");
+            mortise_buf_put(&b, at.p, at.n);
+            mortise_buf_puts(&b, ")");
+        } else {
+            mortise_buf_puts(&b, "\"");
+            mortise_buf_escaped(&b, dotted, n);
+            mortise_buf_puts(&b, "\" in ");
+            mortise_buf_put(&b, at.p, before);
+        }
+        between = " && ";
+        if (dotted[n] == '\0' || at.failed)
+            break;
+        dotted += n + 1;
+    }
+    b.failed |= at.failed || path == NULL;
+    mortise_buf_finish(&at);
+    mortise_buf_printf(&b, " ? %s : null", path != NULL ? path : "");
+    return taken(f, &b);
 }
 
 /* Theirs say where a value goes, ours where it comes from: each line is turned
@@ -275,7 +322,7 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
                                   theirs);
             continue;
         }
-        key = path_of(f, to, v->str);
+        key = mortise_foreign_path(f, to, v->str);
         if (key != NULL && json_object_get(turned, key) != NULL)
             mortise_foreign_wrong(f, v->span, NULL,
                                   "two lines of '%s' lead to one place",
@@ -283,7 +330,7 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
         if (key != NULL)
             mortise_foreign_put(
                 f, turned, key,
-                json_string(path_of(f, from, map->keys[i]->str)));
+                json_string(value_at(f, from, map->keys[i]->str)));
     }
     mortise_foreign_put_some(f, into, ours, turned);
 }
@@ -344,8 +391,8 @@ static void add_sound(struct foreign *f, const struct mortise_yaml *mode,
                             json_string("${input.audio_out}"));
 }
 
-/* One reason there, beside which bounds and keywords hold all the same; here all
- * that may end it are listed. */
+/* One reason there, beside which bounds, keywords and the end of the connection
+ * hold all the same; here all that may end it are listed. */
 static void list_exits(struct foreign *f, json_t *voice)
 {
     const json_t *said = json_object_get(voice, "exit_on");
@@ -353,6 +400,7 @@ static void list_exits(struct foreign *f, json_t *voice)
     const bool bounded =
         json_integer_value(json_object_get(voice, "max_turns")) > 0;
     const bool keyed = json_object_get(voice, "exit_keywords") != NULL;
+    const bool hears = json_object_get(voice, "audio_in") != NULL;
     json_t *list;
 
     if (word == NULL)
@@ -363,6 +411,8 @@ static void list_exits(struct foreign *f, json_t *voice)
             json_array_append_new(list, json_string("turns-exhausted")) != 0;
     if (list != NULL && keyed && strcmp(word, "keyword") != 0)
         f->nomem |= json_array_append_new(list, json_string("keyword")) != 0;
+    if (list != NULL && hears && strcmp(word, "hangup") != 0)
+        f->nomem |= json_array_append_new(list, json_string("hangup")) != 0;
     mortise_foreign_put(f, voice, "exit_on", list);
 }
 
@@ -379,6 +429,31 @@ static void complete_voice(struct foreign *f, const struct mortise_yaml *config,
     list_exits(f, voice);
 }
 
+/* What theirs returns is put into scratch, member by member. */
+static void check_extension(struct foreign *f,
+                            const struct mortise_yaml *config)
+{
+    mortise_foreign_lost(
+        f, config->span,
+        "write those that others read as 'outputs': {scratch.NAME: "
+        "output.NAME}; there the extension gets {input, scratch}, here what "
+        "'args' says",
+        "what an extension returns is left out of scratch: here it is the "
+        "artifact of its node");
+}
+
+/* Theirs are given all of the state; ours its input alone, unless there is a
+ * prompt. */
+static void add_prompt(struct foreign *f, const char *id, json_t *into)
+{
+    if (json_object_get(f->first, id) == NULL ||
+        json_object_get(f->fed, id) != NULL)
+        mortise_foreign_put(f, into, "prompt",
+                            json_pack("{s:s, s:s, s:s}", "input", "${input}",
+                                      "scratch", "${scratch}", "artifacts",
+                                      "${artifacts}"));
+}
+
 static void carry_executor(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
                            json_t *into)
@@ -388,6 +463,8 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
         add_choice(f, config, targets, into);
     if (rows == human_rows)
         check_override(f, config);
+    if (rows == extension_rows)
+        check_extension(f, config);
     if (rows == voice_rows)
         complete_voice(f, config, into);
     if (rows != subgraph_rows)
@@ -400,6 +477,13 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
 /* ---- fields that every node has ------------------------------------------------
  */
 
+/* A router of theirs calls nothing, and a person is asked and that is all. */
+static bool has_own_class(const char *type)
+{
+    return strcmp(type, "human") == 0 || strcmp(type, "router") == 0 ||
+           !mortise_foreign_takes(type, "effect_class");
+}
+
 static void carry_class(struct foreign *f, const struct mortise_yaml *node,
                         const char *const effects[2], json_t *into)
 {
@@ -410,13 +494,18 @@ static void carry_class(struct foreign *f, const struct mortise_yaml *node,
     for (int i = 0; i < 2; i++)
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
-    if (mortise_foreign_takes(f->type, "effect_class"))
-        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
-    else
+    if (has_own_class(f->type))
         mortise_foreign_lost(
             f, v->span, NULL,
             "'effectClass' is left behind: nodes of type '%s' have their own",
             f->type);
+    else if (strcmp(v->str, "human") == 0)
+        mortise_foreign_lost(f, v->span, "write what it does as 'effect_class'",
+                             "'effectClass' is left behind: nodes of type '%s' "
+                             "ask nobody",
+                             f->type);
+    else
+        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
 }
 
 /* What calls no model takes one turn by nature. */
@@ -528,6 +617,47 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_put(f, into, "metadata", rest);
 }
 
+/* What theirs look for in a message is no code of ours, unless it is the name of
+ * a class, or has the form of a code of a plugin's. */
+static bool is_code(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    const size_t n = strspn(word, letters);
+
+    return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0 ||
+           strcmp(word, "permanent") == 0 ||
+           (n > 0 && word[n] == '.' &&
+            word[n + 1 + strspn(word + n + 1, letters)] == '\0' &&
+            word[n + 1] != '\0');
+}
+
+static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
+                           json_t *into)
+{
+    const struct mortise_yaml *on = mortise_foreign_get(
+        mortise_foreign_get(node, "retryPolicy"), "retryOn");
+    json_t *retry = json_object_get(into, "retry_policy"), *codes;
+
+    if (on == NULL || !json_is_object(retry))
+        return;
+    codes = json_array();
+    for (size_t i = 0; on->kind == MORTISE_YAML_SEQ && i < on->n; i++) {
+        const struct mortise_yaml *v = on->items[i];
+
+        if (v->kind == MORTISE_YAML_STRING && is_code(v->str))
+            f->nomem |= json_array_append_new(codes, json_string(v->str)) != 0;
+        else
+            mortise_foreign_lost(
+                f, v->span,
+                "name codes or classes of errors as 'retry_on' (`mortise "
+                "explain` has them); without it what is transient, or out of "
+                "time, is tried again",
+                "a text of 'retryOn' is left behind: messages of errors are "
+                "not searched");
+    }
+    mortise_foreign_put_some(f, retry, "retry_on", codes);
+}
+
 /* More than the longest pause of ours unless it is said. */
 static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
                         const json_t *into)
@@ -542,6 +672,17 @@ static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
         ms > 30000)
         mortise_foreign_put(f, retry, "max_delay",
                             mortise_foreign_duration(ms));
+}
+
+/* Only a voice node has any of its own (foreign_voice.c). */
+static void check_edges(struct foreign *f, const struct mortise_yaml *node)
+{
+    if (mortise_foreign_get(node, "edges") != NULL &&
+        strcmp(f->type, "voice") != 0)
+        mortise_foreign_lost(f, mortise_yaml_key(node, "edges")->span, NULL,
+                             "'edges' is left behind: nodes of type '%s' have "
+                             "none of their own",
+                             f->type);
 }
 
 /* ---- nodes --------------------------------------------------------------------
@@ -594,7 +735,12 @@ json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
     carry_timeout(f, node, into);
     carry_checkpoint(f, node, every_node, into);
     carry_model(f, node, into);
+    if (strcmp(f->type, "gmi") == 0)
+        add_prompt(f, mortise_foreign_id(f, mortise_yaml_get(node, "id")),
+                   into);
     mortise_foreign_carry(f, node_rows, node, "a node", into);
+    check_edges(f, node);
+    carry_retry_on(f, node, into);
     raise_pause(f, node, into);
     carry_metadata(f, node, into);
     f->type = NULL;

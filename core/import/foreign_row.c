@@ -78,8 +78,8 @@ static json_t *escaped(struct foreign *f, const char *s, size_t n)
     return v;
 }
 
-/* The value with strings that no template changes. */
-static json_t *literal(struct foreign *f, const struct mortise_yaml *value)
+json_t *mortise_foreign_literal(struct foreign *f,
+                                const struct mortise_yaml *value)
 {
     json_t *v;
 
@@ -88,7 +88,8 @@ static json_t *literal(struct foreign *f, const struct mortise_yaml *value)
     if (value->kind == MORTISE_YAML_SEQ) {
         v = json_array();
         for (size_t i = 0; i < value->n; i++)
-            if (json_array_append_new(v, literal(f, value->items[i])) != 0)
+            if (json_array_append_new(
+                    v, mortise_foreign_literal(f, value->items[i])) != 0)
                 f->nomem = true;
         return v;
     }
@@ -97,7 +98,7 @@ static json_t *literal(struct foreign *f, const struct mortise_yaml *value)
     v = json_object();
     for (size_t i = 0; i < value->n; i++)
         mortise_foreign_put(f, v, value->keys[i]->str,
-                            literal(f, value->items[i]));
+                            mortise_foreign_literal(f, value->items[i]));
     return v;
 }
 
@@ -170,13 +171,13 @@ static void carry_value(struct foreign *f, const struct foreign_row *row,
         carry_ids(f, row->ours, v, into);
     } else if (row->how == FOREIGN_MAP && is_map) {
         carry_map(f, row, v, into);
-    } else if (row->how == FOREIGN_TEXT) {
-        mortise_foreign_put(f, into, row->ours, literal(f, v));
+    } else if (row->how == FOREIGN_DATA) {
+        mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
     } else if (row->how == FOREIGN_FILLED) {
         mortise_foreign_put(f, into, row->ours,
                             mortise_foreign_filled(f, row->theirs, v));
     } else {
-        mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
+        mortise_foreign_put(f, into, row->ours, mortise_foreign_literal(f, v));
     }
 }
 

@@ -26,7 +26,7 @@ static const struct foreign_row node_rows[] = {
     {"kind", "type", FOREIGN_READ, NULL},
     {"status", "status", FOREIGN_READ, NULL},
     {"role", "role", FOREIGN_READ, NULL},
-    {"goal", "goal", FOREIGN_TEXT, NULL},
+    {"goal", "goal", FOREIGN_SAME, NULL},
     {"depends_on", "depends_on", FOREIGN_READ, NULL},
     {"tool_allowlist", "tool_allowlist", FOREIGN_READ, NULL},
     {"output", NULL, FOREIGN_RUN, NULL},

@@ -781,6 +781,32 @@ END_TEST
 #define LEAF(id, more)                                                         \
     "{\"id\": \"" id "\", \"goal\": \"x\", \"tool_allowlist\": []" more "}"
 
+/* Texts of theirs are no templates, wherever ours would be: none is evaluated. */
+START_TEST(no_text_is_a_template)
+{
+    static const char graph[] =
+        "{\"id\":\"g\",\"nodes\":[{\"id\":\"a\",\"type\":\"gmi\","
+        "\"executorConfig\":{\"type\":\"gmi\",\"instructions\":\"1 ${s}\"},"
+        "\"executionMode\":\"single_turn\",\"effectClass\":\"read\","
+        "\"checkpoint\":\"none\",\"personaPolicy\":{\"mood\":\"2 ${s}\"},"
+        "\"discoveryPolicy\":{\"enabled\":true,\"query\":\"3 ${s}\"},"
+        "\"memoryPolicy\":{\"read\":{\"semanticQuery\":\"4 ${s}\"}},"
+        "\"llm\":{\"providerId\":\"5 ${s}\",\"model\":\"6 ${s}\"}},"
+        "{\"id\":\"b\",\"type\":\"tool\",\"executorConfig\":{\"type\":"
+        "\"tool\",\"toolName\":\"7 ${s}\",\"args\":{\"x\":[\"8 ${s}\"]}},"
+        "\"executionMode\":\"single_turn\",\"effectClass\":\"read\","
+        "\"checkpoint\":\"none\"}],\"edges\":[{\"source\":\"a\",\"target\":"
+        "\"b\",\"type\":\"discovery\",\"discoveryQuery\":\"9 ${s}\"}]}";
+    char words[16];
+
+    ck_assert_int_eq(import_as("g.json", graph, strlen(graph)), MORTISE_OK);
+    for (int i = 1; i <= 9; i++) {
+        snprintf(words, sizeof words, "\"%d $${s}\"", i);
+        expect_out(words);
+    }
+}
+END_TEST
+
 /* As a plan is written: the nodes in a list, also inside of a team. */
 START_TEST(plan_of_a_list)
 {
@@ -981,6 +1007,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, absent_is_false, 0,
                         sizeof meanings / sizeof meanings[0]);
     tcase_add_test(tc, conditions_are_bounded);
+    tcase_add_test(tc, no_text_is_a_template);
     tcase_add_test(tc, required_of_state_is_dropped);
     tcase_add_test(tc, plan_of_a_list);
     tcase_add_test(tc, functions_and_catalogues_are_listed);
