@@ -100,7 +100,7 @@ static void sign(const char *manifest, const char *object)
                  source, manifest, child_build(object)));
 }
 
-/* Its paths are relative to where a process runs: a trial's directory. */
+/* Its paths are below a trial's directory, where each process runs. */
 static void write_deployment(void)
 {
     char path[512], text[8192];
@@ -111,7 +111,7 @@ static void write_deployment(void)
                      "plugins:\n"
                      "  path: [%s/plugins]\n"
                      "  config:\n"
-                     "    file: {roots: [disk/out]}\n"
+                     "    file: {roots: ['${env:TRIAL}/disk/out']}\n"
                      "    pattern: {builtin: [secret, email, ipv6, ipv4]}\n"
                      "    counts: {file: count.log}\n"
                      "    posts: {file: count.log, base_url: "
@@ -150,6 +150,7 @@ void trials_begin(void)
     strcpy(fault_binary, child_build("faults/mortise"));
     strcpy(preload, child_build("tests/powercut.so"));
     setenv("SHOP", "http://127.0.0.1:1", 1); /* for who only looks */
+    setenv("TRIAL", suite_dir, 1);
     child_dir(suite_dir);
     ok(child_run("$MORTISE key new k -W"));
     sign("plugins/executor/file/file.plugin.yaml", "plugins/file.so");
@@ -354,7 +355,7 @@ __attribute__((format(printf, 2, 3))) static void set(struct process *p,
 static bool is_ours(const char *variable)
 {
     static const char *const names[] = {"LD_PRELOAD=", "POWERCUT_", "MORTISE_",
-                                        "MALLOC_", "SHOP="};
+                                        "MALLOC_",     "SHOP=",     "TRIAL="};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(variable, names[i], strlen(names[i])) == 0)
@@ -364,10 +365,11 @@ static bool is_ours(const char *variable)
 
 static void make_env(struct process *p, const struct trial *t)
 {
-    for (char **v = environ; *v != NULL && p->n_env + 8 < MOST_ENV; v++)
+    for (char **v = environ; *v != NULL && p->n_env + 9 < MOST_ENV; v++)
         if (!is_ours(*v))
             p->env[p->n_env++] = *v;
     set(p, "LD_PRELOAD=%s", preload);
+    set(p, "TRIAL=%s", t->dir);
     set(p, "POWERCUT_STATE=%s", trial_path(t, "books"));
     set(p, "SHOP=%s", shop_url(t->dir));
     if (t->slow_ms != 0)
@@ -581,12 +583,11 @@ static int do_step(struct trial *t, enum step step)
 
     switch (step) {
     case RUN:
-        return run_process(t, b,
-                           "run\n--json\n%s/%s\n--id\nr\n--input\n%s",
+        return run_process(t, b, "run\n--json\n%s/%s\n--id\nr\n--input\n%s",
                            source, t->job->graph,
-                           t->job->input != NULL
-                               ? t->job->input
-                               : "{\"log\": \"" TRIAL_LOG "\"}");
+                           t->job->input != NULL ? t->job->input
+                                                 : "{\"log\": \"" TRIAL_LOG
+                                                   "\"}");
     case RESUME:
         return run_process(t, b, "resume\n--json\nr");
     case APPROVE:

@@ -174,6 +174,10 @@ static const char think_and_call[] =
     "data: {'type':'content_block_delta','index':1,'delta':"
     "{'type':'input_json_delta','partial_json':'{\\'x\\':2.50}'}}\n\n";
 
+static const char say_hi[] =
+    "data: {'type':'content_block_start','index':0,'content_block':"
+    "{'type':'text','text':'hi'}}\n\n";
+
 static const char end[] =
     "data: {'type':'message_delta','delta':{'stop_reason':'end_turn'},"
     "'usage':{'output_tokens':9}}\n\n"
@@ -253,6 +257,7 @@ START_TEST(many_at_once)
     httpd_say(d, EVENTS_HEAD);
     httpd_say(d, q(begin));
     httpd_wait(d, 300);
+    httpd_say(d, q(say_hi));
     httpd_say(d, q(end));
     httpd_close(d);
     for (size_t i = 0; i < 50; i++) {
@@ -261,9 +266,9 @@ START_TEST(many_at_once)
     }
     for (size_t i = 0; i < 50; i++) {
         strcpy(lone_run, ids[i]);
-        answers("reply", "{'message':{'role':'assistant','parts':[]},'stop':"
-                         "'end','stop_reason':'end_turn','model':'claude-x',"
-                         "'id':'req_7'}");
+        answers("reply", "{'message':{'role':'assistant','parts':[{'type':"
+                         "'text','text':'hi'}]},'stop':'end','stop_reason':"
+                         "'end_turn','model':'claude-x','id':'req_7'}");
     }
 }
 END_TEST

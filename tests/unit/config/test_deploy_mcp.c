@@ -261,17 +261,18 @@ static bool needs(const char *key)
     return false;
 }
 
-/* Which program runs is somebody's word, and so is where a secret goes. */
+/* Somebody has to allow each server: a program that runs, or a host that is
+ * talked to. */
 START_TEST(a_word_is_needed)
 {
     good(HEAD "tools: {mcp: {a: {command: [x]}}}\n");
     ck_assert(needs("tools.mcp"));
     good(HEAD "tools: {mcp: {a: {url: \"https://a.example\"}}}\n");
-    ck_assert(!needs("tools.mcp"));
+    ck_assert(needs("tools.mcp") && !needs("secrets"));
     good(HEAD SECRETS "tools: {mcp: {a: {url: \"https://a.example\"}}}\n");
     ck_assert(needs("tools.mcp") && needs("secrets"));
     good(HEAD SECRETS "tools: {mcp: {}}\n");
-    ck_assert(!needs("tools.mcp") && !needs("secrets"));
+    ck_assert(!needs("tools.mcp") && needs("secrets"));
 }
 END_TEST
 
