@@ -186,6 +186,34 @@ START_TEST(an_acceptance_under_guardrails_with_an_update)
 }
 END_TEST
 
+/* A graph that was approved and waits to be tried again is no worse for an update:
+ * the approval was used when it began. */
+START_TEST(what_waits_for_a_retry_is_tried)
+{
+    run_plain(
+        HEAD
+        "hitl_mode: approve_each_node\n"
+        "start: x\n"
+        "nodes:\n"
+        "  x: {type: subgraph, retry_policy: {max_attempts: 2, "
+        "delay: 48h, max_delay: 48h, retry_on: [transient]}, graph: {start: i, "
+        "nodes: {i: {type: tool, tool: t/fail, args: {code: lab, "
+        "class: transient, times: 1}}}}}\n",
+        "{}");
+    for (const char *const *at = (const char *const[]){"START", "x", "i", NULL};
+         *at != NULL; at++)
+        sim_let_go(&s, *at);
+    assert_record("x", "attempts", "2");
+    ck_assert_uint_gt(s.n_timers, 0);
+    takes(command(UPDATE, 0));
+    sim_run_plain(&s);
+    while (sim_request(&s, "i") != NULL)
+        sim_let_go(&s, "i");
+    ck_assert(s.n_timers > 0 || mortise_run_is_finished(s.run));
+    end();
+}
+END_TEST
+
 /* ---- what would come to nothing -------------------------------------------- */
 
 /* A decision beside a command that stops what it is about is refused, and nothing
@@ -330,6 +358,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, an_answer_inside_a_node_with_an_update, 0, 2);
     tcase_add_loop_test(tc, an_acceptance_under_guardrails_with_an_update, 0,
                         2);
+    tcase_add_test(tc, what_waits_for_a_retry_is_tried);
     tcase_add_test(tc, no_decision_is_thrown_away);
     tcase_add_test(tc, a_rejection_is_not_asked_for_again);
     tcase_add_loop_test(tc, a_rejection_waits_for_guardrails, 0, 2);
