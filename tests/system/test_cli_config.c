@@ -292,6 +292,8 @@ START_TEST(servers_are_imported)
     desk_ok("$MORTISE config import list.json -o new.yaml");
     ck_assert_str_eq(child.out, "");
     desk_ok("grep -q 'env: A_TOKEN  #' new.yaml");
+    desk_ok("$MORTISE config import list.json -o new.yaml"); /* the same */
+    desk_ok("echo '# mine' >>new.yaml");
     child_run("$MORTISE config import list.json -o new.yaml");
     desk_code(3);
     desk_err("new.yaml is there already");
