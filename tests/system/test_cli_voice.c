@@ -999,7 +999,7 @@ START_TEST(a_directory_is_needed)
     desk_ok("rm -r audio");
     child_run("$MORTISE run g.yaml --id r2");
     desk_code(1);
-    desk_out("directory: audio is no directory that is there");
+    desk_out("/audio is no directory that is there");
 }
 END_TEST
 
