@@ -23,8 +23,10 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     if (mortise_str_is(r->operation, "list"))
         return simple_emit(i, r, config_text);
     snprintf(text, sizeof text,
-             "{\"content\": [], \"text\": \"%.*s\", \"structured\": %.*s}",
-             (int)r->operation.n, r->operation.p, (int)r->body.n, r->body.p);
+             "{\"content\": [{\"type\": \"text\", \"text\": \"%.*s\"}], "
+             "\"text\": \"%.*s\", \"structured\": %.*s}",
+             (int)r->operation.n, r->operation.p, (int)r->operation.n,
+             r->operation.p, (int)r->body.n, r->body.p);
     return simple_emit(i, r, text);
 }
 

@@ -7,11 +7,9 @@
  *
  *   judged  failed: r happened, and its output broke the schema of the node
  *   doubt   the process died while s happened
- *   joins   a failed first; then b came to the join of any, which ran; h waits
  *
- * What they had done is done: nothing of it is repeated, what is in doubt or
- * still to come has the key that it would have had, and a join means what it
- * meant.  The same graphs started today follow today's rules. */
+ * What they had done is done: nothing of it is repeated, and what is in doubt or
+ * still to come has the key that it would have had. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,24 +28,13 @@
 
 static char root[4096];
 
-static void put_graphs(void)
+static void put_graph(void)
 {
-    static const char *const graphs[][2] = {
-        {"judged", "start: a\nnodes:\n"
-                   "  a: {type: tool, tool: counts/count, args: {n: 1}, next: "
-                   "r}\n"
-                   "  r: {type: tool, tool: counts/count, args: {n: 2}, "
-                   "output_schema: {type: object, required: [more]}}\n"},
-        {"joins",
-         "start: [a, b, h]\nnodes:\n"
-         "  a: {type: tool, tool: tried/fail, args: {code: sad}, next: j}\n"
-         "  b: {type: human, prompt: b?, next: j}\n"
-         "  h: {type: human, prompt: h?, next: END}\n"
-         "  j: {type: tool, tool: counts/count, args: {n: 4}, join: any, next: "
-         "END}\n"}};
-
-    for (size_t i = 0; i < 2; i++)
-        desk_graph(graphs[i][0], graphs[i][1]);
+    desk_graph("judged",
+               "start: a\nnodes:\n"
+               "  a: {type: tool, tool: counts/count, args: {n: 1}, next: r}\n"
+               "  r: {type: tool, tool: counts/count, args: {n: 2}, "
+               "output_schema: {type: object, required: [more]}}\n");
 }
 
 static void begin(void)
@@ -67,7 +54,7 @@ static void begin(void)
     desk_ok("cp %s dev", child_build("tests/plugins/counts.so"));
     desk_ok("cp %s dev", child_build("tests/plugins/tried.so"));
     setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
-    put_graphs();
+    put_graph();
 }
 
 static void end(void)
@@ -129,27 +116,6 @@ START_TEST(doubts_keep_their_keys)
 }
 END_TEST
 
-/* The join that ran with a failure behind it fails the run, as it did then;
- * started today it drops the failure. */
-START_TEST(joins_mean_what_they_meant)
-{
-    static const char answer[] =
-        "for i in $($MORTISE inbox %s --ids); do $MORTISE answer %s $i --value "
-        "'{\"approved\": true}'; done";
-
-    child_run("$MORTISE resume joins --accept-plugins");
-    desk_code(4);
-    child_run(answer, "joins", "joins");
-    assert_run("joins", "failed");
-    assert_sink("");
-
-    child_run("$MORTISE run joins.yaml --id now");
-    desk_code(4);
-    child_run(answer, "now", "now");
-    assert_run("now", "completed");
-}
-END_TEST
-
 /* The same id, graph and input in an old store and in a new one: another run to
  * whoever is asked to do something. */
 START_TEST(stores_have_keys_of_their_own)
@@ -180,7 +146,6 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, what_was_recorded_is_not_done_again);
     tcase_add_test(tc, doubts_keep_their_keys);
-    tcase_add_test(tc, joins_mean_what_they_meant);
     tcase_add_test(tc, stores_have_keys_of_their_own);
     suite_add_tcase(s, tc);
     return s;
