@@ -797,7 +797,7 @@ START_TEST(no_text_is_a_template)
         "\"executionMode\":\"single_turn\",\"effectClass\":\"read\","
         "\"checkpoint\":\"none\"}],\"edges\":[{\"source\":\"a\",\"target\":"
         "\"b\",\"type\":\"discovery\",\"discoveryQuery\":\"9 ${s}\"}]}";
-    char words[16];
+    char words[32];
 
     ck_assert_int_eq(import_as("g.json", graph, strlen(graph)), MORTISE_OK);
     for (int i = 1; i <= 9; i++) {
