@@ -228,7 +228,9 @@ START_TEST(trusting_says_so)
     desk_not_out("allowed: ");
     child_run("$MORTISE runs");
     desk_code(77);
-    child_run("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
+    desk_ok("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
+    child_run("$MORTISE key trust z.pub --plugins '*' --name k --trust "
+              "trust.d");
     ck_assert_int_ne(child.code, 0);
     desk_err("/k.yaml is there already; change or remove that file, or call "
              "the new one otherwise with --name");
