@@ -129,13 +129,14 @@ static int keep_arguments(struct mortise_run *r, struct exec *x,
 static int take_update(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
+    int rv = x->decided ? MORTISE_OK : mortise_exec_disarm(r, x, err);
+
     assert(x->state != X_RUNNING && x->state != X_STOPPING);
-    if (mortise_exec_is_over(x))
-        return MORTISE_OK;
+    if (rv != MORTISE_OK || mortise_exec_is_over(x))
+        return rv;
     if (x->state == X_ASKED && x->ask != MORTISE_ASK_BEFORE)
         return mortise_request_withdraw(r, x, err);
-    return x->decided ? keep_arguments(r, x, err)
-                      : mortise_exec_disarm(r, x, err);
+    return x->decided ? keep_arguments(r, x, err) : MORTISE_OK;
 }
 
 /* Questions are asked again, since the state that they are about changes; a
