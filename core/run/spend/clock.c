@@ -134,7 +134,10 @@ static int stop_clock(struct mortise_run *r, struct scope *in,
                       struct mortise_err *err)
 {
     struct exec *x = timer_of(r, in);
-    bool ours = in->owner == NULL || x->state == X_INSIDE || x->state == X_DONE;
+    /* A call, and a retry, have armed a timer of their own. */
+    bool ours =
+        in->owner == NULL || (x->state != X_RUNNING && x->state != X_STOPPING &&
+                              x->state != X_BACKOFF);
 
     if (!in->ticks)
         return MORTISE_OK;

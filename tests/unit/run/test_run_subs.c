@@ -725,6 +725,26 @@ START_TEST(its_mapping_survives_what_its_output_waits_for)
 }
 END_TEST
 
+/* The clock of a graph inside stops when that is over, also where its node then
+ * waits for somebody. */
+START_TEST(its_clock_stops_with_it)
+{
+    begin(HEAD
+          "interrupt_after: [x]\n"
+          "start: x\n"
+          "nodes:\n"
+          "  x: {type: subgraph, timeout: 5s, graph: {start: i, nodes: {i: "
+          "{type: tool, tool: t/read}}}}\n");
+    admit("{}");
+    ck_assert_uint_gt(s.n_timers, 0);
+    finish("i");
+    ck_assert_uint_eq(s.n_timers, 0);
+    sim_let_go(&s, "x");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *subs(void)
 {
     Suite *suite = suite_create("subgraphs");
@@ -754,6 +774,7 @@ static Suite *subs(void)
     tcase_add_test(tc, a_resume_with_the_last_answer_inside);
     tcase_add_test(tc, a_resume_leaves_behind_what_a_goto_did);
     tcase_add_test(tc, its_mapping_survives_what_its_output_waits_for);
+    tcase_add_test(tc, its_clock_stops_with_it);
     suite_add_tcase(suite, tc);
     return suite;
 }
