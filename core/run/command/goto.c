@@ -7,11 +7,16 @@
 
 #include "run/command/command.h"
 
-/* Is it in the middle of an effect that nobody may do again? */
+/* Is it in the middle of an effect that nobody may do again?  Also where the
+ * intent of a step of its is not on disk yet: it stands in the journal, and is in
+ * doubt once it is. */
 static bool is_under_way(const struct mortise_run *r, const struct exec *x)
 {
     return (x->state == X_RUNNING || x->state == X_STOPPING) &&
-           x->call == MORTISE_RUN_EXECUTE && mortise_doubt_is_open(r, x);
+           x->call == MORTISE_RUN_EXECUTE &&
+           (mortise_doubt_is_open(r, x) ||
+            (mortise_step_is_open(x) &&
+             !mortise_doubt_may_be_repeated(mortise_exec_node(r, x))));
 }
 
 /* What would have to be cancelled to move the frontier, and can. */
@@ -42,8 +47,7 @@ static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
 static bool is_open(const struct mortise_run *r, const struct exec *x)
 {
     return x->was.state != 0 ||
-           ((x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
-            !is_live_call(r, x));
+           ((x->effect_open || mortise_step_is_open(x)) && !is_live_call(r, x));
 }
 
 /* x is over, with its doubt. */

@@ -345,6 +345,26 @@ START_TEST(what_is_taken_as_failed_is_not_done)
 }
 END_TEST
 
+/* A goto is refused while the intent of an effect inside a node is on its way to the
+ * disk: it would leave a doubt behind that nobody can settle. */
+START_TEST(no_goto_past_an_intent)
+{
+    begin(HEAD
+          "start: a\nnodes:\n"
+          "  a: {type: tool, tool: t/does, args: {asks: [{method: e, kind: "
+          "effect, body: {n: 1}}]}, next: END}\n");
+    admit("{}");
+    sim_sync_one(&s);
+    ck_assert_uint_lt(s.n_synced, s.n_commits);
+    ck_assert_int_eq(jump("a"), MORTISE_EINDOUBT);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(jump("a"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *su = suite_create("run_decisions");
@@ -364,6 +384,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_rejection_waits_for_guardrails, 0, 2);
     tcase_add_loop_test(tc, an_answer_that_is_made_short, 0, 2);
     tcase_add_test(tc, what_is_taken_as_failed_is_not_done);
+    tcase_add_test(tc, no_goto_past_an_intent);
     suite_add_tcase(su, tc);
     return su;
 }
