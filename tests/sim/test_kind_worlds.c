@@ -623,11 +623,13 @@ static bool is_loaded(int status, const char *reason)
              strcmp(reason, "no_continue") == 0));
 }
 
+/* A command may have said that it is not to go on (MORTISE_NO_CONTINUE). */
 static void check_rest(void)
 {
     if (!mortise_run_is_idle(s.run) ||
-        mortise_run_status(s.run) == MORTISE_RUN_RUNNING ||
-        mortise_run_status(s.run) == MORTISE_RUN_ACCEPTED)
+        (mortise_run_is_going(s.run) &&
+         (mortise_run_status(s.run) == MORTISE_RUN_RUNNING ||
+          mortise_run_status(s.run) == MORTISE_RUN_ACCEPTED)))
         stuck("it is not at rest");
 }
 
