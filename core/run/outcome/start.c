@@ -169,6 +169,22 @@ static int start_cached(struct mortise_run *r, struct exec *x,
                : mortise_start_execute(r, x, err);
 }
 
+/* Its call is in doubt, and so may its tools be: those are settled first, since
+ * what they do is known by steps of its journal, which ends with it. */
+static int settle_doubt(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    int rv;
+
+    if (!x->effect_open || !mortise_tools_are_at_work(x))
+        return mortise_doubt_start(r, x, err);
+    rv = mortise_run_record(r, &abandon, err);
+    if (rv == MORTISE_OK)
+        mortise_exec_await_tools(r, x);
+    return rv;
+}
+
 int mortise_start_call(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -198,7 +214,7 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
     if (mortise_result_is_there(r, x))
         return start_recorded(r, x, err);
     if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
-        return mortise_doubt_start(r, x, err);
+        return settle_doubt(r, x, err);
     return start_cached(r, x, err);
 }
 

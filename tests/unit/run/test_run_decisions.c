@@ -365,6 +365,45 @@ START_TEST(no_goto_past_an_intent)
 }
 END_TEST
 
+static void resolve(const char *node, const char *how)
+{
+    takes(command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                           .id = sim_request(&s, node),
+                                           .decision = how},
+                  0));
+    sim_run_plain(&s);
+}
+
+/* Of an agent in doubt and its tool in doubt, the tool is settled first: what it did
+ * is known by the agent's journal, which ends with the agent. */
+START_TEST(a_tool_in_doubt_is_settled_before_its_agent)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD
+          "start: a\nnodes:\n"
+          "  a: {type: gmi, prompt: p, effect_class: write, on_in_doubt: "
+          "ask, tool_allowlist: [t/write], args: {asks: [{method: "
+          "tool.invoke/1, kind: tool, body: {tool: t/write, arguments: {v: "
+          "1}}}]}, next: END}\n");
+    admit("{}");
+    while (!is_out("t__write") && sim_sync_one(&s))
+        continue;
+    ck_assert(is_out("t__write"));
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_ptr_null(sim_request(&s, "a"));
+    resolve("t__write", "retry");
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("a", "fail");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_le(sim_effect_count(&s, "t__write"), 1);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *su = suite_create("run_decisions");
@@ -385,6 +424,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, an_answer_that_is_made_short, 0, 2);
     tcase_add_test(tc, what_is_taken_as_failed_is_not_done);
     tcase_add_test(tc, no_goto_past_an_intent);
+    tcase_add_test(tc, a_tool_in_doubt_is_settled_before_its_agent);
     suite_add_tcase(su, tc);
     return su;
 }
