@@ -40,10 +40,12 @@ const int MAX_MEM = 4 << 20;
 /* Is there memory for all that RE2 may compile? */
 bool is_memory_left()
 {
-    void *p = ::operator new(2 * MAX_MEM, std::nothrow);
-
-    ::operator delete(p);
-    return p != nullptr;
+    try {
+        ::operator delete(::operator new(2 * MAX_MEM));
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+    return true;
 }
 
 re2::RE2::Options options()
