@@ -64,6 +64,9 @@ static bool engine_dumps(const char *said)
 {
     pid_t pid;
 
+    /* The sanitizers' runtime would take core files away by itself. */
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:disable_coredump=0", 1);
+    setenv("TSAN_OPTIONS", "disable_coredump=0", 1);
     setenv("MORTISE_CORE_DUMPS", said, 1);
     pid = child_start("engine", "%s engine", child_build("mortise"));
     child_await("engine.err", "holding the store");
