@@ -909,7 +909,7 @@ START_TEST(a_hot_journal_is_rolled_back)
     pid_t pid;
 
     for (int i = 0; i < 30; i++) {
-        char id[8];
+        char id[16];
 
         snprintf(id, sizeof id, "t%d", i);
         put(id, "", "what it was");
