@@ -6,13 +6,14 @@
  *                       says so: {outcome, handle, token?, state}
  *   falter {call}       claims, and fails, for now, unless it had before
  *
- *   agent {node}        for gmi nodes, in the place of a model: what the prompt
- *                       says, the rest of which is W
+ *   agent {node}        for gmi and leaf nodes, in the place of a model: what the
+ *                       prompt or goal says, the rest of which is W
  *
  *       say W        gives W
  *       fail W       fails, with these words
  *       ask W        asks a person, and gives the answer
  *       until W      gives W once there is a file of that name
+ *       meet F G W   makes the file F, and does W once there is a file G
  *       spawn W      has a child do W, and gives what came of it
  *       leave W      ... and gives how that began, without waiting
  *       detach W     ... of a child that outlives it
@@ -36,6 +37,10 @@
 #include <string.h>
 
 #include "simple.h"
+
+#ifndef SPAWNS
+#define SPAWNS "spawns"
+#endif
 
 static mortise_status said(mortise_inst *i, const mortise_request *r,
                            mortise_status status, mortise_str answer)
@@ -529,18 +534,40 @@ static mortise_status say(mortise_inst *i, const mortise_request *r,
     return mortise_emit_output(i->host, i->api, r->call, json);
 }
 
+/* Waits for the file; false: the call was cancelled before. */
+static bool await_file(mortise_inst *i, const mortise_request *r,
+                       const char *file)
+{
+    while (access(file, F_OK) != 0) {
+        if (i->api->cancelled(i->host, r->call))
+            return false;
+        simple_sleep_ms(2);
+    }
+    return true;
+}
+
 static mortise_status until(mortise_inst *i, const mortise_request *r,
                             const char *file)
 {
+    return await_file(i, r, file) ? say(i, r, file) : MORTISE_S_CANCELLED;
+}
+
+static mortise_status meet(mortise_inst *i, const mortise_request *r,
+                           const char *what)
+{
+    char mine[128], theirs[128];
+    const char *rest = first_word(what, mine, sizeof mine);
     FILE *f;
 
-    while ((f = fopen(file, "r")) == NULL) {
-        if (i->api->cancelled(i->host, r->call))
-            return MORTISE_S_CANCELLED;
-        simple_sleep_ms(2);
-    }
+    if (rest == NULL ||
+        (rest = first_word(rest, theirs, sizeof theirs)) == NULL)
+        return MORTISE_S_INVALID;
+    f = fopen(mine, "w");
+    if (f == NULL)
+        return MORTISE_S_IO;
     fclose(f);
-    return say(i, r, file);
+    return await_file(i, r, theirs) ? agent_does(i, r, rest)
+                                    : MORTISE_S_CANCELLED;
 }
 
 static mortise_status ask_person(mortise_inst *i, const mortise_request *r,
@@ -572,6 +599,8 @@ static mortise_status agent_does(mortise_inst *i, const mortise_request *r,
         return ask_person(i, r, rest);
     if (strcmp(word, "until") == 0)
         return until(i, r, rest);
+    if (strcmp(word, "meet") == 0)
+        return meet(i, r, rest);
     if (strcmp(word, "again") == 0)
         return again(i, r, rest);
     if (strcmp(word, "retry") == 0)
@@ -598,9 +627,12 @@ static mortise_status agent(mortise_inst *i, const mortise_request *r)
     char prompt[4096] = "";
     mortise_jv v;
 
-    if (mortise_jv_parse(r->body, &v) == MORTISE_S_OK)
-        mortise_jv_cstr(mortise_jv_get(mortise_jv_get(v, "node"), "prompt"),
-                        prompt, sizeof prompt);
+    if (mortise_jv_parse(r->body, &v) == MORTISE_S_OK) {
+        v = mortise_jv_get(v, "node");
+        if (mortise_jv_cstr(mortise_jv_get(v, "prompt"), prompt,
+                            sizeof prompt) != MORTISE_S_OK)
+            mortise_jv_cstr(mortise_jv_get(v, "goal"), prompt, sizeof prompt);
+    }
     return agent_does(i, r, prompt);
 }
 
@@ -636,4 +668,4 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     return said(i, r, status, answer);
 }
 
-SIMPLE_EXECUTOR("spawns")
+SIMPLE_EXECUTOR(SPAWNS)

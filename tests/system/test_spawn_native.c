@@ -14,6 +14,8 @@ static void sign(void)
     desk_sign_ours("spawns");
     desk_sign_one("plugins/model/scripted/scripted.plugin.yaml",
                   "plugins/scripted.so");
+    desk_sign_ours("spawns_one");
+    desk_sign_ours("spawns_two");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
             "--plugins '*' --in-process");
 }
@@ -443,6 +445,62 @@ START_TEST(who_waits_holds_no_place)
 }
 END_TEST
 
+/* The agents of gmi nodes and those of leaves are two plugins, each of which is
+ * called once at a time. */
+static void deploy_two(void)
+{
+    desk_deploy("executors: {gmi: spawns_one/agent, leaf: spawns_two/agent}\n"
+                "models: {default: {provider: scripted, model: m, replies: "
+                "[]}}");
+}
+
+/* Two runs: the agent of each has the one place of its plugin, and needs a tool of
+ * the other's plugin. */
+START_TEST(agents_of_two_runs_need_each_other)
+{
+    pid_t engine, run;
+
+    deploy_two();
+    desk_graph("g", "limits: {timeout: 50s}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: \"meet f1 f2 use "
+                    "spawns_two/begin {\\\"call\\\": \\\"d\\\"}\", "
+                    "tool_allowlist: [spawns_two/begin], next: END}\n");
+    desk_graph("h", "limits: {timeout: 50s}\nstart: a\nnodes:\n"
+                    "  a: {type: leaf, goal: \"meet f2 f1 use "
+                    "spawns_one/begin {\\\"call\\\": \\\"c\\\"}\", "
+                    "tool_allowlist: [spawns_one/begin], next: END}\n");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    run = child_start("p", "$MORTISE run g.yaml --id p");
+    desk_ok("$MORTISE run h.yaml --id q");
+    child_wait(run);
+    desk_ok("grep 'run p completed' p.out");
+    child_kill(engine);
+}
+END_TEST
+
+/* An agent's tool is a graph whose leaf waits for a child, and the child's tool is a
+ * graph with an agent of the first one's plugin. */
+START_TEST(a_child_behind_a_tool_needs_its_asker)
+{
+    deploy_two();
+    desk_put("inner.graph.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: inner, version: 1.0.0}\nstart: l\nnodes:\n"
+             "  l: {goal: 'spawn use graph/last {}', tool_allowlist: "
+             "[graph/last], next: END}\n");
+    desk_put("last.graph.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: last, version: 1.0.0}\nstart: l\nnodes:\n"
+             "  l: {type: gmi, prompt: say hello, next: END}\n");
+    desk_graph("g", "limits: {timeout: 50s}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: \"use graph/inner {}\", "
+                    "tool_allowlist: [graph/inner], next: END}\n");
+    desk_ok("$MORTISE run g.yaml --id p");
+    desk_out("hello");
+}
+END_TEST
+
 /* A child decides no more than its maker: what people approve there they approve
  * here. */
 START_TEST(a_child_is_approved_like_its_maker)
@@ -743,6 +801,8 @@ static Suite *suite(void)
     tcase_add_test(tc, only_agents_have_native_children);
     tcase_add_test(tc, a_later_attempt_finds_the_child);
     tcase_add_loop_test(tc, who_waits_holds_no_place, 0, 3);
+    tcase_add_test(tc, agents_of_two_runs_need_each_other);
+    tcase_add_test(tc, a_child_behind_a_tool_needs_its_asker);
     tcase_add_test(tc, a_child_is_approved_like_its_maker);
     suite_add_tcase(s, tc);
     tc = tcase_create("memory");

@@ -139,9 +139,9 @@ void mortise_call_starve(struct mortise *m, uint64_t id);
 /* Why it failed, in place of what was said before.  [any] */
 void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
-/* A call of this lane begins to wait for a child or a tool: it lets go where others
- * queue. */
-void mortise_lane_waits(struct mortise_lane *l);
+/* A run's call begins to wait for a child or a tool: it, and what waits for it,
+ * release their places if others queue for them. */
+void mortise_call_waits(const struct mortise_ongoing *c);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 /* An ask is performed by a plugin: a call of this kind, of the instance that a

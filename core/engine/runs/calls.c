@@ -2,10 +2,11 @@
  *
  * Every call goes through a lane: one for each interface of each plugin, which
  * keeps to the concurrency that the manifest declares and holds the rest back,
- * first come, first served.  Who waits in a call for a child, or for a tool of
- * the same plugin, keeps nobody from that by its place: where others queue, it
- * lets go, and is called again.  Inline and async plugins are called on the loop;
- * blocking ones on a worker.  A call ends once, through ended(), as a task: the
+ * first come, first served.  A call that waits for a child, or for a tool that
+ * waits for a place, releases its own place if others queue for it: the call is
+ * suspended and re-entered.  Otherwise calls of several runs and plugins would
+ * wait for each other in a circle.  Inline and async plugins are called on the
+ * loop; blocking ones on a worker.  A call ends once, through ended(), as a task: the
  * run that made it hears of it then, if it still is.
  *
  * Cancelling: the plugin is asked, and has MORTISE_QUIESCE_MS to let go.  One
@@ -448,15 +449,16 @@ static bool is_full(const struct mortise_lane *l)
     return l->limit != 0 && l->running >= l->limit;
 }
 
-static bool is_waited_for(const struct mortise_lane *l,
-                          const struct mortise_live *live)
+/* Does a tool of this run, or what is behind it, perhaps wait for a place that a call
+ * of any run has?  It queues then, or waits for a child, which may queue. */
+static bool may_be_blocked(const struct mortise_live *live)
 {
-    struct mortise_task *t = l->waiting.first;
+    const struct mortise_ongoing *c = live->calls;
 
-    while (t != NULL &&
-           MORTISE_OF(t, struct mortise_ongoing, turn)->live != live)
-        t = t->next;
-    return t != NULL;
+    while (c != NULL && c->state != MORTISE_CALL_WAITING &&
+           !mortise_host_call_waits(c, false))
+        c = c->next;
+    return c != NULL;
 }
 
 static size_t count(const struct mortise_tasks *q)
@@ -481,7 +483,7 @@ static struct mortise_ongoing *find_waiting(const struct mortise_lane *l,
         const struct mortise_live *live =
             MORTISE_OF(e, struct mortise_live, entry);
 
-        *tools = is_waited_for(l, live);
+        *tools = may_be_blocked(live);
         for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
             if (c->lane != l || c->state != MORTISE_CALL_CALLED)
                 continue;
@@ -540,10 +542,12 @@ static void lane_pump(struct mortise_lane *l)
     want_room(l);
 }
 
-void mortise_lane_waits(struct mortise_lane *l)
+void mortise_call_waits(const struct mortise_ongoing *c)
 {
-    l->has_waits = true;
-    want_room(l);
+    c->lane->has_waits = true;
+    for (c = c->live->calls; c != NULL; c = c->next)
+        if (c->lane != NULL)
+            want_room(c->lane);
 }
 
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,

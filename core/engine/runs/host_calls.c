@@ -678,8 +678,8 @@ static void ask_run(struct mortise_asked *a, bool full)
         a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
     struct mortise_pin by = a->by;
     struct mortise_model_ask model = {.by = &by};
-    struct mortise_live *live = a->call->live;
-    struct mortise_lane *lane = a->call->lane;
+    struct mortise_ongoing *c = a->call;
+    struct mortise_live *live = c->live;
     bool awaits = a->method->effect == MORTISE_HOST_CALL_CHILD;
     bool stays = awaits_others(a);
     struct mortise_input in = {
@@ -708,7 +708,7 @@ static void ask_run(struct mortise_asked *a, bool full)
     } else {
         a->state = MORTISE_ASKED_WAITS;
         if (stays)
-            a->call->yields = false;
+            c->yields = false;
         if (a->hold_ms > 0)
             mortise_timer_arm(&a->m->timers, &a->hold,
                               mortise_mono_in(a->hold_ms));
@@ -716,7 +716,7 @@ static void ask_run(struct mortise_asked *a, bool full)
         if (awaits)
             mortise_news_of(live, MORTISE_NEWS_AWAITS); /* it may be over */
         if (stays)
-            mortise_lane_waits(lane);
+            mortise_call_waits(c);
     }
     json_decref(masked);
     json_decref(model.said);
