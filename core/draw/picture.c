@@ -55,9 +55,10 @@ static void put_expr(struct mortise_buf *b, const struct mortise_expr *e)
     put_scalar(b, e->at);
 }
 
-static void put_map(struct mortise_buf *b, const struct mortise_region *r)
+static void put_map(struct mortise_buf *b, const struct mortise_region *r,
+                    bool behind)
 {
-    mortise_buf_printf(b, "for each %s of ", r->as);
+    mortise_buf_printf(b, "%sfor each %s of ", behind ? ", " : "", r->as);
     put_expr(b, &r->over);
 }
 
@@ -84,7 +85,6 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         [MORTISE_EDGE_TIMEOUT] = "on timeout",
         [MORTISE_EDGE_REROUTE] = "on violation",
         [MORTISE_EDGE_BUDGET] = "when the budget is used up",
-        [MORTISE_EDGE_MAP] = "",
         [MORTISE_EDGE_ABOVE] = "when ",
         [MORTISE_EDGE_BELOW] = "when ",
         [MORTISE_EDGE_FOUND] = "when found: ",
@@ -97,8 +97,8 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
     if (e->kind == MORTISE_EDGE_WHEN || e->kind == MORTISE_EDGE_ROUTE ||
         e->kind == MORTISE_EDGE_ROUTE_ALL)
         put_expr(b, &e->when);
-    if (e->kind == MORTISE_EDGE_MAP)
-        put_map(b, &g->regions[e->map]);
+    if (mortise_edge_is_map(e))
+        put_map(b, &g->regions[e->map], words[e->kind][0] != '\0');
     if (e->kind == MORTISE_EDGE_ABOVE || e->kind == MORTISE_EDGE_BELOW)
         mortise_buf_printf(b, "%s %s %.15g", mortise_trait_name(e->trait),
                            e->kind == MORTISE_EDGE_ABOVE ? ">=" : "<",
@@ -498,7 +498,8 @@ static void put_legend(struct mortise_buf *b, const struct mortise_picture *p)
     for (uint32_t i = 0; i < g->n_edges; i++) {
         const struct mortise_edge *e = &g->edges[i];
 
-        if (e->kind == MORTISE_EDGE_STATIC && !e->back && !e->yields)
+        if (e->kind == MORTISE_EDGE_STATIC && !mortise_edge_is_map(e) &&
+            !e->back && !e->yields)
             continue;
         mortise_buf_puts(b, begun ? "" : "\n");
         begun = true;

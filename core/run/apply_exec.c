@@ -434,8 +434,8 @@ int mortise_apply_fan(struct mortise_run *r, struct exec *x,
     const struct mortise_graph *g = x->frame->graph;
 
     if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
-        g->edges[e->edges[0]].kind != MORTISE_EDGE_MAP ||
-        g->edges[e->edges[0]].from != x->node || !json_is_array(e->value))
+        !mortise_edge_is_map(&g->edges[e->edges[0]]) ||
+        g->edges[e->edges[0]].from != x->node)
         return mortise_entry_corrupt(err, e);
     return mortise_map_keep(r, x, e->edges[0], e->value, err);
 }

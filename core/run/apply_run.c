@@ -66,6 +66,16 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_frame_follow_start(r, x, err);
 }
 
+/* Those of a graph inside another, too. */
+int mortise_apply_lists(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
+{
+    if (r->lists != NULL || !json_is_array(e->value))
+        return mortise_entry_corrupt(err, e);
+    r->lists = json_incref(e->value);
+    return MORTISE_OK;
+}
+
 /* What starts from now on comes after the update: what failed or has not ended
  * is tried from the state that it wrote, and edges that were taken but led
  * nowhere yet lead from it.  An execution about which somebody decided goes on

@@ -141,6 +141,7 @@ void mortise_run_free(struct mortise_run *r)
     json_decref(r->error);
     json_decref(r->plan.payload);
     json_decref(r->plan.error);
+    json_decref(r->lists);
     mortise_usage_finish(&r->usage);
     mortise_inbox_finish(r);
     mortise_outbox_finish(r);
@@ -560,6 +561,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
+    struct mortise_beginning begin = {.lists = NULL};
     int rv = mortise_total_check_input(r->graph, adm->input, &e.value, err);
 
     if (rv != MORTISE_OK)
@@ -569,16 +571,19 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
     rv = e.note != NULL && e.edges != NULL
-             ? mortise_total_choose_start(r, r->graph, e.value, &e, err)
+             ? mortise_total_choose_start(r, r->graph, e.value, &e, &begin, err)
              : mortise_nomem(err);
-    if (has_plan(r, adm))
-        e.n_edges = 0; /* they are chosen once its plan is approved */
+    if (has_plan(r, adm)) { /* they are chosen once its plan is approved */
+        e.n_edges = 0;
+        mortise_json_drop(&begin.lists);
+    }
     if (rv == MORTISE_OK)
         rv = mortise_order_record_start(r, adm->order, err);
     if (rv == MORTISE_OK)
         rv = mortise_rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
+        rv = mortise_total_record_start(r, &e, &begin, err);
+    json_decref(begin.lists);
     if (rv == MORTISE_OK && has_plan(r, adm))
         rv = mortise_plan_ask(r, err);
     mortise_entry_finish(&e);

@@ -383,6 +383,18 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     }
 }
 
+bool mortise_keys_fit(const struct mortise_slot *slot,
+                      const struct mortise_key *form,
+                      struct mortise_diags *diags)
+{
+    struct mortise_key key = *form;
+    struct mortise_slot as = *slot;
+
+    key.name = slot->key->name;
+    as.key = &key;
+    return check(&as, diags);
+}
+
 /* ---- words ----------------------------------------------------------- */
 
 static void unknown_word(const struct mortise_word *words, const char *what,

@@ -231,6 +231,11 @@ void mortise_keys_read(const struct mortise_place *place,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
 
+/* Is the value of a slot, whose key takes several forms, right as that form? */
+bool mortise_keys_fit(const struct mortise_slot *slot,
+                      const struct mortise_key *form,
+                      struct mortise_diags *diags);
+
 /* Check a mapping whose type is not known: findings about the keys that no type
  * has. */
 void mortise_keys_unknown(const struct mortise_place *place,

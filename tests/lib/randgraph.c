@@ -190,8 +190,8 @@ static struct item make_node(struct maker *m)
     n->fails.ask = REF_NEVER;
     for (int c = 0; c < REF_PLAIN; c++)
         n->writes[c] = pick(m, 5) == 0;
-    n->writes[REF_PLAIN] =
-        !(m->families & (RAND_RACES | RAND_STOPS)) && pick(m, m->depth > 0 ? 6 : 24) == 0;
+    n->writes[REF_PLAIN] = !(m->families & (RAND_RACES | RAND_STOPS)) &&
+                           pick(m, m->depth > 0 ? 6 : 24) == 0;
     if (may(m, RAND_FAILS, 8)) {
         n->fails = (struct ref_cond){REF_TURN, 1 + pick(m, 2), 0};
         n->rescued = pick(m, 3) == 0;
@@ -262,22 +262,29 @@ static struct item make_loop(struct maker *m, int depth)
     return loop;
 }
 
+static struct ref_edge *put_map(struct maker *m, int from, int to, int join,
+                                struct ref_cond when)
+{
+    struct ref_edge *e = put_edge(m, from, to, REF_MAP, when);
+
+    e->join = join;
+    e->some = pick(m, 4);
+    e->others = pick(m, 4);
+    e->max_parallel = 1 + pick(m, 3);
+    return e;
+}
+
 /* A map, with the node that starts it and the one that joins it. */
 static struct item make_map(struct maker *m, int depth)
 {
     struct item row[3], source = make_node(m), join, map;
     int n = 1 + pick(m, 3);
-    struct ref_edge *e;
 
     for (int i = 0; i < n; i++)
         row[i] = make_item(m, depth + 1);
     join = make_node(m);
     link_row(m, row, n, false);
-    e = put_edge(m, source.entry, row[0].entry, REF_MAP, some_cond(m));
-    e->join = join.entry;
-    e->some = pick(m, 4);
-    e->others = pick(m, 4);
-    e->max_parallel = 1 + pick(m, 3);
+    put_map(m, source.entry, row[0].entry, join.entry, some_cond(m));
     for (int i = 0; i < n; i++) {
         if (i == n - 1 || pick(m, 3) == 0)
             link_items(m, &row[i], &join);
@@ -305,6 +312,16 @@ static struct item make_item(struct maker *m, int depth)
 }
 
 /* ---- START, END, routes, joins ------------------------------------------ */
+
+/* A map that the graph begins with, and whose join is that item. */
+static void make_start_map(struct maker *m, const struct item *join)
+{
+    struct ref_cond when = {pick(m, 3) ? REF_ALWAYS : REF_NEVER, 0, 0};
+    struct item body = make_item(m, 2);
+
+    put_map(m, REF_START, body.entry, join->entry, when);
+    link_items(m, &body, join);
+}
 
 static bool is_led_to(const struct ref_graph *g, const struct item *item)
 {
@@ -471,6 +488,8 @@ static void make_graph(struct maker *m, int room)
                 row[i] = make_item(m, 0);
         }
         link_row(m, row, n, true);
+        if (m->room > 0 && may(m, RAND_MAPS, 4))
+            make_start_map(m, &row[pick(m, n)]);
         make_ends(m, row, n);
         if (m->families & RAND_ROUTES)
             make_routes(m);
@@ -520,7 +539,9 @@ bool rand_wild(struct ref_graph *g, uint32_t *seed)
     }
     for (int i = 0; i < n_maps && n > 2; i++) {
         struct ref_edge *e =
-            put_edge(&m, pick(&m, n), pick(&m, n), REF_MAP, some_cond(&m));
+            pick(&m, 4) > 0
+                ? put_edge(&m, pick(&m, n), pick(&m, n), REF_MAP, some_cond(&m))
+                : put_edge(&m, REF_START, pick(&m, n), REF_MAP, always);
 
         do {
             e->join = pick(&m, n);

@@ -211,7 +211,8 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
         put(p, "  failed: \"${size(node.failed)}\"");
     put_outputs(p, g, i);
     if (n->rescued)
-        put(p, "on_error: {value: \"{'saw': scratch, 'n': size(artifacts), 'times': 0}\"}");
+        put(p, "on_error: {value: \"{'saw': scratch, 'n': size(artifacts), "
+               "'times': 0}\"}");
 }
 
 static void put_graph(struct page *p, const struct ref_graph *g);
@@ -252,7 +253,7 @@ static const char *list_of(const struct ref_graph *g, int source, int n)
     static char texts[2][128];
     static int turn;
     char *text = texts[turn++ % 2];
-    int body = ref_body(g, g->nodes[source].region), at;
+    int body = source < 0 ? 0 : ref_body(g, g->nodes[source].region), at;
 
     at = snprintf(text, sizeof texts[0], "[");
     for (int i = 1; i <= n; i++) {
@@ -267,15 +268,24 @@ static const char *list_of(const struct ref_graph *g, int source, int n)
     return text;
 }
 
+/* It sees the input alone. */
+static const char *start_cond_of(const struct ref_cond *when)
+{
+    return when->ask == REF_ALWAYS ? "input.v >= 0" : "input.v < 0";
+}
+
 static void put_map(struct page *p, const struct ref_graph *g,
                     const struct ref_edge *e)
 {
-    put(p, "  - from: n%d", e->from);
+    bool start = e->from == REF_START;
+
+    put(p, "  - from: %s", start ? "START" : name_of(e->from));
     put(p,
         "    map: {over: \"%s ? %s : %s\", as: i%d, to: n%d, join: n%d, "
         "max_parallel: %d}",
-        cond_of(g, &e->when, e->from), list_of(g, e->from, e->some),
-        list_of(g, e->from, e->others), e->to, e->to, e->join, e->max_parallel);
+        start ? start_cond_of(&e->when) : cond_of(g, &e->when, e->from),
+        list_of(g, e->from, e->some), list_of(g, e->from, e->others), e->to,
+        e->to, e->join, e->max_parallel);
 }
 
 static void put_edge(struct page *p, const struct ref_graph *g,
@@ -293,8 +303,8 @@ static void put_edge(struct page *p, const struct ref_graph *g,
     else if (e->kind == REF_STATIC)
         put(p, "  - {from: %s, to: %s}", from, to);
     else if (e->from == REF_START)
-        put(p, "  - {from: START, to: %s, when: input.v %s 0}", to,
-            e->when.ask == REF_ALWAYS ? ">=" : "<");
+        put(p, "  - {from: START, to: %s, when: %s}", to,
+            start_cond_of(&e->when));
     else
         put(p, "  - {from: %s, to: %s, when: \"%s\"}", from, to,
             cond_of(g, &e->when, e->from));

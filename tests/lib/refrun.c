@@ -135,10 +135,13 @@ static void start_frame(struct ref_run *r, int frame,
 static int n_elements(const struct ref_run *r, const struct ref_edge *map,
                       int source)
 {
-    struct ref_set past = r->execs[source].past;
+    struct ref_set past;
     json_t *state;
     bool holds;
 
+    if (source < 0) /* START's condition asks nothing */
+        return map->when.ask == REF_ALWAYS ? map->some : map->others;
+    past = r->execs[source].past;
     ref_add(&past, source);
     state = ref_state_of(r, &past, r->execs[source].frame);
     holds = ref_holds(&map->when, r->execs[source].turn, state);
@@ -152,7 +155,7 @@ static void start_map(struct ref_run *r, int parent, int region,
     int edge = r->graph->regions[region].edge;
     int source = r->frames[parent].source[edge];
     int n = n_elements(r, &r->graph->edges[edge], source);
-    int item = r->frames[r->execs[source].frame].item;
+    int item = r->frames[source < 0 ? parent : r->execs[source].frame].item;
 
     for (int i = 0; i < n; i++) {
         int at = frame_new(r, parent, region);
@@ -311,7 +314,7 @@ static void count_edges(const struct ref_run *r, int frame, int item,
             continue;
         }
         t->n[f->edges[e]]++;
-        if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
+        if (f->edges[e] == REF_TAKEN)
             ref_add_past(&t->past, r, f->source[e]);
     }
 }
@@ -422,7 +425,7 @@ static void look_back(const struct ref_run *r, int frame, int item,
     for (int e = 0; e < g->n_edges; e++) {
         if (!ref_is_home(g, f->region, e) || ref_target_item(g, e) != item)
             continue;
-        if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
+        if (f->edges[e] == REF_TAKEN)
             ref_add_past(past, r, f->source[e]);
         else if (f->edges[e] != REF_TAKEN && g->edges[e].from != REF_START)
             look_at(r, frame, ref_source_item(g, e), past);
@@ -1115,7 +1118,8 @@ static struct ref_run *run_new(const struct ref_graph *g, const char *prefix,
     for (int e = 0; e < g->n_edges; e++) {
         if (g->edges[e].from != REF_START)
             continue;
-        if (ref_holds(&g->edges[e].when, 0, NULL))
+        if (g->edges[e].kind == REF_MAP ||
+            ref_holds(&g->edges[e].when, 0, NULL))
             take_edge(r, 0, e, -1);
         else
             r->frames[0].edges[e] = REF_DEAD;

@@ -22,6 +22,8 @@ void ref_add(struct ref_set *s, int i)
 
 void ref_add_past(struct ref_set *s, const struct ref_run *r, int i)
 {
+    if (i < 0) /* START, which wrote nothing */
+        return;
     for (int k = 0; k < REF_EXECS / 64; k++)
         s->w[k] |= r->execs[i].past.w[k];
     ref_add(s, i);

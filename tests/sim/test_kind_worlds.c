@@ -200,6 +200,12 @@ static const struct way {
      ""},
     {"map: {over: \"[1, 2, 3]\", as: one, to: m, join: c}", ""},
     {"map: {over: \"[1, 2]\", as: one, to: m, join: c, max_parallel: 1}", ""},
+    {"routes: [{when: input.v == 1, map: {over: \"[1, 2]\", as: one, to: m, "
+     "join: c}}], default: b",
+     ""},
+    {"", "  - {from: START, map: {over: \"[1, 2]\", as: one, to: m, join: c, "
+         "max_parallel: 1}}\n"
+         "  - {from: x, to: c}\n"},
     {"", "  - {from: x, personality: {trait: openness, threshold: 0.5, above: "
          "b, below: c}}\n"},
     {"", "  - {from: x, to: b, guardrail_policy: {input: [ok]}}\n"

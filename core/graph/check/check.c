@@ -18,8 +18,7 @@ enum { MAX_CIRCLES = 20, MAX_NAMES = 8 }; /* shown */
 static bool stands_apart(enum mortise_edge_kind kind)
 {
     return kind == MORTISE_EDGE_STATIC || kind == MORTISE_EDGE_WHEN ||
-           kind == MORTISE_EDGE_MAP || kind == MORTISE_EDGE_ABOVE ||
-           kind == MORTISE_EDGE_FALLBACK;
+           kind == MORTISE_EDGE_ABOVE || kind == MORTISE_EDGE_FALLBACK;
 }
 
 static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
@@ -165,6 +164,17 @@ static void reach(bool *reached, uint32_t *queue, uint32_t *n, uint32_t to)
     queue[(*n)++] = to;
 }
 
+/* Where an edge leads, and of a map its join. */
+static void reach_over(const struct mortise_graph *g, uint32_t edge,
+                       bool *reached, uint32_t *queue, uint32_t *n)
+{
+    const struct mortise_edge *e = &g->edges[edge];
+
+    reach(reached, queue, n, e->to);
+    if (mortise_edge_is_map(e))
+        reach(reached, queue, n, g->regions[e->map].join);
+}
+
 /* What only a circle leads to is led to: that is told of the circle. */
 static void check_reach(struct mortise_loader *ld, const bool *circular)
 {
@@ -176,20 +186,15 @@ static void check_reach(struct mortise_loader *ld, const bool *circular)
     if (ld->nomem)
         return;
     for (uint32_t i = 0; i < g->n_start; i++)
-        reach(reached, queue, &n, g->edges[g->start[i]].to);
+        reach_over(g, g->start[i], reached, queue, &n);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (circular[i])
             reach(reached, queue, &n, i);
     for (uint32_t done = 0; done < n; done++) {
         const struct mortise_node *node = &g->nodes[queue[done]];
 
-        for (uint32_t i = 0; i < node->n_out; i++) {
-            const struct mortise_edge *e = &g->edges[node->out[i]];
-
-            reach(reached, queue, &n, e->to);
-            if (e->kind == MORTISE_EDGE_MAP)
-                reach(reached, queue, &n, g->regions[e->map].join);
-        }
+        for (uint32_t i = 0; i < node->n_out; i++)
+            reach_over(g, node->out[i], reached, queue, &n);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (!reached[i])

@@ -28,7 +28,7 @@ struct ending {
 
 static bool always_taken(const struct mortise_edge *e)
 {
-    return e->kind == MORTISE_EDGE_STATIC || e->kind == MORTISE_EDGE_MAP;
+    return e->kind == MORTISE_EDGE_STATIC;
 }
 
 /* Is it one of several, of which one is taken? */
@@ -94,7 +94,7 @@ static void end_edge_into(struct ending *w, const struct mortise_edge *e)
 
     if (e->kind == MORTISE_EDGE_GATHER)
         end_edge(w, &w->g->edges[w->g->regions[e->map].map_edge]);
-    else if (e->kind != MORTISE_EDGE_MAP && !(e->back && home->n_exits == 0))
+    else if (!mortise_edge_is_map(e) && !(e->back && home->n_exits == 0))
         end_edge(w, e);
 }
 

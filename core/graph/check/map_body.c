@@ -90,10 +90,15 @@ static void check_names(struct bodies *b, const struct mortise_region *map)
     }
 }
 
+static uint32_t body_of(const struct bodies *b, uint32_t node)
+{
+    return node != MORTISE_START ? b->ld->body[node] : 0;
+}
+
 static void enter(struct bodies *b, const struct mortise_edge *e)
 {
     struct mortise_region *map = &b->g->regions[e->map];
-    uint32_t around = b->ld->body[e->from];
+    uint32_t around = body_of(b, e->from);
 
     map->parent = around;
     map->level = around != 0 ? b->g->regions[around].level + 1 : 0;
@@ -114,11 +119,11 @@ static void enter(struct bodies *b, const struct mortise_edge *e)
 
 static void follow(struct bodies *b, struct mortise_edge *e)
 {
-    uint32_t body = b->ld->body[e->from];
+    uint32_t body = body_of(b, e->from);
 
     if (e->to == MORTISE_END)
         return;
-    if (e->kind == MORTISE_EDGE_MAP) {
+    if (mortise_edge_is_map(e)) {
         enter(b, e);
     } else if (body != 0 && e->to == b->g->regions[body].join) {
         e->yields = true; /* (2) */
@@ -156,8 +161,7 @@ static void walk(struct bodies *b)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         b->ld->body[i] = UNSEEN;
     for (uint32_t i = 0; i < g->n_start; i++)
-        if (g->edges[g->start[i]].to != MORTISE_END)
-            reach(b, &g->edges[g->start[i]], 0);
+        follow(b, &g->edges[g->start[i]]);
     while (b->n > 0) {
         const struct mortise_node *node = &g->nodes[b->stack[--b->n]];
 

@@ -123,12 +123,12 @@ static void set_idom(struct race *r, uint32_t vertex, uint32_t idom)
 }
 
 /* Behind a map its map edge is all that is certain: the list may be empty. */
-static void leave_node(struct race *r, uint32_t node, uint32_t edge)
+static void leave(struct race *r, uint32_t node, uint32_t edge)
 {
     const struct mortise_edge *e = &r->g->edges[edge];
 
     set_idom(r, edge_vertex(r, edge), node_vertex(node));
-    if (e->kind == MORTISE_EDGE_MAP)
+    if (mortise_edge_is_map(e))
         set_idom(r, edge_vertex(r, r->g->regions[e->map].gather),
                  edge_vertex(r, edge));
 }
@@ -138,7 +138,7 @@ static void find_dominators(struct race *r)
     const struct mortise_graph *g = r->g;
 
     for (uint32_t k = 0; k < g->n_start; k++)
-        set_idom(r, edge_vertex(r, g->start[k]), 0);
+        leave(r, MORTISE_START, g->start[k]);
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct mortise_node *node = &g->nodes[r->order[k]];
         uint32_t dom = edge_vertex(r, node->in[0]); /* nothing is orphaned */
@@ -147,7 +147,7 @@ static void find_dominators(struct race *r)
             dom = meet(r, dom, edge_vertex(r, node->in[i]));
         set_idom(r, node_vertex(node->index), dom);
         for (uint32_t i = 0; i < node->n_out; i++)
-            leave_node(r, node->index, node->out[i]);
+            leave(r, node->index, node->out[i]);
     }
 }
 

@@ -72,7 +72,7 @@ static uint32_t target(const struct finder *f, const struct mortise_edge *e)
 {
     if (e->to == MORTISE_END || e->yields)
         return NONE;
-    return e->kind == MORTISE_EDGE_MAP ? map_vertex(f, e->map) : e->to;
+    return mortise_edge_is_map(e) ? map_vertex(f, e->map) : e->to;
 }
 
 static uint32_t degree(const struct finder *f, uint32_t v)
@@ -106,7 +106,7 @@ static void each_in(struct finder *f, bool deal)
         if (target(f, e) == NONE)
             continue;
         count_in(f, target(f, e), i, deal);
-        if (e->kind == MORTISE_EDGE_MAP)
+        if (mortise_edge_is_map(e))
             count_in(f, e->to, i, deal);
     }
 }

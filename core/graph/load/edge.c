@@ -111,6 +111,17 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
                                      : NULL;
 }
 
+/* One with a condition; NULL: it has none. */
+static void add_when(struct mortise_loader *ld, uint32_t from,
+                     const struct mortise_yaml *to, enum mortise_edge_kind kind,
+                     const struct mortise_yaml *when)
+{
+    struct mortise_draft *draft = mortise_load_edge(ld, from, to, kind);
+
+    if (draft != NULL)
+        draft->when = when;
+}
+
 const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
                                            size_t i)
 {
@@ -126,7 +137,7 @@ const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
 /* A `{when, to}` being read: the edge is made when both are known. */
 struct route {
     const struct mortise_yaml *when, *to;
-    struct mortise_slot policy; /* its key is NULL: none */
+    struct mortise_slot map, policy; /* the key is NULL: none */
 };
 
 static const struct mortise_key route_keys[] = {
@@ -138,8 +149,13 @@ static const struct mortise_key route_keys[] = {
     {.name = "to",
      .about = "The node that the route leads to, or END.",
      .value = MORTISE_V_ID,
-     .required = true,
      MORTISE_INTO_YAML(struct route, to)},
+    {.name = "map",
+     .about = "Instead of `to`: one activation of a node for each element of a "
+              "list.",
+     .value = MORTISE_V_MAP,
+     .place = &mortise_map_place,
+     MORTISE_INTO_SLOT(struct route, map)},
     {.name = "guardrail_policy",
      .about = "Guardrails that judge what passes along the route.",
      .value = MORTISE_V_MAP,
@@ -149,19 +165,33 @@ static const struct mortise_key route_keys[] = {
 
 MORTISE_PLACE(route, "a route");
 
+/* One of the two says where it leads. */
+static void check_way(struct mortise_loader *ld, const struct mortise_yaml *v,
+                      const struct route *route)
+{
+    if (route->map.key != NULL && route->to != NULL)
+        mortise_diag_add(ld->diags, "E0307", route->map.name->span,
+                         "a map has its own 'to'");
+    else if (v->kind == MORTISE_YAML_MAP &&
+             !mortise_keys_meant(&route_place, v, "to") &&
+             !mortise_keys_meant(&route_place, v, "map"))
+        mortise_diag_add(ld->diags, "E0206", v->span,
+                         "a route needs the key 'to', or 'map'");
+}
+
 static void read_route(struct mortise_loader *ld, struct mortise_node *node,
                        const struct mortise_yaml *v,
                        enum mortise_edge_kind kind)
 {
     struct route route = {.when = NULL};
-    struct mortise_draft *draft = NULL;
     size_t first = ld->n_edges;
 
     mortise_keys_read(&route_place, v, v->span, ld, &route, ld->diags);
-    if (route.to != NULL)
-        draft = mortise_load_edge(ld, node->index, route.to, kind);
-    if (draft != NULL)
-        draft->when = route.when;
+    check_way(ld, v, &route);
+    if (route.map.key != NULL)
+        mortise_load_map(ld, node->index, kind, route.when, &route.map);
+    else if (route.to != NULL)
+        add_when(ld, node->index, route.to, kind, route.when);
     if (route.policy.key != NULL)
         mortise_load_edge_policy(ld, node->index, first, &route.policy);
 }
@@ -228,8 +258,10 @@ struct entry {
     const struct mortise_yaml *form; /* the key of what it is, if not plain */
     struct mortise_slot policy;      /* its key is NULL: none */
     uint32_t from;                   /* MORTISE_NOWHERE: missing or unknown */
-    int type;                        /* enum mortise_edge_kind, 0: not given */
+    int type; /* enum mortise_edge_kind, or A_MAP; 0: not given */
 };
+
+enum { A_MAP = -1 }; /* it is of any kind */
 
 static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -261,14 +293,19 @@ static const struct form {
     int kind;
     bool leaves_node; /* it needs an execution there: START has none */
     void (*load)(struct mortise_loader *ld, uint32_t from,
-                 const struct mortise_slot *slot);
+                 const struct mortise_slot *slot); /* NULL: of a map */
 } forms[] = {
-    {"map", "a map", MORTISE_EDGE_MAP, true, mortise_load_map},
+    {"map", "a map", A_MAP, false, NULL},
     {"personality", "a personality edge", MORTISE_EDGE_ABOVE, false,
      mortise_load_personality},
     {"discovery", "a discovery edge", MORTISE_EDGE_FOUND, true,
      mortise_load_discovery},
 };
+
+static enum mortise_edge_kind kind_of(const struct entry *e)
+{
+    return e->when != NULL ? MORTISE_EDGE_WHEN : MORTISE_EDGE_STATIC;
+}
 
 /* Where it leaves from. */
 static uint32_t source_of(struct mortise_loader *ld, const struct entry *e,
@@ -296,14 +333,18 @@ static void read_form(void *ctx, void *into, const struct mortise_slot *slot)
                          "an edge with '%s' has no '%s'", e->form->str,
                          slot->name->str);
     e->form = slot->name;
-    if (e->to != NULL || e->when != NULL)
+    if (e->to != NULL || (e->when != NULL && form->load != NULL))
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "%s has its own 'to' and no 'when'", form->what);
+                         "%s has its own 'to'%s", form->what,
+                         form->load != NULL ? " and no 'when'" : "");
     if (e->type != 0 && e->type != form->kind)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
                          "an edge with '%s' is of type %s", slot->name->str,
                          slot->name->str);
-    form->load(ld, source_of(ld, e, form, slot), slot);
+    if (form->load == NULL)
+        mortise_load_map(ld, e->from, kind_of(e), e->when, slot);
+    else
+        form->load(ld, source_of(ld, e, form, slot), slot);
 }
 
 static const struct mortise_word edge_types[] = {
@@ -311,7 +352,7 @@ static const struct mortise_word edge_types[] = {
     {"conditional", MORTISE_EDGE_WHEN, false},
     {"discovery", MORTISE_EDGE_FOUND, false},
     {"personality", MORTISE_EDGE_ABOVE, false},
-    {"map", MORTISE_EDGE_MAP, false},
+    {"map", A_MAP, false},
     {NULL, 0, false},
 };
 
@@ -392,17 +433,6 @@ static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
         check_to(ld, v, e);
 }
 
-/* One that is no form. */
-static void add_plain(struct mortise_loader *ld, const struct entry *e)
-{
-    struct mortise_draft *draft = mortise_load_edge(
-        ld, e->from, e->to,
-        e->when != NULL ? MORTISE_EDGE_WHEN : MORTISE_EDGE_STATIC);
-
-    if (draft != NULL)
-        draft->when = e->when;
-}
-
 static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
 {
     struct entry e = {.from = MORTISE_NOWHERE};
@@ -411,7 +441,7 @@ static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
     mortise_keys_read(&edge_place, v, v->span, ld, &e, ld->diags);
     check_parts(ld, v, &e);
     if (e.from != MORTISE_NOWHERE && e.to != NULL && e.form == NULL)
-        add_plain(ld, &e);
+        add_when(ld, e.from, e.to, kind_of(&e), e.when);
     if (e.policy.key != NULL)
         mortise_load_edge_policy(ld, e.from, first, &e.policy);
 }
@@ -427,12 +457,23 @@ void mortise_load_edges(void *ctx, void *into, const struct mortise_slot *slot)
 
 /* ---- `start` --------------------------------------------------------- */
 
+const struct mortise_key mortise_start_forms[2] = {
+    {.value = MORTISE_V_IDS},
+    {.value = MORTISE_V_MAP, .place = &mortise_only_map_place},
+};
+
 void mortise_load_start(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     const struct mortise_yaml *id;
 
     (void)into;
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_load_only_map(ld, MORTISE_START, MORTISE_EDGE_STATIC, slot);
+        return;
+    }
+    if (!mortise_keys_fit(slot, &mortise_start_forms[0], ld->diags))
+        return;
     for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++) {
         uint32_t node = mortise_load_node_id(ld, id);
 

@@ -152,7 +152,7 @@ static void check_settled(struct mortise_loader *ld,
                           const struct mortise_node *node)
 {
     if (node->join.kind == MORTISE_JOIN_SETTLED && node->n_in > 0 &&
-        ld->g->edges[node->in[0]].kind == MORTISE_EDGE_MAP)
+        mortise_edge_is_map(&ld->g->edges[node->in[0]]))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(

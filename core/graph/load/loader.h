@@ -19,7 +19,7 @@ struct mortise_draft {
     struct mortise_edge edge;
     bool depends_on; /* made by that key: a cycle of these is never meant */
     const struct mortise_yaml *when;    /* NULL: none */
-    const struct mortise_map *map;      /* MAP */
+    const struct mortise_map *map;      /* NULL: it leads into none */
     struct mortise_edge_policy *policy; /* the edge's, to be filled in */
 };
 
@@ -392,6 +392,8 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
 const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
                                            size_t i);
 extern const struct mortise_key mortise_routes_forms[2];
+extern const struct mortise_key mortise_default_forms[2];
+extern const struct mortise_key mortise_start_forms[2];
 extern const struct mortise_key mortise_edge_row; /* of `edges` */
 mortise_key_fn mortise_load_edges, mortise_load_start;
 /* Give the nodes their edges out; nothing is added after. */
@@ -403,9 +405,17 @@ void mortise_load_link_in(struct mortise_loader *ld);
 /* ---- map.c ----------------------------------------------------------- */
 
 extern const struct mortise_place mortise_map_place;
-/* The edge that `map` is; `from` MORTISE_NOWHERE: it is read and not made. */
+/* The edge that `map` is, of that kind, with its condition (NULL: none); `from`
+ * MORTISE_NOWHERE: it is read and not made. */
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
+                      enum mortise_edge_kind kind,
+                      const struct mortise_yaml *when,
                       const struct mortise_slot *slot);
+/* The same, of a value that is {map: ...}. */
+void mortise_load_only_map(struct mortise_loader *ld, uint32_t from,
+                           enum mortise_edge_kind kind,
+                           const struct mortise_slot *slot);
+extern const struct mortise_place mortise_only_map_place;
 
 /* ---- persona.c ------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* map.c -- the key `map` of a node or an edge: what is written there.
+/* map.c -- the key `map` of a node, a route, an edge or `start`: what is written
+ * there.  An edge of any kind may lead into a map; the kind says when it does.
  *
  * Where the body of a map ends is map_body.c's to find.
  */
@@ -129,6 +130,8 @@ static void lose_names(struct mortise_loader *ld, const struct mortise_map *map,
 }
 
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
+                      enum mortise_edge_kind kind,
+                      const struct mortise_yaml *when,
                       const struct mortise_slot *slot)
 {
     struct mortise_map *map = mortise_load_alloc(ld, sizeof *map);
@@ -148,10 +151,41 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
     if (from == MORTISE_NOWHERE || map->over == NULL ||
         map->to == MORTISE_NOWHERE || map->join == MORTISE_NOWHERE)
         return;
-    draft = mortise_load_edge(ld, from, map->to_at, MORTISE_EDGE_MAP);
+    draft = mortise_load_edge(ld, from, map->to_at, kind);
     if (draft == NULL)
         return;
+    draft->when = when;
     draft->map = map;
     ld->n_maps++;
     mortise_node_add_results(ld, map->join, map->to_at);
+}
+
+/* ---- {map: ...} ------------------------------------------------------- */
+
+struct only {
+    struct mortise_slot map; /* its key is NULL: a finding */
+};
+
+static const struct mortise_key only_keys[] = {
+    {.name = "map",
+     .about = "One activation of a node for each element of a list.",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     .place = &mortise_map_place,
+     MORTISE_INTO_SLOT(struct only, map)},
+};
+
+const struct mortise_place mortise_only_map_place = {
+    MORTISE_PLACE_OF("a fan-out", only_keys)};
+
+void mortise_load_only_map(struct mortise_loader *ld, uint32_t from,
+                           enum mortise_edge_kind kind,
+                           const struct mortise_slot *slot)
+{
+    struct only only = {.map.key = NULL};
+
+    mortise_keys_read(&mortise_only_map_place, slot->value, slot->value->span,
+                      ld, &only, ld->diags);
+    if (only.map.key != NULL)
+        mortise_load_map(ld, from, kind, NULL, &only.map);
 }

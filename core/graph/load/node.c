@@ -214,8 +214,8 @@ const struct mortise_key mortise_route_rows[2] = {
      MORTISE_FORMS(mortise_routes_forms),
      .read = mortise_node_read_routes},
     {.name = "default",
-     .about = "The node that follows when no route holds.",
-     .value = MORTISE_V_ID,
+     .about = "The node that follows when no route holds, or {map: ...}.",
+     MORTISE_FORMS(mortise_default_forms),
      .read = mortise_node_read_default},
 };
 

@@ -38,7 +38,7 @@ static void compare(struct repeats *w, uint32_t i)
     struct mortise_draft *draft = &w->ld->edges[i], *first;
     uint32_t *seen = &w->seen[place_of(w, draft->edge.to)];
 
-    if (draft->edge.kind != MORTISE_EDGE_STATIC)
+    if (draft->edge.kind != MORTISE_EDGE_STATIC || draft->map != NULL)
         return;
     first = *seen > 0 ? &w->ld->edges[*seen - 1] : NULL;
     if (first == NULL || first->edge.from != draft->edge.from) {

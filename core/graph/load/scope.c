@@ -546,13 +546,25 @@ static const struct mortise_schema *item_schema(struct mortise_loader *ld,
     return s != NULL ? mortise_schema_items(s) : NULL;
 }
 
-static void load_over(struct mortise_loader *ld, uint32_t map,
-                      enum mortise_scope_name end)
+/* How far the condition of an edge sees, and what a map goes over. */
+static enum mortise_scope_name end_of(const struct mortise_graph *g,
+                                      uint32_t from)
+{
+    if (from == MORTISE_START)
+        return MORTISE_IN_NODE;
+    return mortise_node_gives(&g->nodes[from]) == MORTISE_GIVES_ROUTE
+               ? MORTISE_IN_OUTPUT
+               : MORTISE_IN_ERROR;
+}
+
+static void load_over(struct mortise_loader *ld, uint32_t map)
 {
     struct mortise_region *r = &ld->g->regions[map];
+    uint32_t from = ld->g->edges[r->map_edge].from;
 
-    mortise_load_stand_at(ld, ld->g->edges[r->map_edge].from);
-    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, end);
+    mortise_load_stand_at(ld, from);
+    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over,
+                      end_of(ld->g, from));
     mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' takes a list");
     ld->item_of[map] = item_schema(ld, r->over.cel);
 }
@@ -565,18 +577,7 @@ static void load_overs(struct mortise_loader *ld)
     for (uint32_t level = 0; level < MORTISE_MAX_MAPS; level++)
         for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
             if (ld->g->regions[i].level == level)
-                load_over(ld, i, MORTISE_IN_ERROR);
-}
-
-/* How far the condition of an edge sees. */
-static enum mortise_scope_name end_of(const struct mortise_graph *g,
-                                      uint32_t from)
-{
-    if (from == MORTISE_START)
-        return MORTISE_IN_NODE;
-    return mortise_node_gives(&g->nodes[from]) == MORTISE_GIVES_ROUTE
-               ? MORTISE_IN_OUTPUT
-               : MORTISE_IN_ERROR;
+                load_over(ld, i);
 }
 
 void mortise_load_expressions(struct mortise_loader *ld)

@@ -45,6 +45,12 @@ void mortise_node_read_targets(void *ctx, void *into,
     add_edges(ctx, into, slot, MORTISE_EDGE_TARGET);
 }
 
+/* Where an edge leads that may lead into a map. */
+const struct mortise_key mortise_default_forms[2] = {
+    {.value = MORTISE_V_ID},
+    {.value = MORTISE_V_MAP, .place = &mortise_only_map_place},
+};
+
 void mortise_node_read_default(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
@@ -54,7 +60,11 @@ void mortise_node_read_default(void *ctx, void *into,
     if (!mortise_slot_beside(slot, "routes"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'default' needs 'routes'");
-    mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_DEFAULT);
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        mortise_load_only_map(ld, r->node->index, MORTISE_EDGE_DEFAULT, slot);
+    else if (mortise_keys_fit(slot, &mortise_default_forms[0], ld->diags))
+        mortise_load_edge(ld, r->node->index, slot->value,
+                          MORTISE_EDGE_DEFAULT);
 }
 
 void mortise_node_read_map(void *ctx, void *into,
@@ -62,7 +72,7 @@ void mortise_node_read_map(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    mortise_load_map(ctx, r->node->index, slot);
+    mortise_load_map(ctx, r->node->index, MORTISE_EDGE_STATIC, NULL, slot);
 }
 
 void mortise_node_read_max_visits(void *ctx, void *into,

@@ -105,6 +105,12 @@ static int at_place(const struct mortise_expr *e, int rv,
                          span.line, span.col);
 }
 
+int mortise_expr_at_place(const struct mortise_expr *e, int rv,
+                          struct mortise_err *err)
+{
+    return at_place(e, rv, (struct mortise_cel_where){0, 0}, err);
+}
+
 int mortise_expr_eval(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err)

@@ -82,7 +82,6 @@ enum mortise_edge_kind {
     MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
     MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
     MORTISE_EDGE_BUDGET,     /* on_exceeded: {goto}, from START */
-    MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
     MORTISE_EDGE_ABOVE,      /* on success, where a trait is that high */
     MORTISE_EDGE_BELOW,      /* on success, where it is lower */
     MORTISE_EDGE_FOUND,      /* discovery: to the node that was found */
@@ -188,7 +187,8 @@ struct mortise_edge {
     uint32_t home; /* region: the least that holds both ends; of an edge to END
                       its source's, of one that yields its map's */
     uint32_t slot; /* position in the home's `edges` */
-    uint32_t map;  /* MAP, GATHER: the region of the body */
+    uint32_t map;  /* of a map edge, which leads into the body of a map, and of
+                      GATHER: the region of the body; else 0 */
     bool back;     /* to the entry of its home, a loop, from inside */
     bool yields;
 
@@ -206,7 +206,7 @@ enum mortise_region_kind {
     MORTISE_REGION_GRAPH = 1, /* region 0 */
     MORTISE_REGION_LOOP,      /* a strongly connected part, without the back
                                  edges of the loops around it */
-    MORTISE_REGION_MAP        /* what a MAP edge leads to, up to its join */
+    MORTISE_REGION_MAP        /* what a map edge leads to, up to its join */
 };
 
 /* An item's place in the tree of what always leads to what in its region, for
@@ -619,6 +619,11 @@ uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
  * it. */
 bool mortise_graph_is_own(const struct mortise_graph *g,
                           const struct mortise_path *path);
+/* Does it lead into the body of a map? */
+static inline bool mortise_edge_is_map(const struct mortise_edge *e)
+{
+    return e->map != 0 && e->kind != MORTISE_EDGE_GATHER;
+}
 /* Does it lead to a visit that is still to come?  An edge back does, and so do
  * those that end the elements of a map whose join is the entry of a loop. */
 bool mortise_graph_returns(const struct mortise_graph *g,

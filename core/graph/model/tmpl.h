@@ -63,6 +63,9 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
 /* Where a part of it stands. */
 struct mortise_span mortise_expr_place(const struct mortise_expr *e,
                                        struct mortise_cel_where where);
+/* Put it before the words of a failure of what an expression gave; returns rv. */
+int mortise_expr_at_place(const struct mortise_expr *e, int rv,
+                          struct mortise_err *err);
 int mortise_expr_eval(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);

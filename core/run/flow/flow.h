@@ -279,7 +279,7 @@ int mortise_tools_lose(struct mortise_run *r, struct exec *x,
 
 /* ---- map.c ---- */
 /* Keep the list for a map edge that x is about to take. */
-int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
+int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
                      json_t *list, struct mortise_err *err);
 /* The edge to a map, whose item is `it`, was taken: after `preds`. */
 int mortise_map_begin(struct mortise_run *r, struct item *it,

@@ -734,11 +734,35 @@ static int decide(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
+/* What maps that START leads into go over. */
+static int keep_lists(struct mortise_run *r, const struct exec *start,
+                      struct mortise_err *err)
+{
+    const struct mortise_edge *edges = start->frame->graph->edges;
+    json_t *lists = r->lists;
+    size_t k = 0;
+    int rv = MORTISE_OK;
+
+    r->lists = NULL;
+    for (uint32_t i = 0; rv == MORTISE_OK && i < start->n_taken; i++)
+        if (mortise_edge_is_map(&edges[start->taken[i]]))
+            rv = mortise_map_keep(r, start, start->taken[i],
+                                  json_array_get(lists, k++), err);
+    if (rv == MORTISE_OK && k != json_array_size(lists))
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "START leads into fewer maps than it has lists for");
+    json_decref(lists);
+    return rv;
+}
+
 int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
                                struct mortise_err *err)
 {
     const struct mortise_graph *g = start->frame->graph;
-    int rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
+    int rv = keep_lists(r, start, err);
+
+    if (rv == MORTISE_OK)
+        rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
 
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }

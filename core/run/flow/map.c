@@ -1,7 +1,8 @@
 /* map.c -- maps: a frame for each element, and what they come to.
  *
  * When the source of a map edge has succeeded, a `fan` entry keeps the list
- * that `over` gave, ahead of the `done` which takes the edge.  Each element has
+ * that `over` gave, ahead of the `done` which takes the edge.  A `lists` entry
+ * keeps those of the map edges out of START, ahead of what takes them.  Each element has
  * a frame of the map's region, with a naming scope of its own (`work#1[3]`), in
  * index order, at most max_parallel at a time.
  *
@@ -31,7 +32,7 @@
 
 /* ---- lists -------------------------------------------------------------- */
 
-int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
+int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
                      json_t *list, struct mortise_err *err)
 {
     const struct mortise_region *child;
@@ -40,6 +41,8 @@ int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
         mortise_item_to(home, home->graph->edges[edge].to, &child);
     struct fan *fan = mortise_arena_alloc(&r->arena, sizeof *fan);
 
+    if (!json_is_array(list))
+        return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
     if (fan == NULL)
         return mortise_nomem(err);
     assert(child != NULL && child->map_edge == edge); /* apply.c looked */

@@ -84,8 +84,10 @@ static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
 }
 
 static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
-                        struct mortise_err *why, struct mortise_err *err)
+                        const char **code, struct mortise_err *why,
+                        struct mortise_err *err)
 {
+    struct mortise_beginning begin;
     const struct mortise_graph *g = mortise_exec_node(r, x)->sub;
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHILD);
     size_t room = (g->n_start + 1) * sizeof e.edges[0];
@@ -97,10 +99,11 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
-    rv = mortise_judge_verdict(mortise_total_choose_start(r, g, input, &e, why),
-                               err);
+    rv = mortise_judge_verdict(
+        mortise_total_choose_start(r, g, input, &e, &begin, why), err);
+    *code = begin.code;
     if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
+        rv = mortise_total_record_start(r, &e, &begin, err);
     mortise_release(r->mem, e.edges, room);
     return rv;
 }
@@ -148,8 +151,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
                json_equal(x->child->scope->input, input)) {
         rv = end_one(r, x, err);
     } else if (rv == MORTISE_OK) {
-        code = "expression";
-        rv = record_child(r, x, input, &why, err);
+        rv = record_child(r, x, input, &code, &why, err);
     }
     json_decref(input);
     return mortise_fail_refused(r, x, rv, code, &why, err);

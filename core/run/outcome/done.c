@@ -15,9 +15,9 @@ int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
 
         if (!mortise_route_stands_on(edge))
             continue;
-        first = mortise_exec_entry(
-            o->r, o->x,
-            edge->kind == MORTISE_EDGE_MAP ? MORTISE_E_FAN : MORTISE_E_FOUND);
+        first = mortise_exec_entry(o->r, o->x,
+                                   mortise_edge_is_map(edge) ? MORTISE_E_FAN
+                                                             : MORTISE_E_FOUND);
         first.edges = &o->entry.edges[i];
         first.n_edges = 1;
         first.value = json_array_get(o->grounds, k++);

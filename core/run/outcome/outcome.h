@@ -47,10 +47,20 @@ int mortise_result_record_said(struct mortise_run *r, struct exec *x,
                                json_t *said, struct mortise_err *err);
 
 /* ---- total.c ---- */
+/* With what a graph begins, besides the edges that it takes out of START. */
+struct mortise_beginning {
+    json_t *lists;    /* of those that lead into maps; NULL: none does */
+    const char *code; /* of why it cannot begin */
+};
 /* Edges out of START, into the entry; their conditions see the input alone. */
 int mortise_total_choose_start(struct mortise_run *r,
                                const struct mortise_graph *g, json_t *input,
                                struct mortise_entry *e,
+                               struct mortise_beginning *b,
+                               struct mortise_err *err);
+/* Record the entry that takes these edges, behind their lists. */
+int mortise_total_record_start(struct mortise_run *r, struct mortise_entry *e,
+                               struct mortise_beginning *b,
                                struct mortise_err *err);
 /* MORTISE_EINVAL, or the input as its schema types it. */
 int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
@@ -155,6 +165,11 @@ void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
                            enum mortise_edge_kind kind);
 /* Does taking it stand on a value: the list of a map edge, what a discovery
  * edge came to? */
+/* The list that a map goes over, which `from` leads to; else why not, and the
+ * code of that. */
+int mortise_route_list(const struct mortise_region *map, const char *from,
+                       const struct mortise_cel_env *env, json_t **out,
+                       const char **code, struct mortise_err *why);
 bool mortise_route_stands_on(const struct mortise_edge *e);
 /* What a discovery edge looks for, over the state after x's writes: a new
  * reference.  MORTISE_EINVAL: in o->why, with o->code. */

@@ -162,11 +162,13 @@ int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
 /* The edges out of START of g, into the entry. */
 static int choose(struct mortise_run *r, const struct mortise_graph *g,
                   json_t *input, struct mortise_arena *a,
-                  struct mortise_entry *e, struct mortise_err *err)
+                  struct mortise_entry *e, struct mortise_beginning *begin,
+                  struct mortise_err *err)
 {
     e->edges = mortise_arena_alloc(a, g->n_start * sizeof e->edges[0]);
-    return e->edges != NULL ? mortise_total_choose_start(r, g, input, e, err)
-                            : mortise_nomem(err);
+    return e->edges != NULL
+               ? mortise_total_choose_start(r, g, input, e, begin, err)
+               : mortise_nomem(err);
 }
 
 /* Can the run go by that graph: does it take the input? */
@@ -174,6 +176,7 @@ static int check_fits(struct mortise_run *r, const struct mortise_graph *g,
                       struct mortise_err *err)
 {
     struct mortise_entry e = {.n_edges = 0};
+    struct mortise_beginning begin = {.lists = NULL};
     struct mortise_arena a;
     json_t *input = NULL;
     int rv =
@@ -181,7 +184,8 @@ static int check_fits(struct mortise_run *r, const struct mortise_graph *g,
 
     mortise_arena_init(&a, r->mem);
     if (rv == MORTISE_OK)
-        rv = choose(r, g, input, &a, &e, err);
+        rv = choose(r, g, input, &a, &e, &begin, err);
+    json_decref(begin.lists);
     mortise_arena_finish(&a);
     json_decref(input);
     return rv;
@@ -232,6 +236,7 @@ static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
                               .how = (uint8_t)how,
                               .value = value,
                               .actor = actor};
+    struct mortise_beginning begin = {.lists = NULL};
     bool approved = json_is_true(json_object_get(value, "approved"));
     char id[REQUEST_ID];
     struct mortise_arena a;
@@ -241,10 +246,12 @@ static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
     memcpy(e.digest, g->digest, sizeof e.digest);
     e.id = id;
     mortise_arena_init(&a, r->mem);
-    rv = approved ? choose(r, g, r->frames[0]->scope->input, &a, &e, err)
-                  : MORTISE_OK;
+    rv = approved
+             ? choose(r, g, r->frames[0]->scope->input, &a, &e, &begin, err)
+             : MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
+        rv = mortise_total_record_start(r, &e, &begin, err);
+    json_decref(begin.lists);
     mortise_arena_finish(&a);
     json_decref(value);
     return rv;

@@ -108,7 +108,6 @@ static int takes_edge(struct outcome *o, uint32_t edge, const struct env *env,
         return MORTISE_OK;
     switch (e->kind) {
     case MORTISE_EDGE_STATIC:
-    case MORTISE_EDGE_MAP:
         *out = true;
         break;
     case MORTISE_EDGE_FALLBACK:
@@ -182,26 +181,27 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-/* The list of a map edge. */
-static int list_of(struct outcome *o, const struct mortise_region *map,
-                   const struct env *env, json_t **out, struct mortise_err *err)
+int mortise_route_list(const struct mortise_region *map, const char *from,
+                       const struct mortise_cel_env *env, json_t **out,
+                       const char **code, struct mortise_err *why)
 {
-    int rv = mortise_judge_verdict(
-        mortise_expr_eval(&map->over, &env->cel, out, &o->why), err);
+    int rv = mortise_expr_eval(&map->over, env, out, why);
 
-    o->code = "expression";
-    if (rv == MORTISE_OK && !json_is_array(*out)) {
-        o->code = "type";
-        return mortise_fail(&o->why, MORTISE_EINVAL,
-                            "map.over of '%s' gives no list",
-                            mortise_exec_node(o->r, o->x)->id);
+    *code = "expression";
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!json_is_array(*out)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
+                          from);
+    } else {
+        *code = "limit";
+        rv = mortise_fold_check_depth(*out, why);
     }
-    if (rv == MORTISE_OK &&
-        mortise_fold_check_depth(*out, &o->why) != MORTISE_OK) {
-        o->code = "limit";
-        return MORTISE_EINVAL;
-    }
-    return rv;
+    if (rv == MORTISE_OK)
+        return rv;
+    mortise_json_drop(out);
+    return mortise_expr_at_place(&map->over, rv, why);
 }
 
 int mortise_route_query(struct outcome *o,
@@ -264,7 +264,7 @@ static int found_of(struct outcome *o, const struct mortise_edge_discovery *d,
 
 bool mortise_route_stands_on(const struct mortise_edge *e)
 {
-    return e->kind == MORTISE_EDGE_MAP || e->discovery != NULL;
+    return mortise_edge_is_map(e) || e->discovery != NULL;
 }
 
 static int list_on(struct outcome *o, const struct mortise_region *map,
@@ -276,7 +276,10 @@ static int list_on(struct outcome *o, const struct mortise_region *map,
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = list_of(o, map, &env, out, err);
+    rv = mortise_judge_verdict(
+        mortise_route_list(map, mortise_exec_node(o->r, o->x)->id, &env.cel,
+                           out, &o->code, &o->why),
+        err);
     mortise_env_finish(&env);
     return rv;
 }
@@ -290,7 +293,7 @@ static int add_ground(struct outcome *o, const struct mortise_edge *edge,
 
     if (o->grounds == NULL && (o->grounds = json_array()) == NULL)
         return mortise_nomem(err);
-    rv = edge->kind == MORTISE_EDGE_MAP
+    rv = mortise_edge_is_map(edge)
              ? list_on(o, &o->x->frame->graph->regions[edge->map], &one, err)
              : found_of(o, edge->discovery, &one, err);
     if (rv == MORTISE_OK && json_array_append(o->grounds, one) != 0)

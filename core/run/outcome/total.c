@@ -4,9 +4,30 @@
 /* ---- its beginning --------------------------------------------------------
  */
 
+/* Append the list of a map edge. */
+static int add_list(const struct mortise_graph *g,
+                    const struct mortise_edge *edge,
+                    const struct mortise_cel_env *env,
+                    struct mortise_beginning *b, struct mortise_err *err)
+{
+    json_t *list = NULL;
+    int rv = MORTISE_OK;
+
+    if (b->lists == NULL && (b->lists = json_array()) == NULL)
+        return mortise_nomem(err);
+    rv = mortise_route_list(&g->regions[edge->map], "START", env, &list,
+                            &b->code, err);
+    if (rv == MORTISE_OK && json_array_append(b->lists, list) != 0)
+        rv = mortise_nomem(err);
+    json_decref(list);
+    return rv;
+}
+
 int mortise_total_choose_start(struct mortise_run *r,
                                const struct mortise_graph *g, json_t *input,
-                               struct mortise_entry *e, struct mortise_err *err)
+                               struct mortise_entry *e,
+                               struct mortise_beginning *b,
+                               struct mortise_err *err)
 {
     json_t *empty = json_object();
     json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
@@ -19,6 +40,7 @@ int mortise_total_choose_start(struct mortise_run *r,
     struct mortise_cel_env env = {values, g->expr_cost};
     int rv = state != NULL ? MORTISE_OK : mortise_nomem(err);
 
+    *b = (struct mortise_beginning){.code = "expression"};
     for (uint32_t i = 0; rv == MORTISE_OK && i < g->n_start; i++) {
         const struct mortise_edge *edge = &g->edges[g->start[i]];
         bool take = edge->kind != MORTISE_EDGE_BUDGET;
@@ -27,12 +49,29 @@ int mortise_total_choose_start(struct mortise_run *r,
             rv = mortise_expr_test(&edge->when, &env, &take, err);
         else if (edge->kind != MORTISE_EDGE_STATIC)
             take = edge->holds;
+        if (rv == MORTISE_OK && take && mortise_edge_is_map(edge))
+            rv = add_list(g, edge, &env, b, err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = g->start[i];
     }
     json_decref(state);
     json_decref(empty);
+    if (rv != MORTISE_OK)
+        mortise_json_drop(&b->lists);
     return rv;
+}
+
+int mortise_total_record_start(struct mortise_run *r, struct mortise_entry *e,
+                               struct mortise_beginning *b,
+                               struct mortise_err *err)
+{
+    struct mortise_entry lists = {.type = MORTISE_E_LISTS, .frame = e->frame};
+    int rv = MORTISE_OK;
+
+    if (b->lists != NULL)
+        rv = mortise_run_record_value(r, &lists, b->lists, err);
+    b->lists = NULL;
+    return rv == MORTISE_OK ? mortise_run_record(r, e, err) : rv;
 }
 
 int mortise_total_check_input(const struct mortise_graph *g, json_t *input,

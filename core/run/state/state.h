@@ -697,6 +697,9 @@ struct mortise_run {
     /* By flow/final.c: */
     bool finals;   /* some were started */
     bool given_up; /* it is cancelled, and waits for none */
+    /* By apply_run.c and flow/frame.c: what maps that START leads into go over, until
+     * what takes the edges is applied; NULL: nothing. */
+    json_t *lists;
     /* By flow/map.c: */
     struct fan *fans; /* all of them, to be freed */
     /* By flow/race.c and outcome/stop.c: */

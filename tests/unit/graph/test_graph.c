@@ -481,7 +481,7 @@ START_TEST(every_structure_arrives)
     ck_assert_uint_eq(r->max_parallel, 4);
     ck_assert_uint_eq(r->level, 0);
     ck_assert_uint_eq(r->join, node("report")->index);
-    ck_assert_int_eq(graph->edges[r->map_edge].kind, MORTISE_EDGE_MAP);
+    ck_assert(mortise_edge_is_map(&graph->edges[r->map_edge]));
     ck_assert_uint_eq(graph->edges[r->map_edge].map, 1);
     ck_assert_ptr_nonnull(r->over.cel);
     ck_assert_str_eq(graph->regions[2].as, "item");
@@ -771,7 +771,7 @@ static void put_edges(char *text, const char *what, const uint32_t *list,
         strcat(text, i == 0 ? what : ",");
         put_end(text, e->from);
         strcat(text, e->kind == MORTISE_EDGE_GATHER ? "=>"
-                     : e->kind == MORTISE_EDGE_MAP  ? "->>"
+                     : mortise_edge_is_map(e)       ? "->>"
                      : e->yields                    ? "~>"
                                                     : ">");
         put_end(text, e->to);

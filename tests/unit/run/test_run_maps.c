@@ -817,6 +817,259 @@ START_TEST(a_race_in_an_element)
 }
 END_TEST
 
+/* ---- maps out of START, and of routes ------------------------------------ */
+
+/* Each element of the input doubles its number, from the start on. */
+static const char from_start[] =
+    HEAD "limits: {concurrency: 100}\n"
+         "state: {reducers: {scratch.log: concat}}\n"
+         "start: {map: {over: input.list, to: w, join: j, max_parallel: 2}}\n"
+         "nodes:\n"
+         "  w: {type: tool, tool: t/fail, next: j,\n"
+         "      args: {n: \"${item * 2}\", times: \"${item < 0 ? 9 : 0}\",\n"
+         "             code: negative},\n"
+         "      outputs: {scratch.log: \"['w' + string(index)]\"}}\n"
+         "  j: {type: tool, tool: t/echo, next: END,\n"
+         "      args: {all: \"${artifacts.w}\"}}\n";
+
+static void run_from_start(const char *input)
+{
+    run_plain(from_start, input);
+}
+
+/* A run may begin with a map over its input, whatever the timing.
+ * key: graph.start, fan-out.map */
+START_TEST(a_map_out_of_start)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(from_start);
+    admit("{\"list\": [1, 2, 3]}");
+    ck_assert_uint_eq(s.n_calls, 2); /* max_parallel */
+    sim_run(&s, &seed);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_record("1.0/w#1[2]", "output",
+                  "{\"code\":\"negative\",\"n\":6,\"times\":0}");
+    assert_value("scratch", "log", "[\"w0\",\"w1\",\"w2\"]");
+    end();
+}
+END_TEST
+
+/* Its elements survive deaths, and those that are done are not run again. */
+START_TEST(a_map_out_of_start_survives_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(from_start);
+    admit("{\"list\": [1, 2, 3]}");
+    run_dying(&seed, 4);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_value("scratch", "log", "[\"w0\",\"w1\",\"w2\"]");
+    end();
+}
+END_TEST
+
+/* An input without a list is refused, as one that breaks a condition out of
+ * START is; an empty list leads to the join. */
+START_TEST(a_map_out_of_start_needs_a_list)
+{
+    begin(from_start);
+    ck_assert_int_eq(sim_admit(&s, "{\"list\": 3}", &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg,
+                     "test.yaml:6:21: map.over of 'START' gives no list");
+    end();
+    begin(from_start);
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_EINVAL);
+    end();
+    run_from_start("{\"list\": []}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 0);
+    assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* What failed in it is tried again by a resume; a goto and an update are as in
+ * any map. */
+START_TEST(commands_about_a_map_out_of_start)
+{
+    run_from_start("{\"list\": [1, -2, 3]}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("negative");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("1.0/w#1[0]", "generation", "1");
+    assert_record("1.0/w#1[1]", "generation", "2");
+    ck_assert_int_eq(
+        do_command((struct mortise_command){
+            .kind = MORTISE_CMD_UPDATE, .json = "{\"artifacts\": {\"w\": 7}}"}),
+        MORTISE_OK);
+    ck_assert_int_eq(do_command((struct mortise_command){
+                         .kind = MORTISE_CMD_GOTO, .node = "j"}),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* A graph inside may begin with one; what is no list fails its node. */
+START_TEST(a_map_out_of_start_inside)
+{
+    static const char inner[] =
+        HEAD "start: s\n"
+             "nodes:\n"
+             "  s: {type: subgraph, input_mapping: {input.list: input.list},\n"
+             "      graph: {start: {map: {over: input.list, to: w, join: j}},\n"
+             "        nodes: {w: {type: tool, tool: t/echo, next: j,\n"
+             "                    args: {n: \"${item}\"}},\n"
+             "                j: {type: pass, value: "
+             "\"${artifacts.w.results}\"}}}}\n";
+
+    run_plain(inner, "{\"list\": [1, 2]}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/s#1/w#1[1]", "output", "{\"n\":2}");
+    end();
+    run_plain(inner, "{\"list\": 3}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("s", "type");
+    end();
+}
+END_TEST
+
+/* Under approve_plan the list is kept with the yes. */
+START_TEST(a_map_out_of_start_waits_for_its_plan)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD
+          "hitl_mode: approve_plan\n"
+          "start: {map: {over: input.list, to: w, join: j}}\n"
+          "nodes:\n"
+          "  w: {type: tool, tool: t/read, next: j, args: {n: \"${item}\"}}\n"
+          "  j: {type: pass, value: \"${size(artifacts.w.results)}\"}\n");
+    admit("{\"list\": [1, 2]}");
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = sim_request(&s, "START"),
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    run_dying(&seed, 2);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "2");
+    end();
+}
+END_TEST
+
+/* Where a condition says whether START leads into a map. */
+START_TEST(a_map_out_of_start_on_condition)
+{
+    static const char yaml[] = HEAD
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: pass, next: j}\n"
+        "  w: {type: tool, tool: t/echo, next: j, args: {n: \"${item}\"}}\n"
+        "  j: {type: pass, value: \"${has(artifacts.w)}\"}\n"
+        "edges:\n"
+        "  - {from: START, when: has(input.list),\n"
+        "     map: {over: input.list, to: w, join: j}}\n";
+
+    run_plain(yaml, "{\"list\": [1]}");
+    assert_value("artifacts", "j", "true");
+    end();
+    run_plain(yaml, "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 0);
+    assert_value("artifacts", "j", "false");
+    end();
+}
+END_TEST
+
+/* A route, or the default, may lead into a map; those that are not taken do
+ * nothing.
+ * key: route.map */
+START_TEST(routes_fan_out)
+{
+    static const struct {
+        const char *input, *result;
+        unsigned w, v;
+    } runs[] = {
+        {"{\"list\": [1, 2]}",
+         "{\"failed\":[],\"results\":[{\"n\":1},{\"n\":2}]}", 2, 0},
+        {"{\"list\": [1]}", "null", 0, 0},
+        {"{\"list\": []}", "null", 0, 3},
+    };
+    static const char *const types[] = {
+        "type: router", "type: tool, tool: t/read, args: {v: 1}"};
+    char yaml[2048];
+    uint32_t seed = (uint32_t)_i;
+
+    snprintf(
+        yaml, sizeof yaml,
+        HEAD
+        "start: r\n"
+        "nodes:\n"
+        "  r: {%s,\n"
+        "      routes: [{when: size(input.list) > 1,\n"
+        "                map: {over: input.list, to: w, join: j}},\n"
+        "               {when: size(input.list) == 1, to: j}],\n"
+        "      default: {map: {over: \"[1, 2, 3]\", to: v, join: j}}}\n"
+        "  w: {type: tool, tool: t/read, next: j, args: {n: \"${item}\"}}\n"
+        "  v: {type: tool, tool: t/read, next: j, args: {n: \"${item}\"}}\n"
+        "  j: {type: tool, tool: t/echo, args: {all: \"${has(artifacts.w) "
+        "? artifacts.w : null}\"}}\n",
+        types[_i % 2]);
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        char want[256];
+
+        begin(yaml);
+        admit(runs[i].input);
+        run_dying(&seed, 3);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_runs("w", runs[i].w);
+        assert_runs("v", runs[i].v);
+        snprintf(want, sizeof want, "{\"all\":%s}", runs[i].result);
+        assert_value("artifacts", "j", want);
+        end();
+    }
+}
+END_TEST
+
+/* Several routes that hold may each lead into a map; a list that is none fails
+ * the router. */
+START_TEST(all_routes_fan_out)
+{
+    run_plain(
+        HEAD
+        "start: r\n"
+        "nodes:\n"
+        "  r: {type: router, default: END, routes: {all: [\n"
+        "        {when: \"true\", map: {over: '[1]', to: w, join: j}},\n"
+        "        {when: \"true\", map: {over: '[2]', to: v, join: j}}]}}\n"
+        "  w: {type: tool, tool: t/echo, next: j, args: {n: \"${item}\"}}\n"
+        "  v: {type: tool, tool: t/echo, next: j, args: {n: \"${item}\"}}\n"
+        "  j: {type: pass, value: \"${artifacts.w.results[0].n + "
+        "artifacts.v.results[0].n}\"}\n",
+        "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "3");
+    end();
+    run_plain(HEAD "start: r\n"
+                   "nodes:\n"
+                   "  r: {type: router, default: j, routes: [{when: \"true\",\n"
+                   "        map: {over: input.list, to: w, join: j}}]}\n"
+                   "  w: {type: pass, next: j}\n"
+                   "  j: {type: pass}\n",
+              "{\"list\": 3}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("r", "type");
+    end();
+}
+END_TEST
+
 static Suite *maps(void)
 {
     Suite *suite = suite_create("maps");
@@ -856,6 +1109,15 @@ static Suite *maps(void)
     tcase_add_test(tc, the_rules_of_an_admission_are_read_ahead);
     tcase_add_test(tc, a_race_of_elements_in_a_loop);
     tcase_add_test(tc, a_race_in_an_element);
+    tcase_add_loop_test(tc, a_map_out_of_start, 0, 10);
+    tcase_add_loop_test(tc, a_map_out_of_start_survives_deaths, 0, 40);
+    tcase_add_test(tc, a_map_out_of_start_needs_a_list);
+    tcase_add_test(tc, commands_about_a_map_out_of_start);
+    tcase_add_test(tc, a_map_out_of_start_inside);
+    tcase_add_test(tc, a_map_out_of_start_waits_for_its_plan);
+    tcase_add_test(tc, a_map_out_of_start_on_condition);
+    tcase_add_loop_test(tc, routes_fan_out, 0, 6);
+    tcase_add_test(tc, all_routes_fan_out);
     suite_add_tcase(suite, tc);
     return suite;
 }
