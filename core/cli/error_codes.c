@@ -488,10 +488,12 @@ const struct mortise_code mortise_error_codes[] = {
      "The system under the plugin, or the library that it uses, cannot do "
      "that.",
      NULL},
-    {"usage", "more was used than the manifest says",
-     "A warning of an execution, not a failure: a call told of more than was "
-     "reserved for it, of something that a budget counts.  It counts all the "
-     "same.",
+    {"usage", "more was used than the manifest says, or it is unclear how much",
+     "A warning of an execution, not a failure.  A call reported more than was "
+     "reserved for it, of something that a budget counts: it counts all the "
+     "same.  Or a call, or a model's server, reported an amount that is no "
+     "number from 0: then what was reserved for the call counts, and the sums "
+     "of `mortise show` have `unclear: true`.",
      NULL},
     {"voice.answer", "what is no answer to speech",
      "A server's answer is no transcription, or no sound (WAV); or the host "

@@ -2,8 +2,10 @@
  *
  *   (1) No sum is made of floating numbers: what is read is rounded once, to
  *       whole nano-dollars, and only whole numbers are added.
- *   (2) What is no usage is refused as a whole: an amount that nobody looks at
- *       would be money that nobody counts.
+ *   (2) A usage with a member that is no amount is refused, because an amount
+ *       that is overlooked would be money that nobody counts.  The valid amounts
+ *       of a plugin's usage still count, and the sum is `unclear`: the budget
+ *       assumes the rest.
  *   (3) Amounts are bounded, and stop there: nothing a plugin says overflows.
  */
 #include "json/usage.h"
@@ -39,7 +41,7 @@ bool mortise_usage_is_none(const struct mortise_usage *u)
         if (u->amount[i] != 0)
             return false;
     }
-    return true;
+    return !u->unclear;
 }
 
 /* ---- amounts ------------------------------------------------------------ */
@@ -162,32 +164,46 @@ static int read_member(struct mortise_usage *u, const char *key,
                         list, key);
 }
 
-static int read_all(struct mortise_usage *u, const json_t *value,
-                    const char *list, struct mortise_err *err)
+static int check_object(const json_t *value, struct mortise_err *err)
 {
-    int rv = json_is_object(value)
-                 ? MORTISE_OK
-                 : mortise_fail(err, MORTISE_EINVAL, "usage is an object");
-
-    *u = (struct mortise_usage){0};
-    MORTISE_JSON_MEMBERS (key, one, value)
-        if (rv == MORTISE_OK)
-            rv = read_member(u, key, one, list, err);
-    if (rv != MORTISE_OK)
-        mortise_usage_finish(u);
-    return rv;
+    return json_is_object(value)
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL, "usage is an object");
 }
 
+/* (2) */
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err)
 {
-    return read_all(u, said, "model", err);
+    int rv = check_object(said, err);
+
+    *u = (struct mortise_usage){0};
+    MORTISE_JSON_MEMBERS (key, one, said) {
+        int member =
+            read_member(u, key, one, "model", rv == MORTISE_OK ? err : NULL);
+
+        if (rv == MORTISE_OK)
+            rv = member;
+    }
+    u->unclear = rv != MORTISE_OK;
+    return rv;
 }
 
 int mortise_usage_read(struct mortise_usage *u, const json_t *value,
                        struct mortise_err *err)
 {
-    return read_all(u, value, "models", err);
+    int rv = check_object(value, err);
+
+    *u = (struct mortise_usage){0};
+    MORTISE_JSON_MEMBERS (key, one, value) {
+        if (rv == MORTISE_OK && strcmp(key, "unclear") == 0)
+            u->unclear = json_is_true(one);
+        else if (rv == MORTISE_OK)
+            rv = read_member(u, key, one, "models", err);
+    }
+    if (rv != MORTISE_OK)
+        mortise_usage_finish(u);
+    return rv;
 }
 
 json_t *mortise_usage_json(const struct mortise_usage *u)
@@ -204,6 +220,9 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
         if (n[i] > 0 &&
             json_object_set_new(out, names[i], json_integer((json_int_t)n[i])))
             mortise_json_drop(&out);
+    if (out != NULL && u->unclear &&
+        json_object_set_new(out, "unclear", json_true()) != 0)
+        mortise_json_drop(&out);
     return out;
 }
 
@@ -315,6 +334,7 @@ int mortise_usage_add(struct mortise_usage *to,
 
     for (size_t i = 0; i < MORTISE_USED_N; i++)
         to->amount[i] = sum(to->amount[i], more->amount[i]);
+    to->unclear |= more->unclear;
     return rv == MORTISE_OK ? add_names(to, more->models) : rv;
 }
 
@@ -326,4 +346,5 @@ void mortise_usage_less(struct mortise_usage *from,
 
         from->amount[i] -= less < from->amount[i] ? less : from->amount[i];
     }
+    from->unclear &= !by->unclear;
 }

@@ -42,6 +42,7 @@ struct mortise_usage { /* all zero: nothing; then there is nothing to finish */
     /* Of these, {NAME: [amount ...]}: what was told with one name; NULL: none.
      * A sum alone has it. */
     json_t *by_model;
+    bool unclear; /* it may be more: an amount that was reported is none */
 };
 
 /* What an operation may use at most. */
@@ -55,12 +56,13 @@ struct mortise_usage_bound {
 const char *mortise_used_name(enum mortise_used what);
 
 void mortise_usage_finish(struct mortise_usage *u);
-/* Of the amounts: a name alone is nothing. */
+/* No amount, and nothing is unclear: a name alone is nothing. */
 bool mortise_usage_is_none(const struct mortise_usage *u);
 
 /* What a plugin says: {model_calls?, input_tokens?, output_tokens?, usd?,
  * cached_tokens?, cache_write_tokens?, reasoning_tokens?, model?}.
- * MORTISE_EINVAL in words; *u is then nothing. */
+ * MORTISE_EINVAL in words: *u then has the members that are valid, and is
+ * unclear.  Finish *u in any case. */
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err);
 /* Of dollars from 0 to 1000000. */

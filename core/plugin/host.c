@@ -482,21 +482,22 @@ static int parse_usage(mortise_str chunk, struct mortise_usage *out,
                                 MORTISE_USAGE_TEXT_MAX)
                  : mortise_json_parse(&said, chunk.p, (size_t)chunk.n, err);
 
+    *out = (struct mortise_usage){.unclear = true};
     if (rv == MORTISE_OK)
         rv = mortise_usage_parse(out, said, err);
     json_decref(said);
     return rv;
 }
 
-/* Cell locked, and left so.  `rv`: what parsing came to. */
+/* Cell locked, and left so.  `rv`: what parsing came to.  MORTISE_EINVAL: the call's
+ * usage is unclear. */
 static mortise_status add_usage(struct mortise_call_slot *s,
                                 const struct mortise_usage *more, int rv)
 {
     if (!s->kind->may_use)
         return MORTISE_S_UNSUPPORTED;
-    if (rv == MORTISE_OK)
-        rv = mortise_usage_add(&s->usage, more);
-    if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
+    if ((rv == MORTISE_OK || rv == MORTISE_EINVAL) &&
+        mortise_usage_add(&s->usage, more) == MORTISE_OK)
         return rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_INVALID;
     s->lost = true;
     return MORTISE_S_NOMEM;
@@ -518,7 +519,7 @@ static struct mortise_call_slot *emitting(struct mortise_instance *i,
     return NULL;
 }
 
-/* What is none is told to the plugin, and in the log: it is not counted. */
+/* What is none is told to the plugin, and in the log. */
 static mortise_status take_usage(struct mortise_instance *i,
                                  const struct mortise_wire *msg)
 {
@@ -536,8 +537,7 @@ static mortise_status take_usage(struct mortise_instance *i,
     }
     mortise_usage_finish(&more);
     if (status == MORTISE_S_INVALID) {
-        snprintf(words, sizeof words,
-                 "emits usage that is none, and does not count: %.900s",
+        snprintf(words, sizeof words, "emits usage that is none: %.900s",
                  err.msg);
         scold(i, SAID_USAGE, words);
     }

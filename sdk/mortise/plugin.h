@@ -128,8 +128,9 @@ typedef struct mortise_host_api {
      * or 64 KiB of a verdict or in one event or piece of text MORTISE_S_INVALID
      * (and the call fails, but for those two), more than an id is long
      * MORTISE_S_INVALID (and no target has that name), usage that is none, or of
-     * more than 4 KiB, MORTISE_S_INVALID (and does not count).  Of a call that
-     * fails or suspends nothing else counts.
+     * more than 4 KiB, MORTISE_S_INVALID (its valid members count, the budget
+     * counts what it reserved for the call, and an event `warning` says so).  Of
+     * a call that fails or suspends nothing else counts.
      */
     mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
                            mortise_str chunk);

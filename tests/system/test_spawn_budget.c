@@ -123,6 +123,29 @@ static void completes(const char *run)
     ck_assert_msg(has_completed(run), "%s%s", child.out, child.err);
 }
 
+/* A count below 0 takes nothing back and is not 0: what was reserved for the call
+ * counts, and an event says so. */
+START_TEST(a_negative_usage_counts)
+{
+    static const char *const lies[] = {"-4", "\"many\"", "1.5"};
+    char reply[512];
+
+    snprintf(reply, sizeof reply,
+             "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":"
+             "\"yes\"},\"finish_reason\":\"stop\"}],\"usage\":{"
+             "\"prompt_tokens\":3,\"completion_tokens\":%s}}",
+             lies[_i]);
+    httpd_answer(server, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", reply);
+    graph("output_tokens: 46", "ask 2");
+    desk_ok("$MORTISE run g.yaml --id p");
+    desk_out("warning a code=usage");
+    ck_assert_uint_eq(shown("p", "used"), 20);
+    desk_ok("$MORTISE show p --json");
+    desk_out("\"unclear\": true");
+}
+END_TEST
+
 /* Of eight children at once as many ask as there is room for; who made them holds
  * one token while it waits. */
 START_TEST(many_children_have_one_budget)
@@ -345,6 +368,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, sign, desk_unsign);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, a_negative_usage_counts, 0, 3);
     tcase_add_test(tc, many_children_have_one_budget);
     tcase_add_test(tc, what_comes_back_is_waited_for);
     tcase_add_test(tc, the_origin_is_raised);

@@ -286,7 +286,7 @@ static json_t *answer_of(struct mortise_asked *a,
     if (!failed && is_write)
         failed = json_object_set_new(
             out, "ids", ids_of(json_object_get(a->told, "traces")));
-    if (!failed && how->usage->amount[MORTISE_USED_CALLS] > 0)
+    if (!failed && !mortise_usage_is_none(how->usage))
         failed =
             json_object_set_new(out, "usage", mortise_usage_json(how->usage));
     if (!failed)

@@ -17,7 +17,9 @@
  *   (4) A call of which nobody knows how it ended has used what was reserved
  *       for it (budget.c), which stands in its record, too; and so has one that
  *       ended while a model that it asked had yet to answer, and a reply of
- *       which its server did not say.
+ *       which its server did not say.  The same holds if an amount was reported
+ *       that is no number from 0 (`unclear`); an event `warning` then says so, once
+ *       for each execution.
  */
 #include <assert.h>
 #include <string.h>
@@ -63,7 +65,7 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
         more = *said; /* its names are lent */
     if (how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
-    if (lost || (x->hold != NULL && x->hold->asks > 0))
+    if (lost || more.unclear || (x->hold != NULL && x->hold->asks > 0))
         assume_all(r, x, &more);
     if (mortise_usage_is_none(&more) &&
         (how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
@@ -81,6 +83,30 @@ int mortise_usage_begin(struct mortise_run *r, struct exec *x,
     return x->cost != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+static int warn_unclear(struct mortise_run *r, const struct exec *x,
+                        struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (mortise_run_is_seen(r))
+        extra = json_pack("{s:s, s:s}", "code", "usage", "message",
+                          "an amount of its usage is no number from 0: what "
+                          "was reserved for it counts");
+    return mortise_event_announce(r, x, "warning", extra, err);
+}
+
+/* To the sums of x and of the run. */
+static int add_up(struct mortise_run *r, struct exec *x,
+                  const struct mortise_usage *more, struct mortise_err *err)
+{
+    bool warns = more->unclear && !x->cost->all.unclear;
+
+    if (mortise_usage_add(&x->cost->all, more) != MORTISE_OK ||
+        mortise_usage_add(&r->usage, more) != MORTISE_OK)
+        return mortise_nomem(err);
+    return warns ? warn_unclear(r, x, err) : MORTISE_OK;
+}
+
 static int add(struct mortise_run *r, struct exec *x, enum used_how how,
                const struct mortise_usage *more, struct mortise_err *err)
 {
@@ -92,24 +118,23 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
         return MORTISE_ENOMEM;
     if (how == USED_ANEW)
         mortise_usage_forget(x);
-    if (mortise_usage_add(&x->cost->all, more) != MORTISE_OK ||
-        mortise_usage_add(&r->usage, more) != MORTISE_OK)
-        return mortise_nomem(err);
+    if (add_up(r, x, more, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     if (how != USED_BESIDES)
         mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
     return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
 }
 
-/* A reply came of which the server did not say what it used: then that is what
- * was reserved for it (4). */
+/* A server did not report what a reply used, or not in numbers: then that is what was
+ * reserved for it (4). */
 static void assume_share(const struct mortise_run *r, const struct exec *x,
                          struct mortise_usage *more)
 {
     uint64_t owed[MORTISE_USED_N];
+    uint64_t said =
+        more->amount[MORTISE_USED_INPUT] + more->amount[MORTISE_USED_OUTPUT];
 
-    if (more->amount[MORTISE_USED_INPUT] + more->amount[MORTISE_USED_OUTPUT] >
-            0 ||
-        x->hold == NULL || x->hold->asks == 0 ||
+    if ((said > 0 && !more->unclear) || x->hold == NULL || x->hold->asks == 0 ||
         !mortise_budget_owes(r, x, owed))
         return;
     for (int k = 0; k < MORTISE_USED_N; k++)
@@ -132,9 +157,7 @@ int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
         return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
     if (json_object_get(e->value, "reply") != NULL)
         assume_share(r, x, &more);
-    if (mortise_usage_add(&x->cost->all, &more) != MORTISE_OK ||
-        mortise_usage_add(&r->usage, &more) != MORTISE_OK)
-        rv = mortise_nomem(err);
+    rv = add_up(r, x, &more, err);
     if (rv == MORTISE_OK)
         rv = mortise_budget_used(r, x, &more, false, err);
     mortise_usage_finish(&more);

@@ -85,12 +85,17 @@ enum used {
     USED_N
 };
 
+enum {
+    NOT_SAID = -1, /* the server reported no count */
+    NO_COUNT = -2  /* it reported one that is no whole number from 0 */
+};
+
 struct reply {
     struct block *blocks;
     size_t n, cap;
     struct bytes id, model, details; /* JSON; empty: the server said none */
     struct bytes stop_reason;        /* text; the same */
-    int64_t used[USED_N];            /* -1: it said none */
+    int64_t used[USED_N];            /* or NOT_SAID, NO_COUNT */
 };
 
 void anthropic_reply_init(struct reply *r);

@@ -36,7 +36,7 @@ void anthropic_reply_init(struct reply *r)
 {
     memset(r, 0, sizeof *r);
     for (int i = 0; i < USED_N; i++)
-        r->used[i] = -1;
+        r->used[i] = NOT_SAID;
 }
 
 void anthropic_reply_finish(struct reply *r)
@@ -201,13 +201,18 @@ mortise_status anthropic_reply_stop(struct reply *r, mortise_jv delta)
     return status;
 }
 
-/* A number that a sum of three of them does not overflow. */
-static void count(int64_t *to, mortise_jv v)
+/* A number that a sum of three of them does not overflow.  Output grows while it
+ * streams: an invalid count of it replaces a good one, but not one of the input. */
+static void count(int64_t *to, int grows, mortise_jv v)
 {
     int64_t n;
 
+    if (v.n == 0 || mortise_jv_type(v) == MORTISE_JV_NULL)
+        return;
     if (mortise_jv_int(v, &n) == MORTISE_S_OK && n >= 0 && n < INT64_MAX / 4)
         *to = n;
+    else if (grows || *to < 0)
+        *to = NO_COUNT;
 }
 
 void anthropic_reply_usage(struct reply *r, mortise_jv usage)
@@ -221,8 +226,9 @@ void anthropic_reply_usage(struct reply *r, mortise_jv usage)
     mortise_jv output = mortise_jv_get(usage, "output_tokens_details");
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        count(&r->used[i], mortise_jv_get(usage, names[i]));
-    count(&r->used[USED_THINKING], mortise_jv_get(output, "thinking_tokens"));
+        count(&r->used[i], i == USED_OUTPUT, mortise_jv_get(usage, names[i]));
+    count(&r->used[USED_THINKING], 1,
+          mortise_jv_get(output, "thinking_tokens"));
 }
 
 /* ---- parts --------------------------------------------------------------- */
@@ -563,20 +569,24 @@ mortise_status anthropic_reply_emit(const mortise_inst *inst, mortise_call call,
 
 static void write_count(mortise_jw *w, const char *name, int64_t n)
 {
-    if (n < 0)
+    if (n == NOT_SAID)
         return;
     mortise_jw_key(w, name);
-    mortise_jw_int(w, n);
+    if (n == NO_COUNT)
+        mortise_jw_null(w); /* no amount: the host calls the usage unclear */
+    else
+        mortise_jw_int(w, n);
 }
 
-/* All input: what is known of it. */
+/* All input: what is known of it.  The counts of caches have members of their
+ * own, which say that one is invalid. */
 static int64_t all_input(const struct reply *r)
 {
-    int64_t sum = -1;
+    int64_t sum = r->used[USED_INPUT];
 
-    for (int i = USED_INPUT; i <= USED_CACHE_READ; i++)
-        if (r->used[i] >= 0)
-            sum = (sum < 0 ? 0 : sum) + r->used[i];
+    for (int i = USED_INPUT + 1; i <= USED_CACHE_READ; i++)
+        if (r->used[i] >= 0 && sum != NO_COUNT)
+            sum = (sum == NOT_SAID ? 0 : sum) + r->used[i];
     return sum;
 }
 
@@ -588,7 +598,7 @@ void anthropic_usage_emit(const struct call *c)
     mortise_str text;
     mortise_jw w;
 
-    if (input < 0 && r->used[USED_OUTPUT] < 0)
+    if (input == NOT_SAID && r->used[USED_OUTPUT] == NOT_SAID)
         return;
     mortise_jw_fixed(&w, room, sizeof room);
     mortise_jw_object(&w);

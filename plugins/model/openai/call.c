@@ -115,7 +115,7 @@ struct call *call_new(mortise_inst *inst, const mortise_request *r,
 static bool is_used(const struct call *c)
 {
     for (size_t i = 0; i < USED_N; i++)
-        if (c->reply.used[i] >= 0)
+        if (c->reply.used[i] != NOT_SAID)
             return true;
     return false;
 }

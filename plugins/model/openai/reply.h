@@ -36,13 +36,18 @@ enum used {
     USED_N
 };
 
+enum {
+    NOT_SAID = -1, /* the server reported no count */
+    NO_COUNT = -2  /* it reported one that is no whole number from 0 */
+};
+
 struct reply {
     struct part *parts;
     size_t n_parts, cap_parts;
     const char *stop; /* of model.h, as far as the server says; NULL: not yet */
     bool cut;         /* it says that this is not all, so no call is run */
     struct bytes stop_reason, model, id;
-    int64_t used[USED_N]; /* -1: not known */
+    int64_t used[USED_N]; /* or NOT_SAID, NO_COUNT */
     bool nomem;           /* something is missing for want of memory */
 };
 

@@ -965,8 +965,9 @@ START_TEST(refusals)
 }
 END_TEST
 
-/* Numbers are totals: the last one of each counts, and nonsense does not.  The
- * same holds for why it ended. */
+/* Numbers are totals: the last one of each counts.  An invalid count of the input
+ * changes nothing, because the input does not grow.  The same holds for why it
+ * ended. */
 START_TEST(usage_is_the_last)
 {
     struct bare_reply r = events(STREAM(
@@ -985,6 +986,37 @@ START_TEST(usage_is_the_last)
        "{'model_calls':1,'input_tokens':101,'output_tokens':4,"
        "'cached_tokens':70,'cache_write_tokens':5,'model':'claude-x'}");
     ck_assert_ptr_nonnull(strstr(host.out, q("'stop':'end'")));
+}
+END_TEST
+
+/* A count that is no whole number from 0 is null, which the host calls unclear.  An
+ * invalid count of the output replaces a good one before it, and a good one behind it
+ * replaces that. */
+START_TEST(usage_is_unclear)
+{
+    struct bare_reply r = events(STREAM(
+        START,
+        EVENT("message_delta", ",'delta':{},'usage':{'output_tokens':3}"),
+        EVENT("message_delta",
+              ",'delta':{'stop_reason':'end_turn'},'usage':{'output_tokens':-1,"
+              "'output_tokens_details':{'thinking_tokens':1.5}}"),
+        STOP));
+
+    ck_assert_int_eq(stream(&r), MORTISE_S_OK);
+    is(host.usage.p, "{'model_calls':1,'input_tokens':100,'output_tokens':null,"
+                     "'cached_tokens':70,'cache_write_tokens':5,"
+                     "'reasoning_tokens':null,'model':'claude-x'}");
+    r = events(STREAM(
+        EVENT("message_start", ",'message':{'type':'message','content':[],"
+                               "'usage':{'input_tokens':'many',"
+                               "'cache_read_input_tokens':-7}}"),
+        EVENT("message_delta", ",'delta':{},'usage':{'output_tokens':-1}"),
+        EVENT("message_delta", ",'delta':{'stop_reason':'end_turn'},"
+                               "'usage':{'output_tokens':4}"),
+        STOP));
+    ck_assert_int_eq(stream(&r), MORTISE_S_OK);
+    is(host.usage.p, "{'model_calls':1,'input_tokens':null,'output_tokens':4,"
+                     "'cached_tokens':null}");
 }
 END_TEST
 
@@ -1578,6 +1610,7 @@ static TCase *replies(void)
     ROWS(tc, stop_reasons, stops);
     tcase_add_test(tc, refusals);
     tcase_add_test(tc, usage_is_the_last);
+    tcase_add_test(tc, usage_is_unclear);
     tcase_add_test(tc, usage_of_nothing);
     tcase_add_test(tc, thirty_turns);
     return tc;

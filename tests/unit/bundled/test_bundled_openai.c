@@ -646,7 +646,11 @@ static const struct {
     {"'usage':{'prompt_tokens':3,'completion_tokens':null}",
      "{'model_calls':1,'input_tokens':3}"},
     {"'usage':{'prompt_tokens':3.0,'completion_tokens':-1,'total_tokens':2}",
-     "{'model_calls':1,'input_tokens':3}"},
+     "{'model_calls':1,'input_tokens':3,'output_tokens':null}"},
+    {"'usage':{'prompt_tokens':'3','completion_tokens':1.5,"
+     "'prompt_tokens_details':{'cached_tokens':[]}}",
+     "{'model_calls':1,'input_tokens':null,'output_tokens':null,"
+     "'cached_tokens':null}"},
     {"'usage':{'prompt_tokens':3,'completion_tokens':4,"
      "'prompt_cache_hit_tokens':2,'prompt_tokens_details':null}",
      "{'model_calls':1,'input_tokens':3,'output_tokens':4,'cached_tokens':2}"},
@@ -661,7 +665,8 @@ static const struct {
      "{'model_calls':1,'input_tokens':3,'output_tokens':4,'model':'x'}"},
 };
 
-/* In whatever form it comes; what is not said, or no number, is not there. */
+/* In whatever form it comes.  A count that the server does not report is absent; one
+ * that is no whole number from 0 is null, which the host calls unclear. */
 START_TEST(usage)
 {
     char text[1024];

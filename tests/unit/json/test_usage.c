@@ -89,7 +89,8 @@ START_TEST(it_has_one_form)
 }
 END_TEST
 
-/* Anything else is refused as a whole, and leaves nothing. */
+/* A usage that has anything else is refused.  Nothing of that counts, and more may
+ * have been used. */
 START_TEST(nonsense_is_refused)
 {
     static const char *const bad[] = {
@@ -121,9 +122,39 @@ START_TEST(nonsense_is_refused)
 
         ck_assert_msg(mortise_usage_parse(&u, v, &err) == MORTISE_EINVAL, "%s",
                       bad[i]);
-        ck_assert(mortise_usage_is_none(&u) && u.models == NULL);
+        ck_assert(u.unclear && !mortise_usage_is_none(&u));
+        for (size_t k = 0; k < MORTISE_USED_N; k++)
+            ck_assert_uint_eq(u.amount[k], 0);
+        mortise_usage_finish(&u);
         json_decref(v);
     }
+}
+END_TEST
+
+/* The valid members beside it count, wherever they stand; `unclear` goes with the
+ * sum and with its JSON.  A usage that was reported before is not unclear again. */
+START_TEST(the_rest_of_nonsense_counts)
+{
+    struct mortise_usage all = {0}, u, back;
+    json_t *v = value("{\"model_calls\": 1, \"output_tokens\": -4, \"model\": "
+                      "\"m\", \"input_tokens\": 3}");
+
+    ck_assert_int_eq(mortise_usage_parse(&u, v, &err), MORTISE_EINVAL);
+    ck_assert_msg(strstr(err.msg, "output_tokens") != NULL, "%s", err.msg);
+    json_decref(v);
+    ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
+    v = mortise_usage_json(&all);
+    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    json_decref(v);
+    ck_assert(back.unclear);
+    ck_assert_uint_eq(back.amount[MORTISE_USED_CALLS], 1);
+    ck_assert_uint_eq(back.amount[MORTISE_USED_INPUT], 3);
+    ck_assert_uint_eq(json_array_size(back.models), 1);
+    mortise_usage_less(&back, &all);
+    ck_assert(mortise_usage_is_none(&back));
+    mortise_usage_finish(&back);
+    mortise_usage_finish(&all);
+    mortise_usage_finish(&u);
 }
 END_TEST
 
@@ -139,6 +170,7 @@ START_TEST(names_are_bounded)
     u.models = json_pack("{s:s}", "model", name);
     ck_assert_int_eq(mortise_usage_parse(&all, u.models, &err), MORTISE_EINVAL);
     json_decref(u.models);
+    all = (struct mortise_usage){0};
     for (int i = 0; i < 40; i++) {
         snprintf(text, sizeof text, "{\"model_calls\": 1, \"model\": \"m%d\"}",
                  i % 20);
@@ -220,6 +252,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_has_one_form);
     tcase_add_test(tc, parts_are_said);
     tcase_add_test(tc, nonsense_is_refused);
+    tcase_add_test(tc, the_rest_of_nonsense_counts);
     tcase_add_test(tc, names_are_bounded);
     tcase_add_test(tc, money_is_exact);
     tcase_add_test(tc, decimals_read_back);
