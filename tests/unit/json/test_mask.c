@@ -391,6 +391,37 @@ START_TEST(raw_beside_spelled)
 }
 END_TEST
 
+/* A raw backslash behind an escape, where no escape begins with it. */
+START_TEST(raw_behind_spelled)
+{
+    static const struct {
+        const char *secret, *texts[6];
+    } row[] = {
+        {"x\"y\\zabcdef",
+         {"x\\u0022y\\zabcdef", "x\\\"y\\zabcdef", "x\\x22y\\zabcdef",
+          "x%22y\\zabcdef", "x\\u0022y\\u005Czabcdef", "x\\u0022y%5czabcdef"}},
+        {"pass\twor\\d+/end",
+         {"pass\\twor\\d+/end", "pass\\u0009wor\\d+\\/end",
+          "pass%09wor\\d%2B/end", "pass\\twor\\u005cd+%2fend",
+          "pass\\x09wor\\d+/end"}},
+        {"\xc3\xa9t\xc3\xa9\\qwerty\\",
+         {"\\u00e9t\\u00E9\\qwerty\\", "\\u00E9t\xc3\xa9\\qwerty\\",
+          "\xc3\xa9t\\u00e9\\\\qwerty\\"}},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        look_for("s", row[i].secret);
+    ck_assert(mortise_mask_close(mask));
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        for (size_t k = 0; k < 6 && row[i].texts[k] != NULL; k++) {
+            char text[200];
+
+            snprintf(text, sizeof text, "<%s>", row[i].texts[k]);
+            becomes(text, "<[secret s]>");
+        }
+}
+END_TEST
+
 START_TEST(json_values)
 {
     json_t *v = json_pack("{s:[s,i,b,n], s:{s:s}, s:f}", "list",
@@ -463,6 +494,7 @@ static Suite *suite(void)
     tcase_add_test(tc, spellings_of_others);
     tcase_add_test(tc, hexadecimal_of_any_case);
     tcase_add_test(tc, raw_beside_spelled);
+    tcase_add_test(tc, raw_behind_spelled);
     tcase_add_test(tc, json_values);
     tcase_add_test(tc, large_and_starved);
     suite_add_tcase(s, tc);
