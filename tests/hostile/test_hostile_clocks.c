@@ -4,7 +4,6 @@
  * The programs run under tests/preload/otherclock.so, whose clock is what a file
  * says; the machine's is left alone. */
 #include <check.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,34 +23,18 @@ static char with[8192]; /* what stands before a command */
 
 /* ---- the clock ------------------------------------------------------------ */
 
-/* The clock is wrong by so much, from now on.  Programs have the file mapped and
- * read it at any moment: it is written over, and never shorter than it is (to
- * read behind the end of a mapped file is SIGBUS). */
-static void set_clock(long long ms)
-{
-    int64_t shift = ms;
-    char path[8192];
-    int fd;
-
-    snprintf(path, sizeof path, "%s/clock", desk_dir);
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(pwrite(fd, &shift, sizeof shift, 0), sizeof shift);
-    ck_assert_int_eq(close(fd), 0);
-}
-
 static void begin(void)
 {
     desk_begin();
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
                     "next: END}\n");
-    set_clock(0);
+    desk_set_clock(0);
     snprintf(with, sizeof with, "env LD_PRELOAD=%s OTHERCLOCK=%s/clock",
              child_build("tests/preload/otherclock.so"), desk_dir);
 }
 
-#define at(ms, ...) (set_clock(ms), child_run(__VA_ARGS__))
+#define at(ms, ...) (desk_set_clock(ms), child_run(__VA_ARGS__))
 
 /* A run that ends at that time of the clock. */
 static void ends(long long ms, const char *run)
@@ -92,7 +75,7 @@ START_TEST(one_wrong_clock_removes_nothing)
     ends(1000, "right-again");
     ends(2 * HOUR, "later");
     ends(2 * DAY, "days-later");
-    set_clock(2 * DAY);
+    desk_set_clock(2 * DAY);
     ck_assert(is_there("old"));
     ck_assert(is_there("right-again"));
     if (wrong[_i] > 0)
@@ -144,11 +127,11 @@ START_TEST(each_is_seen_twice)
     ck_assert(!is_there("first"));
     ck_assert(is_there("second"));
     ends(90 * DAY, "wrong"); /* noted and third are overdue; second goes */
-    set_clock(41 * DAY);
+    desk_set_clock(41 * DAY);
     ck_assert(is_there("third"));
     ends(42 * DAY, "void");
     ends(44 * DAY, "nothing-is-overdue");
-    set_clock(44 * DAY);
+    desk_set_clock(44 * DAY);
     ck_assert(is_there("third"));
     ck_assert(is_there("noted"));
 }
@@ -163,7 +146,7 @@ START_TEST(an_engine_waits_for_the_second_reading)
     engine =
         child_start("engine", "%s %s engine", with, child_build("mortise"));
     child_await("engine.err", "holding the store");
-    set_clock(31 * DAY);
+    desk_set_clock(31 * DAY);
     for (int i = 0; i < 30; i++) {
         usleep(100000);
         ck_assert(is_there("old"));
@@ -223,7 +206,7 @@ START_TEST(elapsed_time_counts)
                       child_build("mortise"));
     child_await("run.out", "run_start");
     usleep(300000);
-    set_clock(jumps[_i % N_JUMPS]);
+    desk_set_clock(jumps[_i % N_JUMPS]);
     ck_assert_int_eq(child_wait(run), w->code);
     ck_assert_uint_ge(mortise_mono_ns() - before, w->least_ms * 1000000);
     ck_assert_uint_lt(mortise_mono_ns() - before, 40000000000u);
@@ -265,7 +248,7 @@ START_TEST(a_jump_ahead_is_noticed)
     usleep(300000);
     child_run("%s $MORTISE show q", with);
     desk_out("waiting");
-    set_clock(2 * HOUR);
+    desk_set_clock(2 * HOUR);
     is_over_soon("q");
     kill(engine, SIGTERM);
     child_wait(engine);
@@ -290,7 +273,7 @@ START_TEST(a_sleep_until_then_is_over)
     usleep(300000);
     child_run("cat run.out");
     desk_not_out("completed");
-    set_clock(HOUR);
+    desk_set_clock(HOUR);
     ck_assert_int_eq(child_wait(run), 0);
 }
 END_TEST
@@ -308,11 +291,11 @@ START_TEST(a_question_follows_the_clock)
     child_await("engine.err", "holding the store");
     at(0, "%s $MORTISE run q.yaml --id q", with);
     desk_code(4);
-    set_clock(-HOUR);
+    desk_set_clock(-HOUR);
     sleep(3);
     child_run("%s $MORTISE show q", with);
     desk_out("waiting");
-    set_clock(0);
+    desk_set_clock(0);
     is_over_soon("q");
     kill(engine, SIGTERM);
     child_wait(engine);
@@ -333,7 +316,7 @@ START_TEST(a_sleep_is_never_longer)
     child_await("run.out", "run_start");
     usleep(300000);
     child_kill(run);
-    set_clock(-DAY);
+    desk_set_clock(-DAY);
     child_run("%s $MORTISE resume s", with);
     desk_code(0);
 }
@@ -352,7 +335,7 @@ START_TEST(a_retry_waits_no_longer)
                       child_build("mortise"));
     child_await("run.out", "retry");
     child_kill(run);
-    set_clock(-DAY);
+    desk_set_clock(-DAY);
     child_run("timeout 60 %s $MORTISE resume r", with);
     desk_code(1);
     desk_out("timeout.call");

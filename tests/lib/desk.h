@@ -41,6 +41,10 @@ void desk_approve_plan(const char *run);
  * it ahead of the next. */
 struct reader_store *desk_store(void);
 
+/* From now on the clock of tests/preload/otherclock.c is wrong by so much, in the
+ * programs that have $OTHERCLOCK name the file `clock` of the directory. */
+void desk_set_clock(long long ms);
+
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);
 

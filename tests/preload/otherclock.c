@@ -1,5 +1,6 @@
 /* otherclock.c -- another wall clock, which can be set: preloaded, for tests of
- * what a program makes of that.
+ * what a program makes of that.  If $OTHERCLOCK_TOO is set, the monotonic clock moves
+ * along: time passes for the program.
  *
  * $OTHERCLOCK names a file of eight bytes: by how many milliseconds the wall
  * clock is wrong.  It is mapped, so that whoever writes the file sets the clock
@@ -24,6 +25,7 @@ int SHOWN timerfd_settime(int fd, int flags, const struct itimerspec *to,
                           struct itimerspec *old);
 
 static const volatile int64_t *shift; /* NULL: the clock is right */
+static int moves_both;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -36,6 +38,7 @@ __attribute__((constructor)) static void begin(void)
         close(fd);
     if (p != MAP_FAILED)
         shift = p;
+    moves_both = getenv("OTHERCLOCK_TOO") != NULL;
 }
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -43,7 +46,8 @@ int clock_gettime(clockid_t id, struct timespec *t)
     long rv = syscall(SYS_clock_gettime, id, t);
 
     if (rv == 0 && shift != NULL &&
-        (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+        (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ||
+         (moves_both && id == CLOCK_MONOTONIC)))
         t->tv_sec += *shift / 1000; /* in whole seconds */
     return (int)rv;
 }

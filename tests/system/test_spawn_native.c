@@ -1,5 +1,6 @@
 /* test_spawn_native.c -- children that are runs, through the whole of mortise:
  * made once, found again, heard of, and ended with who made them. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,17 +323,30 @@ END_TEST
  * bound, and began so much later that its own time is not over. */
 START_TEST(a_timeout_takes_the_child_along)
 {
-    char run[64];
+    static const long long minute = 60000;
+    pid_t engine, run;
+    char child_run_id[64];
 
-    desk_graph("g", "limits: {timeout: 3s}\nstart: n\nnodes:\n"
-                    "  n: {type: tool, tool: tried/nap, args: {ms: 1500}, "
-                    "next: a}\n"
-                    "  a: {type: gmi, prompt: \"spawn until never\", next: "
-                    "END}\n");
-    child_run("$MORTISE run g.yaml --id p");
-    desk_code(1);
-    child_is(run, 0, true);
-    show(run);
+    desk_graph("g", "limits: {timeout: 1h}\nstart: n\nnodes:\n"
+                    "  n: {type: gmi, prompt: until go, next: a}\n"
+                    "  a: {type: gmi, prompt: spawn until never, next: END}\n");
+    desk_set_clock(0);
+    engine = child_start("engine",
+                         "env LD_PRELOAD=%s OTHERCLOCK=clock OTHERCLOCK_TOO=1 "
+                         "$MORTISE engine",
+                         child_build("tests/preload/otherclock.so"));
+    child_await("engine.err", "holding the store");
+    run = child_start("p", "$MORTISE run g.yaml --id p");
+    child_await("p.out", "node_start n");
+    desk_set_clock(40 * minute);
+    desk_put("go", "");
+    child_await("p.out", "state=running");
+    desk_set_clock(70 * minute);
+    ck_assert_int_eq(child_wait(run), 1);
+    ck_assert_int_eq(kill(engine, SIGTERM), 0);
+    ck_assert_int_eq(child_wait(engine), 0);
+    child_is(child_run_id, 0, true);
+    show(child_run_id);
     desk_out("\"status\":\"cancelled\"");
 }
 END_TEST
@@ -442,6 +456,75 @@ START_TEST(who_waits_holds_no_place)
     show("p");
     desk_not_out("refused");
     desk_not_out("\"error\":{");
+}
+END_TEST
+
+/* ---- tools that are graphs, and the deployment's policy ---------------------- */
+
+/* An agent that does that, under a policy; an operation of `graph/inner` gives
+ * "reached". */
+static void graph_tool(const char *policy, const char *prompt)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "executors: {gmi: spawns/agent}\n"
+             "models: {default: {provider: scripted, model: m, replies: []}}\n"
+             "tools: {%s}",
+             policy);
+    desk_deploy(text);
+    desk_put("inner.graph.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: inner, version: 1.0.0}\nstart: n\nnodes:\n"
+             "  n: {type: tool, tool: tried/echo, args: {value: reached}, "
+             "next: END}\n");
+    snprintf(text, sizeof text,
+             "start: a\nnodes:\n  a: {type: gmi, prompt: \"%s\", "
+             "tool_allowlist: [graph/inner], next: END}\n",
+             prompt);
+    desk_graph("g", text);
+}
+
+/* An agent and its child name the tool, or have one that leads there. */
+static const char *const ways[] = {
+    "use graph/inner {}", "spawn use graph/inner {}",
+    "crowd (use graph/inner {})", "spawn spawn use graph/inner {}"};
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
+
+/* The operation in the graph is denied: no way leads there. */
+START_TEST(a_denied_operation_is_not_reached)
+{
+    graph_tool("deny: [tried/echo]", ways[_i]);
+    child_run("$MORTISE run g.yaml --id p; $MORTISE show p --json");
+    desk_not_out("reached");
+    child_run("$MORTISE check g.yaml");
+    desk_out("the deployment denies tried/echo");
+}
+END_TEST
+
+/* ... or each call of it is asked for, of a child, too: it runs once somebody
+ * approved it. */
+START_TEST(an_operation_is_asked_for)
+{
+    graph_tool("ask: [tried/echo]", ways[_i]);
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    desk_ok("$MORTISE inbox");
+    desk_out("tried/echo");
+    desk_ok("$MORTISE inbox --ids | xargs -n 2 $MORTISE approve");
+    show("p");
+    desk_out("\"status\":\"completed\"");
+}
+END_TEST
+
+/* Nothing denies it: each way leads there. */
+START_TEST(an_operation_is_reached)
+{
+    graph_tool("", ways[_i]);
+    desk_ok("$MORTISE run g.yaml --id p");
+    desk_ok("for r in $($MORTISE runs --json | grep -o '\"run\": *\"[^\"]*' | "
+            "sed 's/.*\"//'); do $MORTISE show $r --json; done");
+    desk_out("reached");
 }
 END_TEST
 
@@ -804,6 +887,9 @@ static Suite *suite(void)
     tcase_add_test(tc, agents_of_two_runs_need_each_other);
     tcase_add_test(tc, a_child_behind_a_tool_needs_its_asker);
     tcase_add_test(tc, a_child_is_approved_like_its_maker);
+    tcase_add_loop_test(tc, a_denied_operation_is_not_reached, 0, N_WAYS);
+    tcase_add_loop_test(tc, an_operation_is_asked_for, 0, N_WAYS);
+    tcase_add_loop_test(tc, an_operation_is_reached, 0, N_WAYS);
     suite_add_tcase(s, tc);
     tc = tcase_create("memory");
     tcase_add_unchecked_fixture(tc, sign, desk_unsign);
