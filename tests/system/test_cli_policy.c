@@ -147,6 +147,18 @@ START_TEST(findings_of_a_deployment_come_at_once)
 }
 END_TEST
 
+/* A graph is no operation: who denies one as a tool hears what is judged. */
+START_TEST(graphs_are_judged_by_their_operations)
+{
+    desk_deploy("tools: {deny: [graph/inner], ask: ['graph/*']}");
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_out("W0825");
+    desk_out("'graph/inner' fits no operation: a graph that is a tool is "
+             "judged by the operations in it; name those");
+    desk_out("'graph/*' fits no operation");
+}
+END_TEST
+
 /* What nodes of a type are to run is looked for where it is said.
  * key: deployment.executors, executors.gmi, executors.leaf */
 START_TEST(executors_are_looked_for)
@@ -526,6 +538,7 @@ static Suite *suite(void)
     tcase_add_test(tc, denied_is_an_error);
     tcase_add_test(tc, patterns_that_fit_nothing_are_odd);
     tcase_add_test(tc, patterns_of_pinned_tools_are_known);
+    tcase_add_test(tc, graphs_are_judged_by_their_operations);
     tcase_add_test(tc, executors_are_looked_for);
     tcase_add_test(tc, findings_of_a_deployment_come_at_once);
     tcase_add_test(tc, asked_for_is_approved);

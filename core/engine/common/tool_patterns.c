@@ -138,6 +138,12 @@ static void warn_plugin(struct looking *l)
 {
     char why[2 * MORTISE_TOOL_MAX];
 
+    if (strcmp(l->plugin, "graph") == 0) {
+        warn(l, "", NULL,
+             "a graph that is a tool is judged by the operations in it; name "
+             "those");
+        return;
+    }
     snprintf(why, sizeof why, "there is no plugin '%s'", l->plugin);
     warn(l, l->near_plugin, l->near_plugin != NULL ? l->op : NULL, why);
 }
