@@ -192,7 +192,7 @@ static void set_status(struct mortise_run *r, int status, const char *reason)
 /* Something of it is to be done: now, or when somebody lets it go on. */
 static void set_going(struct mortise_run *r)
 {
-    if (r->live || r->cancelling || r->stays == NULL)
+    if (r->live || r->stays == NULL)
         set_status(r, MORTISE_RUN_RUNNING, "");
     else
         set_status(r, MORTISE_RUN_PAUSED, r->stays);

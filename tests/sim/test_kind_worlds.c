@@ -619,23 +619,22 @@ static bool something_happens(uint32_t *seed)
 }
 
 /* Would an engine that starts load it (engine/recover.c), or has it something to
- * do, and nobody said that it is to?  (A step that started and did nothing counts
- * for a limit until the process dies: limit.c (1).) */
+ * do, and nobody said that it is to? */
 static bool is_loaded(int status, const char *reason)
 {
     return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
            (status == MORTISE_RUN_PAUSED &&
-            (strcmp(reason, "shutdown") == 0 || strcmp(reason, "limit") == 0 ||
+            (strcmp(reason, "shutdown") == 0 ||
              strcmp(reason, "no_continue") == 0));
 }
 
-/* A command may have said that it is not to go on (MORTISE_NO_CONTINUE). */
+/* Nobody works on it, and it says so. */
 static void check_rest(void)
 {
-    if (!mortise_run_is_idle(s.run) ||
-        (mortise_run_is_going(s.run) &&
-         (mortise_run_status(s.run) == MORTISE_RUN_RUNNING ||
-          mortise_run_status(s.run) == MORTISE_RUN_ACCEPTED)))
+    int status = mortise_run_status(s.run);
+
+    if (!mortise_run_is_idle(s.run) || status == MORTISE_RUN_RUNNING ||
+        status == MORTISE_RUN_ACCEPTED)
         stuck("it is not at rest");
 }
 

@@ -8,7 +8,9 @@
  * run goes on.
  *
  *   (1) An execution is counted once, when it first starts (x->counted); in a
- *       replayed run, when its first entry says that it did.
+ *       replayed run, when its first entry says that it did.  One that leaves its
+ *       call without an entry (a pause, a lost race) is not counted any more, so
+ *       that a crash changes nothing.
  *   (2) Whether a limit holds the run is derived, not stored.
  */
 #include <assert.h>

@@ -83,7 +83,7 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
         (x->state == X_HELD && !of->of_held))
         return mortise_entry_corrupt(err, e);
     if (!of->uncounted)
-        mortise_exec_count(r, x);
+        mortise_exec_count_recorded(r, x);
     if (of->uses_decision)
         mortise_exec_went_on(x);
     assert(x->frame->index <= e->frame); /* a map's stands in its home */

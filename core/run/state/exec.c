@@ -366,6 +366,16 @@ static void tell_owners(struct mortise_run *r, const struct exec *x)
     mortise_exec_list_askers_of(r, x);
 }
 
+/* A step that started and recorded nothing counts while it is at work: nobody would
+ * know of it after a crash. */
+static void uncount(struct mortise_run *r, struct exec *x)
+{
+    if (!x->counted || x->is_recorded)
+        return;
+    x->counted = false;
+    r->n_started--;
+}
+
 void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s)
 {
@@ -379,6 +389,8 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     r->n_fresh -= x->state == X_READY && !x->counted;
     if (x->near && s != X_SUSPENDED)
         mortise_exec_near(r, x, false);
+    if (s == X_READY || !is_at_work(s))
+        uncount(r, x);
     x->state = s;
     x->awaits_tools = false;
     r->n_fresh += s == X_READY && !x->counted;
@@ -647,10 +659,16 @@ void mortise_exec_count(struct mortise_run *r, struct exec *x)
     r->n_fresh -= x->state == X_READY;
 }
 
+void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x)
+{
+    x->is_recorded = true;
+    mortise_exec_count(r, x);
+}
+
 void mortise_exec_is_no_step(struct exec *x)
 {
     assert(x->state == 0); /* it is being made */
-    x->counted = true;
+    x->counted = x->is_recorded = true;
 }
 
 /* ---- the run ------------------------------------------------------------- */

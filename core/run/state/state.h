@@ -251,6 +251,7 @@ struct exec {
     uint32_t n_chosen, n_taken;
     uint64_t intent_seq;
     bool counted;      /* as a step */
+    bool is_recorded;  /* so that it counts after a crash, too */
     bool handled;      /* a failure that on_error or a goto led elsewhere */
     bool effect_open;  /* an effect between intent and answer (runtime.md 6) */
     bool near;         /* live only: SUSPENDED, on a timer that is due soon */
@@ -959,6 +960,8 @@ uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a,
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
 /* x has started; or it is being made, and is no step, whatever it does. */
 void mortise_exec_count(struct mortise_run *r, struct exec *x);
+/* ... by an entry, so that it counts after a crash, too. */
+void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x);
 void mortise_exec_is_no_step(struct exec *x);
 /* Its attempt of this number began then. */
 void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms);

@@ -354,6 +354,31 @@ START_TEST(steps_pause)
 }
 END_TEST
 
+/* A step that lost a race and recorded nothing does not count, as after a crash. */
+START_TEST(a_loser_is_no_step)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: [a, b]\n"
+               "limits: {steps: 3}\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: j}\n"
+               "  b: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read, join: any, next: k}\n"
+               "  k: {type: tool, tool: t/read, next: END}\n");
+    admit("{}");
+    ck_assert(sim_end_call(&s, 1));
+    sync_all();
+    if (_i == 1) {
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+    }
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* An execution that a limit let start may be tried again. */
 START_TEST(retries_are_no_steps)
 {
@@ -504,6 +529,7 @@ static Suite *loops(void)
     tcase_add_test(tc, visits_pause);
     tcase_add_test(tc, max_visits_pauses);
     tcase_add_test(tc, steps_pause);
+    tcase_add_loop_test(tc, a_loser_is_no_step, 0, 2);
     tcase_add_test(tc, retries_are_no_steps);
     tcase_add_loop_test(tc, limits_are_checked, 0,
                         sizeof wrong_limits / sizeof wrong_limits[0]);

@@ -558,6 +558,36 @@ START_TEST(cancelled_twice)
 }
 END_TEST
 
+/* A run that was paused is cancelled, and is not to go on: it says so, and its
+ * finalisers run once it is resumed. */
+START_TEST(cancelled_and_not_to_go_on)
+{
+    const struct mortise_command ends = {.kind = MORTISE_CMD_CANCEL},
+                                 pause = {.kind = MORTISE_CMD_PAUSE},
+                                 resume = {.kind = MORTISE_CMD_RESUME};
+
+    stopped("");
+    sync_all();
+    ck_assert_int_eq(command(pause, 0), MORTISE_OK);
+    let_go();
+    ck_assert_int_eq(command(ends, MORTISE_NO_CONTINUE), MORTISE_OK);
+    sync_all();
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_str_eq(mortise_run_reason(s.run), "no_continue");
+    ck_assert_uint_eq(s.n_calls, 0);
+    if (_i == 1) {
+        uint32_t seed = 1;
+
+        sim_crash(&s, &seed);
+    }
+    ck_assert_int_eq(command(resume, 0), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    assert_runs("fin", 1);
+    end();
+}
+END_TEST
+
 /* An attempt has a bounded time, whatever the node says. */
 START_TEST(it_is_bounded)
 {
@@ -935,6 +965,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cancel_survives_a_death_behind_every_commit);
     tcase_add_test(tc, cancel_while_somebody_is_asked);
     tcase_add_test(tc, cancelled_twice);
+    tcase_add_loop_test(tc, cancelled_and_not_to_go_on, 0, 2);
     tcase_add_test(tc, it_is_bounded);
     tcase_add_loop_test(tc, one_in_doubt, 0, 6);
     tcase_add_test(tc, a_budget_lets_it_run);
