@@ -868,6 +868,33 @@ START_TEST(sleeps_are_no_time)
 }
 END_TEST
 
+/* A crash spends what the call that it cuts off had reserved.  A case that uses its
+ * budget up to the last call holds, whatever follows where that is exceeded; so
+ * does one whose budget is low after the crash alone. */
+static const char *const bounds[] = {
+    "{tool_calls: 2}", "{tool_calls: 2, on_exceeded: fail}",
+    "{tool_calls: 2, on_exceeded: {goto: c}}", "{tool_calls: 3}"};
+
+START_TEST(a_crash_spends)
+{
+    char body[512];
+
+    snprintf(body, sizeof body,
+             "budget: %s\nstart: a\nnodes:\n"
+             "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: b}\n"
+             "  b: {type: tool, tool: tried/echo, args: {value: 2}, next: c}\n"
+             "  c: {type: pass, value: 1, next: END}\n",
+             bounds[_i]);
+    desk_graph("g.graph", body);
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n  one:\n"
+             "    nodes: {a: {output: 1}, b: {output: 2}}\n"
+             "    expect: {status: completed, path: [a, b, c]}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
 /* The id that a deployment gives a guardrail is scripted, or runs in earnest
  * with its config. */
 START_TEST(guardrails_by_their_ids)
@@ -1100,6 +1127,8 @@ static Suite *suite(void)
     tcase_add_test(tc, reconciling_is_scripted);
     tcase_add_test(tc, reconciling_in_earnest);
     tcase_add_test(tc, sleeps_are_no_time);
+    tcase_add_loop_test(tc, a_crash_spends, 0,
+                        sizeof bounds / sizeof bounds[0]);
     tcase_add_test(tc, guardrails_by_their_ids);
     tcase_add_test(tc, times_are_expected);
     tcase_add_test(tc, coverage_is_counted);
