@@ -387,6 +387,8 @@ void mortise_cli_settle(const struct mortise_cli_way *way,
  * their calls failed. */
 void mortise_cli_corrections(const struct mortise_cli_way *way,
                              const json_t *show);
+/* A deadline of the request lies ahead. */
+bool mortise_cli_has_deadline(const json_t *request);
 /* If a deadline of these requests lies ahead and no engine runs for the store,
  * print the command that starts one. */
 void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending);

@@ -69,6 +69,8 @@ struct list {
     uint64_t n;    /* printed */
     json_t *after; /* ours: a string; NULL at the beginning and at the end */
     json_t *run;   /* ours: show of the run whose entry was printed last */
+    json_t
+        *timed; /* ours: [a request with a deadline]; NULL: none was printed */
 };
 
 static void print_entry(struct mortise_cli *cli, struct list *l,
@@ -348,6 +350,8 @@ static void print_pending(struct mortise_cli *cli, struct list *l,
 
     mortise_out_say(&cli->out, "run %s: ", run);
     mortise_cli_print_request(&way, entry);
+    if (l->timed == NULL && mortise_cli_has_deadline(entry))
+        l->timed = json_pack("[O]", entry);
 }
 
 /* What a shell splits into the operands of a decision. */
@@ -405,6 +409,8 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
     code = cli->args.n_operands > 0
                ? inbox_of_run(cli, &l, err)
                : list(cli, &l, "nothing waits for anybody", err);
+    mortise_cli_need_engine(cli, l.timed);
+    json_decref(l.timed);
     json_decref(l.run);
     return code;
 }

@@ -514,13 +514,18 @@ json_t *mortise_cli_command_list(const char *lines)
     return list;
 }
 
+bool mortise_cli_has_deadline(const json_t *request)
+{
+    return json_object_get(request, "deadline") != NULL &&
+           !mortise_cli_has_expired(request);
+}
+
 void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
 {
     bool any = false;
 
     MORTISE_JSON_EACH (request, i, pending)
-        any = any || (json_object_get(request, "deadline") != NULL &&
-                      !mortise_cli_has_expired(request));
+        any = any || mortise_cli_has_deadline(request);
     if (!any || mortise_session_stays(cli->session))
         return;
     mortise_out_puts(&cli->out, "A deadline takes effect only while an engine "

@@ -752,6 +752,8 @@ static int why(struct mortise_cli *cli, struct mortise_err *err)
         rv = print_json(&w, err);
     else if (rv == MORTISE_OK)
         print(&w);
+    if (rv == MORTISE_OK && !cli->args.json)
+        mortise_cli_need_engine(cli, json_object_get(w.show, "pending"));
     finish(&w);
     return rv;
 }

@@ -262,11 +262,11 @@ START_TEST(deadlines_fire)
 }
 END_TEST
 
-/* No engine is named if one runs already, or if there is no deadline. */
-START_TEST(an_engine_that_runs_is_not_suggested)
+/* `run`, `why` and `inbox` of a run that waits so. */
+static void names_engine(const char *wait, bool named)
 {
-    static const char *const waits[] = {"wait: 1h, on_timeout: reject", ""};
-    pid_t engine = 0;
+    static const char *const lines[] = {"run g.yaml --id night", "why night",
+                                        "inbox", "inbox night"};
     char graph[512];
 
     snprintf(graph, sizeof graph,
@@ -274,12 +274,30 @@ START_TEST(an_engine_that_runs_is_not_suggested)
              "metadata: {name: g, version: 1.0.0}\n"
              "start: h\nnodes:\n"
              "  h: {type: human, prompt: well?, %s}\n",
-             waits[_i]);
+             wait);
     errand_put("g.yaml", graph);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        ck_assert_int_eq(errand_mortise(lines[i]), i == 0 ? 4 : 0);
+        ck_assert_msg((strstr(child.out, engine_hint) != NULL) == named,
+                      "%s: %s", lines[i], child.out);
+    }
+}
+
+/* Each command that shows a deadline names the engine that it needs. */
+START_TEST(a_deadline_names_the_engine)
+{
+    names_engine("wait: 1h, on_timeout: reject", true);
+}
+END_TEST
+
+/* No engine is named if one runs already, or if there is no deadline. */
+START_TEST(an_engine_that_runs_is_not_suggested)
+{
+    pid_t engine = 0;
+
     if (_i == 0)
         engine = errand_engine("one");
-    ck_assert_int_eq(errand_mortise("run g.yaml --id night"), 4);
-    ck_assert_ptr_null(strstr(child.out, engine_hint));
+    names_engine(_i == 0 ? "wait: 1h, on_timeout: reject" : "", false);
     if (engine != 0)
         errand_stop(engine);
 }
@@ -367,6 +385,7 @@ static Suite *suite(void)
     tcase_add_test(tc, nothing_begins_as_it_leaves);
     tcase_add_test(tc, engines_go_on_after_a_crash);
     tcase_add_test(tc, deadlines_fire);
+    tcase_add_test(tc, a_deadline_names_the_engine);
     tcase_add_loop_test(tc, an_engine_that_runs_is_not_suggested, 0, 2);
     tcase_add_test(tc, a_user_service_is_installed);
     tcase_add_test(tc, there_is_one);
