@@ -24,6 +24,8 @@
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
 #                   those of FUZZ="import json"
+#   make syntax     every file with another compiler, for its warnings:
+#                   make syntax CC=clang CXX=clang++ B=build/clang
 #   make headers    each public header alone, as C11 and as C++11
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
@@ -89,10 +91,30 @@ FAULT_OBJ := $(if $(findstring MORTISE_FAULTS,$(VARIANT)),\
 comma := ,
 AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
+
+# All processors, unless -j says otherwise.  While make reads this file, its own
+# variable has no -j yet; the environment of a shell has that of the caller.
+ifeq ($(filter -j% --jobserver%,$(shell printf '%s' "$$MAKEFLAGS")),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+# On a terminal each line has its number, the number of all lines, and the time
+# that is left if the rest is as slow: [ 37/412  1:05].  The lines are counted by
+# `make -n`, for the goals that build only what is listed here.
+COUNTED := all programs unit check demo install bench check-peers
+ifneq ($(and $(MAKE_TERMOUT),$(if $(V)$(COUNTING),,1)),)
+ifeq ($(filter-out $(COUNTED),$(MAKECMDGOALS)),)
+STEPS := $(shell $(MAKE) -n COUNTING=1 $(patsubst unit,programs,$(patsubst \
+    check,programs,$(or $(MAKECMDGOALS),all))) 2>/dev/null | grep -c '^printf .  %-5s')
+STARTED := $(shell date +%s)
+endif
+endif
+step = $(eval DONE += x)$(words $(DONE))
+say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
+    $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan tsan valgrind spawns hostile mutants fuzz headers \
-        format lint docs install uninstall abi abi-accept clean deps FORCE
+        format lint docs install uninstall abi abi-accept clean deps syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -101,20 +123,18 @@ deps: $(B)/deps.mk
 
 # Values that end up inside of what is made are kept in a file, which changes
 # when they do and takes with it what depends on it.  An installation with other
-# places makes what names them anew, one with other flags everything.
-define kept
-$(B)/$(1): FORCE
-	@mkdir -p $$(@D)
-	@printf '%s\n' '$$($(2))' | cmp -s - $$@ || \
-	    printf '%s\n' '$$($(2))' >$$@
-endef
-FORCE:
+# places makes what names them anew, one with other flags everything.  The file is
+# written while make reads this, so that `make -n` knows what is to be made.
+keep = $(shell mkdir -p $(B) && { printf '%s\n' '$(2)' | cmp -s - $(B)/$(1) || \
+    printf '%s\n' '$(2)' >$(B)/$(1); })
 
 PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR) \
           DATADIR=$(DATADIR)
 FLAGS  := $(subst ','\'',$(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(VARIANT))
-$(eval $(call kept,places,PLACES))
-$(eval $(call kept,flags,FLAGS))
+ifneq ($(filter-out $(NEEDS_NO_DEPS),$(or $(MAKECMDGOALS),all)),)
+$(call keep,places,$(PLACES))
+$(call keep,flags,$(FLAGS))
+endif
 $(B)/core/config/home.o: $(B)/places
 $(B)/core/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
                                  -DMORTISE_DATADIR='"$(DATADIR)/mortise"'
@@ -283,8 +303,8 @@ PLUGINS      := $(PLUGIN_NAMES:%=$(B)/plugins/%.plugin.yaml.minisig)
 # Never instrumented: the sanitizers' libraries are not on any allowlist.
 PLUGIN_CFLAGS ?= $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS))
 PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
-                 $(WARN) -Isdk -shared -Wl,-z,relro,-z,now,-z,noexecstack \
-                 -Wl,-z,defs
+                 $(WARN) -Isdk
+PLUGIN_LINK   := -shared -Wl,-z,relro,-z,now,-z,noexecstack -Wl,-z,defs
 # Of others: their warnings are not ours.
 headers_of = $(patsubst -I%,-isystem %,\
     $(if $(wildcard $(1)/pkgs),$(shell pkg-config --cflags $$(cat $(1)/pkgs))))
@@ -297,15 +317,24 @@ $(PLUGIN_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(CXX_FLAGS) -Isdk $(PLUGIN_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The objects of a plugin lie apart from those that tests link: these may be
+# instrumented.
+plugin_objects = $(patsubst $(1)/%.c,$(B)/plugins/objects/$(notdir $(1))/%.o,\
+    $(wildcard $(1)/*.c)) $(filter $(B)/$(1)/%,$(PLUGIN_CXX_OBJ))
+
 define plugin_rules
-$(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
-                                           $(1)/*.map plugins/*.h) \
-    $(filter $(B)/$(1)/%,$(PLUGIN_CXX_OBJ)) $(HEADERS) $(B)/flags
+$(B)/plugins/objects/$(notdir $(1))/%.o: $(1)/%.c $(B)/flags
+	$$(call say,CC,$$<)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) $$(call headers_of,$(1)) \
+	    -MMD -MP -c -o $$@ $$<
+
+$(B)/plugins/$(notdir $(1)).so: $(call plugin_objects,$(1)) \
+    $(wildcard $(1)/libs $(1)/*.map) $(B)/flags
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ \
-	    $$(call headers_of,$(1)) $$(filter %.c %.o,$$^) \
-	    $$(shell cat $(1)/libs 2>/dev/null)
+	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_LINK) $$(PLUGIN_CFLAGS) -o $$@ \
+	    $$(filter %.o,$$^) $$(shell cat $(1)/libs 2>/dev/null)
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
     $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
@@ -383,7 +412,7 @@ $(TEST_PLUGINS) $(BENCH_PLUGINS) $(EXTEND_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
     $(TEST_PLUGIN_HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_LINK) $(PLUGIN_CFLAGS) -o $@ $< \
 	    $(shell cat $*.libs 2>/dev/null)
 
 # What the kill harness runs: under this library, and a build that can be
@@ -391,11 +420,11 @@ $(TEST_PLUGINS) $(BENCH_PLUGINS) $(EXTEND_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
 $(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_LINK) $(PLUGIN_CFLAGS) -o $@ $<
 $(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_LINK) $(PLUGIN_CFLAGS) -o $@ $<
 # Scripted MCP servers; as plugins never instrumented, for they run in sandboxes.
 MCPD := $(B)/tests/mcp/mcpd_stdio $(B)/tests/mcp/mcpd_http
 MCPD_MAINS := stdio http oauth
@@ -415,7 +444,7 @@ $(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http $(B)/tests/test_cli_rete
 $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_LINK) $(PLUGIN_CFLAGS) -o $@ $<
 # A server of another.  It has 256 MiB of address space there, which a sanitizer's
 # shadow is more than.
 $(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
@@ -556,6 +585,19 @@ headers: $(B)/deps.mk
 	        -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
 
+# What another compiler warns of.  It makes no object.
+SYNTAX_C := $(CORE_SRC) $(TEST_SRC) $(wildcard core/import/*.c core/cli/*.c \
+    core/worker/*.c plugins/*/*/*.c tests/lib/*.c tests/kill/*.c tests/keys/*.c \
+    tests/bench/*.c tests/plugins/*.c tests/preload/*.c tests/mcp/*.c)
+SYNTAX_CXX := $(wildcard core/*/*.cpp plugins/*/*/*.cpp)
+syntax: $(B)/deps.mk
+	$(call say,CHECK,"the warnings of $(CC) in every file")
+	$(Q)printf '%s\n' $(SYNTAX_C) | xargs -n 20 -P $(shell nproc) $(CC) $(OURS) \
+	    -Werror -fsyntax-only $(TEST_INC) $(DEP_CFLAGS) \
+	    $(foreach d,$(PLUGIN_DIRS),$(call headers_of,$(d)))
+	$(Q)$(CXX) $(CXX_FLAGS) -Werror -fsyntax-only -Icore -Isdk $(DEP_CFLAGS) \
+	    $(SYNTAX_CXX)
+
 # Each entry point for FUZZ_SECONDS (or those that are named: FUZZ="import json");
 # what it finds is kept in its corpus.  Files to begin with lie in FUZZ_SEEDS_NAME.
 FUZZ_SECONDS ?= 30
@@ -599,7 +641,10 @@ $(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
 bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS) $(MCPD)
 	$(Q)MORTISE_BUILD=$(B) $(B)/tests/bench/bench $(ROWS)
 
-demo: all
+# What the demo runs, and no more: the plugins of configs/triage, and of its store.
+DEMO_PLUGINS := agent file pattern scripted text
+demo: $(B)/mortise $(B)/mortise-worker $(B)/trust.d/bundled.yaml $(B)/templates \
+    $(patsubst %,$(B)/plugins/%.plugin.yaml.minisig,$(DEMO_PLUGINS))
 	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh
 
 abi abi-accept: $(LIBS)
