@@ -30,13 +30,18 @@ struct unit {
 };
 
 /* One argument of ExecStart or Environment, quoted as systemd.syntax(7) says:
- * in double quotes, with escapes, and without specifiers or variables. */
+ * in double quotes, with escapes, and without specifiers or variables.  A line
+ * end that stayed as it is would begin a setting of its own. */
 static void put_quoted(struct mortise_buf *b, const char *prefix,
                        const char *text)
 {
     mortise_buf_puts(b, "\"");
     mortise_buf_puts(b, prefix);
     for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+            mortise_buf_printf(b, "\\x%02x", (unsigned char)*text);
+            continue;
+        }
         if (*text == '"' || *text == '\\')
             mortise_buf_puts(b, "\\");
         if (*text == '%' || *text == '$')

@@ -351,6 +351,11 @@ START_TEST(a_user_service_is_installed)
                                     "--store 'odd $\\\"%s'"),
                      0);
     ck_assert_str_eq(unit_name(), name);
+    ck_assert_int_eq(errand_mortise("engine --install-user-service --store "
+                                    "\"$(printf 'a\\nExecStartPre=b')\""),
+                     0);
+    ck_assert_ptr_nonnull(
+        strstr(exec_start(unit_name()), "/a\\x0aExecStartPre=b"));
     ck_assert_int_eq(errand_mortise("engine --install-user-service"), 0);
     ck_assert_str_ne(unit_name(), name);
     ck_assert_ptr_null(strstr(exec_start(unit_name()), "--store"));
