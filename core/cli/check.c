@@ -489,7 +489,9 @@ const struct mortise_cmd mortise_cmd_check = {
     .summary = "Check graphs, their tests, deployments, plugin manifests and "
                "trust files",
     .text =
-        "All findings of all files, sorted.  Each file is read by its `kind`.\n"
+        "All findings of all files, sorted: of many the first 500 errors and\n"
+        "500 warnings, and how many more there are (`left_out` with --json).\n"
+        "Each file is read by its `kind`.\n"
         "What passes here loads: an engine opens with the deployment, and "
         "takes\n"
         "the graph.  Nothing is run and no store opened, so of a config it is\n"

@@ -9,7 +9,10 @@
  *       printable UTF-8 when it leaves here: no escape sequence gets through.
  *   (3) Size is bounded per finding: a line of a megabyte shows as a window
  *       around the place, a name of a megabyte is cut.  A thousand findings
- *       on that line cost a thousand windows, not a gigabyte.
+ *       on that line cost a thousand windows, not a gigabyte.  So is their
+ *       number: of errors and of warnings the first MOST are kept, and the rest
+ *       are counted.  A file of megabytes with a mistake in each line has a
+ *       report that a person can read and an engine can send.
  *   (4) The caret stands under the character it means, also behind letters of
  *       several bytes and behind tabs (shown as one space).
  *
@@ -29,6 +32,7 @@
 #include "yaml/tree.h"
 
 enum {
+    MOST = 500,       /* errors, and as many warnings */
     MAX_WORDS = 1000, /* bytes of a message or help */
     MAX_LINE = 160,   /* bytes of a source line shown whole */
     BEFORE = 40,      /* bytes of a longer one shown before the place, */
@@ -213,6 +217,17 @@ static struct mortise_diag *room(struct mortise_diags *d)
     return &list[d->n];
 }
 
+/* Count it; is it among those that are kept? */
+static bool count(struct mortise_diags *d, enum mortise_severity severity)
+{
+    size_t *n = severity == MORTISE_ERROR ? &d->n_errors : &d->n_warnings;
+
+    if (++*n <= MOST)
+        return true;
+    d->n_left_out++;
+    return false;
+}
+
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
                                       struct mortise_span span, const char *fmt,
                                       ...)
@@ -221,7 +236,8 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
     va_list ap;
 
     f.severity = code[0] == 'W' ? MORTISE_WARNING : MORTISE_ERROR;
-    d->n_errors += f.severity == MORTISE_ERROR;
+    if (!count(d, f.severity))
+        return NULL;
     va_start(ap, fmt);
     f.message = words(d, fmt, ap);
     va_end(ap);
@@ -338,6 +354,9 @@ void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
     mortise_diags_sort(d);
     for (size_t i = 0; i < d->n; i++)
         put_text(b, &d->list[i]);
+    if (d->n_left_out > 0)
+        mortise_buf_printf(b, "%zu more findings are not shown\n",
+                           d->n_left_out);
     if (d->failed)
         mortise_buf_puts(b, "error: out of memory: findings are missing\n");
 }
@@ -365,7 +384,10 @@ void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
             b->failed = true;
         json_decref(one);
     }
-    mortise_buf_puts(b, "]}");
+    mortise_buf_puts(b, "]");
+    if (d->n_left_out > 0)
+        mortise_buf_printf(b, ",\"left_out\":%zu", d->n_left_out);
+    mortise_buf_puts(b, "}");
 }
 
 void mortise_span_text(struct mortise_span span, struct mortise_buf *b)

@@ -42,7 +42,9 @@ struct mortise_diag {
 struct mortise_diags {
     struct mortise_arena arena;
     struct mortise_diag *list;
-    size_t n, cap, n_errors;
+    size_t n, cap;
+    size_t n_errors, n_warnings; /* found; n may be less */
+    size_t n_left_out;           /* found, but not kept: there are too many */
     bool failed; /* memory ran out: findings are missing */
     bool denied; /* what one is about is refused by trust */
 };
@@ -51,7 +53,7 @@ void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
 void mortise_diags_finish(struct mortise_diags *d);
 
 /* Returns the finding, for mortise_diag_help(), until the next one is added;
- * NULL if memory ran out.  The severity follows from the code's letter: E... or
+ * NULL if it is not kept, because there are too many or memory ran out.  The severity follows from the code's letter: E... or
  * W... (codes.h has them all).  Control characters in the words are escaped,
  * and words longer than a screen are cut. */
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
@@ -71,7 +73,8 @@ void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
 void mortise_diags_sort(struct mortise_diags *d);
 /* Sort, then append all to b. */
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
-/* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]} */
+/* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]};
+ * `left_out`, a number, where there were more. */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
 /* "alias:line:col", for errors at run time, which are recorded. */
 void mortise_span_text(struct mortise_span span, struct mortise_buf *b);

@@ -206,7 +206,7 @@ void mortise_load_finish(struct mortise_loader *ld)
 
 size_t mortise_check_doubts(const struct mortise_loader *ld)
 {
-    size_t n = ld->diags->failed;
+    size_t n = ld->diags->failed + ld->diags->n_left_out;
 
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;

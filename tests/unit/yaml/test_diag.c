@@ -162,6 +162,37 @@ START_TEST(findings_are_json)
 }
 END_TEST
 
+/* Of many errors, and of many warnings, the first 500 are kept; the others are
+ * counted, in words and as JSON, and a help for one of them goes nowhere. */
+START_TEST(findings_are_bounded)
+{
+    json_t *v;
+    json_int_t more;
+
+    for (int i = 0; i < 800; i++) {
+        mortise_diag_help(&diags,
+                          mortise_diag_add(&diags, "E0301",
+                                           (struct mortise_span){0}, "e%d", i),
+                          "help %d", i);
+        mortise_diag_add(&diags, "W0802", (struct mortise_span){0}, "w%d", i);
+    }
+    ck_assert_uint_eq(diags.n, 1000);
+    ck_assert_uint_eq(diags.n_errors, 800);
+    ck_assert_uint_eq(diags.n_left_out, 600);
+    ck_assert_ptr_nonnull(strstr(text(), "warning[W0802]: w499\n"));
+    ck_assert_ptr_nonnull(strstr(text(), "help: help 499\n"));
+    ck_assert_ptr_null(strstr(text(), "help 500"));
+    ck_assert_ptr_nonnull(
+        strstr(text(), "\n600 more findings are not shown\n"));
+    mortise_buf_finish(&out);
+    mortise_diags_json(&diags, &out);
+    v = json_loadb(out.p, out.n, 0, NULL);
+    ck_assert_int_eq(json_unpack(v, "{s:I}", "left_out", &more), 0);
+    ck_assert_int_eq(more, 600);
+    json_decref(v);
+}
+END_TEST
+
 /* What memory could not hold is missing, but it counts as an error. */
 START_TEST(findings_survive_oom)
 {
@@ -218,6 +249,7 @@ static Suite *suite(void)
     tcase_add_test(tc, escapes_do_not_get_through);
     tcase_add_test(tc, findings_are_sorted_and_not_repeated);
     tcase_add_test(tc, findings_are_json);
+    tcase_add_test(tc, findings_are_bounded);
     tcase_add_test(tc, findings_survive_oom);
     tcase_add_test(tc, codes_are_in_order);
     suite_add_tcase(s, tc);
