@@ -120,13 +120,26 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
     mortise_diags_finish(d);
 }
 
+static bool have_error(const json_t *findings)
+{
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        const char *severity = json_string_value(
+            json_object_get(json_array_get(findings, i), "severity"));
+
+        if (severity != NULL && strcmp(severity, "error") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Warnings alone never are why a command ended as it did. */
 void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
 {
     json_t *findings;
 
     if (cli->findings == NULL)
         return;
-    if (code != MORTISE_EXIT_OK && !cli->told) {
+    if (code != MORTISE_EXIT_OK && !cli->told && have_error(cli->findings)) {
         mortise_cli_error(cli,
                           mortise_result_name(code == MORTISE_EXIT_DENIED
                                                   ? MORTISE_EDENIED

@@ -257,6 +257,18 @@ START_TEST(errors_have_what_helps)
 }
 END_TEST
 
+/* Warnings about a graph are no error, however its run ends. */
+START_TEST(warnings_are_no_error)
+{
+    desk_graph("warned", "start: h\nend: first\nnodes:\n"
+                         "  h: {type: human, prompt: Well?}\n");
+    child_run("$MORTISE run warned.yaml --id w --json");
+    desk_code(4);
+    ck_assert_msg(look("run w") == 0, "%s", child.err);
+    ck_assert_ptr_nonnull(strstr(child.err, "W0826"));
+}
+END_TEST
+
 /* The line that docs/json.md shows is one that is told. */
 START_TEST(errors_are_in_the_documentation)
 {
@@ -287,6 +299,7 @@ static Suite *suite(void)
     tcase_add_test(tc, errors_are_json_of_each_command);
     tcase_add_test(tc, errors_are_json_whatever_they_are);
     tcase_add_test(tc, errors_have_what_helps);
+    tcase_add_test(tc, warnings_are_no_error);
     tcase_add_test(tc, errors_are_in_the_documentation);
     suite_add_tcase(s, tc);
     return s;
