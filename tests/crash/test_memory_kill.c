@@ -5,6 +5,8 @@
  * the node gives is another thing in each life of the process, as a model's reply is.
  * Wherever the process dies, the memory has what the run has, and nothing else.
  *
+ * And the file is never left half made where the disk refuses a call.
+ *
  * tests/lib/powercut.c counts the calls and kills; MORTISE_HOSTILE=whole kills at each
  * of them. */
 #include <stdio.h>
@@ -112,6 +114,44 @@ START_TEST(the_memory_has_what_the_run_has)
 }
 END_TEST
 
+/* One call to the disk fails while the memory creates its file.  The next command
+ * creates the file, or uses it if that call did not matter. */
+START_TEST(a_disk_that_refuses_leaves_no_half_file)
+{
+    static const char *const errors[] = {"EIO", "ENOSPC"};
+    char command[1024];
+    size_t first, last, failed = 0;
+
+    deploy("sync");
+    desk_put("traces.jsonl",
+             "{\"id\":\"n1\",\"type\":\"semantic\",\"scope\":\"global\","
+             "\"content\":\"Anna\",\"strength\":1,"
+             "\"created_at\":1790000000000}\n");
+    snprintf(command, sizeof command,
+             "rm -rf state books books.d; POWERCUT_STATE=%s/books "
+             "POWERCUT_ROOTS=%s/state/memory LD_PRELOAD=%s",
+             desk_dir, desk_dir, child_build("tests/powercut.so"));
+    desk_ok("%s POWERCUT_COUNT=%s/count $MORTISE memory import traces.jsonl",
+            command, desk_dir);
+    first = call_to("traces.db.new", false);
+    last = call_to("rename .*traces.db", true);
+    ck_assert(first > 0 && first < last);
+    for (size_t n = first; n <= last; n++) {
+        if (!hostile_takes(n - first, 3))
+            continue;
+        child_run("%s POWERCUT_FAIL=any:%zu:%s:once exec $MORTISE memory "
+                  "import traces.jsonl",
+                  command, n, errors[_i]);
+        failed += child.code != 0;
+        child_run("$MORTISE memory import traces.jsonl && "
+                  "$MORTISE memory search Anna");
+        ck_assert_msg(child.code == 0 && strstr(child.out, "n1") != NULL,
+                      "call %zu failed: %s%s", n, child.out, child.err);
+    }
+    ck_assert_uint_gt(failed, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("memory_kill");
@@ -120,6 +160,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 300);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, the_memory_has_what_the_run_has, 0, 2);
+    tcase_add_loop_test(tc, a_disk_that_refuses_leaves_no_half_file, 0, 2);
     suite_add_tcase(s, tc);
     return s;
 }

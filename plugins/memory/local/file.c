@@ -388,7 +388,8 @@ static void remove_beside(const char *path)
     }
 }
 
-/* A new file with all its tables.  Closing it puts the log into it. */
+/* Create all tables in the new file.  Move the log into the file here: closing
+ * does it too, but reports no error if the disk is full. */
 static mortise_status make_tables(const struct mortise_inst *i,
                                   const char *path)
 {
@@ -404,7 +405,9 @@ static mortise_status make_tables(const struct mortise_inst *i,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                             SQLITE_OPEN_EXRESCODE,
                         NULL) != SQLITE_OK ||
-        sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+        sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                  NULL) != SQLITE_OK)
         status = no(i, 0, reason_of(sqlite3_extended_errcode(db)),
                     "%s: make: %s", path, sqlite3_errmsg(db));
     sqlite3_free(text);
