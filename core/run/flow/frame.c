@@ -380,8 +380,13 @@ static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
     const struct mortise_node *entry = &f->graph->nodes[before->region->entry];
     struct indexes preds = {.n = 0};
     size_t since = mortise_item_of(before, before->region->entry)->exec;
+    const struct exec *from = r->execs[since];
     int rv = mortise_view_frontier_of(r, &before, 1, since, &preds, err);
+    size_t n = preds.n;
 
+    /* Where nothing of it committed, it comes after what its entry did. */
+    for (uint32_t i = 0; rv == MORTISE_OK && n == 0 && i < from->n_preds; i++)
+        rv = mortise_indexes_add(r->mem, &preds, from->preds[i], err);
     if (rv == MORTISE_OK)
         rv = visit(r, f, it, before->region, &preds, err);
     if (rv == MORTISE_OK)

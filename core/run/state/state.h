@@ -859,8 +859,10 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
 int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
                              struct frame *const *frames, size_t n_frames,
                              struct indexes *preds, struct mortise_err *err);
-/* Adds the executions that whatever comes after all of these frames comes
- * after.  An update made since there were `since` executions is among them. */
+/* Adds the last commits of each of these frames: what follows all of them comes
+ * after these.  A failure is no commit, and may be tried again behind an update
+ * that comes later.  An update made since there were `since` executions is among
+ * them. */
 int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
                              size_t n_frames, size_t since,
                              struct indexes *preds, struct mortise_err *err);

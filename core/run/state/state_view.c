@@ -680,54 +680,6 @@ bool mortise_view_may_wait(const struct exec *x)
     return are_apart(x->writes, x->n_writes);
 }
 
-/* All that others in `whole` came after, as far as it counts there.  Recursive
- * as regions nest: as deep as MORTISE_MAX_REGIONS. */
-static void mark_visit(struct mortise_run *r, const struct frame *f,
-                       const struct frame *whole)
-{
-    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds && mortise_exec_counts_in(x, whole);
-             k++)
-            mortise_view_meet(r, r->execs[x->preds[k]]);
-    }
-    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        mark_visit(r, kid, whole);
-}
-
-static int take_last(const struct mortise_run *r, const struct frame *f,
-                     const struct frame *whole, struct indexes *list,
-                     struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    for (const struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
-         x = x->sibling) {
-        if (!mortise_view_was_met(r, x) && mortise_exec_counts_in(x, whole))
-            rv = mortise_indexes_add(r->mem, list, x->index, err);
-    }
-    for (const struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
-         kid = kid->sibling)
-        rv = take_last(r, kid, whole, list, err);
-    return rv;
-}
-
-int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
-                             size_t n_frames, size_t since,
-                             struct indexes *preds, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    mortise_view_walk(r);
-    for (size_t i = 0; i < n_frames; i++)
-        mark_visit(r, frames[i], frames[i]);
-    for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
-        rv = take_last(r, frames[i], frames[i], preds, err);
-    if (rv == MORTISE_OK && r->update >= since && n_frames > 0 &&
-        frames[0]->top == r->frames[0])
-        rv = mortise_indexes_add(r->mem, preds, r->update, err);
-    return rv;
-}
-
 static int gather_execs(const struct mortise_run *r, const struct frame *f,
                         struct indexes *g, struct mortise_err *err)
 {
@@ -768,6 +720,20 @@ int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
             mortise_view_meet(r, r->execs[x->preds[m]]);
     }
     mortise_indexes_finish(r->mem, &all);
+    return rv;
+}
+
+int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
+                             size_t n_frames, size_t since,
+                             struct indexes *preds, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
+        rv = mortise_view_frontier_in(r, frames[i], &frames[i], 1, preds, err);
+    if (rv == MORTISE_OK && r->update >= since && n_frames > 0 &&
+        frames[0]->top == r->frames[0])
+        rv = mortise_indexes_add(r->mem, preds, r->update, err);
     return rv;
 }
 

@@ -80,6 +80,44 @@ START_TEST(a_round_waits_for_all_of_the_last)
 }
 END_TEST
 
+/* A round after one of whose failure its join listed, and an update behind both: the
+ * failure is no part of what the next round came after. */
+START_TEST(an_update_behind_a_failed_round)
+{
+    run_plain(HEAD
+              "start: a\nnodes:\n"
+              "  a: {type: pass, next: [w, v]}\n"
+              "  w: {type: pass, value: \"${1 / 0}\", next: j}\n"
+              "  v: {type: pass, next: j}\n"
+              "  j: {type: pass, on_branch_error: collect, routes: [{when: "
+              "node.visit < 3, to: a}], default: q}\n"
+              "  q: {type: human, prompt: p}\n",
+              "{}");
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(update("{\"scratch\": {\"x\": 1}}"), MORTISE_OK);
+    sim_let_go(&s, "q");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("scratch", "x", "1");
+    end();
+}
+END_TEST
+
+/* A round of which nothing committed comes after what the round came after. */
+START_TEST(a_round_of_failures)
+{
+    run_plain(HEAD
+              "start: s\nstate: {reducers: {scratch.log: concat}}\nnodes:\n"
+              "  s: {type: pass, outputs: {scratch.log: \"['s']\"}, next: a}\n"
+              "  a: {type: pass, value: \"${node.visit < 3 ? 1 / 0 : "
+              "size(scratch.log)}\", on_error: {goto: a}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("a", 3);
+    assert_value("artifacts", "a", "1");
+    end();
+}
+END_TEST
+
 /* An exit leads on while its visit is still at work. */
 START_TEST(a_taken_exit_does_not_wait)
 {
@@ -517,6 +555,8 @@ static Suite *loops(void)
     tcase_add_test(tc, three_rounds_and_stop);
     tcase_add_loop_test(tc, loops_survive_deaths, 0, 60);
     tcase_add_test(tc, a_round_waits_for_all_of_the_last);
+    tcase_add_test(tc, an_update_behind_a_failed_round);
+    tcase_add_test(tc, a_round_of_failures);
     tcase_add_test(tc, a_taken_exit_does_not_wait);
     tcase_add_test(tc, visits_go_on_from_round_to_round);
     tcase_add_test(tc, a_skipped_loop);

@@ -318,6 +318,43 @@ START_TEST(an_update_in_between)
 }
 END_TEST
 
+/* An update behind a join that started although an element failed: what failed is no
+ * part of what the join came after, whether it is tried again or not. */
+START_TEST(an_update_behind_a_failed_element)
+{
+    static const char *const joins[] = {"join: settled", "join: best_effort",
+                                        "on_branch_error: collect"};
+    char yaml[600];
+    uint32_t seed = 1;
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: [s, q]\n"
+                  "nodes:\n"
+                  "  s: {type: pass, value: [1, 2], map: {over: output, as: e, "
+                  "to: w, join: j}}\n"
+                  "  w: {type: pass, value: \"${1 / (e - 1)}\", next: j}\n"
+                  "  j: {type: pass, %s, next: k}\n"
+                  "  q: {type: human, prompt: p, next: k}\n"
+                  "  k: {type: pass}\n",
+             joins[_i]);
+    run_plain(yaml, "{}");
+    assert_status(MORTISE_RUN_WAITING);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(update("{\"scratch\": {\"x\": 1}}"), MORTISE_OK);
+        sync_all();
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        sim_run_plain(&s);
+    }
+    assert_record("1.0/w#1[0]", "status", "failed");
+    assert_node("j", "done");
+    assert_value("scratch", "x", "1");
+    sim_let_go(&s, "q");
+    assert_status(_i == 0 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* What a map comes to is judged like anything else that is written. */
 START_TEST(a_result_breaks_its_schema)
 {
@@ -1090,6 +1127,7 @@ static Suite *maps(void)
     tcase_add_test(tc, a_loop_in_an_element);
     tcase_add_test(tc, no_way_into_a_body);
     tcase_add_test(tc, an_update_in_between);
+    tcase_add_loop_test(tc, an_update_behind_a_failed_element, 0, 3);
     tcase_add_test(tc, a_result_breaks_its_schema);
     tcase_add_test(tc, a_losing_map);
     tcase_add_test(tc, a_map_in_a_losing_map);
