@@ -132,6 +132,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_indexes_finish(r->mem, &r->losers);
     mortise_indexes_finish(r->mem, &r->ready);
     mortise_indexes_finish(r->mem, &r->intents);
+    mortise_indexes_finish(r->mem, &r->decided);
     mortise_release(r->mem, r->step_waits,
                     r->cap_step_waits * sizeof r->step_waits[0]);
     mortise_release(r->mem, r->settled, r->cap_settled * sizeof r->settled[0]);

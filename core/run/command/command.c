@@ -226,6 +226,8 @@ static int apply_all(struct mortise_run *r, const struct mortise_said *h,
             rv = row_of(&h->list[i])->obey(r, h, &h->list[i], err);
     }
     if (rv == MORTISE_OK)
+        rv = mortise_decide_follow(r, h, err);
+    if (rv == MORTISE_OK)
         rv = do_accept(r, h, err);
     for (row = mortise_run_commands; rv == MORTISE_OK && row->kind != 0;
          row++) {

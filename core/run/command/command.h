@@ -26,6 +26,10 @@ int mortise_decide_check_used(const struct mortise_run *r,
                               const struct mortise_said *h, const char *what,
                               struct mortise_err *err);
 
+/* What follows from the list's decisions, each of which was obeyed: in its order. */
+int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
+                          struct mortise_err *err);
+
 /* ---- goto.c ---- */
 /* No effect may hang between intent and answer while its frontier moves, and
  * none is stopped for that.  One that is over for good is behind what goes on,

@@ -418,6 +418,21 @@ int mortise_decide_check_used(const struct mortise_run *r,
 
 /* ---- obeying --------------------------------------------------------------- */
 
+/* All decisions of a list are recorded before anything follows from one of them:
+ * what follows from the first may take the question of the second away, where both
+ * lead into a race or a failure ends the graph. */
+static int follows(struct mortise_run *r, const struct exec *x,
+                   struct mortise_err *err)
+{
+    return mortise_indexes_add(r->mem, &r->decided, x->index, err);
+}
+
+/* Nothing does. */
+static int nothing_follows(struct mortise_run *r, struct mortise_err *err)
+{
+    return follows(r, r->execs[0], err);
+}
+
 static int do_reject(struct mortise_run *r, struct exec *x,
                      const struct mortise_run_command *c, const char *actor,
                      struct mortise_err *err)
@@ -432,7 +447,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
                                 actor, err);
     json_decref(value);
-    return rv == MORTISE_OK ? mortise_start_refused(r, x, err) : rv;
+    return rv == MORTISE_OK ? follows(r, x, err) : rv;
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
@@ -462,7 +477,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_APPROVED, value,
                                     digest, h->actor, err);
     json_decref(value);
-    return rv;
+    return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
 }
 
 int mortise_command_obey_answer(struct mortise_run *r,
@@ -472,25 +487,25 @@ int mortise_command_obey_answer(struct mortise_run *r,
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
-    bool passes, of_node;
+    bool passes;
     int rv;
 
-    if (is_of_plan(r, c))
-        return mortise_plan_answer(r, c->value, h->steering, h->actor, err);
+    if (is_of_plan(r, c)) {
+        rv = mortise_plan_answer(r, c->value, h->steering, h->actor, err);
+        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+    }
     assert(x != NULL); /* checked: it asks */
-    if (s != NULL)
-        return mortise_step_answered(r, x, s, c->value, h->actor, err);
+    if (s != NULL) {
+        rv = mortise_step_answered(r, x, s, c->value, h->actor, err);
+        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+    }
     passes = x->ask == MORTISE_ASK_BEFORE || x->ask == MORTISE_ASK_AFTER;
-    of_node = x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN;
     rv = mortise_request_settle(
         r, x, passes ? MORTISE_SETTLE_PASSED : MORTISE_SETTLE_ANSWERED,
         passes ? NULL : c->value, NULL, h->actor, err);
-    if (rv != MORTISE_OK || passes)
+    if (rv != MORTISE_OK)
         return rv;
-    if (of_node)
-        return x->refusal != NULL ? mortise_start_refused(r, x, err)
-                                  : MORTISE_OK;
-    return mortise_exec_kind(r, x)->decided(r, x, err);
+    return passes ? nothing_follows(r, err) : follows(r, x, err);
 }
 
 /* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */
@@ -518,9 +533,7 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_FAIL, value, NULL,
                                     actor, err);
     json_decref(value);
-    if (rv != MORTISE_OK || x->loss != LOSS_NONE)
-        return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
-    return mortise_start_refused(r, x, err);
+    return rv;
 }
 
 static int do_correct(struct mortise_run *r,
@@ -545,28 +558,75 @@ int mortise_command_obey_resolve(struct mortise_run *r,
                                  struct mortise_err *err)
 {
     struct exec *x = doubt_of(r, c->id);
-    bool of_step;
+    bool retry, fail, of_step;
     int rv;
 
     assert(c->decision != NULL);
-    if (x == NULL)
-        return do_correct(r, c, h->actor, err);
-    if (strcmp(c->decision, "retry") == 0) {
-        rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
-                                    h->actor, err);
-        if (rv != MORTISE_OK)
-            return rv;
-        return x->loss == LOSS_NONE ? mortise_doubt_denied(r, x, err)
-                                    : resolved_loser(r, x, false, err);
+    retry = strcmp(c->decision, "retry") == 0;
+    fail = strcmp(c->decision, "fail") == 0;
+    if (x == NULL) {
+        rv = do_correct(r, c, h->actor, err);
+        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
     }
+    of_step = !retry && !fail && json_object_get(x->payload, "step") != NULL;
+    rv = fail
+             ? resolve_failed(r, x, c, h->actor, err)
+             : mortise_request_settle(
+                   r, x, retry ? MORTISE_SETTLE_RETRY : MORTISE_SETTLE_HAPPENED,
+                   retry ? NULL : c->value, NULL, h->actor, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->loss == LOSS_NONE) /* with the answer to a step its call continues */
+        return of_step ? nothing_follows(r, err) : follows(r, x, err);
+    rv = retry || fail || of_step
+             ? resolved_loser(r, x, fail, err)
+             : mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
+    return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+}
+
+/* ---- what follows ---------------------------------------------------------- */
+
+static int resolved(struct mortise_run *r, struct exec *x,
+                    const struct mortise_run_command *c,
+                    struct mortise_err *err)
+{
+    if (strcmp(c->decision, "retry") == 0)
+        return mortise_doubt_denied(r, x, err);
     if (strcmp(c->decision, "fail") == 0)
-        return resolve_failed(r, x, c, h->actor, err);
-    of_step = json_object_get(x->payload, "step") != NULL;
-    rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, c->value, NULL,
-                                h->actor, err);
-    if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
-        rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
-    else if (rv == MORTISE_OK)
-        rv = mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
+        return mortise_start_refused(r, x, err);
+    return mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
+}
+
+static int follow(struct mortise_run *r, struct exec *x,
+                  const struct mortise_run_command *c, struct mortise_err *err)
+{
+    if (c->kind == MORTISE_CMD_RESOLVE)
+        return resolved(r, x, c, err);
+    if (x->refusal != NULL)
+        return mortise_start_refused(r, x, err);
+    return x->ask == MORTISE_ASK_HUMAN
+               ? mortise_exec_kind(r, x)->decided(r, x, err)
+               : MORTISE_OK;
+}
+
+int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
+                          struct mortise_err *err)
+{
+    size_t k = 0;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
+        const struct mortise_run_command *c = &h->list[i];
+        struct exec *x;
+
+        if (mortise_command_row(c->kind)->subject == NULL)
+            continue;
+        assert(k < r->decided.n);
+        x = r->execs[r->decided.list[k++]];
+        /* What followed from another decision may have stopped it. */
+        if (x->state == X_READY && x->loss == LOSS_NONE)
+            rv = follow(r, x, c, err);
+    }
+    r->decided.n = 0;
     return rv;
 }

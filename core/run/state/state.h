@@ -756,6 +756,8 @@ struct mortise_run {
     bool applied;           /* a command was applied by this step */
     bool obeys;             /* a list of commands is being applied; */
     uint32_t failed_before; /* ... n_failed as that began */
+    /* By command/decide.c: what the list's decisions are about; 0: nothing follows */
+    struct indexes decided;
     /* By run.c and command/command.c and command/pause.c: */
     bool live; /* going; a replayed run is not until told */
 
