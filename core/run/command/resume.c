@@ -4,6 +4,8 @@
  * is what people ask for besides: what failed is tried again, scheduled pauses
  * are passed, and what an end left in doubt is asked about.
  */
+#include <string.h>
+
 #include "run/command/command.h"
 
 /* Is its doubt settled by the same list?  Where nothing was stopped, any other
@@ -67,6 +69,20 @@ int mortise_command_check_resume(struct mortise_run *r,
     return MORTISE_OK;
 }
 
+/* Did something fail because people rejected it, or took its effect as failed? */
+static bool is_any_refused(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+        const char *code = mortise_json_text_of(x->error, "code");
+
+        if (x->state == X_FAILED && !x->handled &&
+            (strcmp(code, "rejected") == 0 || strcmp(code, "in_doubt") == 0))
+            return true;
+    }
+    return false;
+}
+
 /* Is it to fail of what was decided, once it goes on?  By the same list, or while
  * nothing ran. */
 static bool is_decided(const struct mortise_run *r)
@@ -74,8 +90,8 @@ static bool is_decided(const struct mortise_run *r)
     bool stayed =
         !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL;
 
-    return (stayed || r->n_failed > r->failed_before) && r->error == NULL &&
-           r->frames[0]->failed;
+    return r->error == NULL && r->frames[0]->failed &&
+           (r->n_failed > r->failed_before || (stayed && is_any_refused(r)));
 }
 
 /* Try again what failed, pass scheduled pauses.  What died while it was being

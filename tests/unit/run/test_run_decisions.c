@@ -322,6 +322,28 @@ START_TEST(a_rejection_is_not_asked_for_again)
 }
 END_TEST
 
+/* What failed before a command that was to run nothing is tried again by the resume
+ * behind it, which sees the update; what people rejected meanwhile fails first. */
+START_TEST(a_resume_behind_a_command_that_runs_nothing)
+{
+    run_plain(HEAD "state: {scratch: {type: object}}\n"
+                   "start: [a, q]\n"
+                   "nodes:\n"
+                   "  a: {type: pass, value: \"${1 / scratch.x}\", next: z}\n"
+                   "  q: {type: human, prompt: p, next: z}\n"
+                   "  z: {type: pass}\n",
+              "{}");
+    assert_node("a", "failed");
+    ck_assert_int_eq(command(UPDATE, MORTISE_NO_CONTINUE), MORTISE_OK);
+    resumes();
+    sim_run_plain(&s);
+    assert_node("a", "done");
+    sim_let_go(&s, "q");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* ---- what has to wait ------------------------------------------------------ */
 
 static const char rescued[] =
@@ -491,6 +513,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_waits_for_a_retry_is_tried);
     tcase_add_test(tc, no_decision_is_thrown_away);
     tcase_add_test(tc, a_rejection_is_not_asked_for_again);
+    tcase_add_test(tc, a_resume_behind_a_command_that_runs_nothing);
     tcase_add_loop_test(tc, a_rejection_waits_for_guardrails, 0, 2);
     tcase_add_loop_test(tc, an_answer_that_is_made_short, 0, 2);
     tcase_add_test(tc, what_is_taken_as_failed_is_not_done);
