@@ -262,6 +262,28 @@ static void child_is(char out[64], size_t k, bool over)
     "-1 | "                                                                    \
     "grep -o '[0-9a-f]*$'); $MORTISE answer %s $id --value '\"Ada\"'"
 
+/* A parent that is paused in front of another node hears of its child's end all the
+ * same. */
+START_TEST(a_paused_parent_hears_of_its_child)
+{
+    char child_run_id[64];
+
+    desk_graph("g", "interrupt_before: [b]\nstart: [a, b]\nnodes:\n"
+                    "  a: {type: gmi, prompt: spawn ask name, next: END}\n"
+                    "  b: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: END}\n");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    show("p");
+    desk_out("\"reason\":\"interrupt\"");
+    child_is(child_run_id, 0, false);
+    desk_ok(ANSWER, child_run_id, child_run_id);
+    show("p");
+    desk_out("\"result\":{\"output\":{\"result\":\"Ada\"}}");
+    desk_out("\"reason\":\"interrupt\"");
+}
+END_TEST
+
 /* Who waits for a child that somebody paused waits on, and hears of it in the end. */
 START_TEST(a_child_is_paused)
 {
@@ -873,6 +895,7 @@ static Suite *suite(void)
     tcase_add_test(tc, two_children_at_once);
     tcase_add_test(tc, a_child_fails);
     tcase_add_test(tc, a_parent_waits_for_a_child_that_waits);
+    tcase_add_test(tc, a_paused_parent_hears_of_its_child);
     tcase_add_loop_test(tc, linked_children_end_with_their_parent, 0, 4);
     tcase_add_test(tc, what_never_began_is_abandoned);
     tcase_add_test(tc, a_cancel_goes_deep);

@@ -433,6 +433,9 @@ void mortise_children_open(struct mortise *m);
 void mortise_trees_open(struct mortise *m);
 /* Does a run that was left so go on by itself? */
 bool mortise_live_goes_on(int status, const char *reason);
+/* Is it in memory, and not lost? */
+bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
+                             const char *run);
 /* Is it in memory, or on its way there? */
 bool mortise_live_is_here(struct mortise *m, const char *tenant,
                           const char *run);

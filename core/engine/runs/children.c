@@ -158,7 +158,7 @@ static void child_loaded(struct mortise_order *o, const struct mortise_err *err)
     struct look *l = MORTISE_OF(o, struct look, order);
 
     (void)err; /* one that cannot go on is waited for all the same */
-    if (mortise_live_find(l->m, l->tenant, l->child) == NULL)
+    if (!mortise_live_is_at_work(l->m, l->tenant, l->child))
         release(l);
     look_free(l);
 }
@@ -172,7 +172,7 @@ static void handle_read(struct mortise_read *r, int rv,
     if (rv == MORTISE_OK && l->over && !l->starved) {
         tell(l);
     } else if (rv == MORTISE_OK && l->native && !l->over &&
-               mortise_live_find(l->m, l->tenant, l->child) == NULL) {
+               !mortise_live_is_at_work(l->m, l->tenant, l->child)) {
         l->order =
             (struct mortise_order){.wants = may_go_on, .done = child_loaded};
         mortise_live_recover(l->m, l->tenant, l->child, &l->order);
@@ -221,10 +221,15 @@ static void look(struct mortise_live *live)
     }
 }
 
-/* A run that waits, and in which nobody else has anything to do. */
+/* A run in which somebody may wait for a child, and which nobody stopped.  Paused by
+ * a budget or in front of a node it waits for people there alone. */
 static bool waits(const struct mortise_head_copy *head)
 {
-    return head->status == MORTISE_RUN_WAITING;
+    if (head->status == MORTISE_RUN_PAUSED)
+        return strcmp(head->reason, "budget") == 0 ||
+               strcmp(head->reason, "interrupt") == 0;
+    return head->status == MORTISE_RUN_WAITING ||
+           head->status == MORTISE_RUN_IN_DOUBT;
 }
 
 static void parent_loaded(struct mortise_order *o,

@@ -244,13 +244,11 @@ static void note_child(void *ud, const char *handle)
     struct awaiting *a = ud;
     char parent[MORTISE_NAME_MAX + 1], id[MORTISE_SPAWN_ID];
     char child[MORTISE_SPAWN_ID];
-    const struct mortise_live *found;
 
     if (!mortise_spawns_parse(handle, parent, id))
         return;
     mortise_spawn_child(child, id); /* of a native one; else there is none */
-    found = mortise_live_find(a->live->m, a->live->tenant, child);
-    a->at_work |= found != NULL && !found->lost;
+    a->at_work |= mortise_live_is_at_work(a->live->m, a->live->tenant, child);
 }
 
 /* Its calls let go for others, but not because its children rest: of that it hears
@@ -1275,6 +1273,14 @@ void mortise_live_command(struct mortise *m, const char *tenant,
     l->orders = o;
     mortise_table_add(&m->loads, &l->entry, mortise_hash_strs(tenant, run));
     mortise_stored_head(m, &l->stored, tenant, run, head_read);
+}
+
+bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
+                             const char *run)
+{
+    const struct mortise_live *live = mortise_live_find(m, tenant, run);
+
+    return live != NULL && !live->lost;
 }
 
 bool mortise_live_is_here(struct mortise *m, const char *tenant,
