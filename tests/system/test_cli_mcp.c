@@ -316,7 +316,7 @@ END_TEST
 /* ---- eras -------------------------------------------------------------------- */
 
 /* A server that does not survive the question what it speaks is started anew, and
- * one that says nothing to it is an old one. */
+ * one that says nothing to it is an old one, of which a warning says that. */
 START_TEST(old_servers_are_found_out)
 {
     deploy(", --exit-on-discover", "");
@@ -326,6 +326,8 @@ START_TEST(old_servers_are_found_out)
     ck_assert_str_eq(child.out, "2");
     deploy(", --silent-on-discover", "");
     ck_assert_int_eq(call("b", "old", "echo", "{\"text\": \"y\"}"), 0);
+    desk_err("it did not answer server/discover for 5000 ms; initialize has ");
+    desk_err("(tools.mcp.old.timeout)");
     gave("b", "y");
 }
 END_TEST
