@@ -29,8 +29,14 @@ struct row {
 
 void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
 {
+    const json_t *cause = json_object_get(error, "cause");
+
     mortise_out_say(o, "%s: %s", mortise_cli_text(error, "code"),
                     mortise_cli_text(error, "message"));
+    if (cause != NULL)
+        mortise_out_say(o, " (on_error, after %s: %s)",
+                        mortise_cli_text(cause, "code"),
+                        mortise_cli_text(cause, "message"));
 }
 
 static enum mortise_style style_of(const char *status)

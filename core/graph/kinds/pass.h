@@ -1,5 +1,5 @@
-/* pass.h -- nodes that only pass a value on, or fail: between the files that read
- * them and the files that run them. */
+/* pass.h -- nodes that only pass a value on: between the file that reads them and
+ * the file that runs them. */
 #ifndef MORTISE_GRAPH_KINDS_PASS_H
 #define MORTISE_GRAPH_KINDS_PASS_H
 
@@ -7,11 +7,6 @@
 
 struct mortise_pass {           /* `own` of a pass node */
     struct mortise_tmpl *value; /* NULL: null */
-};
-
-struct mortise_failing { /* `own` of a fail node */
-    const char *code;
-    struct mortise_tmpl *message;
 };
 
 #endif

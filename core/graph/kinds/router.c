@@ -108,9 +108,9 @@ static void check_results(struct mortise_loader *ld,
     const struct mortise_yaml *targets = mortise_yaml_key(r->map, "targets");
 
     if (r->node->on_error_value)
-        mortise_diag_add(ld->diags, "E0212",
-                         mortise_yaml_key(on_error, "value")->span,
-                         "a router has no output: on_error takes goto here");
+        mortise_diag_add(
+            ld->diags, "E0212", mortise_yaml_key(on_error, "value")->span,
+            "a router has no output: on_error takes goto or fail here");
     if (r->node->cache && r->node->plugin == NULL)
         mortise_diag_add(ld->diags, "E0512",
                          mortise_yaml_get(r->map, "cache")->span,

@@ -170,6 +170,9 @@ size_t mortise_node_read_lines(struct mortise_loader *ld,
 mortise_key_fn mortise_node_read_outputs;
 mortise_key_fn mortise_node_read_output_as;
 mortise_key_fn mortise_node_read_on_error;
+/* Make the node's `failing`, which the rows read into. */
+void mortise_node_begin_failing(struct mortise_loader *ld,
+                                struct mortise_reading *r);
 void mortise_node_finish_output(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 /* Remember that the node writes to a path: what the expression gives, or (NULL)
@@ -312,6 +315,9 @@ mortise_key_fn mortise_node_read_default;
 mortise_key_fn mortise_node_read_targets;
 mortise_key_fn mortise_node_read_map;
 mortise_key_fn mortise_node_read_max_visits;
+
+/* `code` and `message`: failing.c. */
+extern const struct mortise_key mortise_failing_rows[2];
 
 /* What stands where more than one form may: join.c, result.c. */
 extern const struct mortise_key mortise_join_forms[2],

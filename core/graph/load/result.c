@@ -158,6 +158,20 @@ void mortise_node_read_output_as(void *ctx, void *into,
     }
 }
 
+/* The value or fail of `slot` stands alone. */
+static void check_alone(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    static const char *const before[] = {"goto", "value"};
+
+    for (size_t i = 0; i < 2 && strcmp(before[i], slot->name->str) != 0; i++)
+        if (mortise_yaml_get(slot->map, before[i]) != NULL) {
+            mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                             "'on_error' takes one of goto, value and fail");
+            return;
+        }
+}
+
 static void read_error_goto(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
@@ -187,12 +201,26 @@ static void read_error_value(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_yaml_get(slot->map, "goto") != NULL)
-        mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'on_error' takes goto or value, not both");
+    check_alone(ld, slot);
     mortise_load_late(ld, late_error_value, r->node, slot->value,
                       r->node->index, MORTISE_IN_N);
     r->node->on_error_value = true;
+}
+
+static const struct mortise_place error_fail_place = {
+    MORTISE_PLACE_OF("on_error.fail", mortise_failing_rows)};
+
+static void read_error_fail(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    check_alone(ld, slot);
+    if (r->node->type == MORTISE_NODE_FAIL)
+        return; /* it takes no on_error (kinds/fail.c) */
+    mortise_node_begin_failing(ld, r);
+    mortise_keys_enter(slot, ld, r, ld->diags);
 }
 
 static const struct mortise_key on_error_keys[] = {
@@ -204,6 +232,11 @@ static const struct mortise_key on_error_keys[] = {
      .about = "An expression that is the output when the node failed.",
      .value = MORTISE_V_EXPR,
      .read = read_error_value},
+    {.name = "fail",
+     .about = "The error that takes the place of the node's.",
+     .value = MORTISE_V_MAP,
+     .place = &error_fail_place,
+     .read = read_error_fail},
 };
 
 MORTISE_PLACE(on_error, "on_error");
@@ -226,11 +259,13 @@ void mortise_node_read_on_error(void *ctx, void *into,
 
     if (v->kind == MORTISE_YAML_MAP &&
         !mortise_keys_meant(&on_error_place, v, "goto") &&
-        !mortise_keys_meant(&on_error_place, v, "value"))
+        !mortise_keys_meant(&on_error_place, v, "value") &&
+        !mortise_keys_meant(&on_error_place, v, "fail"))
         mortise_diag_add(ld->diags, "E0206", v->span,
-                         "on_error needs the key 'goto' or 'value'");
-    mortise_node_word_or_map(ld, into, slot,
-                             "{goto: ID} or {value: EXPRESSION}");
+                         "on_error needs the key 'goto', 'value' or 'fail'");
+    mortise_node_word_or_map(
+        ld, into, slot,
+        "{goto: ID}, {value: EXPRESSION} or {fail: {code, message}}");
 }
 
 /* artifacts.NAME, or NULL after a finding.  Of an element's own the schema of the

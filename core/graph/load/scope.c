@@ -6,7 +6,7 @@
  *     edges from START                               input .. run
  *     args, prompt, target, a router's expressions         .. items
  *     outputs, when and routes                             .. output
- *     on_error.value                                       .. error
+ *     on_error.value, the message of on_error.fail         .. error
  *
  * (where an index and items are names in a map's body alone, and `error` is one
  * besides in all that stands in a node that an on_error.goto leads to: what it
@@ -258,14 +258,21 @@ static void note(struct mortise_loader *ld, const struct mortise_expr *e,
         (struct mortise_looked){*e, ld->inner_names, ld->stands_at, end};
 }
 
+/* The names before `end`.  What on_error has (value, fail) has an error of its own. */
+static struct mortise_cel_scope scope_before(struct mortise_loader *ld,
+                                             enum mortise_scope_name end)
+{
+    if (end > MORTISE_IN_ERROR)
+        ld->names[MORTISE_IN_HANDLED].name = "";
+    return mortise_load_scope_of(ld, ld->names, end);
+}
+
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end)
 {
-    struct mortise_cel_scope scope = mortise_load_scope_of(ld, ld->names, end);
+    struct mortise_cel_scope scope = scope_before(ld, end);
 
-    if (end > MORTISE_IN_ERROR) /* on_error.value has an error of its own */
-        ld->names[MORTISE_IN_HANDLED].name = "";
     *out = (struct mortise_expr){.at = v};
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", v->span,
@@ -325,8 +332,7 @@ static void note_one(void *ud, const struct mortise_expr *e)
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             const struct mortise_late *late)
 {
-    struct mortise_cel_scope scope =
-        mortise_load_scope_of(ld, ld->names, late->end);
+    struct mortise_cel_scope scope = scope_before(ld, late->end);
     struct noting noting = {ld, late->end};
     struct mortise_tmpl **into = late->into;
 

@@ -285,6 +285,12 @@ enum mortise_in_doubt {                        /* on_in_doubt */
                         MORTISE_DOUBT_FAIL
 };
 
+/* An error of the graph author's: of a fail node, and of on_error: {fail}. */
+struct mortise_failing {
+    const char *code;
+    struct mortise_tmpl *message;
+};
+
 struct mortise_output {       /* one line of `outputs`, of a mapping */
     struct mortise_path path; /* under scratch or artifacts, or in the child's
                                  input; root included */
@@ -403,6 +409,7 @@ struct mortise_node {
     const char *output_as; /* artifact key; NULL: none */
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
+    struct mortise_failing *failing; /* fail, and on_error: {fail}; else NULL */
     bool interrupt_before, interrupt_after;
     bool approve_whole; /* that it runs is approved, whatever hitl_mode says */
     bool approve;       /* a call of it is approved, whatever hitl_mode says; */

@@ -4,13 +4,15 @@
  * then led on where on_error says so, and only then fails the run.  A permanent
  * one is never tried again, whatever the policy lists.  Expressions, schemas,
  * rejections, violations and waits that ran out are permanent: the same would
- * come out.
+ * come out.  on_error: {fail} gives the failure another code and message; the
+ * error that the attempt had is its `cause`.
  *
  * How long a retry waits follows from the run's seed, so a replay waits as
  * long.
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "run/outcome/outcome.h"
 
 /* The error of x: with the `span` of its node. */
@@ -43,6 +45,35 @@ json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
 static bool is_permanent(const char *class)
 {
     return class[0] == '\0' || strcmp(class, "permanent") == 0;
+}
+
+enum { MESSAGE_MAX = 4096 }; /* bytes of a message of the graph's */
+
+int mortise_fail_message(struct mortise_run *r, struct exec *x,
+                         const json_t *error, struct mortise_buf *out,
+                         struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_tmpl *tmpl = mortise_exec_node(r, x)->failing->message;
+    json_t *message = NULL;
+    char *made = NULL;
+    const char *text;
+    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_judge_text_of(r, x, tmpl, error, &message, why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    text = json_string_value(message);
+    if (text == NULL)
+        text = made = mortise_json_text(r->mem, message);
+    if (text != NULL)
+        mortise_buf_put(out, text,
+                        mortise_utf8_cut(text, strlen(text), MESSAGE_MAX));
+    if (text == NULL || mortise_buf_cstr(out) == NULL)
+        rv = mortise_nomem(err);
+    mortise_release_str(r->mem, made);
+    json_decref(message);
+    return rv;
 }
 
 static bool may_retry(const struct mortise_node *n, const struct exec *x,
@@ -135,12 +166,14 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
 
-/* For good.  `open`: the effect never answered. */
+/* For good.  `open`: the effect never answered.  `cause`: of on_error: {fail}, the
+ * error that the attempt had; else NULL. */
 static int record_failed(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class,
-                         const char *message, bool open,
+                         const char *message, json_t *cause, bool open,
                          struct mortise_err *err)
 {
+    json_t *error;
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
     int rv = open && !x->failing ? mortise_doubt_note(r, x, err) : MORTISE_OK;
@@ -155,15 +188,60 @@ static int record_failed(struct mortise_run *r, struct exec *x,
                               ? MORTISE_EDGE_TIMEOUT
                               : MORTISE_EDGE_ERROR);
     /* Whoever has what is around it tried again wants to know. */
-    return mortise_run_record_value(r, &e, failure(r, x, code, message, class),
-                                    err);
+    error = failure(r, x, code, message, class);
+    if (error != NULL && cause != NULL &&
+        json_object_set(error, "cause", cause) != 0)
+        mortise_json_drop(&error);
+    return mortise_run_record_value(r, &e, error, err);
+}
+
+/* on_error: {fail}: the error that follows `cause`. */
+static int fail_instead(struct mortise_run *r, struct exec *x, json_t *cause,
+                        bool open, struct mortise_err *err)
+{
+    const char *code = mortise_exec_node(r, x)->failing->code, *text;
+    struct mortise_err why, both;
+    struct mortise_buf said;
+    int rv;
+
+    mortise_buf_init(&said, r->mem);
+    rv = mortise_fail_message(r, x, cause, &said, &why, err);
+    text = rv == MORTISE_OK ? said.p : both.msg;
+    if (rv == MORTISE_EINVAL) {
+        mortise_fail(&both, rv, "%.500s (on_error.fail, after %s: %.400s)",
+                     why.msg, mortise_json_text_of(cause, "code"),
+                     mortise_json_text_of(cause, "message"));
+        code = "expression";
+    }
+    if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
+        rv = record_failed(r, x, code, "permanent", text, cause, open, err);
+    mortise_buf_finish(&said);
+    return rv;
+}
+
+static int settle_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, bool open,
+                         struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *cause;
+    int rv;
+
+    if (n->failing == NULL || n->type == MORTISE_NODE_FAIL)
+        return record_failed(r, x, code, class, message, NULL, open, err);
+    cause = mortise_error_new(n->id, code, class, message);
+    rv = cause != NULL ? fail_instead(r, x, cause, open, err)
+                       : mortise_nomem(err);
+    json_decref(cause);
+    return rv;
 }
 
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
                           const char *code, const char *message, bool open,
                           struct mortise_err *err)
 {
-    return record_failed(r, x, code, "permanent", message, open, err);
+    return settle_failed(r, x, code, "permanent", message, open, err);
 }
 
 /* on_error: {value}: that is the output, then. */
@@ -224,7 +302,7 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
         return rv == MORTISE_OK ? settle_value(r, x, code, class, message, err)
                                 : rv;
     }
-    return record_failed(r, x, code, class, message,
+    return settle_failed(r, x, code, class, message,
                          mortise_step_in_doubt(r, x) != NULL, err);
 }
 

@@ -21,8 +21,16 @@ int mortise_judge_text(struct mortise_run *r, struct exec *x,
                        const struct mortise_tmpl *tmpl, json_t **out,
                        struct mortise_err *why, struct mortise_err *err)
 {
+    return mortise_judge_text_of(r, x, tmpl, NULL, out, why, err);
+}
+
+int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
+                          const struct mortise_tmpl *tmpl, const json_t *error,
+                          json_t **out, struct mortise_err *why,
+                          struct mortise_err *err)
+{
     struct env env;
-    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+    int rv = mortise_env_init(&env, r, x, x->view, NULL, error,
                               mortise_tmpl_uses(tmpl), err);
 
     if (rv != MORTISE_OK)

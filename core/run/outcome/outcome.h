@@ -154,6 +154,11 @@ int mortise_judge_verdict(int rv, struct mortise_err *err);
 int mortise_judge_text(struct mortise_run *r, struct exec *x,
                        const struct mortise_tmpl *tmpl, json_t **out,
                        struct mortise_err *why, struct mortise_err *err);
+/* The same, where `error` is in scope. */
+int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
+                          const struct mortise_tmpl *tmpl, const json_t *error,
+                          json_t **out, struct mortise_err *why,
+                          struct mortise_err *err);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names
@@ -432,6 +437,11 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
 int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
                          const char *code, const struct mortise_err *why,
                          struct mortise_err *err);
+/* The message of the node's `failing`, as text into *out.  `error`: what the
+ * attempt failed of; NULL of a fail node.  MORTISE_EINVAL: `why`. */
+int mortise_fail_message(struct mortise_run *r, struct exec *x,
+                         const json_t *error, struct mortise_buf *out,
+                         struct mortise_err *why, struct mortise_err *err);
 /* It failed for good, whatever retry_policy and on_error.value say.  `open`:
  * its effect never answered. */
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
@@ -442,7 +452,7 @@ void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms);
 /* The effect that was intended did not happen: as before the intent. */
 int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);
-/* {code, message, span}: a new reference. */
+/* {node, code, class, message, span}: a new reference. */
 json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
                           const char *code, const char *message);
 
