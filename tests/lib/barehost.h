@@ -48,6 +48,7 @@ struct mortise_host {
     void *on_answer_ud;
     int finishes;
     mortise_status finished;
+    bool early; /* a model's call ended ahead of the answer */
 };
 
 /* One call's circumstances; what is left 0 does not matter. */

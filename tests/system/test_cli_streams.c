@@ -187,6 +187,21 @@ START_TEST(so_much_is_kept_back)
 }
 END_TEST
 
+/* A reply is whole with [DONE]: a server that keeps the connection open, and one
+ * that goes on, hold nothing up. */
+START_TEST(done_ends_the_call)
+{
+    struct httpd *d = holding(PIECE("one") "data: [DONE]\n\n", PIECE("two"));
+
+    graph("bad", "output: [tickets], on_violation: warn");
+    desk_ok("$MORTISE run g.yaml --id r");
+    desk_out("text_delta a text=one");
+    desk_not_out("two");
+    httpd_release(d);
+    httpd_stop(d);
+}
+END_TEST
+
 /* With less than that to look at, nobody looks. */
 START_TEST(all_is_kept_back)
 {
@@ -312,6 +327,7 @@ static Suite *suite(void)
     tcase_add_test(tc, all_is_told_before_the_end);
     tcase_add_loop_test(tc, what_is_blocked_is_never_told, 0, 5);
     tcase_add_test(tc, so_much_is_kept_back);
+    tcase_add_test(tc, done_ends_the_call);
     tcase_add_test(tc, all_is_kept_back);
     tcase_add_test(tc, a_warning_is_told);
     tcase_add_test(tc, thoughts_are_looked_at);

@@ -68,6 +68,7 @@ static void call_free(struct call *c)
     halves_finish(&c->halves);
     anthropic_reply_finish(&c->reply);
     bytes_free(&c->error);
+    bytes_free(&c->head);
     free(c);
 }
 
@@ -228,19 +229,30 @@ static void answered(struct call *c, mortise_str text)
     bytes_free(&body);
 }
 
-/* The head comes first: does a reply follow, in events? */
-static void take_piece(struct call *c, mortise_str piece)
+/* Does a reply follow the head, in events? */
+static void take_head(struct call *c, mortise_str text)
 {
     mortise_jv head;
 
-    if (c->has_pieces) {
-        if (c->is_events)
-            feed(c, piece);
-        return;
-    }
     c->has_pieces = 1;
-    c->is_events = mortise_jv_parse(piece, &head) == MORTISE_S_OK &&
+    c->is_events = mortise_jv_parse(text, &head) == MORTISE_S_OK &&
                    status_of(head) == 200 && is_event_stream(c, head);
+    if (c->is_events)
+        c->failed = bytes_put(&c->head, text);
+}
+
+/* Read a piece of the body.  The last event of a message ends the call, though
+ * the server may keep the connection open; so does an error. */
+static void take_piece(struct call *c, mortise_str piece)
+{
+    if (!c->is_events || c->finished)
+        return;
+    feed(c, piece);
+    if (!c->ended && c->error.n == 0 && c->failed == MORTISE_S_OK)
+        return;
+    c->finished = 1;
+    conclude(c, MORTISE_S_OK, mortise_str_empty(),
+             (mortise_jv){c->head.p, c->head.n});
 }
 
 static void on_answer(void *ud, mortise_status status, mortise_str answer)
@@ -248,14 +260,17 @@ static void on_answer(void *ud, mortise_status status, mortise_str answer)
     struct call *c = ud;
 
     if (status == MORTISE_S_PENDING) {
-        take_piece(c, answer);
+        if (c->has_pieces)
+            take_piece(c, answer);
+        else
+            take_head(c, answer);
         return;
     }
-    if (status == MORTISE_S_OK)
+    if (!c->finished && status == MORTISE_S_OK)
         answered(c, answer);
-    else
+    else if (!c->finished)
         conclude(c, status, answer, mortise_jv_none());
-    call_free(c);
+    call_free(c); /* also of a call that ended before */
 }
 
 /* ---- the request --------------------------------------------------------- */

@@ -127,7 +127,9 @@ struct call {
     mortise_call id;
     int stream;     /* pieces are wanted */
     int has_pieces; /* the host gave some */
-    int is_events;  /* and they are events */
+    int is_events;  /* and they are events, behind this */
+    struct bytes head;
+    int finished; /* the call is; the host has not answered yet */
     struct sse sse;
     struct halves halves;
     struct reply reply;

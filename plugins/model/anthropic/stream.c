@@ -12,7 +12,8 @@
  *
  * An event is what its `type` says; ping and whatever else there is mean
  * nothing, as do deltas of other types.  Only message_stop makes a reply of it:
- * without that the stream broke off.  What comes behind it is not looked at.
+ * without that the stream broke off.  It ends the call, and so does an error;
+ * what comes behind it is not looked at.
  * Text and thinking are told to whoever watches as they come.
  */
 #include "anthropic.h"

@@ -6,6 +6,9 @@
  * out the same whether its pieces were heard or not (a host that answers from
  * its record tells none).
  *
+ * A stream that has ended by its own words ends the call, though the server may
+ * keep the connection open; the host then cancels the ask.
+ *
  * The first problem is the one that counts, but for three: the whole answer
  * says more about a status that is no success than its head did; what there was
  * no memory for was not heard; and a call that is cancelled is that. */
@@ -183,7 +186,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
     struct call *c = ud;
     mortise_jv data;
 
-    if (c->problem.status != MORTISE_S_OK)
+    if (c->problem.status != MORTISE_S_OK || c->over)
         return MORTISE_S_OK; /* the first counts */
     c->heard = true;
     if (mortise_str_is(text, "[DONE]")) {
@@ -197,8 +200,6 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
     if (is_error(name, data)) {
         reply_usage(&c->reply, mortise_jv_get(data, "usage"));
         problem_of_server(&c->problem, mortise_jv_none(), data);
-    } else if (c->over) {
-        reply_usage(&c->reply, mortise_jv_get(data, "usage"));
     } else if (mortise_jv_type(data) == MORTISE_JV_OBJECT) {
         c->dialect->event(c, data);
     } else if (!c->ended) {
@@ -367,21 +368,45 @@ static void take_failure(struct call *c, mortise_status status,
         problem_of_host(&c->problem, status, words, c->status != 0);
 }
 
+/* Nothing that the server may still say changes what comes of the call. */
+static bool is_settled(const struct call *c)
+{
+    return c->over || c->problem.status != MORTISE_S_OK || c->reply.nomem;
+}
+
+/* The host answers the ask of a call that has ended, too: then it is freed. */
+static void on_piece(struct call *c, mortise_str piece)
+{
+    on_body(c, piece);
+    if (c->form != FORM_EVENTS || !is_settled(c))
+        return;
+    take_end_of_events(c);
+    c->finished = true;
+    conclude(c);
+}
+
+static void on_whole(struct call *c, mortise_status status, mortise_str text)
+{
+    if (!c->finished) {
+        if (status == MORTISE_S_OK)
+            take_answer(c, text);
+        else
+            take_failure(c, status, text);
+        conclude(c);
+    }
+    call_free(c);
+}
+
 void call_on_answer(void *ud, mortise_status status, mortise_str text)
 {
     struct call *c = ud;
     mortise_jv head;
 
     if (status != MORTISE_S_PENDING) {
-        if (status == MORTISE_S_OK)
-            take_answer(c, text);
-        else
-            take_failure(c, status, text);
-        conclude(c);
-        call_free(c);
+        on_whole(c, status, text);
     } else if (c->status != 0) {
-        if (is_success(c))
-            on_body(c, text);
+        if (is_success(c) && !c->finished)
+            on_piece(c, text);
     } else if (mortise_jv_parse(text, &head) == MORTISE_S_OK) {
         take_head(c, head);
         if (!is_success(c)) /* its body may never come */

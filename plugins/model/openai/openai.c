@@ -66,13 +66,15 @@
  *   (3) A stream is a reply when the server said that it ended: by a
  *       finish_reason or [DONE], by a terminal event of /responses.  Behind
  *       that it may break off as it likes; before, it is model.stream.
+ *       [DONE], a terminal event and an error end the call, though the server
+ *       keeps the connection open: nothing after them counts.
  *   (4) What is no reply and no error (a proxy's page, another service) is
  *       model.protocol; JSON that stops in the middle is model.stream.
  *   (5) Whether a body is a stream is seen from its first byte, not from what
  *       was asked or what its type says: servers get both wrong.
  *   (6) Nothing waits here, and a call holds what it was told so far, no more
  *       (call.c).
- *   (7) A call ends when the host answers its ask, also when it is
+ *   (7) Any other call ends when the host answers its ask, also when it is
  *       cancelled. */
 #include "openai.h"
 

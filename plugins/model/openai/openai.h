@@ -85,8 +85,9 @@ struct call {
     bool says_events; /* its Content-Type does */
     bool heard;       /* there was an event, */
     bool began;       /* and one that had something of the reply */
-    bool over;        /* [DONE]: what follows is usage, at most */
+    bool over;        /* its last event: [DONE], or a terminal one */
     bool ended;       /* the reply is whole, as the server says */
+    bool finished;    /* the call is; the host has not answered yet */
     struct sse sse;
     struct halves halves;
     struct problem problem;

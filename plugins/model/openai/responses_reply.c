@@ -219,6 +219,7 @@ static void on_item(struct call *c, mortise_jv data)
 
 static void on_end(struct call *c, mortise_jv data)
 {
+    c->over = true;
     take_response(c, mortise_jv_get(data, "response"));
 }
 

@@ -723,6 +723,29 @@ START_TEST(streams_that_end_late)
 }
 END_TEST
 
+/* The last event of a stream ends the call, and so does an error: a server may keep
+ * the connection open. */
+START_TEST(last_events)
+{
+    struct bare_reply r = events(recorded);
+
+    r.broken = MORTISE_S_TIMEOUT;
+    is_recorded(stream(&r));
+    ck_assert(host.early);
+    r.piece = 1;
+    is_recorded(stream(&r));
+    ck_assert(host.early);
+    r = events(STREAM(START, EVENT("error", ",'error':{'type':'api_error'}")));
+    r.broken = MORTISE_S_TIMEOUT;
+    ck_assert_int_eq(stream(&r), MORTISE_S_FAILED);
+    ck_assert(host.early);
+    r = events(STREAM(START));
+    r.broken = MORTISE_S_TIMEOUT;
+    ck_assert_int_eq(stream(&r), MORTISE_S_TIMEOUT);
+    ck_assert(!host.early);
+}
+END_TEST
+
 /* The same reply, whole, gives the same. */
 START_TEST(whole_messages)
 {
@@ -1599,6 +1622,7 @@ static TCase *replies(void)
     tcase_add_test(tc, streams_come_in_other_ways);
     tcase_add_test(tc, streams_that_end_early);
     tcase_add_test(tc, streams_that_end_late);
+    tcase_add_test(tc, last_events);
     tcase_add_test(tc, whole_messages);
     tcase_add_test(tc, replies_go_back_as_they_came);
     tcase_add_test(tc, blocks_in_any_order);

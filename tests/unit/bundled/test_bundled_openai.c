@@ -485,6 +485,44 @@ START_TEST(ends)
 }
 END_TEST
 
+/* The last event of a stream ends the call, in whatever pieces it comes: a server
+ * may keep the connection open.  A finish_reason does not: usage may follow. */
+START_TEST(last_events)
+{
+    static const struct {
+        const char *config, *text;
+        bool early;
+    } streams[] = {
+        {chat_config, CHUNK("'content':'a'", "'stop'") "data: [DONE]\n\n",
+         true},
+        {chat_config, CHUNK("'content':'a'", "'stop'"), false},
+        {chat_config, "data: [DONE]\n\n", true},
+        {chat_config, "data: {'error':{'message':'no'}}\n\n", true},
+        {chat_config, "data: nonsense\n\n", true},
+        {responses_config,
+         "data: {'type':'response.completed','response':{}}\n\n", true},
+        {responses_config,
+         "data: {'type':'response.failed','response':{'status':'failed'}}\n\n",
+         true},
+    };
+    struct bare_reply reply = {
+        .status = 200, .headers = "{\"content-type\":\"text/event-stream\"}"};
+
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        mortise_status status;
+
+        open_with(streams[i].config);
+        reply.body = quoted(streams[i].text);
+        reply.piece = 0;
+        status = chat(",'stream':true", &reply);
+        ck_assert_msg(host.early == streams[i].early, "%s", streams[i].text);
+        reply.piece = 1;
+        ck_assert_int_eq(chat(",'stream':true", &reply), status);
+        ck_assert(host.early == streams[i].early);
+    }
+}
+END_TEST
+
 /* ---- why it ended -------------------------------------------------------- */
 
 #define CALL(args) "'tool_calls':[{'id':'c','function':{'name':'f'," args "}}]"
@@ -1316,6 +1354,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, recorded, 0, REPLIES);
     tcase_add_loop_test(tc, prefixes, 0, REPLIES);
     tcase_add_test(tc, ends);
+    tcase_add_test(tc, last_events);
     tcase_add_loop_test(tc, reasons, 0, sizeof stops / sizeof stops[0]);
     tcase_add_loop_test(tc, tool_calls, 0, sizeof calls / sizeof calls[0]);
     tcase_add_test(tc, deep_arguments);
