@@ -246,6 +246,11 @@ static const struct {
                                                                 "text: "
                                                                 "yes}\n",
      "", "\"yes\""},
+    {CALL("0",
+          "{name: tried__echo, arguments_text: '{\"value\":1,"
+          "\"value\":2}'}") "      - {when: {tool: 'a name stands twice'}, "
+                            "text: yes}\n",
+     "", "\"yes\""},
     /* Without a loop calls are what comes out. */
     {CALL("0", ECHO("1")), "    execution_mode: single_turn\n",
      "{\"text\": \"\", \"tool_calls\": [{\"id\": \"call_0_1\", \"name\": "

@@ -274,12 +274,30 @@ static void write_invoke(mortise_jw *w, const char *step, mortise_jv part)
     mortise_jw_end(w);
 }
 
+#define UNREAD "the arguments are no JSON object"
+#define UNHELD                                                                 \
+    "the arguments are JSON that cannot be kept: a name stands twice in one "  \
+    "object or has a NUL, a number does not fit into 64 bits or a double, or " \
+    "it is nested too deeply"
+
 /* (2) */
 static mortise_status put_unread(struct result *r)
 {
-    return agent_tool_fail(
-        r, "arguments", mortise_strz("the arguments are no JSON object"),
-        mortise_strz("arguments: the arguments are no JSON object"));
+    mortise_jv wrote = mortise_jv_get(r->call, "arguments_text"), json;
+    struct bytes text = {0};
+    mortise_status status = bytes_decode(&text, wrote);
+    int is_object =
+        status == MORTISE_S_OK &&
+        mortise_jv_parse(bytes_str(&text), &json) == MORTISE_S_OK &&
+        mortise_jv_type(json) == MORTISE_JV_OBJECT;
+
+    bytes_free(&text);
+    if (status == MORTISE_S_NOMEM)
+        return status;
+    return is_object ? agent_tool_fail(r, "arguments", mortise_strz(UNHELD),
+                                       mortise_strz("arguments: " UNHELD))
+                     : agent_tool_fail(r, "arguments", mortise_strz(UNREAD),
+                                       mortise_strz("arguments: " UNREAD));
 }
 
 mortise_str agent_result_step(char *room, const struct result *r,
