@@ -26,7 +26,7 @@
  *               `bad_json`), `text`, or `auto` (the default): JSON where the
  *               answer's Content-Type says so, else text.  Bytes that are no
  *               UTF-8 come as base64, whatever it says.  JSON that no value can
- *               hold (held.c) stays a text, and the member `note` says why.
+ *               hold (held.c) stays a text.  The member `note` says both.
  *   any_status  true: a status from 400 on is a result like any other.
  *   redirects   false: a redirect is a result.  Else up to ten are followed.
  *   max_body    bytes, decompressed (16 MiB); of `pages`, of each page.
@@ -293,6 +293,17 @@ static void give_json(const struct call *c, mortise_jv answer, mortise_jv text)
     free(room);
 }
 
+/* Bytes that are no text; or nothing, where a person gave the answer. */
+static void give_bytes(const struct call *c, mortise_jv answer)
+{
+    mortise_jv body = mortise_jv_get(answer, "body_base64");
+
+    give(c, answer, body,
+         mortise_jv_type(body) == MORTISE_JV_STRING
+             ? "the body is no UTF-8, and stands here in base64"
+             : NULL);
+}
+
 static void answered(const struct call *c, mortise_str text)
 {
     mortise_jv answer, body;
@@ -308,7 +319,7 @@ static void answered(const struct call *c, mortise_str text)
     }
     body = mortise_jv_get(answer, "body");
     if (mortise_jv_type(body) == MORTISE_JV_NONE)
-        give(c, answer, mortise_jv_get(answer, "body_base64"), NULL);
+        give_bytes(c, answer);
     else if (mortise_jv_type(body) != MORTISE_JV_STRING)
         give(c, answer, body, NULL); /* JSON that a person gave */
     else if (c->form == JSON || (c->form == AUTO && body.n > 2 &&

@@ -120,7 +120,8 @@ static bool asked(size_t i, const char *text)
 
 /* ---- the bundled plugin ------------------------------------------------- */
 
-/* JSON where the server says so or the node does, else text, else base64. */
+/* JSON where the server says so or the node does, else text, else base64, of which
+ * the output says so. */
 START_TEST(bodies_have_their_form)
 {
     open_bundled(true);
@@ -141,6 +142,8 @@ START_TEST(bodies_have_their_form)
     assert_output("body", "[1]");
     lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/b"));
     assert_output("body", "\"//4=\"");
+    assert_output("note",
+                  "\"the body is no UTF-8, and stands here in base64\"");
     lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/bad"));
     assert_output("body", "\"{not json\"");
     lone_start("tool: http/get, args: {url: \"%s\", as: json}",
