@@ -70,6 +70,7 @@ static const struct {
     {"both", "F", "F", 0},
     {"result-text", "F", "F", 0},
     {"no-content", "DF", "DF", 0},
+    {"error-text", "DF", "DF", 0},
     {"odd-content", "DF", "DF", 0},
     {"content-object", "DF", "DF", 0},
     {"error", "F?", "F?", 0},

@@ -457,6 +457,12 @@ static void no_content(struct mcpd_request *r)
     end_as(r, r->modern ? "{\"resultType\":\"complete\"}" : "{}");
 }
 
+static void error_text(struct mcpd_request *r)
+{
+    end_as(r, "{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],"
+              "\"isError\":\"true\"}");
+}
+
 static void odd_content(struct mcpd_request *r)
 {
     end_as(r, "{\"content\":[1,null,{\"type\":7},{\"type\":\"text\"},{\"type\":"
@@ -582,6 +588,7 @@ static const struct {
     {"null-error", null_error},
     {"result-text", result_text},
     {"no-content", no_content},
+    {"error-text", error_text},
     {"odd-content", odd_content},
     {"content-object", content_object},
     {"error", error},

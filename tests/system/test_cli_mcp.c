@@ -667,7 +667,7 @@ END_TEST
 START_TEST(results_that_are_none)
 {
     static const char *const how[] = {"result-type", "no-content",
-                                      "content-object"};
+                                      "content-object", "error-text"};
 
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
         char args[64], id[8];

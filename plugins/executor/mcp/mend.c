@@ -30,15 +30,16 @@ static mortise_status put(struct bytes *to, const char *p, size_t n)
 
 static const char *const replacement = "\xef\xbf\xbd";
 
-/* One piece of a string at p: its length, and what stands there instead (NULL:
- * nothing does). */
+/* One piece of a string at p: its length, what stands there instead (NULL:
+ * nothing does), and as which flaw. */
 static size_t piece(const char *p, const char *end, const char **instead,
-                    char room[8])
+                    char room[8], unsigned *flaw)
 {
     uint32_t cp;
     size_t n;
 
     *instead = NULL;
+    *flaw = MCP_MENDED_TEXT;
     if (*p == '\\') {
         n = mortise_jp_escape(p, end, &cp);
         if (n > 0)
@@ -52,6 +53,7 @@ static size_t piece(const char *p, const char *end, const char **instead,
     if ((unsigned char)*p < ' ') {
         snprintf(room, 8, "\\u%04x", (unsigned)(unsigned char)*p);
         *instead = room;
+        *flaw = MCP_MENDED_CONTROL;
         return 1;
     }
     n = mortise_jp_utf8(p, end);
@@ -69,10 +71,11 @@ static const char *put_string(struct mending *m, const char *p, const char *end)
     while (p < end && *p != '"') {
         const char *instead;
         char room[8];
-        size_t n = piece(p, end, &instead, room);
+        unsigned flaw;
+        size_t n = piece(p, end, &instead, room, &flaw);
 
-        if (instead != NULL && (m->which & MCP_MENDED_TEXT)) {
-            m->changed |= MCP_MENDED_TEXT;
+        if (instead != NULL && (m->which & flaw)) {
+            m->changed |= flaw;
             if (put(to, from, (size_t)(p - from)) != MORTISE_S_OK ||
                 put(to, instead, strlen(instead)) != MORTISE_S_OK)
                 return NULL;
@@ -330,6 +333,7 @@ void mcp_mend_write(mortise_jw *w, unsigned changed)
         const char *words;
     } all[] = {
         {MCP_MENDED_TEXT, "what is no text became U+FFFD"},
+        {MCP_MENDED_CONTROL, "a control character became its escape"},
         {MCP_MENDED_NAN, "NaN or an infinity became null"},
         {MCP_MENDED_NUMBER, "a number beyond 64 bits became the nearest one"},
         {MCP_MENDED_NAME, "of a name that came twice the last one counts"},

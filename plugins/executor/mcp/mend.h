@@ -9,11 +9,12 @@
 
 /* What is changed: bits. */
 enum {
-    MCP_MENDED_TEXT = 1,   /* bytes and escapes that are no text: U+FFFD */
-    MCP_MENDED_NAN = 2,    /* NaN and the infinities: null */
-    MCP_MENDED_NUMBER = 4, /* beyond 64 bits: the nearest double */
-    MCP_MENDED_NAME = 8,   /* twice in one object: the last one counts */
-    MCP_MENDED_ALL = 15
+    MCP_MENDED_TEXT = 1,     /* bytes and escapes that are no text: U+FFFD */
+    MCP_MENDED_NAN = 2,      /* NaN and the infinities: null */
+    MCP_MENDED_NUMBER = 4,   /* beyond 64 bits: the nearest double */
+    MCP_MENDED_NAME = 8,     /* twice in one object: the last one counts */
+    MCP_MENDED_CONTROL = 16, /* in a string: its escape */
+    MCP_MENDED_ALL = 31
 };
 
 /* `text` as JSON, behind what is in `out`: of its flaws, those of `which` are

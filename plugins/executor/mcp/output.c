@@ -19,11 +19,15 @@
 
 enum { OUTPUT_MAX = 16 << 20, WORDS_MAX_ = 1024 };
 
+/* An isError that is no boolean says neither that it failed nor that it did not. */
 int mcp_output_is_result(mortise_jv result)
 {
-    int32_t is_error = 0;
+    mortise_jv v = mortise_jv_get(result, "isError");
+    int32_t is_error = 0, type = mortise_jv_type(v);
 
-    mortise_jv_bool(mortise_jv_get(result, "isError"), &is_error);
+    mortise_jv_bool(v, &is_error);
+    if (type != MORTISE_JV_BOOL && type > MORTISE_JV_NULL)
+        return 0;
     return is_error ||
            mortise_jv_type(mortise_jv_get(result, "content")) ==
                MORTISE_JV_ARRAY ||

@@ -401,8 +401,8 @@ void mcp_request_heard(struct mcp_server *s, mortise_str json, int64_t on)
 
     mcp_rpc_read(json, &m);
     if (m.no_json && json.n > 0 && *json.p == '{' &&
-        mcp_mend(json, MCP_MENDED_TEXT | MCP_MENDED_NAN, &mended, &changed) ==
-            MORTISE_S_OK)
+        mcp_mend(json, MCP_MENDED_TEXT | MCP_MENDED_CONTROL | MCP_MENDED_NAN,
+                 &mended, &changed) == MORTISE_S_OK)
         mcp_rpc_read(bytes_str(&mended), &again);
     else
         again = m;
