@@ -183,18 +183,36 @@ static void watch(struct mortise_rehearsing *r,
 
 /* ---- answering ----------------------------------------------------------- */
 
+/* When the call is answered.  One that a process made which died is answered when
+ * that one would have been: the other side continued its work.  So it wins the
+ * races that it would have won.  One that takes longer than its timeout does so
+ * each time. */
+static uint64_t due(const struct mortise_rehearsing *r,
+                    const struct mortise_run_call *call,
+                    const struct mortise_case_answer *a, const json_t *entry)
+{
+    bool ends = call->timeout_ms == 0 || a->after_ms < call->timeout_ms;
+
+    if (entry != NULL && ends &&
+        mortise_cli_integer(entry, "process") != r->inherited)
+        return mortise_cli_integer(entry, "due");
+    return mortise_now_ms() + a->after_ms;
+}
+
 static void note(struct mortise_rehearsing *r,
                  const struct mortise_run_call *call, const char *id,
                  const char *context, const struct mortise_case_script *s,
-                 size_t answer)
+                 size_t answer, uint64_t due_ms)
 {
     bool happened = s == NULL || s->list[answer].answer.code == NULL;
 
     mortise_remember(
-        r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b}", "call", id, "path",
-                     call->path, "context", context, "key", call->key, "script",
-                     s != NULL ? s->name->str : "", "answer",
-                     (json_int_t)answer, "happened", (int)happened));
+        r,
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:I}", "call", id,
+                  "path", call->path, "context", context, "key", call->key,
+                  "script", s != NULL ? s->name->str : "", "answer",
+                  (json_int_t)answer, "happened", (int)happened, "due",
+                  (json_int_t)due_ms, "process", (json_int_t)r->inherited));
 }
 
 /* {update?, goto?}; NULL: memory ran out. */
@@ -212,7 +230,6 @@ static void give(struct mortise_rehearsing *r,
                  const struct mortise_case_answer *a,
                  struct mortise_scripted *out)
 {
-    out->after_ms = a->after_ms;
     if (a->usage != NULL)
         mortise_case_usage(a->usage, &out->usage, &r->err);
     if (a->code != NULL) {
@@ -302,8 +319,7 @@ static void leave_open(struct mortise_rehearsing *r,
                         : op->idempotent ? "may be repeated (idempotent)"
                                          : "has no effect");
     *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
-                                     .message = a->doubt,
-                                     .after_ms = a->after_ms};
+                                     .message = a->doubt};
 }
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
@@ -315,6 +331,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     const struct mortise_case_script *s;
     const struct mortise_case_answer *a;
     const json_t *entry;
+    uint64_t now = mortise_now_ms(), due_ms;
     size_t i;
 
     if (mortise_answer_lookup(r, call, out))
@@ -327,7 +344,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     watch(r, call, entry);
     if (s == NULL && is_real(r, call)) {
         if (entry == NULL)
-            note(r, call, id, context, NULL, 0);
+            note(r, call, id, context, NULL, 0, mortise_now_ms());
         return false;
     }
     if (s != NULL && call->kind == MORTISE_RUN_RECONCILE) {
@@ -342,12 +359,14 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         refuse(out);
         return true;
     }
-    note(r, call, id, context, s, i);
     a = &s->list[i].answer;
+    due_ms = due(r, call, a, entry);
+    note(r, call, id, context, s, i, due_ms);
     if (entry == NULL && a->doubt != NULL && call->kind == MORTISE_RUN_EXECUTE)
         leave_open(r, call, a, tool, out);
     else
         give(r, a, out);
+    out->after_ms = due_ms > now ? due_ms - now : 0;
     return true;
 }
 

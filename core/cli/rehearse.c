@@ -114,6 +114,7 @@ static void set_clock(struct mortise_rehearsing *r)
         first != NULL ? mortise_cli_integer(first, "began") : mortise_now_ms();
 
     r->crashed = first != NULL;
+    r->inherited = json_array_size(r->ledger.list);
     if (first == NULL)
         mortise_remember(r, json_pack("{s:I}", "began", (json_int_t)began));
     mortise_clock_stop(began);

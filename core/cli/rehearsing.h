@@ -15,6 +15,7 @@ struct mortise_rehearsing {
     json_t *done;           /* paths of what had ended when we went on */
     bool failed_doubt;      /* a person said `in_doubt: fail` */
     bool crashed;           /* a process of this case died before this one */
+    size_t inherited;       /* entries of the ledger that are not its own */
     struct mortise_err err; /* why it cannot go on; code MORTISE_OK: it can */
 };
 

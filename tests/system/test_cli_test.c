@@ -59,6 +59,8 @@ START_TEST(rivals_survive_crashes)
 {
     desk_ok(IN_CASES "--crash-everywhere rivals.test.yaml", root);
     desk_out("\n2 passed, 0 failed\n");
+    desk_ok(IN_CASES "--crash-everywhere race.test.yaml", root);
+    desk_out("\n1 passed, 0 failed\n");
 }
 END_TEST
 
