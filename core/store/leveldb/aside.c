@@ -326,6 +326,14 @@ static int return_lost(int db, const struct mortise_mem *mem,
     return rv;
 }
 
+int mortise_aside_read_tables(struct mortise_tables *named, int db, bool aside,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err)
+{
+    return aside ? read_named(named, db, current_aside, PREFIX, mem, err)
+                 : read_named(named, db, current, "", mem, err);
+}
+
 bool mortise_aside_is_needed(int db, const char *name,
                              const struct mortise_mem *mem)
 {

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "store/leveldb/tables.h"
 
 /* What is being made, until it has its name. */
 #define MORTISE_ASIDE_NEW "aside.new"
@@ -33,6 +34,11 @@ const char *mortise_aside_name(const char *name);
  * whole. */
 bool mortise_aside_is_needed(int db, const char *name,
                              const struct mortise_mem *mem);
+/* The tables that the MANIFEST names, or the one aside.  MORTISE_ECORRUPT: it
+ * does not read.  To be finished either way. */
+int mortise_aside_read_tables(struct mortise_tables *named, int db, bool aside,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err);
 /* MORTISE_ECORRUPT when one of the database's names is no file. */
 int mortise_aside_check(int db, struct mortise_err *err);
 /* *whole: there is something aside, and it counts. */

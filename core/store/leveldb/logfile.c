@@ -54,9 +54,10 @@ static uint32_t crc32c(const uint8_t *p, size_t n)
     return ~crc;
 }
 
-/* As it stands in a file. */
-static uint32_t masked(uint32_t crc)
+uint32_t mortise_logfile_checksum(const void *p, size_t n)
 {
+    uint32_t crc = crc32c(p, n);
+
     return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
@@ -120,7 +121,7 @@ static bool is_piece(const struct mortise_logfile *l)
     n = little(l->p + 4, 2);
     if (n > left - HEADER)
         return false;
-    crc = masked(crc32c(l->p + 6, n + 1));
+    crc = mortise_logfile_checksum(l->p + 6, n + 1);
     return crc == little(l->p, 4);
 }
 
@@ -189,7 +190,7 @@ static void write_piece(struct mortise_buf *b, uint8_t type, const void *p,
     mortise_buf_put(b, p, n);
     if (b->failed)
         return;
-    crc = masked(crc32c((const uint8_t *)b->p + at + 6, n + 1));
+    crc = mortise_logfile_checksum(b->p + at + 6, n + 1);
     for (size_t i = 0; i < 4; i++)
         b->p[at + i] = (char)(crc >> 8 * i);
 }

@@ -28,6 +28,9 @@ void mortise_logfile_finish(struct mortise_logfile *l);
 void mortise_logfile_write(struct mortise_buf *b,
                            const struct mortise_buf *record);
 
+/* LevelDB's checksum of these bytes, as its logs and tables store it. */
+uint32_t mortise_logfile_checksum(const void *p, size_t n);
+
 /* LevelDB's numbers (varints) and slices (a length, that many bytes; lent) in a
  * record. */
 uint64_t mortise_logfile_number(struct mortise_reader *r);

@@ -1,5 +1,5 @@
 /* tables.c -- which tables LevelDB's MANIFEST says that the database consists
- * of, and whether they stay when it opens.
+ * of, whether they stay when it opens, and whether LevelDB can open them.
  *
  * A MANIFEST is a log (logfile.c) whose records are changes, each a row of
  * fields that begin with a varint (db/version_edit.cc of LevelDB):
@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/leveldb/dbfile.h"
 #include "store/leveldb/directory.h"
@@ -37,6 +38,8 @@ enum {
     MOST = 4 * 1024 * 1024,  /* bytes of a MANIFEST; more take too long */
     LOG_A_TABLE = 128 * 1024 /* so many become a table, at the least */
 };
+
+enum { FOOTER = 48, CHECKSUM = 4 }; /* bytes, in a table */
 
 enum field {
     COMPARATOR = 1,
@@ -54,7 +57,7 @@ enum field {
 
 static void refresh(struct mortise_tables *t)
 {
-    t->list = (struct mortise_table *)(void *)t->room.p;
+    t->list = (struct mortise_dbtable *)(void *)t->room.p;
     assert(t->room.n % sizeof *t->list == 0); /* whole tables go in and out */
     t->n = t->room.n / sizeof *t->list;
 }
@@ -89,7 +92,7 @@ static void read_gone(struct mortise_tables *t, struct mortise_reader *r)
 static void read_added(struct mortise_tables *t, struct mortise_reader *r)
 {
     uint64_t level = mortise_logfile_number(r);
-    struct mortise_table table;
+    struct mortise_dbtable table;
 
     table.number = mortise_logfile_number(r);
     table.bytes = mortise_logfile_number(r);
@@ -142,7 +145,7 @@ static bool read_change(struct mortise_tables *t,
 
 static int by_number(const void *a, const void *b)
 {
-    const struct mortise_table *x = a, *y = b;
+    const struct mortise_dbtable *x = a, *y = b;
 
     return x->number < y->number ? -1 : x->number > y->number;
 }
@@ -170,18 +173,100 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
     return rv;
 }
 
-bool mortise_tables_have(const struct mortise_tables *t, const char *file)
+static const struct mortise_dbtable *find(const struct mortise_tables *t,
+                                          const char *file)
 {
-    struct mortise_table key = {.number = strtoull(file, NULL, 10)};
+    struct mortise_dbtable key = {.number = strtoull(file, NULL, 10)};
 
     assert(mortise_dbfile_kind(file) == MORTISE_DBFILE_TABLE);
-    return t->n > 0 &&
-           bsearch(&key, t->list, t->n, sizeof key, by_number) != NULL;
+    return t->n > 0 ? bsearch(&key, t->list, t->n, sizeof key, by_number)
+                    : NULL;
+}
+
+bool mortise_tables_have(const struct mortise_tables *t, const char *file)
+{
+    return find(t, file) != NULL;
+}
+
+uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file)
+{
+    const struct mortise_dbtable *table = find(t, file);
+
+    return table != NULL ? table->bytes : 0;
 }
 
 void mortise_tables_finish(struct mortise_tables *t)
 {
     mortise_buf_finish(&t->room);
+}
+
+/* ---- does it open? --------------------------------------------------------- */
+
+/* These bytes of the file. */
+static bool read_at(int fd, uint64_t at, size_t n, struct mortise_buf *out)
+{
+    mortise_buf_clear(out);
+    if (!mortise_buf_reserve(out, n) ||
+        pread(fd, out->p, n, (off_t)at) != (ssize_t)n)
+        return false;
+    out->n = n;
+    return true;
+}
+
+/* The place of the index, as the footer (format.cc of LevelDB) has it. */
+static bool read_footer(const struct mortise_buf *footer, uint64_t *at,
+                        uint64_t *n)
+{
+    static const uint8_t magic[] = {0x57, 0xfb, 0x80, 0x8b,
+                                    0x24, 0x75, 0x47, 0xdb};
+    struct mortise_reader r;
+
+    mortise_reader_init(&r, footer->p, footer->n - sizeof magic);
+    mortise_logfile_number(&r); /* the index of meta blocks: its place, */
+    mortise_logfile_number(&r); /* its size */
+    *at = mortise_logfile_number(&r);
+    *n = mortise_logfile_number(&r);
+    return !r.bad && memcmp(footer->p + footer->n - sizeof magic, magic,
+                            sizeof magic) == 0;
+}
+
+/* A block is its bytes, how they are compressed, and the checksum of both. */
+static bool is_whole(const struct mortise_buf *block)
+{
+    size_t n = block->n - CHECKSUM;
+    struct mortise_reader r;
+
+    mortise_reader_init(&r, block->p + n, CHECKSUM);
+    return mortise_read_u32(&r) == mortise_logfile_checksum(block->p, n);
+}
+
+static bool opens(int fd, uint64_t bytes, struct mortise_buf *room)
+{
+    uint64_t at, n;
+
+    if (bytes < FOOTER || !read_at(fd, bytes - FOOTER, FOOTER, room) ||
+        !read_footer(room, &at, &n) || at > bytes || n > bytes - at)
+        return false;
+    return read_at(fd, at, (size_t)n + 1 + CHECKSUM, room) && is_whole(room);
+}
+
+bool mortise_tables_open(int db, const char *file, uint64_t bytes,
+                         const struct mortise_mem *mem)
+{
+    int fd = openat(db, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct mortise_buf room;
+    struct stat st;
+    bool rv;
+
+    if (fd < 0)
+        return false;
+    if (bytes == 0 && fstat(fd, &st) == 0)
+        bytes = (uint64_t)st.st_size;
+    mortise_buf_init(&room, mem);
+    rv = opens(fd, bytes, &room) || room.failed;
+    mortise_buf_finish(&room);
+    close(fd);
+    return rv;
 }
 
 /* ---- do they stay? --------------------------------------------------------- */

@@ -43,6 +43,7 @@
 #include "store/leveldb/directory.h"
 #include "store/leveldb/ldb.h"
 #include "store/leveldb/logfile.h"
+#include "store/leveldb/tables.h"
 
 static const char scratch_name[] = MORTISE_VIEW_NAME;
 enum { RANDOM = 6, TRIES = 8, FOOTER = 48 /* bytes at the end of a table */ };
@@ -53,16 +54,21 @@ struct copying {
     const struct mortise_mem *mem;
     int from, to; /* the two db/ */
     enum mortise_ldb_logs logs;
-    bool aside; /* what is aside counts */
+    bool aside;                  /* what is aside counts */
+    struct mortise_tables named; /* by the MANIFEST, if that reads */
 };
 
-/* A table that lost its end has no footer, and LevelDB refuses the whole database
- * for it: it is left out, and counts as missing. */
-static bool is_stump(int from, const char *name)
+/* LevelDB refuses every read that may need a table without a footer or an index.
+ * Leave such a table out, so that it counts as missing.  A check
+ * (MORTISE_LOGS_AS_IS) keeps it, if it has a footer's size, to report the cause. */
+static bool is_stump(const struct copying *c, const char *name, const char *as)
 {
     struct stat st;
 
-    return fstatat(from, name, &st, 0) == 0 && st.st_size < FOOTER;
+    if (c->logs != MORTISE_LOGS_AS_IS)
+        return !mortise_tables_open(c->from, name,
+                                    mortise_tables_size(&c->named, as), c->mem);
+    return fstatat(c->from, name, &st, 0) == 0 && st.st_size < FOOTER;
 }
 
 /* (1) */
@@ -118,7 +124,7 @@ static int copy_one(void *ud, int from, const char *name,
         return MORTISE_OK; /* (3) */
     switch (mortise_dbfile_kind(as)) {
     case MORTISE_DBFILE_TABLE:
-        return is_stump(from, name) ||
+        return is_stump(c, name, as) ||
                        (is_aside && !c->aside &&
                         !mortise_aside_is_needed(from, name, c->mem))
                    ? MORTISE_OK
@@ -144,9 +150,13 @@ static int copy_all(struct copying *c, struct mortise_err *err)
 {
     int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
 
-    return rv == MORTISE_OK
-               ? mortise_directory_each(c->from, "db", copy_one, c, err)
-               : rv;
+    if (rv == MORTISE_OK)
+        rv = mortise_aside_read_tables(&c->named, c->from, c->aside, c->mem,
+                                       err);
+    if (rv == MORTISE_OK || rv == MORTISE_ECORRUPT)
+        rv = mortise_directory_each(c->from, "db", copy_one, c, err);
+    mortise_tables_finish(&c->named);
+    return rv;
 }
 
 /* Where there is room, if the disk is full. */
