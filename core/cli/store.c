@@ -1,6 +1,9 @@
 /* store.c -- `mortise store salvage`: what can be read of a damaged store. */
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
@@ -110,6 +113,25 @@ static void sum_up(struct mortise_cli *cli, const char *to,
     mortise_out_puts(&cli->out, "\n");
 }
 
+/* A memory plugin keeps its files beside the database.  They are no part of the
+ * store, so the salvage copies none of them: print the command that does. */
+static bool is_memory_left(struct mortise_cli *cli, const char *from,
+                           const char *to)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/memory", from) >= (int)sizeof path ||
+        access(path, F_OK) != 0)
+        return false;
+    mortise_out_puts(&cli->out, "The memory is not copied. To copy it:\n"
+                                "  cp -a ");
+    mortise_out_word(&cli->out, path);
+    mortise_out_puts(&cli->out, " ");
+    mortise_out_word(&cli->out, to);
+    mortise_out_puts(&cli->out, "\n");
+    return true;
+}
+
 static int salvage_into(struct mortise_cli *cli, const char *from,
                         struct mortise_graph **graphs,
                         struct mortise_salvaged *out, struct mortise_err *err)
@@ -142,6 +164,7 @@ static int salvage(struct mortise_cli *cli, struct mortise_err *err)
     struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
     struct mortise_salvaged s;
     struct mortise_settings settings;
+    bool left = false;
     int rv = mortise_cli_settings(cli, &settings, err);
 
     for (int i = 0;
@@ -150,13 +173,16 @@ static int salvage(struct mortise_cli *cli, struct mortise_err *err)
         rv = load(cli, &settings, cli->args.graphs[i], &graphs[i], err);
     if (rv == MORTISE_OK)
         rv = salvage_into(cli, settings.store, graphs, &s, err);
+    if (rv == MORTISE_OK) {
+        sum_up(cli, cli->args.operands[0], &s);
+        left = is_memory_left(cli, settings.store, cli->args.operands[0]);
+    }
     for (size_t i = 0; i < MOST_GRAPHS; i++)
         mortise_graph_unref(graphs[i]);
     mortise_settings_close(&settings);
     if (rv != MORTISE_OK)
         return rv;
-    sum_up(cli, cli->args.operands[0], &s);
-    return s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes &&
+    return !left && s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes &&
                    !s.unmarked
                ? MORTISE_EXIT_OK
                : MORTISE_EXIT_FINDINGS;
@@ -194,6 +220,9 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
             "lost, that its\n"
             "newest commits may be missing.  Ids of runs that are left out "
             "stay taken.\n"
+            "The files of a memory plugin (STORE/memory) are not copied: the "
+            "command prints\n"
+            "how to copy them, and the exit code is 2.\n"
             "\n"
             "A run whose graph cannot be read is left out, and said with the "
             "digest that it\n"

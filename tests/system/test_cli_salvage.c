@@ -479,6 +479,31 @@ START_TEST(a_table_that_does_not_open_is_a_missing_one)
 }
 END_TEST
 
+/* The salvage does not copy the memory.  It prints a command that does, and the
+ * exit code is 2. */
+START_TEST(a_memory_is_copied_by_hand)
+{
+    put("mortise.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                        "metadata: {name: t}\nstore: {path: ./store}\n"
+                        "memory: {plugin: local}\n");
+    put("t.jsonl", "{\"id\":\"n1\",\"type\":\"semantic\","
+                   "\"scope\":\"global\",\"content\":\"Anna\","
+                   "\"strength\":1,\"created_at\":1790000000000}\n");
+    child_run("$MORTISE memory import t.jsonl && : >store/db/CURRENT; "
+              "$MORTISE memory export");
+    ck_assert_int_eq(child.code, 1);
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    ck_assert_msg(child.code == 2, "%s%s", child.out, child.err);
+    says(child.out, "saved: 5 runs; 0 left out; 0 commits missing\n");
+    says(child.out, "The memory is not copied. To copy it:\n  cp -a ");
+    child_run("$(TMPDIR=%s $MORTISE store salvage again | tail -1) && "
+              "$MORTISE memory search Anna --store again",
+              scratch);
+    ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
+    says(child.out, "n1");
+}
+END_TEST
+
 /* Where a full disk ended the first run before there was a database, nothing is
  * damaged, also while the disk is full. */
 START_TEST(a_store_that_was_never_made_is_not_damaged)
@@ -914,6 +939,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_block_that_does_not_read_is_said);
     tcase_add_test(tc, a_lost_log_names_who_may_lack_an_answer);
     tcase_add_test(tc, a_table_that_does_not_open_is_a_missing_one);
+    tcase_add_test(tc, a_memory_is_copied_by_hand);
     tcase_add_test(tc, a_store_that_was_never_made_is_not_damaged);
     tcase_add_test(tc, a_whole_store_is_copied);
     tcase_add_test(tc, a_bit_in_a_table_costs_little);
