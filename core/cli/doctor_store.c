@@ -86,7 +86,8 @@ static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
 {
     struct mortise_err err;
 
-    if (mortise_owners_check(dir, path, true, &err) == MORTISE_OK)
+    if (mortise_owners_check(dir, path, true, &err) == MORTISE_OK &&
+        mortise_owners_refuse_links(dir, path, &err) == MORTISE_OK)
         return true;
     mortise_doctor_say(d, MORTISE_SICK, "store",
                        "find out who did what there before you do what it "

@@ -9,7 +9,10 @@
  *   (2) A deployment that nobody named, but that lay beside a graph or in the
  *       working directory, decides nothing that it needs somebody's word for
  *       (allow.h).
- *   (3) Both are asked before anything of it is used, and each refusal says
+ *   (3) The store that nobody named, ./.mortise, is no link: whoever made this
+ *       directory would choose any directory of the user, and which engine gets
+ *       the commands.
+ *   (4) All of it is asked before anything of it is used, and each refusal says
  *       which command mends it.
  *
  * The bundled directories are where the program itself is: whoever can change
@@ -191,6 +194,22 @@ static void point_at_allow(const struct mortise_allowance *a,
                  a->file);
 }
 
+/* (3) */
+static int check_default_store(const struct mortise_settings *s,
+                               struct mortise_err *err)
+{
+    struct stat st;
+
+    if (s->store_said || s->deployment->store_path != NULL ||
+        lstat(s->store, &st) != 0 || !S_ISLNK(st.st_mode))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "the store %s is a link, and neither --store nor "
+                        "store.path names it; if you made the link, name its "
+                        "target: --store \"$(readlink -f %s)\"",
+                        s->store, s->store);
+}
+
 /* `span` stays as it is when it is not the file's text that is wrong. */
 static int check(const struct mortise_settings *s, unsigned how,
                  struct mortise_span *span, struct mortise_err *err)
@@ -199,6 +218,8 @@ static int check(const struct mortise_settings *s, unsigned how,
     struct judging j = {&a, s->store, false};
     int rv = mortise_allow_read(&a, s->deployment, err);
 
+    if (rv == MORTISE_OK)
+        rv = check_default_store(s, err);
     if (rv == MORTISE_OK) {
         rv = mortise_guarded_faults(s, was_said, &j, err);
         if (rv == MORTISE_EDENIED && !j.of_store)

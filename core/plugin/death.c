@@ -120,7 +120,7 @@ static const char *stage_name(enum mortise_inside_stage stage)
 static int open_notes(const struct mortise_culprit *c)
 {
     static const int flags =
-        O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK;
+        O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     int fd = openat(c->dir, c->name, flags, 0600);
 
     if (fd >= 0 || errno != EMFILE)

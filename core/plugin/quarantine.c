@@ -327,7 +327,9 @@ int mortise_quarantine_put(int at, const char *dir,
                  why);
     /* Behind the deaths, which go on counting. */
     fd = openat(at, path,
-                O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+                O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+                    O_NONBLOCK,
+                0600);
     if (fd < 0)
         return mortise_syserr(err, errno, "write %s", path);
     if (mortise_file_put(fd, line, (size_t)n) != 0 || fdatasync(fd) != 0)

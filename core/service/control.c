@@ -204,11 +204,17 @@ static int open_dir(int at, const char *store, struct mortise_err *err)
     return dir >= 0 ? dir : mortise_syserr(err, errno, "open %s", store);
 }
 
-/* Connect; 0 or the errno. */
+/* Connect; 0 or the errno.  A link would lead to the engine of another store,
+ * which would run what is meant for this one. */
 static int reach(int fd, int dir)
 {
     struct sockaddr_un a;
+    struct stat st;
 
+    if (fstatat(dir, socket_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    if (S_ISLNK(st.st_mode))
+        return ECONNREFUSED;
     fill_address(&a, dir);
     return connect(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
 }

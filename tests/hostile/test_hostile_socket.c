@@ -687,6 +687,35 @@ START_TEST(writable_by_others)
 }
 END_TEST
 
+/* A directory that somebody else made leads to the store of an engine of ours, by
+ * a link in place of the store or of its socket.  That engine would run the
+ * graph with its own programs and secrets: it gets nothing. */
+START_TEST(a_link_to_another_store)
+{
+    static const char there[] = "cd other && env -u MORTISE_DEPLOYMENT %s %s";
+    const char *program = child_build("mortise");
+
+    start_engine("");
+    ck_assert_int_eq(child_run("mkdir other && cp g.yaml other && "
+                               "ln -s ../store other/.mortise"),
+                     0);
+    ck_assert_int_eq(child_run(there, program, "run g.yaml --id r"), 77);
+    ck_assert_msg(has(child.err, "is a link") && has(child.err, "--store"),
+                  "%s", child.err);
+    ck_assert_int_eq(child_run(there, program, "runs"), 77);
+    ck_assert_int_eq(child_run(there, program, "runs --store .mortise"), 0);
+    ck_assert_int_eq(
+        child_run("cd other && rm .mortise && mkdir -m 700 .mortise && "
+                  "ln -s ../../store/control.sock .mortise"),
+        0);
+    ck_assert_int_eq(child_run(there, program, "runs"), 0);
+    ck_assert_int_eq(child_run(there, program, "run g.yaml --id r"), 4);
+    ck_assert_int_eq(child_run(there, program, "show r"), 0);
+    ck_assert_int_eq(mortise("show r"), 3);
+    stop_engine();
+}
+END_TEST
+
 /* A store that was renamed under its engine stays that engine's; the one that
  * took its place keeps its socket when the first one ends. */
 START_TEST(a_renamed_store)
@@ -776,6 +805,7 @@ static Suite *suite(void)
     if (geteuid() == 0) /* else whom_to_trust alone says it */
         tcase_add_test(tc, a_trap);
     tcase_add_test(tc, writable_by_others);
+    tcase_add_test(tc, a_link_to_another_store);
     tcase_add_test(tc, a_renamed_store);
     tcase_add_loop_test(tc, a_socket_that_is_gone, 0, 3);
     suite_add_tcase(suite, tc);

@@ -16,7 +16,10 @@
  *   (3) It is replaced by rename, so a crash leaves it whole or absent.
  *   (4) While a store is being made of another one, it says that this is none
  *       yet (unfinished.c).
- *   (5) Nobody but its owner reaches anything in it: who opens a directory of
+ *   (5) A file is created under a name of its own, never written through one
+ *       that is there: a link in a store that somebody else made would lead to
+ *       any file of the user.
+ *   (6) Nobody but its owner reaches anything in it: who opens a directory of
  *       his that others may read, to write to it, closes it to them.  One that
  *       lets its group through and no further (0710) is left to the engine,
  *       which knows whether that is meant (engine.c).
@@ -274,11 +277,18 @@ int mortise_directory_each(int dir, const char *what,
     return rv;
 }
 
+/* (5) */
+int mortise_directory_create(int dir, const char *name, int flags)
+{
+    if (unlinkat(dir, name, 0) != 0 && errno != ENOENT)
+        return -1;
+    return openat(dir, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
 int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
                           bool sync, struct mortise_err *err)
 {
-    int fd = openat(
-        dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600);
+    int fd = mortise_directory_create(dir, name, O_WRONLY);
     int rv = MORTISE_OK;
 
     if (fd < 0)
@@ -330,8 +340,7 @@ int mortise_directory_copy(int from, const char *name, int to, const char *as,
 
     if (in < 0)
         return mortise_syserr(err, errno, "open %s", name);
-    out = openat(to, as, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC,
-                 0600);
+    out = mortise_directory_create(to, as, O_WRONLY);
     rv = out >= 0 ? pour(in, out, name, err)
                   : mortise_syserr(err, errno, "make %s", as);
     close(in);

@@ -48,8 +48,11 @@ int mortise_directory_each(int dir, const char *what,
                            mortise_directory_each_fn *each, void *ud,
                            struct mortise_err *err);
 
+/* Create a file of that name, open with `flags`; a file or a link that has the
+ * name is removed first.  -1 with errno. */
+int mortise_directory_create(int dir, const char *name, int flags);
 /* A file of these n bytes, on the disk if `sync`; what was there under that
- * name is overwritten. */
+ * name is replaced. */
 int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
                           bool sync, struct mortise_err *err);
 /* A second name for a file.  MORTISE_ESTATE, without words, where the file

@@ -34,6 +34,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/leveldb/directory.h"
+
 enum { SIZE = 512, SLOTS = 2, APART = 256, SAID = 32 };
 enum { SLOT = SAID + MORTISE_DIGEST };
 
@@ -154,8 +156,7 @@ int mortise_highwater_make(struct mortise_highwater *w, int dir,
     int rv;
 
     *w = (struct mortise_highwater){
-        .fd =
-            openat(dir, name_new, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+        .fd = mortise_directory_create(dir, name_new, O_RDWR),
         .number = number};
     if (w->fd < 0)
         return mortise_syserr(err, errno, "make %s", name_new);

@@ -766,6 +766,8 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, false, err);
     if (rv == MORTISE_OK)
+        rv = mortise_owners_refuse_links(dir, path, err);
+    if (rv == MORTISE_OK)
         rv = open_in(s, err);
     if (rv != MORTISE_OK) {
         mortise_ldb_close(s);

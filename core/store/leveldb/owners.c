@@ -16,6 +16,10 @@
  *       nobody reaches them: (1), and STORE's mode.
  *   (4) What mends one mends all: who could write one file there may have
  *       written others.
+ *   (5) Before the first write: no link stands where files are created, in db,
+ *       quarantine and the directories of memory plugins.  LevelDB truncates a
+ *       file whose number is due, so the maker of the store would have any file
+ *       of the user overwritten.
  *
  * What cannot be looked at is no fault of its owner's: opening it fails, and
  * says why.
@@ -26,12 +30,82 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/owner.h"
 #include "store/leveldb/aside.h"
 #include "store/leveldb/dbfile.h"
 #include "store/leveldb/directory.h"
+
+/* ---- links (5) ------------------------------------------------------------ */
+
+/* A link to a device is damage, which is said of it as such (dbfile.c). */
+static bool leads_to_file(int dir, const char *name)
+{
+    struct stat st, to;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISLNK(st.st_mode))
+        return false;
+    return fstatat(dir, name, &to, 0) != 0 || S_ISREG(to.st_mode) ||
+           S_ISDIR(to.st_mode);
+}
+
+static int refuse_link(void *path, int dir, const char *name,
+                       struct mortise_err *err)
+{
+    if (!leads_to_file(dir, name))
+        return MORTISE_OK;
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "%s/%s is a link: the engine would write to its target, "
+        "outside of the store; move the target to that place, "
+        "or remove the link",
+        (const char *)path, name);
+}
+
+/* `name` in `path`, and `each` of the names in it. */
+static int refuse_links_in(int dir, char *path, const char *name,
+                           mortise_directory_each_fn *each,
+                           struct mortise_err *err)
+{
+    char below[PATH_MAX];
+    int rv = refuse_link(path, dir, name, err), fd;
+
+    if (rv != MORTISE_OK || (size_t)snprintf(below, sizeof below, "%s/%s", path,
+                                             name) >= sizeof below)
+        return rv;
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return MORTISE_OK;
+    rv = mortise_directory_each(fd, below, each, below, err);
+    close(fd);
+    return rv;
+}
+
+static int refuse_links_of_plugin(void *path, int dir, const char *name,
+                                  struct mortise_err *err)
+{
+    return refuse_links_in(dir, path, name, refuse_link, err);
+}
+
+int mortise_owners_refuse_links(int dir, const char *path,
+                                struct mortise_err *err)
+{
+    char store[PATH_MAX];
+    int rv;
+
+    snprintf(store, sizeof store, "%s", path);
+    rv = refuse_links_in(dir, store, "db", refuse_link, err);
+    if (rv == MORTISE_OK)
+        rv = refuse_links_in(dir, store, "quarantine", refuse_link, err);
+    return rv == MORTISE_OK ? refuse_links_in(dir, store, "memory",
+                                              refuse_links_of_plugin, err)
+                            : rv;
+}
+
+/* ---- owners --------------------------------------------------------------- */
 
 static const char *const parts[] = {
     "db", "quarantine", "format", "format.new", "mark", "mark.new", "reserve",

@@ -11,5 +11,9 @@
  * that mends it.  `tables`: each of them, too. */
 int mortise_owners_check(int dir, const char *path, bool tables,
                          struct mortise_err *err);
+/* Is there a link to a file, a directory or nothing where the engine or a memory
+ * plugin creates files?  MORTISE_EDENIED, with its name. */
+int mortise_owners_refuse_links(int dir, const char *path,
+                                struct mortise_err *err);
 
 #endif

@@ -111,8 +111,7 @@ bool mortise_torn_is(int db, const struct mortise_mem *mem)
 static int replace(int db, const char *name, const char *p, size_t n,
                    struct mortise_err *err)
 {
-    int fd = openat(db, MORTISE_ASIDE_NEW,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = mortise_directory_create(db, MORTISE_ASIDE_NEW, O_WRONLY);
     int rv = MORTISE_OK;
 
     if (fd < 0)
