@@ -26,9 +26,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/tempdir.h"
 #include "cli/fatal.h"
 #include "cli/stop.h"
-#include "cli/tempdir.h"
 #include "engine/common/engine.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -132,14 +132,16 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
                    char *words, size_t cap, bool *denied,
                    struct mortise_err *err)
 {
-    char store[PATH_MAX];
+    struct mortise_tempdir dir;
+    char store[PATH_MAX + 8]; /* a store locks its own directory */
     int ends[2], rv = mortise_stop_begin(err);
     pid_t pid;
 
     if (rv == MORTISE_OK)
-        rv = mortise_tempdir_make(store, "check", err);
+        rv = mortise_tempdir_make(&dir, "check", err);
     if (rv != MORTISE_OK)
         return rv;
+    snprintf(store, sizeof store, "%s/store", dir.path);
     pid = pipe(ends) == 0 ? fork() : -1;
     if (pid == 0) {
         close(ends[0]);
@@ -150,7 +152,7 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
         *denied |= judge(pid, hear(ends[0], words, cap), words, cap);
         close(ends[0]);
     }
-    mortise_tempdir_remove(store);
+    mortise_tempdir_remove(&dir);
     if (pid > 0 && mortise_stop_came())
         return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     return pid > 0 ? MORTISE_OK

@@ -19,7 +19,6 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "cli/stop.h"
-#include "cli/tempdir.h"
 #include "json/value.h"
 
 /* ---- the engine ------------------------------------------------------------ */
@@ -32,13 +31,12 @@ int mortise_oneshot_open(struct mortise_oneshot *o, struct mortise_cli *cli,
     *o = (struct mortise_oneshot){.cli = cli, .store = cli->args.store};
     mortise_buf_init(&o->heard, cli->mem);
     o->asks = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-    rv = mortise_tempdir_make(o->dir, "once", err);
-    if (rv != MORTISE_OK) {
-        o->dir[0] = '\0';
+    rv = mortise_tempdir_make(&o->dir, "once", err);
+    if (rv != MORTISE_OK)
         return rv;
-    }
     rv = mortise_stop_begin(err);
-    cli->args.store = o->dir;
+    snprintf(o->own_store, sizeof o->own_store, "%s/store", o->dir.path);
+    cli->args.store = o->own_store;
     return rv == MORTISE_OK ? mortise_cli_open(cli, NULL, err) : rv;
 }
 
@@ -49,8 +47,7 @@ void mortise_oneshot_close(struct mortise_oneshot *o)
     mortise_session_close(o->cli->session);
     o->cli->session = NULL;
     o->cli->args.store = o->store;
-    if (o->dir[0] != '\0')
-        mortise_tempdir_remove(o->dir);
+    mortise_tempdir_remove(&o->dir);
     json_decref(o->question);
     mortise_buf_finish(&o->heard);
     o->cli = NULL;

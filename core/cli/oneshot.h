@@ -3,15 +3,15 @@
 #ifndef MORTISE_CLI_ONESHOT_H
 #define MORTISE_CLI_ONESHOT_H
 
-#include <limits.h>
-
+#include "base/tempdir.h"
 #include "cli/cli.h"
 
 struct mortise_oneshot {
     struct mortise_cli *cli;
-    char dir[PATH_MAX]; /* holds its store; "": there is none */
-    const char *store;  /* what --store said */
-    bool asks;          /* who asks may have an answer of a person here */
+    struct mortise_tempdir dir;
+    char own_store[PATH_MAX + 8]; /* in that: a store locks its own directory */
+    const char *store;            /* what --store said */
+    bool asks; /* who asks may have an answer of a person here */
     char run[MORTISE_RUN_MAX];
     uint64_t seq;     /* the newest event that was seen */
     json_t *question; /* ours: what is to be answered now; NULL: nothing */

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/tempdir.h"
 #include "cli/stop.h"
-#include "cli/tempdir.h"
 #include "json/value.h"
 #include "yaml/text.h"
 
@@ -133,16 +133,17 @@ int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
                     struct mortise_err *err)
 {
     uint64_t die_at = r->die_at;
-    char dir[PATH_MAX], path[PATH_MAX + 16];
+    struct mortise_tempdir dir;
+    char path[PATH_MAX + 16];
     bool again;
-    int rv = mortise_tempdir_make(dir, "case", err);
+    int rv = mortise_tempdir_make(&dir, "case", err);
 
     *out = NULL;
     *died = false;
     if (rv != MORTISE_OK)
         return rv;
-    r->dir = dir;
-    snprintf(path, sizeof path, "%s/outcome", dir);
+    r->dir = dir.path;
+    snprintf(path, sizeof path, "%s/outcome", dir.path);
     rv = perform(r, path, died, err);
     if (rv == MORTISE_OK && *died) {
         r->die_at = 0;
@@ -153,6 +154,6 @@ int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
     }
     if (rv == MORTISE_OK)
         rv = collect(r, path, out, err);
-    mortise_tempdir_remove(dir);
+    mortise_tempdir_remove(&dir);
     return rv;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/table.h"
+#include "base/tempdir.h"
 #include "store/leveldb/highwater.h"
 #include "store/leveldb/dir_lock.h"
 #include "store/leveldb/key.h"
@@ -52,8 +53,8 @@ struct mortise_ldb {
     struct mortise_store store;    /* first */
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
-    char *scratch;    /* NULL, or the directory of a copy that is looked at */
-    int scratch_lock; /* that directory, locked; with `scratch` only */
+    const char *scratch; /* NULL, or the directory of a copy that is looked at */
+    struct mortise_tempdir scratch_dir; /* that directory */
     int copied;       /* of what: its db/; -1 */
     bool looks;       /* at that copy: what does not read is passed over */
     struct mortise_dir_lock dir_lock;

@@ -14,10 +14,8 @@
  *       copy, by its own means, as far as it goes.  That the copy is less than
  *       the store was is noted: at once where it had to be mended or does not
  *       come up to the mark, and as it is met where a block does not read.
- *   (4) The copy is gone when it is closed.  Where that was never done, as its
- *       maker was killed, the next one clears it away: the maker has a lock on
- *       its directory (flock(2)) for as long as it lives, so one that nobody
- *       has locked is nobody's.
+ *   (4) The copy is gone when it is closed, or when the next one is made if its
+ *       maker was killed (base/tempdir.h).
  *   (5) What is shown passed its checksum.  LevelDB mends and merges tables
  *       without looking at those unless paranoid_checks is on, and the blocks
  *       that it writes get new ones; and with that on it refuses a log with one
@@ -32,9 +30,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,8 +41,7 @@
 #include "store/leveldb/logfile.h"
 #include "store/leveldb/tables.h"
 
-static const char scratch_name[] = MORTISE_VIEW_NAME;
-enum { RANDOM = 6, TRIES = 8, FOOTER = 48 /* bytes at the end of a table */ };
+enum { FOOTER = 48 /* bytes at the end of a table */ };
 
 /* ---- the copy ----------------------------------------------------------- */
 
@@ -159,110 +154,16 @@ static int copy_all(struct copying *c, struct mortise_err *err)
     return rv;
 }
 
-/* Where there is room, if the disk is full. */
-static const char *parent(void)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    if (tmp != NULL && tmp[0] != '\0')
-        return tmp;
-    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-}
-
-/* All below it: LevelDB makes a directory `lost` in it at most. */
-static void remove_dir(const char *path)
-{
-    DIR *d = opendir(path);
-    struct dirent *e;
-
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        char full[PATH_MAX];
-
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        snprintf(full, sizeof full, "%s/%s", path, e->d_name);
-        if (unlink(full) != 0 && errno == EISDIR)
-            remove_dir(full);
-    }
-    if (d != NULL)
-        closedir(d);
-    rmdir(path);
-}
-
-/* Its lock, once nobody else has it; -1: the directory is gone by then. */
-static int lock_scratch(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat ours, there;
-
-    /* Where there are no such locks nothing is ever cleared away. */
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        continue;
-    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(dir, &there) == 0 &&
-        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* One that was made as ours are, by this user, if its maker is gone. */
-static void clear_one(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-        (st.st_mode & 07777) == 0700 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        remove_dir(dir);
-    close(fd);
-}
-
-/* (4): of others. */
-static void clear_left_behind(void)
-{
-    DIR *d = opendir(parent());
-    struct dirent *e;
-
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        char full[PATH_MAX];
-
-        if (strncmp(e->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
-            strlen(e->d_name) != sizeof scratch_name - 1 + RANDOM)
-            continue;
-        snprintf(full, sizeof full, "%s/%s", parent(), e->d_name);
-        clear_one(full);
-    }
-    if (d != NULL)
-        closedir(d);
-}
-
+/* (4): where there is room, if the disk is full. */
 static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
 {
+    int rv;
+
     assert(s->scratch == NULL); /* a view is made once */
-    clear_left_behind();
-    for (int i = 0; s->scratch == NULL && i < TRIES; i++) {
-        char *dir =
-            mortise_ldb_join(s->mem, parent(), MORTISE_VIEW_NAME "XXXXXX");
-
-        if (dir == NULL)
-            return mortise_nomem(err);
-        if (mkdtemp(dir) == NULL) {
-            int rv = mortise_syserr(err, errno, "make %s", dir);
-
-            mortise_release_str(s->mem, dir);
-            return rv;
-        }
-        s->scratch_lock = lock_scratch(dir);
-        if (s->scratch_lock >= 0)
-            s->scratch = dir;
-        else /* somebody cleared it away before it was locked */
-            mortise_release_str(s->mem, dir);
-    }
-    if (s->scratch == NULL)
-        return mortise_syserr(err, errno, "lock a directory in %s", parent());
+    rv = mortise_tempdir_make(&s->scratch_dir, "view", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    s->scratch = s->scratch_dir.path;
     mortise_release_str(s->mem, s->db_path);
     s->db_path = mortise_strdup(s->mem, s->scratch);
     return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -299,12 +200,9 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
 /* (4) */
 void mortise_ldb_drop_copy(struct mortise_ldb *s)
 {
-    assert(s->scratch != NULL && s->scratch_lock >= 0); /* both or neither */
-    remove_dir(s->scratch);
-    mortise_release_str(s->mem, s->scratch);
+    assert(s->scratch != NULL);
+    mortise_tempdir_remove(&s->scratch_dir);
     s->scratch = NULL;
-    close(s->scratch_lock);
-    s->scratch_lock = -1;
     if (s->copied >= 0)
         close(s->copied);
     s->copied = -1;
