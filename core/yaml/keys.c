@@ -220,6 +220,7 @@ static const struct {
                        KIND(STRING) | KIND(SEQ)},
     [MORTISE_V_EXPR] = {"an expression", ~(KIND(SEQ) | KIND(MAP))},
     [MORTISE_V_TEMPLATE] = {"a value", 0},
+    [MORTISE_V_FILLED] = {"a string with ${...}", KIND(STRING)},
     [MORTISE_V_SCHEMA] = {"a JSON Schema", KIND(MAP) | KIND(BOOL)},
     [MORTISE_V_MAP] = {"a mapping", KIND(MAP)},
     [MORTISE_V_LIST] = {"a list", KIND(SEQ)},
@@ -357,6 +358,7 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     switch (slot->key->value) {
     case MORTISE_V_STRING:
     case MORTISE_V_ID:
+    case MORTISE_V_FILLED:
         return check_string(slot, v, diags);
     case MORTISE_V_INT:
         slot->amount = (uint64_t)v->u.i;

@@ -33,6 +33,7 @@ enum mortise_value {
     MORTISE_V_IDS,      /* one, or a list of one or more */
     MORTISE_V_EXPR,     /* a scalar that holds an expression */
     MORTISE_V_TEMPLATE, /* anything, with ${...} in its strings */
+    MORTISE_V_FILLED,   /* a string with ${...} in it, beside other forms */
     MORTISE_V_SCHEMA,   /* a JSON Schema: a mapping or a boolean */
     MORTISE_V_MAP,      /* of `place`, or of any keys with values as `each`;
                            of `min` or more */

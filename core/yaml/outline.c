@@ -297,6 +297,8 @@ static const char *const shapes[] = {
     [MORTISE_V_EXPR] =
         "{\"type\": [\"string\", \"boolean\", \"number\", \"null\"]}",
     [MORTISE_V_TEMPLATE] = "{}",
+    [MORTISE_V_FILLED] = "{\"type\": \"string\", "
+                         "\"pattern\": \"\\\\$\\\\{\"}",
     [MORTISE_V_SCHEMA] = "{\"type\": [\"object\", \"boolean\"]}",
     [MORTISE_V_FORMS] = NULL,
 };

@@ -103,8 +103,11 @@ static json_t *node_of(const struct mortise_graph *g,
     const struct mortise_yaml *from = mortise_yaml_get(g->nodes_map, at->id);
 
     if (node != NULL && from != NULL &&
-        copy(node, from, node_keys, N(node_keys)) && put_task(node, task))
+        copy(node, from, node_keys, N(node_keys)) && put_task(node, task)) {
+        if (at->timeout != NULL) /* a template, of names that it lacks */
+            json_object_del(node, "timeout");
         return node;
+    }
     json_decref(node);
     return NULL;
 }

@@ -33,16 +33,6 @@ static bool is_filled(const struct filled *f, const struct mortise_yaml *v)
     return bsearch(&v, f->list, f->n, sizeof *f->list, by_address) != NULL;
 }
 
-/* A `${` that is not `$${`; NULL: there is none. */
-static const char *opening(const char *text)
-{
-    const char *at = text;
-
-    while ((at = strstr(at, "${")) != NULL && at > text && at[-1] == '$')
-        at += 2;
-    return at;
-}
-
 static bool is_passed_over(const char *key)
 {
     static const char *const keys[] = {
@@ -58,8 +48,7 @@ static bool is_passed_over(const char *key)
 static void look(struct filled *f, const struct mortise_yaml *v,
                  const char *key)
 {
-    if (v->kind == MORTISE_YAML_STRING && opening(v->str) != NULL &&
-        !is_filled(f, v))
+    if (mortise_tmpl_opens(v) && !is_filled(f, v))
         mortise_diag_help(
             f->ld->diags,
             mortise_diag_add(f->ld->diags, "W0830", v->span,

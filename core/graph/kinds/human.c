@@ -65,6 +65,15 @@ static const struct mortise_key on_timeout_forms[] = {
     {.value = MORTISE_V_MAP, .place = &on_timeout_place},
 };
 
+static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
+
+    mortise_load_duration(ctx, slot, r->node->index, &human->wait_ms,
+                          &human->wait);
+}
+
 static void read_on_timeout(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
@@ -236,9 +245,8 @@ static const struct mortise_key keys[] = {
      .read = read_assignees},
     {.name = "wait",
      .about = "How long the question stands (default: for ever).",
-     .min = 1,
-     .in = own_of,
-     MORTISE_INTO_MS(struct mortise_human, wait_ms)},
+     MORTISE_FORMS(mortise_duration_forms),
+     .read = read_wait},
     {.name = "on_timeout",
      .about = "What follows when nobody answers in time: error (the default), "
               "accept, reject, or {goto: NODE}.",

@@ -18,6 +18,7 @@ struct mortise_human { /* `own` of its node */
     const char *const *assignees;
     size_t n_assignees;
     uint64_t wait_ms;              /* 0: for ever */
+    struct mortise_tmpl *wait;     /* what gives it instead; NULL: nothing */
     bool auto_accept, auto_reject; /* nobody is asked */
     const char *auto_reason;       /* why rejected; "" */
     bool trusts_auto_accept;       /* guardrail_override: false */

@@ -26,6 +26,7 @@ struct mortise_draft {
 /* `map` as it is written. */
 struct mortise_map {
     const struct mortise_yaml *over, *as_at, *to_at;
+    const struct mortise_yaml *parallel; /* a template; NULL: max_parallel */
     const char *as;
     uint32_t to, join, max_parallel;
     struct mortise_span join_at;
@@ -401,6 +402,15 @@ void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
 void mortise_load_link(struct mortise_loader *ld);
 /* Give the nodes their edges in, once it is known which of them count. */
 void mortise_load_link_in(struct mortise_loader *ld);
+
+/* ---- amount.c -------------------------------------------------------- */
+
+/* A duration or a count, as it is written or as a template. */
+extern const struct mortise_key mortise_duration_forms[2];
+/* The value of a slot of these forms: *ms, or what gives it once the node runs. */
+void mortise_load_duration(struct mortise_loader *ld,
+                           const struct mortise_slot *slot, uint32_t node,
+                           uint64_t *ms, struct mortise_tmpl **tmpl);
 
 /* ---- map.c ----------------------------------------------------------- */
 

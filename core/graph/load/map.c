@@ -76,6 +76,23 @@ static void read_join(void *ctx, void *into, const struct mortise_slot *slot)
                          "each of them: they cannot be one node");
 }
 
+static const struct mortise_key parallel_forms[] = {
+    {.value = MORTISE_V_INT, .min = 1, .max = MORTISE_MAX_PARALLEL},
+    {.value = MORTISE_V_FILLED},
+};
+
+static void read_parallel(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_map *map = into;
+
+    if (mortise_tmpl_opens(slot->value))
+        map->parallel = slot->value;
+    else if (mortise_keys_fit(slot, &parallel_forms[0], ld->diags))
+        map->max_parallel = (uint32_t)slot->value->u.i;
+}
+
 static const struct mortise_key keys[] = {
     {.name = "over",
      .about = "An expression that gives the list.",
@@ -98,9 +115,8 @@ static const struct mortise_key keys[] = {
      .read = read_join},
     {.name = "max_parallel",
      .about = "How many elements are worked on beside each other (16).",
-     .min = 1,
-     .max = 100000,
-     MORTISE_INTO_U32(struct mortise_map, max_parallel)},
+     MORTISE_FORMS(parallel_forms),
+     .read = read_parallel},
 };
 
 const struct mortise_place mortise_map_place = {

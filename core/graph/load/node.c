@@ -99,13 +99,36 @@ const struct mortise_key mortise_effect_row = {
     .words = node_effect_words,
     .read = mortise_node_read_effect_class};
 
+/* The clock of a graph inside goes on after a crash, by what is written.  The
+ * tools of a node have no names of their own. */
+static bool takes_template(const struct mortise_node *node,
+                           const struct mortise_slot *slot)
+{
+    return slot->place->of == &mortise_node_place &&
+           node->type != MORTISE_NODE_SUBGRAPH &&
+           node->type != MORTISE_NODE_TEAM;
+}
+
+static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_node *node = ((struct mortise_reading *)into)->node;
+
+    if (mortise_tmpl_opens(slot->value) && !takes_template(node, slot))
+        mortise_diag_add(ld->diags, "E0203", slot->value->span,
+                         "'timeout' takes no template in a subgraph, a team or "
+                         "a tool of a node");
+    else
+        mortise_load_duration(ld, slot, node->index, &node->timeout_ms,
+                              &node->timeout);
+}
+
 const struct mortise_key mortise_timeout_row = {
     .name = "timeout",
     .about =
         "How long one attempt may take; waiting for a person does not count.",
-    .min = 1,
-    .in = mortise_reading_node,
-    MORTISE_INTO_MS(struct mortise_node, timeout_ms)};
+    MORTISE_FORMS(mortise_duration_forms),
+    .read = read_timeout};
 
 const struct mortise_key mortise_retry_row = {
     .name = "retry_policy",
@@ -417,12 +440,12 @@ void mortise_node_apply_defaults(struct mortise_loader *ld,
         node->effect = ld->defaults.effect;
     if (node->op != NULL && mortise_yaml_get(r->map, "retry_policy") == NULL)
         node->retry = ld->defaults.retry;
-    if ((node->op != NULL || node->guards[MORTISE_GUARD_TARGET].n > 0) &&
-        node->timeout_ms == 0) {
+    if (mortise_yaml_get(r->map, "timeout") != NULL) {
+        node->timeout_of = NULL;
+    } else if ((node->op != NULL || node->guards[MORTISE_GUARD_TARGET].n > 0) &&
+               node->timeout_ms == 0) {
         node->timeout_ms = ld->defaults.timeout_ms;
         node->timeout_of = "the graph's defaults.timeout";
-    } else if (mortise_yaml_get(r->map, "timeout") != NULL) {
-        node->timeout_of = NULL;
     }
 }
 

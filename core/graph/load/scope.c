@@ -567,12 +567,18 @@ static void load_over(struct mortise_loader *ld, uint32_t map)
 {
     struct mortise_region *r = &ld->g->regions[map];
     uint32_t from = ld->g->edges[r->map_edge].from;
+    const struct mortise_late late = {.into = &r->parallel,
+                                      .at =
+                                          ld->edges[r->map_edge].map->parallel,
+                                      .node = from,
+                                      .end = end_of(ld->g, from)};
 
     mortise_load_stand_at(ld, from);
-    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over,
-                      end_of(ld->g, from));
+    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, late.end);
     mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' takes a list");
     ld->item_of[map] = item_schema(ld, r->over.cel);
+    if (late.at != NULL)
+        mortise_load_late_tmpl(ld, &late);
 }
 
 /* Outer maps first: inner ones may go over parts of their elements. */

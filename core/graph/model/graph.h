@@ -23,8 +23,9 @@
 #include "yaml/tree.h"
 
 enum {
-    MORTISE_MAX_MAPS = 8,    /* one inside the other */
-    MORTISE_MAX_REGIONS = 64 /* one inside the other, in one graph */
+    MORTISE_MAX_MAPS = 8,          /* one inside the other */
+    MORTISE_MAX_PARALLEL = 100000, /* of max_parallel */
+    MORTISE_MAX_REGIONS = 64       /* one inside the other, in one graph */
 };
 
 /* Names in scope of a graph's expressions, in this order. */
@@ -238,7 +239,8 @@ struct mortise_region {
     uint32_t level; /* maps around it: `as` is name MORTISE_IN_ITEM + level */
     const char *as;
     uint32_t max_parallel;
-    struct mortise_expr over; /* in the scope of the source's conditions */
+    struct mortise_tmpl *parallel; /* what gives that instead; NULL: nothing */
+    struct mortise_expr over;      /* in the scope of the source's conditions */
 };
 
 enum mortise_join_kind {
@@ -399,7 +401,8 @@ struct mortise_node {
     enum mortise_effect effect; /* effective; READ for guardrail, PURE for
                                    router and human */
     enum mortise_in_doubt on_in_doubt;
-    uint64_t timeout_ms;    /* of one attempt; 0: none */
+    uint64_t timeout_ms;          /* of one attempt; 0: none */
+    struct mortise_tmpl *timeout; /* what gives it instead; NULL: nothing */
     const char *timeout_of; /* whose word that is: "its operation's"; NULL: its
                                own */
     struct mortise_retry retry;

@@ -421,6 +421,17 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
     return eval(t, env, out, err);
 }
 
+bool mortise_tmpl_opens(const struct mortise_yaml *node)
+{
+    const char *at = node->str;
+
+    if (node->kind != MORTISE_YAML_STRING)
+        return false;
+    while ((at = strstr(at, "${")) != NULL && at > node->str && at[-1] == '$')
+        at += 2;
+    return at != NULL;
+}
+
 /* Recursive, as deep as YAML nests. */
 void mortise_tmpl_each(const struct mortise_tmpl *t,
                        const struct mortise_schema *s,

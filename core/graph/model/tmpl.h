@@ -20,6 +20,8 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
                          const struct mortise_yaml *node,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags);
+/* Is it a string with a `${` that is not `$${`? */
+bool mortise_tmpl_opens(const struct mortise_yaml *node);
 /* Bit i: it mentions name i of its scope, as mortise_cel_uses(). */
 uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t);
 /* A new reference.  The message of an error starts with path:line:col. */

@@ -278,9 +278,9 @@ int mortise_tools_lose(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 
 /* ---- map.c ---- */
-/* Keep the list for a map edge that x is about to take. */
+/* Keep the list, or {list, max_parallel}, for a map edge that x is about to take. */
 int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
-                     json_t *list, struct mortise_err *err);
+                     json_t *value, struct mortise_err *err);
 /* The edge to a map, whose item is `it`, was taken: after `preds`. */
 int mortise_map_begin(struct mortise_run *r, struct item *it,
                       const struct indexes *preds, struct mortise_err *err);

@@ -33,15 +33,21 @@
 /* ---- lists -------------------------------------------------------------- */
 
 int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
-                     json_t *list, struct mortise_err *err)
+                     json_t *value, struct mortise_err *err)
 {
+    const json_t *most;
+    json_t *list;
     const struct mortise_region *child;
     struct frame *home = mortise_frame_home(x->frame, edge);
     struct item *it =
         mortise_item_to(home, home->graph->edges[edge].to, &child);
     struct fan *fan = mortise_arena_alloc(&r->arena, sizeof *fan);
 
-    if (!json_is_array(list))
+    most = json_object_get(value, "max_parallel");
+    list = most != NULL ? json_object_get(value, "list") : value;
+    if (!json_is_array(list) ||
+        (most != NULL && (json_integer_value(most) < 1 ||
+                          json_integer_value(most) > MORTISE_MAX_PARALLEL)))
         return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
     if (fan == NULL)
         return mortise_nomem(err);
@@ -57,6 +63,8 @@ int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
     if (fan->elements == NULL)
         return mortise_nomem(err);
     fan->list = json_incref(list);
+    fan->max_parallel =
+        most != NULL ? (uint32_t)json_integer_value(most) : child->max_parallel;
     fan->next = r->fans;
     r->fans = fan;
     it->fan = fan;
@@ -177,7 +185,7 @@ static int begin_some(struct mortise_run *r, struct fan *fan,
 
     while (rv == MORTISE_OK && !is_closed(fan) &&
            fan->n_waiting + (fan->n - fan->n_begun) > 0 &&
-           fan->n_begun - fan->n_over < fan->map->max_parallel)
+           fan->n_begun - fan->n_over < fan->max_parallel)
         rv = fan->n_waiting > 0 ? return_element(r, fan, err)
                                 : begin_element(r, fan, err);
     return rv;

@@ -238,7 +238,18 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                       struct mortise_err *err)
 {
     const struct mortise_human *human = human_of(r, x);
-    json_t *payload = json_pack(
+    uint64_t wait_ms = human->wait_ms;
+    const char *code = NULL;
+    struct mortise_err why;
+    json_t *payload;
+    int rv = human->wait != NULL
+                 ? mortise_judge_duration(r, x, human->wait, "wait", &wait_ms,
+                                          &code, &why, err)
+                 : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, code, &why, err);
+    payload = json_pack(
         "{s:O, s:O*, s:o*, s:o*}", "prompt", prompt, "judge", x->advice,
         "schema",
         human->answer_schema != NULL
@@ -248,9 +259,8 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
         human->n_assignees > 0 ? strings(human->assignees, human->n_assignees)
                                : NULL);
 
-    return mortise_request_ask(
-        r, x, MORTISE_ASK_HUMAN, payload,
-        human->wait_ms != 0 ? r->time_ms + human->wait_ms : 0, err);
+    return mortise_request_ask(r, x, MORTISE_ASK_HUMAN, payload,
+                               wait_ms != 0 ? r->time_ms + wait_ms : 0, err);
 }
 
 /* The decision is there: show it to the guardrails, or end with it. */

@@ -40,6 +40,47 @@ int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
     return mortise_judge_verdict(rv, err);
 }
 
+int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
+                        const char *takes, const json_t *v,
+                        struct mortise_err *why)
+{
+    const struct mortise_yaml *at = mortise_tmpl_yaml(t);
+    char *text = mortise_json_text(&mortise_heap, v);
+
+    if (text == NULL)
+        return mortise_nomem(why);
+    mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' takes %s, and got %.80s",
+                 mortise_yaml_called(at->span.file), at->span.line,
+                 at->span.col, key, takes, text);
+    mortise_release_str(&mortise_heap, text);
+    return MORTISE_EINVAL;
+}
+
+int mortise_judge_duration(struct mortise_run *r, struct exec *x,
+                           const struct mortise_tmpl *t, const char *key,
+                           uint64_t *ms, const char **code,
+                           struct mortise_err *why, struct mortise_err *err)
+{
+    struct mortise_yaml text = {.kind = MORTISE_YAML_STRING};
+    json_t *v = NULL;
+    int rv = mortise_judge_text(r, x, t, &v, why, err);
+
+    *code = "expression";
+    if (rv != MORTISE_OK)
+        return rv;
+    text.str = json_string_value(v);
+    text.len = json_string_length(v);
+    if (text.str == NULL || mortise_yaml_duration(&text, ms) != 0 || *ms == 0) {
+        *code = "type";
+        rv = mortise_judge_verdict(
+            mortise_judge_unfit(t, key, "a duration longer than 0, such as 30s",
+                                v, why),
+            err);
+    }
+    json_decref(v);
+    return rv;
+}
+
 static const struct mortise_schema *
 schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
 {

@@ -159,6 +159,16 @@ int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
                           const struct mortise_tmpl *tmpl, const json_t *error,
                           json_t **out, struct mortise_err *why,
                           struct mortise_err *err);
+/* MORTISE_EINVAL: the key, for which the template gave v, takes something else. */
+int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
+                        const char *takes, const json_t *v,
+                        struct mortise_err *why);
+/* The duration that a template gives in the view of x; else *why, and the code of
+ * that, and MORTISE_EINVAL. */
+int mortise_judge_duration(struct mortise_run *r, struct exec *x,
+                           const struct mortise_tmpl *t, const char *key,
+                           uint64_t *ms, const char **code,
+                           struct mortise_err *why, struct mortise_err *err);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names
@@ -170,8 +180,8 @@ void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
                            enum mortise_edge_kind kind);
 /* Does taking it stand on a value: the list of a map edge, what a discovery
  * edge came to? */
-/* The list that a map goes over, which `from` leads to; else why not, and the
- * code of that. */
+/* What a map goes over, which `from` leads to, as mortise_map_keep() takes it; else
+ * why not, and the code of that. */
 int mortise_route_list(const struct mortise_region *map, const char *from,
                        const struct mortise_cel_env *env, json_t **out,
                        const char **code, struct mortise_err *why);

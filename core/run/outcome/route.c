@@ -181,6 +181,31 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
+/* {list, max_parallel}, where a template gives the latter.  Takes the list. */
+static int with_parallel(const struct mortise_region *map,
+                         const struct mortise_cel_env *env, json_t **list,
+                         const char **code, struct mortise_err *why)
+{
+    json_t *most = NULL;
+    int rv = mortise_tmpl_eval(map->parallel, env, &most, why);
+
+    *code = "expression";
+    if (rv == MORTISE_OK &&
+        (!json_is_integer(most) || json_integer_value(most) < 1 ||
+         json_integer_value(most) > MORTISE_MAX_PARALLEL)) {
+        *code = "type";
+        rv = mortise_judge_unfit(map->parallel, "max_parallel",
+                                 "a whole number from 1 to 100000", most, why);
+    }
+    if (rv == MORTISE_OK) {
+        *list = json_pack("{s:o, s:o}", "list", *list, "max_parallel", most);
+        return *list != NULL ? MORTISE_OK : mortise_nomem(why);
+    }
+    json_decref(most);
+    mortise_json_drop(list);
+    return rv;
+}
+
 int mortise_route_list(const struct mortise_region *map, const char *from,
                        const struct mortise_cel_env *env, json_t **out,
                        const char **code, struct mortise_err *why)
@@ -199,7 +224,8 @@ int mortise_route_list(const struct mortise_region *map, const char *from,
         rv = mortise_fold_check_depth(*out, why);
     }
     if (rv == MORTISE_OK)
-        return rv;
+        return map->parallel != NULL ? with_parallel(map, env, out, code, why)
+                                     : MORTISE_OK;
     mortise_json_drop(out);
     return mortise_expr_at_place(&map->over, rv, why);
 }
@@ -271,8 +297,11 @@ static int list_on(struct outcome *o, const struct mortise_region *map,
                    json_t **out, struct mortise_err *err)
 {
     struct env env;
+    uint32_t uses =
+        mortise_cel_uses(map->over.cel) |
+        (map->parallel != NULL ? mortise_tmpl_uses(map->parallel) : 0);
     int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,
-                              NULL, mortise_cel_uses(map->over.cel), err);
+                              NULL, uses, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -239,16 +239,35 @@ int mortise_start_refused(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* How long the attempt may take, of the state that it begins with: a replay finds
+ * the same. */
+static int find_timeout(struct mortise_run *r, struct exec *x,
+                        const char **code, struct mortise_err *why,
+                        struct mortise_err *err)
+{
+    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+
+    return rv == MORTISE_OK
+               ? mortise_judge_duration(r, x, mortise_exec_node(r, x)->timeout,
+                                        "timeout", &x->timeout_ms, code, why,
+                                        err)
+               : rv;
+}
+
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    const char *code = "expression";
     struct mortise_err why;
     bool asked;
     int rv;
 
     assert(x->state == X_READY);
     mortise_verdict_forget(x);
+    rv = n->timeout != NULL ? find_timeout(r, x, &code, &why, err) : MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, code, &why, err);
     if (x->leaving != NULL)
         return mortise_pipeline_go_on(r, x, err);
     rv = mortise_view_before(r, x, &why);

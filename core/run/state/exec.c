@@ -102,10 +102,12 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
 const char *mortise_exec_timed_out(const struct exec *x,
                                    char out[MORTISE_TIMEOUT_WORDS])
 {
-    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+    struct mortise_node n = x->frame->graph->nodes[x->node];
 
-    if (mortise_exec_timeout_ms(x) == n->timeout_ms)
-        return mortise_node_timed_out(n, out);
+    if (n.timeout != NULL)
+        n.timeout_ms = x->timeout_ms;
+    if (mortise_exec_timeout_ms(x) == n.timeout_ms)
+        return mortise_node_timed_out(&n, out);
     snprintf(out, MORTISE_TIMEOUT_WORDS,
              "the attempt took longer than %d ms, which is what a finaliser of "
              "a graph that was stopped has",

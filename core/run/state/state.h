@@ -299,6 +299,8 @@ struct exec {
     uint32_t discard; /* 1 + the innermost frame in which it lost a race that
                          lets losers finish: what it writes counts for nothing
                          there and farther out; 0: none */
+    /* By outcome/start.c: of its attempt, where a template gives it; live only */
+    uint64_t timeout_ms;
     /* By flow/map.c: */
     struct fan *fan; /* the map that it gathers; NULL: it is a node's */
     /* By flow/frame.c: */
@@ -525,6 +527,7 @@ struct fan {
     struct fan *older, *next; /* of that item; of the run */
     uint32_t number;
     json_t *list;
+    uint32_t max_parallel;
     struct frame **elements;
     size_t n, n_begun, n_over;
     size_t n_waiting;        /* of those that are over */
@@ -1023,7 +1026,8 @@ const char *mortise_exec_timed_out(const struct exec *x,
 enum { MORTISE_FINAL_MS = 60000 };
 static inline uint64_t mortise_exec_timeout_ms(const struct exec *x)
 {
-    uint64_t own = x->frame->graph->nodes[x->node].timeout_ms;
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+    uint64_t own = n->timeout != NULL ? x->timeout_ms : n->timeout_ms;
 
     uint64_t most = x->spent_ms + MORTISE_FINAL_MS;
 
