@@ -9,6 +9,7 @@
  *
  * tests/lib/powercut.c counts the calls and kills; MORTISE_HOSTILE=whole kills at each
  * of them. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ END_TEST
 START_TEST(a_disk_that_refuses_leaves_no_half_file)
 {
     static const char *const errors[] = {"EIO", "ENOSPC"};
-    char command[1024];
+    char command[3 * PATH_MAX];
     size_t first, last, failed = 0;
 
     deploy("sync");

@@ -455,8 +455,8 @@ START_TEST(a_table_that_does_not_open_is_a_missing_one)
     static const char *const ways[] = {
         ": >$t", "truncate -s -1 $t", "truncate -s 60 $t",
         "printf x | dd of=$t bs=1 seek=$(($(stat -c %s $t) - 4)) conv=notrunc",
-        "printf xxxx | dd of=$t bs=1 seek=$(($(stat -c %s $t) - 60)) "
-        "conv=notrunc"};
+        ("printf xxxx | dd of=$t bs=1 seek=$(($(stat -c %s $t) - 60)) "
+         "conv=notrunc")};
 
     child_run("cp -a store whole; cp -a store other && rm other/db/*.ldb; "
               "$MORTISE runs --store other >a; echo $? >>a; wc -l <a");
