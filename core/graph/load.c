@@ -143,6 +143,7 @@ static int load_either(struct mortise_graph **out,
                                 .whole = read_whole,
                                 .diags = diags,
                                 .first_diag = diags->n,
+                                .left_out_before = diags->n_errors_left_out,
                                 .errors_before = diags->n_errors};
     int rv;
 

@@ -225,6 +225,7 @@ static bool count(struct mortise_diags *d, enum mortise_severity severity)
     if (++*n <= MOST)
         return true;
     d->n_left_out++;
+    d->n_errors_left_out += severity == MORTISE_ERROR;
     return false;
 }
 

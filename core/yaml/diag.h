@@ -44,9 +44,10 @@ struct mortise_diags {
     struct mortise_diag *list;
     size_t n, cap;
     size_t n_errors, n_warnings; /* found; n may be less */
-    size_t n_left_out;           /* found, but not kept: there are too many */
-    bool failed; /* memory ran out: findings are missing */
-    bool denied; /* what one is about is refused by trust */
+    size_t n_left_out;           /* found, but not kept: there are too many; */
+    size_t n_errors_left_out;    /* ... those of them that are errors */
+    bool failed;                 /* memory ran out: findings are missing */
+    bool denied;                 /* what one is about is refused by trust */
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);

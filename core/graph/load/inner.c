@@ -40,7 +40,7 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
     g->approve_tools = outer->approve_tools;
     g->approve_nodes = outer->approve_nodes;
     g->approve_plan = outer->approve_plan;
-    g->coarse = outer->coarse; /* unless it says otherwise */
+    g->coarse = outer->coarse;           /* unless it says otherwise */
     g->consistency = outer->consistency; /* likewise */
     g->concurrency = outer->concurrency;
     g->expr_cost = outer->expr_cost;
@@ -77,6 +77,7 @@ static struct mortise_loader loader_of(struct mortise_loader *ld,
         .defaults = {.retry = mortise_retry_default},
         .suggestions = ld->suggestions,
         .first_diag = ld->diags->n,
+        .left_out_before = ld->diags->n_errors_left_out,
         .roles = apart ? NULL : ld->roles,
         .n_roles = apart ? 0 : ld->n_roles,
         .diagnoses = ld->diagnoses,

@@ -199,7 +199,9 @@ struct mortise_loader {
     size_t n_roles;
     bool diagnoses; /* the file mentions diagnostics */
 
-    size_t first_diag;     /* of this graph, in diags->list */
+    size_t first_diag; /* of this graph, in diags->list */
+    size_t
+        left_out_before; /* errors that diags did not keep, before this graph */
     size_t errors_before;  /* [root] of other files, in the same diags */
     size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
     bool nomem;

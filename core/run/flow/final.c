@@ -394,7 +394,8 @@ void mortise_final_cancelled(struct mortise_run *r)
         any = true;
     }
     for (size_t i = 0; any && i < r->n_frames; i++) {
-        const struct exec *in = r->frames[i]->scope->owner;
+        /* an element of a map has a scope of its own, and no owner */
+        const struct exec *in = r->frames[i]->top->scope->owner;
 
         if (in == NULL || !mortise_exec_is_final(in))
             r->frames[i]->halted = true; /* nothing follows them */

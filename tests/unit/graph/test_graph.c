@@ -1663,6 +1663,21 @@ START_TEST(many_findings_stay_cheap)
 }
 END_TEST
 
+/* Findings that were left out are those of another file: the next one is loaded
+ * and checked as ever. */
+START_TEST(another_file_is_not_in_doubt)
+{
+    start_big("start: a\nnodes:\n"
+              "  a: {type: tool, tool: pay/refund, next: a}\n");
+    for (int i = 0; i < 600; i++) {
+        mortise_diag_add(&diags, "W0802", (struct mortise_span){0}, "w%d", i);
+        mortise_diag_add(&diags, "E0301", (struct mortise_span){0}, "e%d", i);
+    }
+    load_big(MORTISE_OK);
+    ck_assert_uint_eq(graph->n_regions, 2);
+}
+END_TEST
+
 /* Nodes that may each find each other would be a graph of the file's square:
  * that is refused, once, at the edge where it is too much. */
 START_TEST(discovery_has_a_bound)
@@ -1867,6 +1882,7 @@ static Suite *suite(void)
     tcase_add_test(tc, long_circles_are_named);
     tcase_add_test(tc, long_loops_load);
     tcase_add_test(tc, many_findings_stay_cheap);
+    tcase_add_test(tc, another_file_is_not_in_doubt);
     tcase_add_test(tc, discovery_has_a_bound);
     tcase_add_test(tc, loading_survives_oom);
     tcase_add_test(tc, reporting_survives_oom);
