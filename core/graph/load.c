@@ -143,7 +143,8 @@ static int load_either(struct mortise_graph **out,
                                 .whole = read_whole,
                                 .diags = diags,
                                 .first_diag = diags->n,
-                                .left_out_before = diags->n_errors_left_out,
+                                .left_out_before =
+                                    mortise_diags_errors_left_out(diags),
                                 .errors_before = diags->n_errors};
     int rv;
 

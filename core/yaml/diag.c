@@ -10,8 +10,8 @@
  *   (3) Size is bounded per finding: a line of a megabyte shows as a window
  *       around the place, a name of a megabyte is cut.  A thousand findings
  *       on that line cost a thousand windows, not a gigabyte.  So is their
- *       number: of errors and of warnings the first MOST are kept, and the rest
- *       are counted.  A file of megabytes with a mistake in each line has a
+ *       number: of errors and of warnings the first MORTISE_DIAGS_MOST are kept,
+ *       and the rest are counted.  A file of megabytes with a mistake in each line has a
  *       report that a person can read and an engine can send.
  *   (4) The caret stands under the character it means, also behind letters of
  *       several bytes and behind tabs (shown as one space).
@@ -32,7 +32,6 @@
 #include "yaml/tree.h"
 
 enum {
-    MOST = 500,       /* errors, and as many warnings */
     MAX_WORDS = 1000, /* bytes of a message or help */
     MAX_LINE = 160,   /* bytes of a source line shown whole */
     BEFORE = 40,      /* bytes of a longer one shown before the place, */
@@ -222,11 +221,22 @@ static bool count(struct mortise_diags *d, enum mortise_severity severity)
 {
     size_t *n = severity == MORTISE_ERROR ? &d->n_errors : &d->n_warnings;
 
-    if (++*n <= MOST)
-        return true;
-    d->n_left_out++;
-    d->n_errors_left_out += severity == MORTISE_ERROR;
-    return false;
+    return ++*n <= MORTISE_DIAGS_MOST;
+}
+
+static size_t beyond(size_t n)
+{
+    return n > MORTISE_DIAGS_MOST ? n - MORTISE_DIAGS_MOST : 0;
+}
+
+size_t mortise_diags_errors_left_out(const struct mortise_diags *d)
+{
+    return beyond(d->n_errors);
+}
+
+size_t mortise_diags_left_out(const struct mortise_diags *d)
+{
+    return beyond(d->n_errors) + beyond(d->n_warnings);
 }
 
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
@@ -355,9 +365,9 @@ void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
     mortise_diags_sort(d);
     for (size_t i = 0; i < d->n; i++)
         put_text(b, &d->list[i]);
-    if (d->n_left_out > 0)
+    if (mortise_diags_left_out(d) > 0)
         mortise_buf_printf(b, "%zu more findings are not shown\n",
-                           d->n_left_out);
+                           mortise_diags_left_out(d));
     if (d->failed)
         mortise_buf_puts(b, "error: out of memory: findings are missing\n");
 }
@@ -386,8 +396,8 @@ void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
         json_decref(one);
     }
     mortise_buf_puts(b, "]");
-    if (d->n_left_out > 0)
-        mortise_buf_printf(b, ",\"left_out\":%zu", d->n_left_out);
+    if (mortise_diags_left_out(d) > 0)
+        mortise_buf_printf(b, ",\"left_out\":%zu", mortise_diags_left_out(d));
     mortise_buf_puts(b, "}");
 }
 

@@ -24,6 +24,9 @@ struct mortise_span {
     uint32_t line, col, end_line, end_col;
 };
 
+/* So many errors are kept, and so many warnings. */
+enum { MORTISE_DIAGS_MOST = 500 };
+
 enum mortise_severity { MORTISE_ERROR = 1, MORTISE_WARNING = 2 };
 
 /* A finding keeps what it prints, so that it outlives the file: most files
@@ -43,11 +46,10 @@ struct mortise_diags {
     struct mortise_arena arena;
     struct mortise_diag *list;
     size_t n, cap;
-    size_t n_errors, n_warnings; /* found; n may be less */
-    size_t n_left_out;           /* found, but not kept: there are too many; */
-    size_t n_errors_left_out;    /* ... those of them that are errors */
-    bool failed;                 /* memory ran out: findings are missing */
-    bool denied;                 /* what one is about is refused by trust */
+    size_t n_errors,
+        n_warnings; /* found, of which MORTISE_DIAGS_MOST are kept */
+    bool failed;    /* memory ran out: findings are missing */
+    bool denied;    /* what one is about is refused by trust */
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
@@ -69,6 +71,10 @@ int mortise_diags_result(const struct mortise_diags *d);
 /* `diag` NULL is fine. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
+
+/* How many were found and are not kept; the second: of the errors. */
+size_t mortise_diags_left_out(const struct mortise_diags *d);
+size_t mortise_diags_errors_left_out(const struct mortise_diags *d);
 
 /* By file, position and code, without repetitions. */
 void mortise_diags_sort(struct mortise_diags *d);

@@ -207,7 +207,7 @@ void mortise_load_finish(struct mortise_loader *ld)
 size_t mortise_check_doubts(const struct mortise_loader *ld)
 {
     size_t n = ld->diags->failed +
-               (ld->diags->n_errors_left_out - ld->left_out_before);
+               (mortise_diags_errors_left_out(ld->diags) - ld->left_out_before);
 
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;

@@ -48,7 +48,7 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
         return NULL;
     }
     w = mortise_word_find(forms[0].words, slot->key->name, slot->value, diags);
-    if (w == NULL && diags->n > 0 && diags->n_left_out == 0 &&
+    if (w == NULL && diags->n > 0 && mortise_diags_left_out(diags) == 0 &&
         diags->list[diags->n - 1].help == NULL)
         mortise_diag_help(diags, &diags->list[diags->n - 1], "it takes %s, too",
                           also);

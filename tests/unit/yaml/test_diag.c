@@ -178,8 +178,8 @@ START_TEST(findings_are_bounded)
     }
     ck_assert_uint_eq(diags.n, 1000);
     ck_assert_uint_eq(diags.n_errors, 800);
-    ck_assert_uint_eq(diags.n_left_out, 600);
-    ck_assert_uint_eq(diags.n_errors_left_out, 300);
+    ck_assert_uint_eq(mortise_diags_left_out(&diags), 600);
+    ck_assert_uint_eq(mortise_diags_errors_left_out(&diags), 300);
     ck_assert_ptr_nonnull(strstr(text(), "warning[W0802]: w499\n"));
     ck_assert_ptr_nonnull(strstr(text(), "help: help 499\n"));
     ck_assert_ptr_null(strstr(text(), "help 500"));
