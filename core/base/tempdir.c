@@ -119,7 +119,7 @@ int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
     char name[64];
     int n;
 
-    snprintf(name, sizeof name, "mortise-%s-", what);
+    snprintf(name, sizeof name, MORTISE_TEMPDIR_NAME("%s"), what);
     clear_left_behind(name);
     for (int i = 0; i < TRIES; i++) {
         n = snprintf(t->path, sizeof t->path, "%s/%sXXXXXX", parent(), name);
@@ -136,7 +136,7 @@ int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
 
 void mortise_tempdir_remove(struct mortise_tempdir *t)
 {
-    if (t->path[0] == '\0')
+    if (!mortise_tempdir_is_there(t))
         return;
     remove_all(t->path);
     t->path[0] = '\0';

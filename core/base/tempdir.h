@@ -3,8 +3,12 @@
 #define MORTISE_BASE_TEMPDIR_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/err.h"
+
+/* What the name of a directory begins with; six other characters follow. */
+#define MORTISE_TEMPDIR_NAME(what) "mortise-" what "-"
 
 struct mortise_tempdir {
     char path[PATH_MAX]; /* "": there is none */
@@ -17,6 +21,11 @@ struct mortise_tempdir {
  * none. */
 int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
                          struct mortise_err *err);
+
+static inline bool mortise_tempdir_is_there(const struct mortise_tempdir *t)
+{
+    return t->path[0] != '\0';
+}
 
 /* It, if there is one, and all in it.  Links are removed, not followed; what cannot
  * be removed stays. */

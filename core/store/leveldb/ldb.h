@@ -53,10 +53,10 @@ struct mortise_ldb {
     struct mortise_store store;    /* first */
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
-    const char *scratch; /* NULL, or the directory of a copy that is looked at */
-    struct mortise_tempdir scratch_dir; /* that directory */
-    int copied;       /* of what: its db/; -1 */
-    bool looks;       /* at that copy: what does not read is passed over */
+    struct mortise_tempdir
+        scratch; /* of a copy that is looked at, if there is */
+    int copied;  /* of what: its db/; -1 */
+    bool looks;  /* at that copy: what does not read is passed over */
     struct mortise_dir_lock dir_lock;
     bool held;
     bool stamped;    /* STORE/format is there */
@@ -180,7 +180,7 @@ int mortise_ldb_sweep(struct mortise_store *store, bool *more,
 /* ---- view.c -------------------------------------------------------------- */
 
 /* What names of copies begin with. */
-#define MORTISE_VIEW_NAME "mortise-view-"
+#define MORTISE_VIEW "view"
 
 enum mortise_ldb_logs {
     MORTISE_LOGS_NONE,    /* what is in tables alone */

@@ -140,7 +140,8 @@ static void trim_descriptor(char *said)
 /* The same of a copy (view.c), whose name says nothing: "db" is shorter. */
 static void trim_copy(char *said)
 {
-    char *name = strstr(said, "/" MORTISE_VIEW_NAME), *slash, *at = name;
+    char *name = strstr(said, "/" MORTISE_TEMPDIR_NAME(MORTISE_VIEW)), *slash,
+         *at = name;
 
     slash = name != NULL ? strchr(name + 1, '/') : NULL;
     if (slash == NULL)
@@ -642,7 +643,8 @@ static int open_db(struct mortise_ldb *s, bool create, struct mortise_err *err)
         return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
     if (db < 0)
         return mortise_syserr(err, errno, "open db");
-    assert(s->db == NULL && s->db_dir < 0 && s->scratch == NULL);
+    assert(s->db == NULL && s->db_dir < 0 &&
+           !mortise_tempdir_is_there(&s->scratch));
     s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
     s->unsynced = false;
     s->cache.known = false;
@@ -806,7 +808,7 @@ void mortise_ldb_close(struct mortise_ldb *s)
     if (s == NULL || (s->held && !mortise_dir_lock_is_ours(&s->dir_lock)))
         return; /* a forked child's copy: LevelDB would touch the files */
     close_db(s);
-    if (s->scratch != NULL)
+    if (mortise_tempdir_is_there(&s->scratch))
         mortise_ldb_drop_copy(s);
     leveldb_options_destroy(s->options);
     leveldb_readoptions_destroy(s->checked);
@@ -833,7 +835,8 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
 
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
-    assert(s->scratch == NULL); /* no write to a copy ever fails (view.c) */
+    assert(!mortise_tempdir_is_there(
+        &s->scratch)); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
@@ -1275,7 +1278,8 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     uint64_t n = s->commits + 1;
     int rv = MORTISE_OK;
 
-    assert(s->db != NULL && s->db_dir >= 0 && s->scratch == NULL);
+    assert(s->db != NULL && s->db_dir >= 0 &&
+           !mortise_tempdir_is_there(&s->scratch));
     assert(s->commits >= s->opening.verified);
     assert(s->water.fd < 0 || s->water.number <= s->commits); /* never ahead */
     if (s->commits == s->opening.verified)
@@ -1421,7 +1425,7 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     /* Nobody would unlock it in a child. */
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
-    if (s->scratch != NULL)
+    if (mortise_tempdir_is_there(&s->scratch))
         return mortise_fail(err, MORTISE_EDENIED,
                             "this is a look at a copy of the store");
     batch = leveldb_writebatch_create();

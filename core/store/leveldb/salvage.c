@@ -556,7 +556,7 @@ static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
 
     if (rv != MORTISE_ECORRUPT)
         return rv;
-    db = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    db = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db >= 0 && mortise_torn_is(db, s->mem)) {
         rv = mortise_torn_cut(db, s->mem, err);
         if (rv == MORTISE_OK)

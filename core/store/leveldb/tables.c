@@ -39,7 +39,7 @@ enum {
     LOG_A_TABLE = 128 * 1024 /* so many become a table, at the least */
 };
 
-enum { FOOTER = 48, CHECKSUM = 4 }; /* bytes, in a table */
+enum { CHECKSUM = 4 }; /* bytes, in a table */
 
 enum field {
     COMPARATOR = 1,
@@ -244,7 +244,9 @@ static bool opens(int fd, uint64_t bytes, struct mortise_buf *room)
 {
     uint64_t at, n;
 
-    if (bytes < FOOTER || !read_at(fd, bytes - FOOTER, FOOTER, room) ||
+    if (bytes < MORTISE_TABLE_FOOTER ||
+        !read_at(fd, bytes - MORTISE_TABLE_FOOTER, MORTISE_TABLE_FOOTER,
+                 room) ||
         !read_footer(room, &at, &n) || at > bytes || n > bytes - at)
         return false;
     return read_at(fd, at, (size_t)n + 1 + CHECKSUM, room) && is_whole(room);

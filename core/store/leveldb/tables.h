@@ -8,7 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { MORTISE_TABLE_LEVELS = 7 }; /* config::kNumLevels */
+enum {
+    MORTISE_TABLE_LEVELS = 7, /* config::kNumLevels */
+    MORTISE_TABLE_FOOTER = 48 /* bytes at the end of a table */
+};
 
 struct mortise_dbtable {
     uint64_t number, bytes;

@@ -41,8 +41,6 @@
 #include "store/leveldb/logfile.h"
 #include "store/leveldb/tables.h"
 
-enum { FOOTER = 48 /* bytes at the end of a table */ };
-
 /* ---- the copy ----------------------------------------------------------- */
 
 struct copying {
@@ -63,7 +61,8 @@ static bool is_stump(const struct copying *c, const char *name, const char *as)
     if (c->logs != MORTISE_LOGS_AS_IS)
         return !mortise_tables_open(c->from, name,
                                     mortise_tables_size(&c->named, as), c->mem);
-    return fstatat(c->from, name, &st, 0) == 0 && st.st_size < FOOTER;
+    return fstatat(c->from, name, &st, 0) == 0 &&
+           st.st_size < MORTISE_TABLE_FOOTER;
 }
 
 /* (1) */
@@ -159,13 +158,12 @@ static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv;
 
-    assert(s->scratch == NULL); /* a view is made once */
-    rv = mortise_tempdir_make(&s->scratch_dir, "view", err);
+    assert(!mortise_tempdir_is_there(&s->scratch)); /* a view is made once */
+    rv = mortise_tempdir_make(&s->scratch, MORTISE_VIEW, err);
     if (rv != MORTISE_OK)
         return rv;
-    s->scratch = s->scratch_dir.path;
     mortise_release_str(s->mem, s->db_path);
-    s->db_path = mortise_strdup(s->mem, s->scratch);
+    s->db_path = mortise_strdup(s->mem, s->scratch.path);
     return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -188,10 +186,10 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
     struct copying c = {
         .mem = s->mem,
         .from = s->copied,
-        .to = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        .to = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         .logs = logs};
     if (c.to < 0)
-        return mortise_syserr(err, errno, "open %s", s->scratch);
+        return mortise_syserr(err, errno, "open %s", s->scratch.path);
     rv = copy_all(&c, err);
     close(c.to);
     return rv;
@@ -200,9 +198,8 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
 /* (4) */
 void mortise_ldb_drop_copy(struct mortise_ldb *s)
 {
-    assert(s->scratch != NULL);
-    mortise_tempdir_remove(&s->scratch_dir);
-    s->scratch = NULL;
+    assert(mortise_tempdir_is_there(&s->scratch));
+    mortise_tempdir_remove(&s->scratch);
     if (s->copied >= 0)
         close(s->copied);
     s->copied = -1;
@@ -213,7 +210,7 @@ void mortise_ldb_drop_copy(struct mortise_ldb *s)
 /* Did mending put a table aside, of which it could not read all? */
 static bool lost_tables(const struct mortise_ldb *s)
 {
-    char *lost = mortise_ldb_join(s->mem, s->scratch, "lost");
+    char *lost = mortise_ldb_join(s->mem, s->scratch.path, "lost");
     DIR *d = lost != NULL ? opendir(lost) : NULL;
     struct dirent *e;
     bool any = lost == NULL;
@@ -234,7 +231,8 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     char *said = NULL;
     int rv = mortise_ldb_open(s, false, &why);
 
-    assert(s->scratch != NULL); /* what is mended is never the store itself */
+    assert(mortise_tempdir_is_there(
+        &s->scratch)); /* what is mended is never the store itself */
     *torn = false;
     if (rv != MORTISE_ECORRUPT) {
         if (rv != MORTISE_OK && err != NULL)
