@@ -10,6 +10,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "../../count.h"
 #include "../../halves.h"
 #include "../../prefix.h"
 #include "../../sse.h"
@@ -83,11 +84,6 @@ enum used {
     USED_OUTPUT,
     USED_THINKING,
     USED_N
-};
-
-enum {
-    NOT_SAID = -1, /* the server reported no count */
-    NO_COUNT = -2  /* it reported one that is no whole number from 0 */
 };
 
 struct reply {

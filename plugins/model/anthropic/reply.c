@@ -205,11 +205,11 @@ mortise_status anthropic_reply_stop(struct reply *r, mortise_jv delta)
  * streams: an invalid count of it replaces a good one, but not one of the input. */
 static void count(int64_t *to, int grows, mortise_jv v)
 {
-    int64_t n;
+    int64_t n = count_read(v);
 
-    if (v.n == 0 || mortise_jv_type(v) == MORTISE_JV_NULL)
+    if (n == NOT_SAID)
         return;
-    if (mortise_jv_int(v, &n) == MORTISE_S_OK && n >= 0 && n < INT64_MAX / 4)
+    if (n != NO_COUNT && n < INT64_MAX / 4)
         *to = n;
     else if (grows || *to < 0)
         *to = NO_COUNT;
@@ -567,17 +567,6 @@ mortise_status anthropic_reply_emit(const mortise_inst *inst, mortise_call call,
     return mortise_emitter_finish(&out);
 }
 
-static void write_count(mortise_jw *w, const char *name, int64_t n)
-{
-    if (n == NOT_SAID)
-        return;
-    mortise_jw_key(w, name);
-    if (n == NO_COUNT)
-        mortise_jw_null(w); /* no amount: the host calls the usage unclear */
-    else
-        mortise_jw_int(w, n);
-}
-
 /* All input: what is known of it.  The counts of caches have members of their
  * own, which say that one is invalid. */
 static int64_t all_input(const struct reply *r)
@@ -602,12 +591,12 @@ void anthropic_usage_emit(const struct call *c)
         return;
     mortise_jw_fixed(&w, room, sizeof room);
     mortise_jw_object(&w);
-    write_count(&w, "model_calls", 1);
-    write_count(&w, "input_tokens", input);
-    write_count(&w, "output_tokens", r->used[USED_OUTPUT]);
-    write_count(&w, "cached_tokens", r->used[USED_CACHE_READ]);
-    write_count(&w, "cache_write_tokens", r->used[USED_CACHE_WRITE]);
-    write_count(&w, "reasoning_tokens", r->used[USED_THINKING]);
+    count_write(&w, "model_calls", 1);
+    count_write(&w, "input_tokens", input);
+    count_write(&w, "output_tokens", r->used[USED_OUTPUT]);
+    count_write(&w, "cached_tokens", r->used[USED_CACHE_READ]);
+    count_write(&w, "cache_write_tokens", r->used[USED_CACHE_WRITE]);
+    count_write(&w, "reasoning_tokens", r->used[USED_THINKING]);
     if (r->model.n <= MODEL_MAX + 2)
         write_kept(&w, "model", (mortise_jv){r->model.p, r->model.n});
     mortise_jw_end(&w);

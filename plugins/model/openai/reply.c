@@ -130,29 +130,15 @@ void reply_usage(struct reply *r, mortise_jv usage)
         mortise_jv at = said[i].within != NULL
                             ? mortise_jv_get(usage, said[i].within)
                             : usage;
-        mortise_jv v = mortise_jv_get(at, said[i].name);
 
-        if (used[said[i].what] != NOT_SAID || v.n == 0 ||
-            mortise_jv_type(v) == MORTISE_JV_NULL)
+        n = count_read(mortise_jv_get(at, said[i].name));
+        if (used[said[i].what] != NOT_SAID || n == NOT_SAID)
             continue;
-        if (mortise_jv_int(v, &n) != MORTISE_S_OK || n < 0)
-            n = NO_COUNT;
         used[said[i].what] = n;
         any = true;
     }
     if (any)
         memcpy(r->used, used, sizeof used);
-}
-
-static void write_count(mortise_jw *w, const char *name, int64_t n)
-{
-    if (n == NOT_SAID)
-        return;
-    mortise_jw_key(w, name);
-    if (n == NO_COUNT)
-        mortise_jw_null(w); /* no amount: the host calls the usage unclear */
-    else
-        mortise_jw_int(w, n);
 }
 
 enum { MODEL_MAX = 128 }; /* bytes of a model's name in usage (plugin.h) */
@@ -176,7 +162,7 @@ void reply_emit_usage(const struct reply *r, mortise_host *host,
     mortise_jw_key(&w, "model_calls");
     mortise_jw_int(&w, 1);
     for (size_t i = 0; i < USED_N; i++)
-        write_count(&w, names[i], r->used[i]);
+        count_write(&w, names[i], r->used[i]);
     if (r->model.n > 0 && r->model.n <= MODEL_MAX) {
         mortise_jw_key(&w, "model");
         mortise_jw_string(&w, bytes_str(&r->model));

@@ -8,6 +8,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "../../count.h"
 #include "opaque.h"
 
 enum part_kind { PART_TEXT, PART_REASONING, PART_REFUSAL, PART_CALL };
@@ -34,11 +35,6 @@ enum used {
     USED_CACHE_WRITE,
     USED_REASONING,
     USED_N
-};
-
-enum {
-    NOT_SAID = -1, /* the server reported no count */
-    NO_COUNT = -2  /* it reported one that is no whole number from 0 */
 };
 
 struct reply {
