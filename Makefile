@@ -65,8 +65,8 @@ PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
 
 # The packages, once, before anything else: deps.sh names what is missing,
 # installs it and leaves the flags in deps.mk, which make then reads.
-NEEDS_NO_DEPS := clean format
-ifneq ($(filter-out $(NEEDS_NO_DEPS),$(or $(MAKECMDGOALS),all)),)
+BUILDS := $(filter-out clean format,$(or $(MAKECMDGOALS),all))
+ifneq ($(BUILDS),)
 include $(B)/deps.mk
 endif
 $(B)/deps.mk: tools/deps.sh
@@ -99,7 +99,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 # On a terminal each line has its number, the number of all lines, and the time
-# that is left if the rest is as slow: [ 37/412  1:05].  The lines are counted by
+# that is left if the rest is as slow: [ 37/412 1:05 left].  The lines are counted by
 # `make -n`, for the goals that build only what is listed here.
 COUNTED := all programs unit check demo install bench check-peers
 ifneq ($(and $(MAKE_TERMOUT),$(if $(V)$(COUNTING),,1)),)
@@ -131,7 +131,7 @@ keep = $(shell mkdir -p $(B) && { printf '%s\n' '$(2)' | cmp -s - $(B)/$(1) || \
 PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR) \
           DATADIR=$(DATADIR)
 FLAGS  := $(subst ','\'',$(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(VARIANT))
-ifneq ($(filter-out $(NEEDS_NO_DEPS),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(BUILDS),)
 $(call keep,places,$(PLACES))
 $(call keep,flags,$(FLAGS))
 endif
