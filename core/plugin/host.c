@@ -519,7 +519,7 @@ static struct mortise_call_slot *emitting(struct mortise_instance *i,
     return NULL;
 }
 
-/* What is none is told to the plugin, and in the log. */
+/* The plugin, and the log, learn of a usage that is invalid. */
 static mortise_status take_usage(struct mortise_instance *i,
                                  const struct mortise_wire *msg)
 {

@@ -590,8 +590,8 @@ START_TEST(plugins_go_and_write)
 END_TEST
 
 /* A plugin says what it costs: it stands in the record of its execution,
- * whether it succeeds or not.  What is no usage it is told, and the sum is
- * unclear. */
+ * whether it succeeds or not.  It learns that a usage
+ * is invalid, and the sum is unclear. */
 START_TEST(plugins_cost)
 {
     start("start: a\n"

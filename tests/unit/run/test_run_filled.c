@@ -85,7 +85,8 @@ START_TEST(a_count_is_found)
 }
 END_TEST
 
-/* What is no duration or no count fails the node, for good, with the place. */
+/* A value that is not a duration, or not a count, fails the node permanently.  The
+ * error names its place. */
 START_TEST(what_does_not_fit_fails)
 {
     static const struct {
