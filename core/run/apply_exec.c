@@ -399,8 +399,10 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     if (mortise_event_skipped(r, mortise_exec_node(r, x),
                               mortise_race_words(x->loss), err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return x->loss == LOSS_RACE ? mortise_frame_follow(r, x, EDGE_DEAD, err)
-                                : MORTISE_OK;
+    return x->loss == LOSS_RACE ||
+                   (x->loss == LOSS_END && mortise_race_at_end(x->frame))
+               ? mortise_frame_follow(r, x, EDGE_DEAD, err)
+               : MORTISE_OK;
 }
 
 /* The child of a subgraph's execution begins. */

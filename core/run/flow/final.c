@@ -238,7 +238,7 @@ static bool waits(const struct frame *f, uint32_t node)
     const struct item *it = mortise_item_of(f, node);
 
     return f->graph->nodes[node].join.kind == MORTISE_JOIN_SETTLED &&
-           it->phase == ITEM_WAITS && !it->lost &&
+           it->phase == ITEM_WAITS && !it->lost && !mortise_race_at_end(f) &&
            f->region->entry != node; /* (6) */
 }
 

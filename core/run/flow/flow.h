@@ -232,6 +232,12 @@ void mortise_race_enter(struct exec *x, const struct frame *f,
 /* Was x stopped by something that a resume may mend; and is nothing around it
  * lost for good?  The latter also of what was not stopped at all. */
 bool mortise_race_may_return(const struct exec *x);
+/* Did the graph of f come to END, and only what failed before that is tried
+ * again in it? */
+static inline bool mortise_race_at_end(const struct frame *f)
+{
+    return f->top->scope->at_end;
+}
 bool mortise_race_may_come_back(const struct exec *x);
 /* Why, in words. */
 const char *mortise_race_words(enum loss why);
@@ -249,6 +255,9 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 /* Nothing is left to do in f, a graph's: its owner will end. */
 int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
+/* x goes on inside; it will end at once if its child had come to its end. */
+int mortise_sub_go_on(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err);
 /* Did the graph of f end by a failure? */
 bool mortise_sub_failed(const struct frame *f);
 /* The graph inside x is over, ended well, and does not run again. */

@@ -253,7 +253,8 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
     if (e->to == MORTISE_END && state == EDGE_FAILED)
         return fail_all(r, home, src, err);
     if (e->to == MORTISE_END)
-        return state == EDGE_TAKEN && f->graph->end_first
+        return state == EDGE_TAKEN && f->graph->end_first &&
+                       !mortise_race_at_end(f)
                    ? mortise_race_halt(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
     return mortise_frame_push(r, home, edge, err);
@@ -458,7 +459,7 @@ static int visit_over(struct mortise_run *r, struct frame *f,
 {
     struct frame *home = f->parent;
     struct item *it = mortise_item_of_region(home, f->region->index);
-    bool again = f->again && !f->failed && !f->lost;
+    bool again = f->again && !f->failed && !f->lost && !mortise_race_at_end(f);
     int rv = MORTISE_OK;
 
     if (again && !f->left)

@@ -258,7 +258,9 @@ enum join_verdict mortise_join_judge(const struct mortise_run *r,
     else
         v = judge_race(r, f, n, it);
 
-    return v == JOIN_FIRE && (f->lost || it->lost) ? JOIN_SKIP : v;
+    return v == JOIN_FIRE && (f->lost || it->lost || mortise_race_at_end(f))
+               ? JOIN_SKIP
+               : v;
 }
 
 /* ---- who comes before, and what failed ------------------------------------ */

@@ -148,16 +148,18 @@ static const struct mortise_node *join_of(const struct fan *fan)
     return &fan->home->graph->nodes[fan->map->join];
 }
 
-/* No element begins, or is tried again, any more. */
-static bool is_closed(const struct fan *fan)
+/* So many elements are still to be tried again, or to begin. */
+static size_t n_due(const struct fan *fan)
 {
-    return is_lost(fan) || (fan->enough && !join_of(fan)->join.finish);
+    if (is_lost(fan) || (fan->enough && !join_of(fan)->join.finish))
+        return 0;
+    return fan->n_waiting +
+           (mortise_race_at_end(fan->home) ? 0 : fan->n - fan->n_begun);
 }
 
 bool mortise_map_is_over(const struct fan *fan)
 {
-    return fan->n_over == fan->n_begun &&
-           (is_closed(fan) || fan->n_waiting + (fan->n - fan->n_begun) == 0);
+    return fan->n_over == fan->n_begun && n_due(fan) == 0;
 }
 
 /* The first that waits goes on. */
@@ -183,8 +185,7 @@ static int begin_some(struct mortise_run *r, struct fan *fan,
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && !is_closed(fan) &&
-           fan->n_waiting + (fan->n - fan->n_begun) > 0 &&
+    while (rv == MORTISE_OK && n_due(fan) > 0 &&
            fan->n_begun - fan->n_over < fan->max_parallel)
         rv = fan->n_waiting > 0 ? return_element(r, fan, err)
                                 : begin_element(r, fan, err);
@@ -392,6 +393,8 @@ static int map_over(struct mortise_run *r, struct fan *fan,
         return end_map(r, fan, EDGE_DEAD, 0, err);
     if (has_failed(r, fan))
         return end_map(r, fan, EDGE_FAILED, cause_of(r, fan), err);
+    if (mortise_race_at_end(fan->home)) /* not all of it began */
+        return end_map(r, fan, EDGE_DEAD, 0, err);
     return gather_later(r, fan, err);
 }
 

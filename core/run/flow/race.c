@@ -24,6 +24,10 @@
  *       (the next visit of a loop, what gathers a map, the end of a graph)
  *       leaves out who lost in that frame or in one inside it, and no others:
  *       a loser's own frames are whole.
+ *   (4) A graph that came to END by `end: first` is over, whatever is tried
+ *       again around it.  If something failed before that END, a resume tries
+ *       this again, and nothing else: who was stopped by END has lost, no node,
+ *       visit or element starts, and no edge to END stops the others.
  */
 #include <assert.h>
 
@@ -83,7 +87,8 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
     if (x->state != X_INSIDE)
         return mortise_tools_lose(r, x, err);
     assert(x->child->scope->owner == x);
-    x->child->scope->halt = LOSS_OUTER;
+    if (x->child->scope->halt != LOSS_END) /* what that stopped has lost */
+        x->child->scope->halt = LOSS_OUTER;
     return lose_frame(r, x->child, LOSS_OUTER, err);
 }
 

@@ -232,7 +232,7 @@ static int check_frame(const struct mortise_run *r, const struct frame *f,
         return mortise_fail(err, MORTISE_EINVAL,
                             "only task graphs are steered: this one has loops, "
                             "maps, or edges that are guarded or discovered");
-    if (f->halted || f->lost)
+    if (f->halted || f->lost || mortise_race_at_end(f))
         return mortise_fail(err, MORTISE_ESTATE,
                             "nothing more starts in the graph of run %s: it is "
                             "being stopped",

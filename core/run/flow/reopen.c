@@ -158,7 +158,7 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
     f->behind = false;
     mortise_json_drop(&f->scope->loop_error);
     f->scope->halt = LOSS_NONE;
-    f->scope->over = false;
+    f->scope->over = f->scope->at_end = false;
     if (rv == MORTISE_OK)
         rv = enter(r, f, node, visit, &preds, out, err);
     mortise_indexes_finish(r->mem, &preds);
@@ -321,10 +321,23 @@ static void reopen_item(struct mortise_run *r, struct frame *f, size_t i)
     it->cause = 0;
 }
 
-/* Its graph reached its end, and that was enough: nothing returns. */
+/* Its graph reached its end, and that was enough: nothing returns, unless it had
+ * failed before (race.c (4)). */
 static bool has_ended(const struct frame *f)
 {
-    return f->top->scope->halt == LOSS_END;
+    return f->top->scope->halt == LOSS_END && !f->top->failed;
+}
+
+/* Is it what its node does now?  A goto leaves earlier visits behind. */
+static bool is_newest(const struct exec *x)
+{
+    return x->fan != NULL || mortise_exec_item(x)->exec == x->index;
+}
+
+/* Is it what its item, which is active, is at? */
+static bool is_at(const struct exec *x)
+{
+    return mortise_exec_item(x)->phase == ITEM_ACTIVE && is_newest(x);
 }
 
 static int weigh_all(struct mortise_run *r, struct frame *f,
@@ -375,6 +388,7 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
     if (f->parent == NULL) {
         if (f->scope->halt == LOSS_TIME)
             f->scope->active_ms = 0; /* it has as much time again */
+        f->scope->at_end |= f->scope->halt == LOSS_END;
         f->scope->halt = LOSS_NONE;
     }
     f->failed = f->for_good = false;
@@ -383,6 +397,30 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
         reopen_item(r, f, k);
     if (f->parent == NULL && f->n_open > 0) /* else nothing of it is again */
         f->scope->over = false;
+}
+
+/* What the END of f's graph stopped in it has lost, once that is over. */
+static int drop_losers(struct mortise_run *r, const struct frame *f,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling)
+        if (x->loss == LOSS_END && mortise_exec_is_over(x) && is_at(x))
+            rv = mortise_frame_follow(r, x, EDGE_DEAD, err);
+    return rv;
+}
+
+/* What was decided of f while it was halted leads on. */
+static int lead_on(struct mortise_run *r, struct frame *f,
+                   struct mortise_err *err)
+{
+    int rv = mortise_race_at_end(f) ? drop_losers(r, f, err) : MORTISE_OK;
+
+    if (rv == MORTISE_OK && mortise_frame_is_alive(f))
+        rv = mortise_frame_look(r, f, err);
+    return rv == MORTISE_OK ? weigh_all(r, f, err) : rv;
 }
 
 /* What is around a frame comes first. */
@@ -418,7 +456,7 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
         f->lost &= !halted;
         f->halted = false;
         if (halted && mortise_frame_is_alive(f))
-            rv = weigh_all(r, f, err);
+            rv = lead_on(r, f, err);
     }
     return rv;
 }
@@ -429,12 +467,6 @@ static bool is_replaced(const struct exec *x)
 {
     return x->fan != NULL && !x->fan->enough &&
            (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
-}
-
-/* Is it what its node does now?  A goto leaves earlier visits behind. */
-static bool is_newest(const struct exec *x)
-{
-    return x->fan != NULL || mortise_exec_item(x)->exec == x->index;
 }
 
 /* Its item is active again. */
@@ -449,7 +481,7 @@ static int exec_again(struct mortise_run *r, struct exec *x,
         (returns && x->child != NULL && !x->child_over)) {
         mortise_race_mark(x, LOSS_NONE);
         mortise_exec_failed_of(x, NULL);
-        mortise_exec_become(r, x, X_INSIDE); /* what failed is inside */
+        return mortise_sub_go_on(r, x, err); /* what failed is inside */
     } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
         mortise_exec_lead_elsewhere(r, x, true);
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
@@ -468,8 +500,7 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
         struct exec *x = r->execs[i];
 
         if (x->node < x->frame->graph->n_nodes &&
-            is_within(x->frame, element) && !is_waiting(x->frame) &&
-            mortise_exec_item(x)->phase == ITEM_ACTIVE && is_newest(x) &&
+            is_within(x->frame, element) && !is_waiting(x->frame) && is_at(x) &&
             mortise_frame_is_alive(x->frame))
             rv = exec_again(r, x, err);
     }

@@ -69,6 +69,15 @@ int mortise_sub_over(struct mortise_run *r, struct frame *f,
     return mortise_indexes_add(r->mem, &r->overs, f->scope->owner->index, err);
 }
 
+int mortise_sub_go_on(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    mortise_exec_become(r, x, X_INSIDE);
+    return x->child->scope->over
+               ? mortise_indexes_add(r->mem, &r->overs, x->index, err)
+               : MORTISE_OK;
+}
+
 bool mortise_sub_failed(const struct frame *f)
 {
     const struct scope *in = f->scope;

@@ -506,6 +506,8 @@ struct scope {
     struct purse *purse;        /* NULL: it has no budget */
     uint32_t n_live;    /* executions at work in it, not those in children */
     enum loss halt;     /* nothing more happens in it */
+    bool at_end;        /* it came to END, and of what failed before that more
+                           happens: it is tried again (race.c (4)) */
     bool over;          /* its owner is to end */
     uint32_t n_running; /* calls out in it, and in graphs in it */
     uint64_t active_ms; /* while there were any; since then, if it ticks */

@@ -727,6 +727,246 @@ START_TEST(a_failure_before_the_first_end)
 }
 END_TEST
 
+/* A resume tries again what failed before the graph came to END.  What that END
+ * stopped stays so, and nothing new starts: the graph was at its end.
+ * key: graph.end=first */
+START_TEST(a_failure_before_the_first_end_is_tried_again)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: [a, b, c]\n"
+               "end: first\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/fail, next: [a2, j],\n"
+               "      args: {times: \"${" MENDED "}\"}}\n"
+               "  a2: {type: tool, tool: t/read, next: END}\n"
+               "  b: {type: tool, tool: t/read, next: END}\n"
+               "  c: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read, next: s}\n"
+               "  s: {type: tool, tool: t/read, join: settled}\n");
+    admit("{}");
+    finish("a");
+    finish("b");
+    finish("c");
+    assert_status(MORTISE_RUN_FAILED);
+    for (int i = 0; i < 2; i++) { /* it fails again, and then does not */
+        ck_assert_int_eq(resume(), MORTISE_OK);
+        assert_status(i == 0 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
+        if (_i > 0)
+            sim_crash(&s, &seed);
+        if (i == 0)
+            ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"),
+                             MORTISE_OK);
+    }
+    assert_node("a", "done");
+    assert_node("c", "skipped");
+    assert_runs("b", 1);
+    assert_runs("c", 1);
+    assert_runs("a2", 0);
+    assert_runs("j", 0);
+    assert_runs("s", 0);
+    end();
+}
+END_TEST
+
+/* ... in an element of a map: that one alone, while those that END stopped, or
+ * that had not begun, stay so. */
+START_TEST(an_element_that_failed_before_the_first_end)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: [a, m]\n"
+                  "end: first\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/read, next: END}\n"
+                  "  m: {type: tool, tool: t/read,\n"
+                  "      map: {over: \"[9, 0, 0]\", to: w, join: j,\n"
+                  "            max_parallel: %d}}\n"
+                  "  w: {type: tool, tool: t/fail, next: w2, args:\n"
+                  "      {times: \"${" MENDED " > 0 ? item : 0}\"}}\n"
+                  "  w2: {type: tool, tool: t/read, next: j}\n"
+                  "  j: {type: tool, tool: t/read}\n",
+             _i);
+    begin(yaml);
+    admit("{}");
+    finish("m");
+    sync_all();
+    sim_end_call(&s, 1); /* w#1[0] */
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("1.0/w#1[0]", "done");
+    assert_node("1.0/w#1[1]", "skipped");
+    assert_runs("w", _i == 1 ? 2 : 3);
+    assert_runs("w2", 0);
+    assert_runs("j", 0);
+    end();
+}
+END_TEST
+
+/* ... in a loop, which makes no more visits. */
+START_TEST(a_visit_that_failed_before_the_first_end)
+{
+    begin(HEAD "start: [a, x]\n"
+               "end: first\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: END}\n"
+               "  x: {type: tool, tool: t/read, next: [y, z]}\n"
+               "  y: {type: tool, tool: t/fail,\n"
+               "      args: {times: \"${" MENDED "}\"},\n"
+               "      routes: [{when: node.visit < 3, to: x}], default: e}\n"
+               "  z: {type: tool, tool: t/read,\n"
+               "      routes: [{when: node.visit < 3, to: x}], default: e}\n"
+               "  e: {type: tool, tool: t/read}\n");
+    admit("{}");
+    finish("x");
+    finish("y");
+    if (_i == 0)
+        finish("z");
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("y", "done");
+    assert_runs("x", 1);
+    assert_runs("z", 1);
+    assert_runs("e", 0);
+    end();
+}
+END_TEST
+
+/* ... in a graph inside another, which goes on with what that comes to. */
+START_TEST(a_failure_before_the_first_end_inside)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+    uint32_t seed = 1;
+
+    begin(HEAD "start: in\n"
+               "nodes:\n"
+               "  in:\n"
+               "    type: subgraph\n"
+               "    next: after\n"
+               "    graph:\n"
+               "      start: [a, b, c]\n"
+               "      end: first\n"
+               "      nodes:\n"
+               "        a: {type: tool, tool: t/read, next: a2}\n"
+               "        a2: {type: tool, tool: t/read, next: END}\n"
+               "        b: {type: tool, tool: t/read, next: END}\n"
+               "        c: {type: tool, tool: t/read, next: c2}\n"
+               "        c2: {type: tool, tool: t/read}\n"
+               "  after: {type: tool, tool: t/read}\n");
+    admit("{}");
+    sync_all();
+    in.u.result =
+        (struct mortise_result_in){.call = s.calls[call_of("a")].call.id,
+                                   .status = MORTISE_EINVAL,
+                                   .message = "broken",
+                                   .error_code = "broken",
+                                   .error_class = "permanent"};
+    sim_feed(&s, &in);
+    finish("b");
+    finish("c");
+    assert_status(MORTISE_RUN_FAILED);
+    if (_i > 0)
+        sim_crash(&s, &seed);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("a", "done");
+    assert_node("c", "skipped");
+    assert_runs("b", 1);
+    assert_runs("a2", 0);
+    assert_runs("c2", 0);
+    assert_node("after", "done");
+    end();
+}
+END_TEST
+
+/* ... also by who resumes it when the process died before it was over: what END
+ * stops is stopped first. */
+START_TEST(a_death_before_the_first_end_is_over)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(HEAD "start: [a, b, c, x]\n"
+               "end: first\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/fail, next: END, args:\n"
+               "      {times: \"${" MENDED "}\"}}\n"
+               "  b: {type: tool, tool: t/read, next: END}\n"
+               "  c: {type: tool, tool: t/read, next: c2}\n"
+               "  c2: {type: tool, tool: t/read}\n"
+               "  x: {type: tool, tool: t/read, next: y}\n"
+               "  y: {type: tool, tool: t/read, routes:\n"
+               "      [{when: node.visit < 9, to: x}], default: c2}\n");
+    admit("{}");
+    finish("a");
+    finish("b");
+    ck_assert(s.calls[call_of("c")].cancelled);
+    ck_assert_int_eq(mortise_run_status(s.run), MORTISE_RUN_RUNNING);
+    sim_crash(&s, &seed);
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    if (mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+        ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("a", "done");
+    assert_runs("x", 1);
+    assert_runs("y", 0);
+    assert_runs("c2", 0);
+    end();
+}
+END_TEST
+
+/* A graph that came to its END, and whose losers had not let go yet when what is
+ * around it was stopped, is at its end when that goes on. */
+START_TEST(an_end_before_all_around_it_is_stopped)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: [in, slow]\n"
+               "failure: fail_fast\n"
+               "nodes:\n"
+               "  slow: {type: tool, tool: t/fail, next: END,\n"
+               "         args: {times: \"${" MENDED "}\"}}\n"
+               "  in:\n"
+               "    type: subgraph\n"
+               "    next: after\n"
+               "    graph:\n"
+               "      start: [a, b]\n"
+               "      end: first\n"
+               "      nodes:\n"
+               "        a: {type: tool, tool: t/read, next: END}\n"
+               "        b: {type: tool, tool: t/read, next: END}\n"
+               "  after: {type: tool, tool: t/read}\n");
+    admit("{}");
+    sync_all();
+    finish("a");
+    ck_assert(s.calls[call_of("b")].cancelled);
+    finish("slow");
+    finish("b");
+    assert_status(MORTISE_RUN_FAILED);
+    if (_i > 0)
+        sim_crash(&s, &seed);
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("a", 1);
+    assert_runs("b", 1);
+    assert_node("b", "skipped");
+    assert_node("after", "done");
+    end();
+}
+END_TEST
+
 /* What stops a graph while the branch `b` is at work in it, or in a graph in
  * it; `slow` takes longer than anybody waits. */
 #define SLOW "  slow: {type: tool, tool: t/read, next: END}\n"
@@ -872,6 +1112,13 @@ static Suite *races(void)
     tcase_add_test(tc, fail_fast_lets_collected_failures_be);
     tcase_add_test(tc, the_first_end_is_the_end);
     tcase_add_test(tc, a_failure_before_the_first_end);
+    tcase_add_loop_test(tc, a_failure_before_the_first_end_is_tried_again, 0,
+                        2);
+    tcase_add_loop_test(tc, an_element_that_failed_before_the_first_end, 1, 4);
+    tcase_add_loop_test(tc, a_visit_that_failed_before_the_first_end, 0, 2);
+    tcase_add_loop_test(tc, a_failure_before_the_first_end_inside, 0, 2);
+    tcase_add_loop_test(tc, a_death_before_the_first_end_is_over, 0, 8);
+    tcase_add_loop_test(tc, an_end_before_all_around_it_is_stopped, 0, 2);
     tcase_add_loop_test(tc, what_was_stopped_is_tried_again, 0,
                         N_STOPS * STOPPED_WAYS);
     tcase_add_loop_test(tc, early_ends_survive_deaths, 0, 60);
