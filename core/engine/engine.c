@@ -138,6 +138,13 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
     return MORTISE_OK;
 }
 
+/* Nothing begins by itself in such an engine, so it needs no plugin until it is
+ * asked for something of one. */
+static bool only_reads(const struct mortise *m)
+{
+    return m->holding == MORTISE_HOLDING_BRIEFLY || m->looks;
+}
+
 static int open_plugins(struct mortise *m, const struct mortise_options *o,
                         struct mortise_err *err)
 {
@@ -154,7 +161,8 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                                        .seq_ud = m,
                                        .forgets = forgets,
                                        .user_remembers = true,
-                                       .last_is_own = true};
+                                       .last_is_own = true,
+                                       .later = only_reads(m)};
     int rv;
 
     c.allow_downgrade = (o->flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0;
@@ -271,7 +279,7 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
         rv = mortise_pool_open(&m->pool, m->mem, err);
     if (rv == MORTISE_OK)
         rv = open_plugins(m, o, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && !only_reads(m))
         rv = check_config(m, err);
     if (rv == MORTISE_OK && !m->looks)
         rv = mortise_retention_open(m, err);

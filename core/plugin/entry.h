@@ -24,6 +24,9 @@ struct created { /* an instance; in the arena */
 
 struct entry {
     struct mortise_found pub;          /* its strings are in the arena */
+    const char *stem;                  /* of its file's name; in the arena */
+    bool judged;                       /* it was read; else only stem is known */
+    bool misnamed;                     /* stem is not what the manifest wants */
     struct mortise_manifest *manifest; /* owned; pub's when it is usable */
     struct mortise_signed signature;
     struct mortise_pubkey key; /* that made it */
@@ -45,9 +48,13 @@ struct mortise_plugins {
     struct mortise_plugins_config config; /* its strings are in the arena */
     const struct mortise_mem *mem;
     struct mortise_arena arena;
+    bool looked;                /* mortise_plugins_look() was called */
+    struct mortise_err no_look; /* how that failed; its code is MORTISE_OK: it
+                                   did not */
     struct mortise_trust *trust;
     struct mortise_rollback_state rollback_state; /* by this user */
     bool said_lost;                /* that something could not be remembered */
+    struct mortise_err no_trust;   /* why nothing is trusted now; MORTISE_OK */
     uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
     uint64_t looked_ns;            /* when those were looked at last */
     struct entry *entries;
@@ -98,10 +105,18 @@ int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
                                    const char *why);
 /* A quarantine may be over by now, or lifted. */
 void mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e);
-/* Read the trust directories, and find what is on the path. */
+/* Read the trust directories. */
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err);
-int mortise_plugins_scan(struct mortise_plugins *p, struct mortise_err *err);
+/* Find which manifests are on the path, and read none. */
+int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err);
+/* Read those that may be of this name (NULL: all) and were not read yet. */
+int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
+                          struct mortise_err *err);
+/* May this be a plugin of that name?  What was read is or is not. */
+bool mortise_plugin_is_called(const struct entry *e, const char *name);
+/* Let go of the manifest; it was not read then. */
+void mortise_plugin_forget(struct entry *e);
 /* The trust files are read when they are not as they were; while one has
  * errors, nothing is trusted. */
 void mortise_plugins_look_at_trust(struct mortise_plugins *p);

@@ -26,6 +26,7 @@
 #include "plugin/quarantine.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -295,6 +296,27 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
     rv = read_all(&r, at, dir, m, err);
     mortise_release(&mortise_heap, b, sizeof *b);
     return rv;
+}
+
+bool mortise_quarantine_is_empty(int at, const char *dir)
+{
+    int fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    bool empty = fd < 0 && errno == ENOENT;
+
+    if (d == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return empty;
+    }
+    do {
+        errno = 0;
+        e = readdir(d);
+    } while (e != NULL && e->d_name[0] == '.'); /* no plugin is called so */
+    empty = e == NULL && errno == 0;
+    closedir(d);
+    return empty;
 }
 
 /* ---- writing --------------------------------------------------------------- */

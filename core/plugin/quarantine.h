@@ -29,6 +29,8 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
 int mortise_quarantine_put(int at, const char *dir,
                            const struct mortise_manifest *m, const char *why,
                            struct mortise_err *err);
+/* Has no plugin a mark or a death there?  True where the directory is not. */
+bool mortise_quarantine_is_empty(int at, const char *dir);
 /* Forget marks and deaths. */
 int mortise_quarantine_lift(int at, const char *dir, const char *name,
                             struct mortise_err *err);

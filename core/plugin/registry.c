@@ -2,7 +2,8 @@
  *
  * The order of plugins.md 4, and where it happens:
  *
- *   at open      (verification.c) read manifest and signature;
+ *   at a look    (verification.c) when it is opened, or when the first plugin
+ *                is asked for: read manifest and signature;
  *                mortise_trust_verify() (key, revocation, name, time); parse;
  *                the trusted comment matches; kinds; abi and requires;
  *                isolation; seq (releases.c); quarantine.  Without a signature,
@@ -25,6 +26,9 @@
  *   (4) The first directory that has a name decides, and there the highest
  *       version.  If that one has a problem, it is the answer: going on to
  *       another would let whoever breaks a signature choose an older version.
+ *       A file is called NAME.plugin.yaml or NAME-VERSION.plugin.yaml, so one
+ *       that cannot be read is known to be of NAME; and a command reads the
+ *       manifests of the plugins that it uses, not all.
  *   (5) Every refusal is one sentence: what was expected, what was found, what
  *       to do.
  *   (6) What nobody signed is bound to its bytes all the same: the object is
@@ -106,20 +110,48 @@ int mortise_plugins_open(struct mortise_plugins **out,
     p->notes = -1;
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);
-    if (rv == MORTISE_OK) {
-        mortise_trust_print(p->print, p->config.trust_dirs,
-                            p->config.n_trust_dirs);
-        p->looked_ns = mortise_mono_ns();
-        rv = mortise_plugins_open_trust(p, err);
-    }
-    if (rv == MORTISE_OK)
-        rv = mortise_plugins_scan(p, err);
+    if (rv == MORTISE_OK && !p->config.later)
+        rv = mortise_plugins_look(p, err);
     if (rv != MORTISE_OK) {
         mortise_plugins_close(p);
         return rv;
     }
     *out = p;
     return MORTISE_OK;
+}
+
+static int look(struct mortise_plugins *p, struct mortise_err *err)
+{
+    int rv;
+
+    mortise_trust_print(p->print, p->config.trust_dirs, p->config.n_trust_dirs);
+    p->looked_ns = mortise_mono_ns();
+    p->no_trust.code = MORTISE_OK;
+    rv = mortise_plugins_open_trust(p, err);
+    return rv == MORTISE_OK ? mortise_plugins_list(p, err) : rv;
+}
+
+/* What was found before an error is not used.  Memory may be there next time. */
+static void unlook(struct mortise_plugins *p)
+{
+    mortise_trust_close(p->trust);
+    p->trust = NULL;
+    p->n = 0;
+    p->looked = p->no_look.code != MORTISE_ENOMEM;
+}
+
+int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
+{
+    if (!p->looked) {
+        p->looked = true;
+        if (look(p, &p->no_look) == MORTISE_OK)
+            p->no_look.code = MORTISE_OK;
+        else
+            unlook(p);
+    }
+    if (p->no_look.code != MORTISE_OK && err != NULL)
+        *err = p->no_look;
+    return p->no_look.code;
 }
 
 void mortise_plugins_close(struct mortise_plugins *p)
@@ -136,8 +168,10 @@ void mortise_plugins_close(struct mortise_plugins *p)
     mortise_release(p->mem, p, sizeof *p);
 }
 
-size_t mortise_plugins_count(const struct mortise_plugins *p)
+size_t mortise_plugins_count(struct mortise_plugins *p)
 {
+    mortise_plugins_look(p, NULL);
+    mortise_plugins_judge(p, NULL, NULL);
     return p->n;
 }
 
@@ -165,10 +199,12 @@ static struct entry *best(struct mortise_plugins *p, const char *name)
 {
     struct entry *found = NULL;
 
+    mortise_plugins_look(p, NULL);
+    mortise_plugins_judge(p, name, NULL);
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = &p->entries[i];
 
-        if (strcmp(e->pub.name, name) == 0 &&
+        if (e->judged && mortise_plugin_is_called(e, name) &&
             (found == NULL || is_better(e, found)))
             found = e;
     }
@@ -186,13 +222,14 @@ static void list_dirs(const struct mortise_plugins *p, char *out, size_t size)
                               p->config.dirs[i]);
 }
 
-static int not_found(const struct mortise_plugins *p, const char *name,
+static int not_found(struct mortise_plugins *p, const char *name,
                      struct mortise_err *why)
 {
     const char *names[NAMES_MAX], *near;
     char dirs[512];
-    size_t n = p->n < NAMES_MAX ? p->n : NAMES_MAX;
+    size_t n = mortise_plugins_count(p);
 
+    n = n < NAMES_MAX ? n : NAMES_MAX;
     for (size_t i = 0; i < n; i++)
         names[i] = p->entries[i].pub.name;
     near = mortise_nearest(name, names, n);
@@ -207,8 +244,14 @@ static int usable(struct mortise_plugins *p, const char *name,
                   struct entry **out, struct mortise_err *why)
 {
     struct entry *e;
+    int rv = mortise_plugins_look(p, why);
 
+    if (rv != MORTISE_OK)
+        return rv;
     mortise_plugins_look_at_trust(p);
+    rv = mortise_plugins_judge(p, name, why);
+    if (rv != MORTISE_OK)
+        return rv;
     e = best(p, name);
     if (e == NULL)
         return not_found(p, name, why);
@@ -229,7 +272,10 @@ int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
                             struct mortise_err *why)
 {
     const struct entry *e;
+    int rv = mortise_plugins_look(p, why);
 
+    if (rv != MORTISE_OK)
+        return rv;
     mortise_plugins_look_at_trust(p);
     if (p->n_distrusted == 0)
         return MORTISE_OK;
@@ -343,6 +389,14 @@ static bool deaths_of(struct mortise_plugins *p, const char *name,
     return out->times > 0;
 }
 
+/* Known without looking at plugins. */
+static bool is_nothing_noted(const struct mortise_plugins *p)
+{
+    return p->config.quarantine_dir == NULL ||
+           mortise_quarantine_is_empty(p->config.quarantine_at,
+                                       p->config.quarantine_dir);
+}
+
 bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
                                 const char *run, const char **name,
                                 struct mortise_deaths *out)
@@ -350,7 +404,9 @@ bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
     struct mortise_deaths d;
 
     *out = (struct mortise_deaths){.times = 0};
-    for (size_t i = 0; i < p->n; i++) {
+    if (is_nothing_noted(p))
+        return false;
+    for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         const struct entry *e = &p->entries[i];
 
         if (!e->noted || !deaths_of(p, e->pub.name, tenant, run, &d) ||
@@ -373,7 +429,9 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
 {
     uint64_t until = 0;
 
-    for (size_t i = 0; i < p->n; i++) {
+    if (is_nothing_noted(p))
+        return 0;
+    for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         struct entry *e = &p->entries[i];
 
         mortise_plugin_look_again(p, e);

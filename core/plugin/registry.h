@@ -40,6 +40,9 @@ struct mortise_plugins_config {
     /* NULL, or: this user could not remember something, and why not; once. */
     void (*forgets)(void *ud, const char *why); /* with seq_ud */
     bool allow_downgrade;            /* going back is meant, this time */
+    /* Nothing is read before the first of them is asked for, or
+     * mortise_plugins_look(). */
+    bool later;
     struct mortise_instance_ops ops; /* for every instance */
     uint64_t quiesce_ms;             /* at close, each; 0: 10 s */
 };
@@ -73,17 +76,23 @@ struct mortise_deaths {
 };
 
 /* The config is copied, what its pointers lend (ops, mem) stays the caller's.
- * Directories that do not exist are empty.  MORTISE_ECHECK when a trust file
- * has errors (the first is in err), MORTISE_EDENIED when a trust directory is
- * older than one that was seen before. */
+ * Fails as mortise_plugins_look() does, unless that is done later. */
 int mortise_plugins_open(struct mortise_plugins **out,
                          const struct mortise_plugins_config *config,
                          struct mortise_err *err);
+/* Read the trust directories, and find which manifests there are, if nobody did
+ * so yet; each is read when it is asked for.  Directories that do not exist are
+ * empty.  MORTISE_ECHECK when a trust file
+ * has errors (the first is in err), MORTISE_EDENIED when a trust directory is
+ * older than one that was seen before.  After an error no plugin is there, and
+ * each later call here or for one of them by name gives the same error. */
+int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err);
 /* Quiesces (10 s each at most), destroys; never unloads code.  One that does
  * not quiesce is leaked. */
 void mortise_plugins_close(struct mortise_plugins *p);
 
-size_t mortise_plugins_count(const struct mortise_plugins *p);
+size_t mortise_plugins_count(struct mortise_plugins *p);
+/* `i` is below the count that mortise_plugins_count() gave. */
 const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
                                                size_t i);
 /* The manifest that a name stands for (first directory, highest version), or

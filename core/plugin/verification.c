@@ -1,5 +1,6 @@
-/* verification.c -- the manifests on the path: found, read, and judged, at once
- * and whenever the trust files are others.
+/* verification.c -- the manifests on the path: found at once, read and judged
+ * when one of their name is asked for, and judged again whenever the trust files
+ * are others.
  *
  * registry.c has the order in which a manifest is judged, and the promises.
  * Here they are kept up to the point where code would be loaded: nothing of a
@@ -67,6 +68,44 @@ static int first_finding(const struct mortise_diags *d, int code,
     return mortise_fail(err, code, "%s:%u:%u: %s%s%s", f->path, f->span.line,
                         f->span.col, f->message, f->help != NULL ? "; " : "",
                         f->help != NULL ? f->help : "");
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+/* NAME, or NAME-VERSION: so one can be found without reading the others. */
+static bool has_stem(const char *stem, const char *name)
+{
+    size_t n = strlen(name);
+
+    return strncmp(stem, name, n) == 0 &&
+           (stem[n] == '\0' ||
+            (stem[n] == '-' && mortise_version_valid(stem + n + 1)));
+}
+
+/* What could not be read may be any version of it: which one has the problem
+ * must not decide (registry.c (4)). */
+bool mortise_plugin_is_called(const struct entry *e, const char *name)
+{
+    return has_stem(e->stem, name) &&
+           (e->manifest == NULL || e->misnamed ||
+            strcmp(e->manifest->name, name) == 0);
+}
+
+static int check_stem(struct entry *e, struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    size_t n = strlen(m->name);
+
+    e->misnamed = !has_stem(e->stem, m->name) ||
+                  (e->stem[n] == '-' &&
+                   mortise_version_compare(e->stem + n + 1, m->version) != 0);
+    if (!e->misnamed)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_ECONFIG,
+                        "is the manifest of %s %s, whose file is called "
+                        "%s%s or %s-%s%s; rename it, and its .minisig",
+                        m->name, m->version, m->name, suffix, m->name,
+                        m->version, suffix);
 }
 
 /* ---- the object of a manifest ---------------------------------------------- */
@@ -269,6 +308,8 @@ static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
     rv = mortise_trust_digest(p->trust, m->digest, why);
     if (rv == MORTISE_OK)
         rv = mortise_trust_version(p->trust, m->name, m->version, why);
+    if (rv == MORTISE_OK)
+        rv = check_stem(e, why);
     if (rv == MORTISE_OK && m->n_artifacts == 0)
         rv = supply_artifact(m, why);
     if (rv == MORTISE_OK)
@@ -294,6 +335,7 @@ static int judge(struct mortise_plugins *p, struct entry *e,
     if (rv != MORTISE_OK || (rv = parse(p, e, text, true, why)) != MORTISE_OK ||
         (rv = mortise_releases_check_key(p, e, why)) != MORTISE_OK ||
         (rv = check_comment(e, why)) != MORTISE_OK ||
+        (rv = check_stem(e, why)) != MORTISE_OK ||
         (rv = check_kinds(e, why)) != MORTISE_OK ||
         (rv = mortise_releases_check(p, e, why)) != MORTISE_OK ||
         (rv = check_host(e, why)) != MORTISE_OK)
@@ -394,14 +436,14 @@ static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
         return mortise_nomem(err);
     snprintf(path, size, "%s/%s", p->config.dirs[dir], file);
     e = &p->entries[p->n++];
-    *e = (struct entry){.dir = dir};
+    *e = (struct entry){.stem = name, .dir = dir};
     e->pub.name = name;
     e->pub.version = "";
     e->pub.path = path;
-    return read_entry(p, e, err);
+    return MORTISE_OK;
 }
 
-static int scan_dir(struct mortise_plugins *p, size_t dir,
+static int list_dir(struct mortise_plugins *p, size_t dir,
                     struct mortise_err *err)
 {
     struct mortise_listing l;
@@ -484,22 +526,6 @@ void mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e)
         return;
     check_quarantine(p, e, NULL);
     mortise_plugin_publish(e);
-}
-
-int mortise_plugins_scan(struct mortise_plugins *p, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_dirs; i++)
-        rv = scan_dir(p, i, err);
-    for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++) {
-        rv = check_quarantine(p, &p->entries[i], err);
-        for (size_t j = 0; rv == MORTISE_OK && j < i; j++)
-            rv = check_twins(p, &p->entries[j], &p->entries[i], err);
-    }
-    for (size_t i = 0; i < p->n; i++)
-        mortise_plugin_publish(&p->entries[i]);
-    return rv;
 }
 
 /* ---- trust, which changes (registry.c (8)) --------------------------------- */
@@ -591,12 +617,84 @@ void mortise_plugins_look_at_trust(struct mortise_plugins *p)
         return;
     memcpy(p->print, print, sizeof print);
     if (mortise_plugins_open_trust(p, &why) == MORTISE_OK) {
+        p->no_trust.code = MORTISE_OK;
         judge_all(p, NULL);
         mortise_trust_close(was);
     } else {
+        p->no_trust = why;
         if (p->trust != was)
             mortise_trust_close(p->trust);
         p->trust = was;
         judge_all(p, &why);
     }
 }
+
+/* ---- judged when they are asked for ---------------------------------------- */
+
+int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_dirs; i++)
+        rv = list_dir(p, i, err);
+    return rv;
+}
+
+void mortise_plugin_forget(struct entry *e)
+{
+    mortise_manifest_free(e->manifest);
+    e->manifest = NULL;
+    e->problem = e->quarantined = NULL;
+    e->judged = e->misnamed = false;
+    e->pub.name = e->stem;
+    e->pub.version = "";
+    mortise_plugin_publish(e);
+}
+
+static int check_all_twins(struct mortise_plugins *p, struct entry *e,
+                           struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++)
+        if (&p->entries[i] != e && p->entries[i].judged) {
+            rv = check_twins(p, &p->entries[i], e, err);
+            mortise_plugin_publish(&p->entries[i]);
+        }
+    return rv;
+}
+
+static int judge_entry(struct mortise_plugins *p, struct entry *e,
+                       struct mortise_err *err)
+{
+    int rv = read_entry(p, e, err);
+
+    if (rv == MORTISE_OK)
+        rv = check_quarantine(p, e, err);
+    if (rv == MORTISE_OK)
+        rv = check_all_twins(p, e, err);
+    if (rv != MORTISE_OK) {
+        mortise_plugin_forget(e);
+        return rv;
+    }
+    e->judged = true;
+    if (e->manifest != NULL && p->no_trust.code != MORTISE_OK)
+        distrust(p, e, &p->no_trust);
+    mortise_plugin_publish(e);
+    return MORTISE_OK;
+}
+
+int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
+                          struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++) {
+        struct entry *e = &p->entries[i];
+
+        if (!e->judged && (name == NULL || mortise_plugin_is_called(e, name)))
+            rv = judge_entry(p, e, err);
+    }
+    return rv;
+}
+

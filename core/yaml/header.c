@@ -35,15 +35,15 @@ static void expect(const struct mortise_yaml *root, const char *key,
     if (v == NULL) {
         d = mortise_diag_add(diags, "E0210", root->span,
                              "the file does not say '%s'", key);
+    } else if (v->kind == MORTISE_YAML_STRING && strcmp(v->str, want) == 0) {
+        return;
     } else if (v->kind == MORTISE_YAML_STRING && misspelt(key, v) != NULL) {
         d = mortise_diag_add(diags, "E0210", v->span, "there is no kind '%s'",
                              v->str);
         want = misspelt(key, v);
-    } else if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, want) != 0) {
+    } else {
         d = mortise_diag_add(diags, "E0210", v->span, "'%s' must be %s here",
                              key, want);
-    } else {
-        return;
     }
     mortise_diag_help(diags, d, "write %s: %s", key, want);
 }

@@ -84,21 +84,31 @@ static bool is_line_end(const char *p)
     return *p == '\n' || (*p == '\r' && p[1] != '\n');
 }
 
+/* Where the next line begins; SIZE_MAX: there is none. */
+static size_t next_line(const struct mortise_yaml_file *f, size_t at)
+{
+    while (at < f->size) {
+        at += strcspn(f->text + at, "\n\r"); /* or to a NUL */
+        if (at < f->size && is_line_end(f->text + at++))
+            return at;
+    }
+    return SIZE_MAX;
+}
+
 static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
 {
     size_t n = 1;
     uint32_t *at;
 
-    for (size_t i = 0; i < f->size; i++)
-        n += is_line_end(f->text + i);
+    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+        n++;
     at = mortise_arena_alloc(a, n * sizeof *at);
     if (at == NULL)
         return MORTISE_ENOMEM;
     f->line_at = at;
     f->n_lines = n;
-    for (size_t i = 0; i < f->size; i++)
-        if (is_line_end(f->text + i))
-            *++at = (uint32_t)i + 1;
+    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+        *++at = (uint32_t)i;
     return MORTISE_OK;
 }
 
@@ -153,6 +163,16 @@ static int make_strides(struct mortise_text *t, struct mortise_arena *a)
     return t->strides != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
+/* The bytes in front that nobody refuses and that are one character each. */
+static size_t plain(const char *p, const char *end)
+{
+    const char *from = p;
+
+    while (p < end && ((*p >= 0x20 && *p < 0x7F) || *p == '\n'))
+        p++;
+    return (size_t)(p - from);
+}
+
 static int check_text(struct mortise_text *t, struct mortise_diags *diags)
 {
     const char *text = t->file->text, *end = text + t->file->size;
@@ -160,6 +180,12 @@ static int check_text(struct mortise_text *t, struct mortise_diags *diags)
     uint32_t c = 0;
 
     for (const char *p = text; p < end; index++) {
+        size_t n = t->strides == NULL ? plain(p, end) : 0;
+
+        if (n > 0) {
+            p += n;
+            continue;
+        }
         size_t len = mortise_utf8_decode(p, end, &c);
 
         if (len == 0 || refusal(c) != NULL)

@@ -53,7 +53,7 @@ static void judge_plugin(const struct mortise_deployment *d,
 }
 
 void mortise_tool_bypass_advise(const struct mortise_deployment *d,
-                                const struct mortise_plugins *plugins,
+                                struct mortise_plugins *plugins,
                                 struct mortise_diags *diags)
 {
     for (size_t i = 0; i < mortise_plugins_count(plugins); i++) {

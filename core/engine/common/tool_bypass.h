@@ -9,7 +9,7 @@
 /* Warnings (W0828) about plugins with operations that may reach an MCP server of
  * tools.mcp over HTTP themselves. */
 void mortise_tool_bypass_advise(const struct mortise_deployment *d,
-                                const struct mortise_plugins *plugins,
+                                struct mortise_plugins *plugins,
                                 struct mortise_diags *diags);
 
 #endif

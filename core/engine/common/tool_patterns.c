@@ -21,7 +21,7 @@
 
 struct looking {
     const struct mortise_deployment *d;
-    const struct mortise_plugins *plugins;
+    struct mortise_plugins *plugins;
     struct mortise_diags *diags;
     const struct mortise_yaml *at;  /* the pattern */
     char plugin[MORTISE_TOOL_MAX];  /* before its first '/' */
@@ -224,7 +224,7 @@ static void judge(struct looking *l)
 }
 
 void mortise_tool_patterns_advise(const struct mortise_deployment *d,
-                                  const struct mortise_plugins *plugins,
+                                  struct mortise_plugins *plugins,
                                   struct mortise_diags *diags)
 {
     const struct mortise_policy *p = &d->tools;

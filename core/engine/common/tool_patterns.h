@@ -9,7 +9,7 @@ struct mortise_plugins;
 /* Warnings (W0825) about patterns of tools.allow, ask and deny that fit no
  * operation of the plugins that there are.  [any] */
 void mortise_tool_patterns_advise(const struct mortise_deployment *d,
-                                  const struct mortise_plugins *plugins,
+                                  struct mortise_plugins *plugins,
                                   struct mortise_diags *diags);
 
 #endif

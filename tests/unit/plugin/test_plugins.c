@@ -38,7 +38,7 @@ static struct {
 } seqs[16];
 
 /* An older release comes after a newer one. */
-static bool goes_back;
+static bool goes_back, opens_later;
 
 static int seq_get(void *ud, const char *plugin, uint64_t *seq,
                    struct mortise_err *e)
@@ -74,7 +74,7 @@ static void setup(void)
     shelf_begin();
     modules_before = shelf_modules();
     memset(seqs, 0, sizeof seqs);
-    goes_back = false;
+    goes_back = opens_later = false;
     shelf_init(&shelf);
     seen = witness_new();
 }
@@ -104,6 +104,7 @@ static int try_open_with(const struct mortise_mem *mem, const char *const *dirs,
                                             .seq_get = seq_get,
                                             .seq_put = seq_put,
                                             .allow_downgrade = goes_back,
+                                            .later = opens_later,
                                             .ops = witness_ops(seen),
                                             .quiesce_ms = 3000};
 
@@ -812,6 +813,106 @@ static void rename_manifest(const char *name, const char *to)
     snprintf(from, sizeof from, "%s", path_of(name, ".plugin.yaml.minisig"));
     ck_assert_int_eq(rename(from, path_of(to, ".plugin.yaml.minisig")), 0);
 }
+
+/* A manifest is read when a plugin of its name is asked for, and once; that of
+ * another name is not. */
+START_TEST(a_manifest_is_read_when_it_is_asked_for)
+{
+    shelf_put(&shelf, "ok_async");
+    put_and_open("ok_inline");
+    ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
+    replace_in(path_of("ok_inline", ".plugin.yaml"), "1.0.0", "1.0.1");
+    replace_in(path_of("ok_async", ".plugin.yaml"), "1.0.0", "1.0.1");
+    ck_assert_str_eq(mortise_plugins_find(plugins, "ok_inline", &err)->version,
+                     "1.0.0");
+    refused("ok_async", "was changed after it was signed");
+}
+END_TEST
+
+/* Trust that is lost before a manifest is read counts for it as for the others. */
+START_TEST(trust_that_breaks_before_a_manifest_is_read)
+{
+    shelf_put(&shelf, "ok_async");
+    put_and_open("ok_inline");
+    ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
+    trust_with("    plugins: ['*']\n    in_proces: true\n");
+    usleep((MORTISE_TRUST_MS + 1) * 1000);
+    refused("ok_inline", "in_proces");
+    refused("ok_async", "in_proces");
+}
+END_TEST
+
+/* Opened with `later`, it reads nothing; then each question has the answer that
+ * opening would have had. */
+START_TEST(a_look_can_be_later)
+{
+    struct mortise_deaths deaths;
+    const char *name;
+
+    shelf_put(&shelf, "ok_inline");
+    trust_with("    plugins: ['*']\n    in_proces: true\n");
+    opens_later = true;
+    open_shelf();
+    ck_assert(!mortise_plugins_any_deaths(plugins, "t", "run", &name, &deaths));
+    ck_assert_ptr_null(mortise_plugins_find(plugins, "ok_inline", &err));
+    ck_assert_ptr_nonnull(strstr(err.msg, "in_proces"));
+    ck_assert_int_eq(mortise_plugins_look(plugins, &err), MORTISE_ECHECK);
+    ck_assert_uint_eq(mortise_plugins_count(plugins), 0);
+    trust_with("    plugins: ['*']\n    in_process: true\n");
+    open_shelf();
+    ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
+    ck_assert_int_eq(mortise_plugins_look(plugins, &err), MORTISE_OK);
+}
+END_TEST
+
+/* A later version whose signature is broken is the answer, and not the one
+ * before it. */
+START_TEST(no_older_version_for_a_broken_signature)
+{
+    put_changed("ok_inline", "version: 1.0.0", "version: 1.10.0");
+    rename_manifest("ok_inline", "ok_inline-1.10.0");
+    shelf_put(&shelf, "ok_inline");
+    replace_in(path_of("ok_inline-1.10.0", ".plugin.yaml"), "1.10.0", "1.10.1");
+    open_shelf();
+    refused("ok_inline", "was changed after it was signed");
+    ck_assert_ptr_nonnull(strstr(err.msg, "ok_inline-1.10.0.plugin.yaml"));
+}
+END_TEST
+
+/* A file that is not called as its manifest wants: which plugin it is would be
+ * known only after all files were read. */
+static const struct {
+    const char *file;
+    bool is_fine;
+} file_names[] = {{"ok_inline", true},
+                  {"ok_inline-1.0.0", true},
+                  {"ok_inline-1.0", true}, /* the same version */
+                  {"ok_inline-1.0.1", false},
+                  {"ok_inline-old", false},
+                  {"ok_inlin", false},
+                  {"other", false}};
+
+START_TEST(a_file_is_called_as_its_plugin)
+{
+    const char *file = file_names[_i].file;
+
+    shelf_put(&shelf, "ok_inline");
+    if (strcmp(file, "ok_inline") != 0)
+        rename_manifest("ok_inline", file);
+    open_shelf();
+    if (file_names[_i].is_fine) {
+        ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
+        return;
+    }
+    ck_assert_ptr_null(mortise_plugins_find(plugins, "ok_inline", &err));
+    ck_assert_uint_eq(mortise_plugins_count(plugins), 1);
+    ck_assert_ptr_nonnull(
+        strstr(mortise_plugins_at(plugins, 0)->problem,
+               "is the manifest of ok_inline 1.0.0, whose file is called "
+               "ok_inline.plugin.yaml or ok_inline-1.0.0.plugin.yaml; rename "
+               "it, and its .minisig"));
+}
+END_TEST
 
 /* In one directory the highest version counts, by numbers; and if that one has
  * a problem, no older one takes its place. */
@@ -1640,6 +1741,11 @@ static Suite *suite(void)
     tcase_add_test(tc, did_you_mean);
     tcase_add_test(tc, path_order_and_twins);
     tcase_add_test(tc, the_highest_version_counts);
+    tcase_add_test(tc, a_manifest_is_read_when_it_is_asked_for);
+    tcase_add_test(tc, trust_that_breaks_before_a_manifest_is_read);
+    tcase_add_test(tc, a_look_can_be_later);
+    tcase_add_test(tc, no_older_version_for_a_broken_signature);
+    tcase_add_loop_test(tc, a_file_is_called_as_its_plugin, 0, N(file_names));
     tcase_add_test(tc, crashes_in_create_are_remembered);
     tcase_add_test(tc, a_death_that_nobody_noted_is_none);
     tcase_add_test(tc, a_version_beside_it_changes_nothing);

@@ -324,6 +324,7 @@ START_TEST(what_was_read_is_what_runs)
 {
     put("ok_inline");
     open_all();
+    ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
     build(dev, "ok_inline", "create_crashes");
     refused("ok_inline", "was built again since it was read");
     unlink(file(dev, "ok_inline", ".so"));
