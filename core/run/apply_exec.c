@@ -155,6 +155,7 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
         mortise_sub_done(x);                  /* what it came to was refused */
     mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
+    mortise_generation_refused(x);
     mortise_exec_open_effect(x, false);
     mortise_exec_open_effect(x, (x->doubted && !mortise_step_is_kept(x)) ||
                                     mortise_doubt_is_useless(x));
@@ -237,8 +238,9 @@ static int refuse(struct exec *x, const struct mortise_entry *e,
                      reason[0] != '\0' ? ": " : "", reason);
     return mortise_generation_refuse(
         x,
-        json_pack("{s:s, s:o}", "code", code, "message",
-                  mortise_json_strn(why.msg, strlen(why.msg))),
+        json_pack("{s:s, s:o, s:s}", "code", code, "message",
+                  mortise_json_strn(why.msg, strlen(why.msg)), "actor",
+                  e->actor),
         err);
 }
 

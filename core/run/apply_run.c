@@ -208,9 +208,9 @@ int mortise_apply_look_back(struct mortise_run *r,
 }
 
 /* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  To end a pause is not to try again; and a run
- * that was cancelled looks back, as `resume` had it do before there was another
- * entry for that. */
+ * run failed of it, or will.  Of a run that is paused it ends the pause alone:
+ * who is to try again ends that first (`pause`).  And a run that was cancelled
+ * looks back, as `resume` had it do before there was another entry for that. */
 int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
@@ -222,6 +222,7 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     reopen(r);
     rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     r->paused = MORTISE_PAUSE_OVER;
+    mortise_generation_came_about(r);
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     mortise_json_drop(&r->error);
@@ -277,6 +278,7 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     r->paused = (enum mortise_pause)e->how;
     if (r->paused == MORTISE_PAUSE_OVER)
         return MORTISE_OK;
+    mortise_generation_came_about(r);
     for (size_t i = 1; i < r->n_execs; i++)
         mortise_doubt_paused(r->execs[i]);
     return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);

@@ -220,6 +220,9 @@ void mortise_generation_decide(struct exec *x, json_t *decision);
 /* By a decision it fails of that (taken; NULL: memory ran out). */
 int mortise_generation_refuse(struct exec *x, json_t *refusal,
                               struct mortise_err *err);
+/* x fails, maybe of that; the run goes on or stood still since such failures. */
+void mortise_generation_refused(struct exec *x);
+void mortise_generation_came_about(struct mortise_run *r);
 /* x->child_again and x->child_asks: whether x goes on in the graph that failed
  * in it, or begins another. */
 void mortise_generation_go_on(struct exec *x, bool again, bool asks);

@@ -127,6 +127,17 @@ int mortise_generation_refuse(struct exec *x, json_t *refusal,
     return refusal != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+void mortise_generation_refused(struct exec *x)
+{
+    x->refused = json_object_get(x->refusal, "actor") != NULL;
+}
+
+void mortise_generation_came_about(struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        r->execs[i]->refused = false;
+}
+
 /* ---- what it goes on from ------------------------------------------------ */
 
 void mortise_generation_go_on(struct exec *x, bool again, bool asks)

@@ -221,6 +221,7 @@ static int apply_all(struct mortise_run *r, const struct mortise_said *h,
     r->ordering = h;
     r->obeys = true; /* nothing starts before all of it is obeyed */
     r->failed_before = r->n_failed;
+    mortise_decide_begin(r);
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (is_decision(&h->list[i]))
             rv = row_of(&h->list[i])->obey(r, h, &h->list[i], err);

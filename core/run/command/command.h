@@ -26,6 +26,8 @@ int mortise_decide_check_used(const struct mortise_run *r,
                               const struct mortise_said *h, const char *what,
                               struct mortise_err *err);
 
+/* Nothing follows from decisions of an earlier list. */
+void mortise_decide_begin(struct mortise_run *r);
 /* What follows from the list's decisions, each of which was obeyed: in its order. */
 int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
                           struct mortise_err *err);

@@ -418,6 +418,11 @@ int mortise_decide_check_used(const struct mortise_run *r,
 
 /* ---- obeying --------------------------------------------------------------- */
 
+void mortise_decide_begin(struct mortise_run *r)
+{
+    r->decided.n = 0;
+}
+
 /* All decisions of a list are recorded before anything follows from one of them:
  * what follows from the first may take the question of the second away, where both
  * lead into a race or a failure ends the graph. */
@@ -627,6 +632,5 @@ int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
         if (x->state == X_READY && x->loss == LOSS_NONE)
             rv = follow(r, x, c, err);
     }
-    r->decided.n = 0;
     return rv;
 }

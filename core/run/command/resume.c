@@ -4,8 +4,6 @@
  * is what people ask for besides: what failed is tried again, scheduled pauses
  * are passed, and what an end left in doubt is asked about.
  */
-#include <string.h>
-
 #include "run/command/command.h"
 
 /* Is its doubt settled by the same list?  Where nothing was stopped, any other
@@ -69,27 +67,23 @@ int mortise_command_check_resume(struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* Did something fail because people rejected it, or took its effect as failed? */
+/* Did something fail because people rejected it, or took its effect as failed,
+ * since the run was paused or resumed? */
 static bool is_any_refused(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
-        const char *code = mortise_json_text_of(x->error, "code");
 
-        if (x->state == X_FAILED && !x->handled &&
-            (strcmp(code, "rejected") == 0 || strcmp(code, "in_doubt") == 0))
+        if (x->state == X_FAILED && !x->handled && x->refused)
             return true;
     }
     return false;
 }
 
 /* Is it to fail of what was decided, once it goes on?  By the same list, or while
- * nothing ran. */
-static bool is_decided(const struct mortise_run *r)
+ * the run stood still (`stayed`). */
+static bool is_decided(const struct mortise_run *r, bool stayed)
 {
-    bool stayed =
-        !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL;
-
     return r->error == NULL && r->frames[0]->failed &&
            (r->n_failed > r->failed_before || (stayed && is_any_refused(r)));
 }
@@ -109,17 +103,24 @@ int mortise_command_obey_resume(struct mortise_run *r,
     struct mortise_entry back = {.type = MORTISE_E_LOOK_BACK,
                                  .actor = h->actor};
     bool ended = r->status >= MORTISE_RUN_COMPLETED;
-    int rv;
+    bool paused = r->paused != MORTISE_PAUSE_OVER;
+    bool stayed = !r->live && (paused || r->stays != NULL);
+    bool retries;
+    int rv = MORTISE_OK;
 
     (void)c;
     if (mortise_run_keeps_doubt(r))
         return mortise_run_record(r, &back, err);
-    if (mortise_run_is_over(r) || r->cancelling ||
-        (r->paused == MORTISE_PAUSE_OVER &&
-         (is_stopping(r, false) || mortise_final_is_at_work(r))) ||
-        is_decided(r))
+    if (mortise_run_is_over(r) || r->cancelling)
         return MORTISE_OK;
-    rv = mortise_run_record(r, &e, err);
+    retries = !is_stopping(r, false) && !mortise_final_is_at_work(r) &&
+              !is_decided(r, stayed);
+    if (!retries && !paused)
+        return MORTISE_OK;
+    if (retries && paused && r->frames[0]->failed) /* else it ends the pause */
+        rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_record(r, &e, err);
     if (rv == MORTISE_OK && ended && mortise_doubt_is_any_kept(r))
         rv = mortise_run_record(r, &back, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {

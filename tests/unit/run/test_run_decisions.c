@@ -344,6 +344,74 @@ START_TEST(a_resume_behind_a_command_that_runs_nothing)
 }
 END_TEST
 
+/* So it is by the resume that ends a pause, whichever command came between. */
+START_TEST(a_resume_ends_a_pause_and_retries)
+{
+    uint32_t seed = 1;
+
+    run_plain(HEAD "state: {scratch: {type: object}}\n"
+                   "start: [a, q]\n"
+                   "nodes:\n"
+                   "  a: {type: pass, value: \"${1 / scratch.x}\", next: z}\n"
+                   "  q: {type: human, prompt: p, next: z}\n"
+                   "  z: {type: pass}\n",
+              "{}");
+    assert_node("a", "failed");
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}, 0),
+        MORTISE_OK);
+    sync_all();
+    if (_i == 1)
+        sim_crash(&s, &seed);
+    ck_assert_int_eq(command(UPDATE, MORTISE_NO_CONTINUE), MORTISE_OK);
+    sync_all();
+    resumes();
+    sim_run_plain(&s);
+    assert_node("a", "done");
+    sim_let_go(&s, "q");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* A rejection while the run is paused comes about before anybody is asked again;
+ * one that is older is tried again, as is a failure whose code the plugin chose. */
+START_TEST(a_pause_and_a_rejection)
+{
+    static const char graph[] =
+        HEAD "hitl_mode: approve_tools\n"
+             "start: [a, q]\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: t/write, args: {v: 1}, next: z}\n"
+             "  q: {type: human, prompt: p, next: z}\n"
+             "  z: {type: pass}\n";
+    struct mortise_command pause = {.kind = MORTISE_CMD_PAUSE}, no = REJECT;
+    char id[64];
+
+    start(graph);
+    if (_i == 0)
+        ck_assert_int_eq(command(pause, 0), MORTISE_OK);
+    sync_all();
+    snprintf(id, sizeof id, "%s", sim_request(&s, "a"));
+    no.id = id;
+    takes(command(no, 0));
+    sync_all();
+    if (_i == 1)
+        ck_assert_int_eq(command(pause, 0), MORTISE_OK);
+    sync_all();
+    assert_node("a", "failed");
+    resumes();
+    sim_run_plain(&s);
+    if (_i == 0) {
+        assert_node("a", "failed");
+        resumes();
+        sim_run_plain(&s);
+    }
+    assert_node("a", "awaiting_approval");
+    end();
+}
+END_TEST
+
 /* ---- what has to wait ------------------------------------------------------ */
 
 static const char rescued[] =
@@ -514,6 +582,8 @@ static Suite *suite(void)
     tcase_add_test(tc, no_decision_is_thrown_away);
     tcase_add_test(tc, a_rejection_is_not_asked_for_again);
     tcase_add_test(tc, a_resume_behind_a_command_that_runs_nothing);
+    tcase_add_loop_test(tc, a_resume_ends_a_pause_and_retries, 0, 2);
+    tcase_add_loop_test(tc, a_pause_and_a_rejection, 0, 2);
     tcase_add_loop_test(tc, a_rejection_waits_for_guardrails, 0, 2);
     tcase_add_loop_test(tc, an_answer_that_is_made_short, 0, 2);
     tcase_add_test(tc, what_is_taken_as_failed_is_not_done);
