@@ -116,6 +116,18 @@ static bool is_untouched(const struct exec *x)
            x->attempt == 1 && !x->before_passed && !x->approved_whole;
 }
 
+/* Did it run in f before a goto left that behind? */
+static bool ran_before(const struct frame *f, uint32_t node)
+{
+    const struct item *it = mortise_item_of(f, node);
+    const struct exec *x = it->visits > 0 ? f->execs : NULL;
+
+    while (x != NULL && (x->node != node ||
+                         (it->phase == ITEM_ACTIVE && x->index == it->exec)))
+        x = x->sibling;
+    return x != NULL;
+}
+
 /* In words, of a node that stands in f's region; NULL: it has not. */
 static const char *begun(const struct mortise_run *r, const struct frame *f,
                          uint32_t node)
@@ -125,9 +137,9 @@ static const char *begun(const struct mortise_run *r, const struct frame *f,
 
     switch (it->phase) {
     case ITEM_WAITS:
-        break;
+        return ran_before(f, node) ? "has run before" : NULL;
     case ITEM_ACTIVE:
-        return is_untouched(x)       ? NULL
+        return is_untouched(x) && !ran_before(f, node) ? NULL
                : x->state == X_ASKED ? "waits for somebody's word"
                                      : "has begun";
     case ITEM_OVER:

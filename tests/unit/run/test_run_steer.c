@@ -96,6 +96,48 @@ static void assert_replays(void)
     sim_recover(&s);
 }
 
+/* What a goto left behind has begun as well, be it ready again or not. */
+START_TEST(what_ran_before_a_goto_stays)
+{
+    begin(diamond);
+    admit("{}");
+    finish("a");
+    finish("b");
+    finish("c");
+    finish("d");
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_GOTO, .node = "a"},
+                _i == 0 ? 0 : MORTISE_NO_CONTINUE),
+        MORTISE_OK);
+    sync_all();
+    refused(HEAD "start: a\n"
+                 "nodes:\n"
+                 "  a: {goal: begin}\n"
+                 "  b: {type: tool, tool: t/write, args: {v: 1}, "
+                 "depends_on: a}\n"
+                 "  d: {goal: end, depends_on: [b]}\n",
+            MORTISE_ESTATE, "has run before");
+    refused(HEAD "start: b\n"
+                 "nodes:\n"
+                 "  b: {type: tool, tool: t/write, args: {v: 1}}\n",
+            MORTISE_ESTATE, "has begun");
+    steers(HEAD
+           "start: a\n"
+           "nodes:\n"
+           "  a: {goal: begin}\n"
+           "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+           "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+           "  d: {goal: end, depends_on: [b, c]}\n"
+           "  e: {goal: more, depends_on: a}\n");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("d", 2);
+    assert_runs("e", 1);
+    assert_replays();
+    end();
+}
+END_TEST
+
 /* ---- what may become another ---------------------------------------------------- */
 
 /* A node more comes after those that it names: one that ended, and one that is at
@@ -1088,6 +1130,7 @@ static Suite *suite(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_loop_test(tc, what_ran_before_a_goto_stays, 0, 2);
     tcase_add_test(tc, a_node_more_sees_what_ended);
     tcase_add_test(tc, what_ended_is_told_briefly);
     tcase_add_test(tc, what_waits_may_be_another);
