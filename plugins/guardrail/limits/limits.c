@@ -23,11 +23,13 @@
  *       first that does not hold, and what was found, in numbers.
  *   (2) A link is what begins with a scheme and ://, or is what browsers take
  *       for that (http:/\example.com), or //host or www.host at the beginning
- *       of a word, tabs and ends of lines behind the slashes or not.  Its host is what stands before the first of / \ ? # and
- *       behind the last @, without the full stop or bracket that a text has behind
- *       a link; where programs disagree about it (a backslash and an @ in one
- *       authority, a comma in a host), it leads nowhere that is allowed.  data:
- *       and javascript: lead nowhere either.
+ *       of a word, tabs and ends of lines behind the slashes or not.  Its host
+ *       is what stands before the first of / \ ? # and behind the last @,
+ *       without the full stop or bracket that a text has behind a link.  Where
+ *       programs disagree about the host, the link leads nowhere that is
+ *       allowed: a backslash and an @ in one authority, a comma in a host, and
+ *       in quotes a tab or an end of line behind which the host would go on
+ *       (browsers take these out).  data: and javascript: lead nowhere either.
  *   (3) Links that lead elsewhere can be masked, [link], and then that is
  *       offered as replacement.  Nothing else can.
  *   (4) Tokens are reckoned, not counted, for each model counts in its own way:
@@ -171,6 +173,27 @@ static bool is_slash(unsigned char c)
     return c == '/' || c == '\\';
 }
 
+/* Behind a quote or <, blanks or not: so it is the value of an attribute, which
+ * ends with the quote and not with a blank. */
+static bool is_quoted(mortise_str s, uint64_t at)
+{
+    while (at > 0 && (unsigned char)s.p[at - 1] <= ' ')
+        at--;
+    return at > 0 && strchr("\"'<", s.p[at - 1]) != NULL;
+}
+
+/* Would the authority of the link that ends at `to` go on, without the tabs and
+ * ends of lines there? */
+static bool goes_on(mortise_str s, const struct link *l, uint64_t to)
+{
+    const uint64_t end = to;
+
+    while (is_taken_out(at_of(s, to)))
+        to++;
+    return to > end && !ends_link(at_of(s, to)) &&
+           strchr("/\\?#", at_of(s, to)) == NULL && is_quoted(s, l->from);
+}
+
 /* The authority at `at`, up to where it surely ends. */
 static void read_authority(mortise_str s, uint64_t at, struct link *l)
 {
@@ -184,7 +207,7 @@ static void read_authority(mortise_str s, uint64_t at, struct link *l)
             host = to + 1;
         to++;
     }
-    l->doubtful = back && host > at;
+    l->doubtful = (back && host > at) || goes_on(s, l, to);
     end = host;
     if (at_of(s, end) == '[')
         while (end < to && s.p[end] != ']')

@@ -110,6 +110,8 @@ static const char *const inside[] = {
     "the data: 12 rows",
     "x = 1; //\tfirst\n//\tsecond, then\n",
     "one of https:\nand more",
+    "https://example.com\nand more, https://example.com\t.tab",
+    "<a href=\"https://example.com\n\"> <a href='https://example.com\n/x'>",
 };
 
 static const char *const outside[][2] = {
@@ -137,6 +139,14 @@ static const char *const outside[][2] = {
     {"https:\\tevil.example/", "[link]"},
     {"[a](<//\\tevil.example>)", "[a](<[link]>)"},
     {"slack://\\nopen", "[link]"},
+    /* an attribute, out of which browsers take tabs and ends of lines */
+    {"href='https://example.com\\t.evil.example/?q'",
+     "href='[link]\\t.evil.example/?q'"},
+    {"src=\\\"https://example.com\\n@evil.example/\\\"",
+     "src=\\\"[link]\\n@evil.example/\\\""},
+    {"href=' https://example.com\\r\\n-x.example'",
+     "href=' [link]\\r\\n-x.example'"},
+    {"<//example.com\\tevil.example>", "<[link]\\tevil.example>"},
 };
 
 /* Config: limits.hosts */
