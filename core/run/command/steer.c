@@ -28,6 +28,16 @@ int mortise_run_may_steer(const struct mortise_run *r,
     return mortise_regraph_check(r, to, err);
 }
 
+/* What a decision ends may be what the diff is about, and the diff was checked
+ * against what there is before it. */
+static bool has_decision(const struct mortise_said *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (mortise_command_row(h->list[i].kind)->subject != NULL)
+            return true;
+    return false;
+}
+
 int mortise_command_check_steer(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -37,6 +47,10 @@ int mortise_command_check_steer(struct mortise_run *r,
     if (mortise_command_has(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_EINVAL,
                             "a run is not steered and moved at once");
+    if (has_decision(h))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a run is not steered together with a decision; "
+                            "give the decision first");
     if (h->steering == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a run is steered by an engine, which makes a "

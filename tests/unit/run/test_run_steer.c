@@ -1123,6 +1123,42 @@ START_TEST(history_names_nodes_as_of_then)
 }
 END_TEST
 
+/* What the decision ends could be what the diff is about. */
+START_TEST(no_decision_beside_it)
+{
+    static const char yaml[] = HEAD "start: a\n"
+                                    "nodes:\n"
+                                    "  a: {type: human, prompt: yes?}\n"
+                                    "  b: {goal: then, depends_on: a}\n";
+    struct mortise_command both[2] = {
+        {.size = sizeof *both,
+         .kind = MORTISE_CMD_ANSWER,
+         .json = "{\"approved\": false}"},
+        {.size = sizeof *both, .kind = MORTISE_CMD_STEER}};
+    struct mortise_steering to = {.operations = NULL};
+    size_t n_commits;
+
+    begin(yaml);
+    admit("{}");
+    sync_all();
+    to.graph = sim_graph(yaml);
+    ck_assert_int_eq(
+        mortise_graph_follow(to.graph, mortise_run_graph(s.run), &err),
+        MORTISE_OK);
+    to.operations = json_pack("[{s:{s:s}}]", "remove", "id", "b");
+    both[0].id = sim_request(&s, "a");
+    n_commits = s.n_commits;
+    s.steering = &to;
+    ck_assert_int_eq(sim_command(&s, both, 2, 0, "ann", &err), MORTISE_EINVAL);
+    s.steering = NULL;
+    ck_assert_ptr_nonnull(strstr(err.msg, "give the decision first"));
+    ck_assert_uint_eq(s.n_commits, n_commits);
+    json_decref(to.operations);
+    mortise_graph_unref(to.graph);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_steer");
@@ -1155,6 +1191,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_comes_to_what_the_last_graph_does);
     tcase_add_test(tc, again_and_back);
     tcase_add_test(tc, not_without_end);
+    tcase_add_test(tc, no_decision_beside_it);
     suite_add_tcase(suite, tc);
     return suite;
 }
