@@ -31,7 +31,8 @@ static bool is_stopping(const struct mortise_run *r, bool but_doubts)
         if (x->loss != LOSS_NONE && x->was.state == 0 &&
             mortise_race_may_return(x) && !mortise_exec_is_over(x) &&
             !(but_doubts &&
-              (mortise_doubt_is_asked(x) || x->state == X_INSIDE)))
+              (mortise_doubt_is_asked(x) || x->state == X_INSIDE ||
+               mortise_tools_are_at_work(x))))
             return true;
     }
     return false;

@@ -75,6 +75,8 @@ static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
     *ended = false;
     if (x->state == X_RUNNING && !mortise_doubt_is_asked(x))
         rv = mortise_exec_cancel(r, x, STOP_RACE, err);
+    if (x->state == X_READY && mortise_tools_are_at_work(x))
+        mortise_exec_await_tools(r, x); /* it is not at work itself */
     if (rv != MORTISE_OK || has_to_wait(x))
         return rv;
     if (x->state == X_INTENT && x->effect_open) /* it was not called yet */

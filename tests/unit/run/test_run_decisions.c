@@ -564,6 +564,40 @@ START_TEST(a_tool_in_doubt_is_settled_before_its_agent)
 }
 END_TEST
 
+/* Two agents were stopped with a tool in doubt each.  The first is settled: the run
+ * is in doubt until the second is, whoever died between, and not at work. */
+START_TEST(each_of_two_stopped_agents_is_settled)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "failure: fail_fast\n"
+               "start: [a, b, c]\nnodes:\n"
+               "  a: {type: gmi, prompt: p, tool_allowlist: [t/write], args: "
+               "{asks: [{method: tool.invoke/1, kind: tool, body: {tool: "
+               "t/write, arguments: {v: 1}}}]}, next: END}\n"
+               "  b: {type: gmi, prompt: p, tool_allowlist: [t/write], args: "
+               "{asks: [{method: tool.invoke/1, kind: tool, body: {tool: "
+               "t/write, arguments: {v: 2}}}]}, next: END}\n"
+               "  c: {type: tool, tool: t/fail, args: {times: 9}}\n");
+    admit("{}");
+    sync_all();
+    finish("c");
+    ck_assert(s.calls[call_of("t__write")].cancelled);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    if (_i > 0)
+        sim_crash(&s, &seed);
+    if (_i > 1)
+        sim_recover(&s);
+    resolve("t__write", "fail");
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(resume(), MORTISE_EINDOUBT);
+    resolve("t__write", "fail");
+    assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *su = suite_create("run_decisions");
@@ -589,6 +623,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_taken_as_failed_is_not_done);
     tcase_add_test(tc, no_goto_past_an_intent);
     tcase_add_test(tc, a_tool_in_doubt_is_settled_before_its_agent);
+    tcase_add_loop_test(tc, each_of_two_stopped_agents_is_settled, 0, 3);
     suite_add_tcase(su, tc);
     return su;
 }
