@@ -61,7 +61,9 @@ static int find_request(const struct mortise_run *r,
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
     assert(*s == NULL || mortise_step_is_request(*s));
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
-        return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request '%s' has expired; resume the run, which "
+                            "goes on as the node's `on_timeout` says",
                             c->id);
     return MORTISE_OK;
 }
