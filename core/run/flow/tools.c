@@ -290,7 +290,9 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
         return MORTISE_OK;
     if (y->state == X_CANCELLED && y->result == NULL) { /* (4) */
         mortise_step_take_back_tool(x, s);
-        return MORTISE_OK;
+        return x->state == X_SUSPENDED && !mortise_tools_are_at_work(x)
+                   ? mortise_exec_ready(r, x, err) /* nobody else enters it */
+                   : MORTISE_OK;
     }
     answer = answer_of(r, y);
     if (answer == NULL)

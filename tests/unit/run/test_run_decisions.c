@@ -598,6 +598,39 @@ START_TEST(each_of_two_stopped_agents_is_settled)
 }
 END_TEST
 
+/* The timeout of an agent stopped its tool in doubt, and another process has the
+ * run: once the tool is settled the agent goes on. */
+START_TEST(an_agent_goes_on_behind_its_stopped_tool)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: a\nnodes:\n"
+               "  a: {type: gmi, prompt: p, timeout: 5s, "
+               "tool_allowlist: [t/write], args: "
+               "{asks: [{method: tool.invoke/1, kind: tool, body: {tool: "
+               "t/write, arguments: {v: 1}}}]}, next: END}\n");
+    admit("{}");
+    sync_all();
+    ck_assert(is_out("t__write"));
+    s.now_ms += 6000;
+    for (size_t i = 0; i < s.n_timers; i++)
+        if (s.timers[i].at_ms <= s.now_ms)
+            sim_fire_timer(&s, i);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    sim_crash(&s, &seed);
+    if (_i > 0) {
+        sim_recover(&s);
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_IN_DOUBT);
+    }
+    resolve("t__write", _i < 2 ? "fail" : "retry");
+    if (mortise_run_status(s.run) != MORTISE_RUN_COMPLETED)
+        assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *su = suite_create("run_decisions");
@@ -624,6 +657,7 @@ static Suite *suite(void)
     tcase_add_test(tc, no_goto_past_an_intent);
     tcase_add_test(tc, a_tool_in_doubt_is_settled_before_its_agent);
     tcase_add_loop_test(tc, each_of_two_stopped_agents_is_settled, 0, 3);
+    tcase_add_loop_test(tc, an_agent_goes_on_behind_its_stopped_tool, 0, 3);
     suite_add_tcase(su, tc);
     return su;
 }
