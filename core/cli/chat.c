@@ -32,6 +32,7 @@ struct chat {
     json_t *last;             /* ours: what the model said last; NULL */
     bool asks;                /* a person is at the terminal */
     bool is_kept;             /* there is something to go on with */
+    bool went_on;             /* something was said, or a reply went on */
 };
 
 /* ---- the graph ------------------------------------------------------------- */
@@ -201,6 +202,7 @@ static int begin(struct chat *c, struct mortise_err *err)
 /* Takes the command; NULL is out of memory. */
 static int command(struct chat *c, json_t *one, struct mortise_err *err)
 {
+    c->went_on = true;
     return see(c, "command",
                mortise_watch_command(&c->watch, json_pack("[o]", one)), err);
 }
@@ -578,6 +580,22 @@ static void say_how(struct chat *c)
     mortise_out_puts(&c->cli->err, "\n");
 }
 
+/* A script that said nothing has no reply: it is to notice. */
+static int note_silence(struct chat *c)
+{
+    static const char words[] = "no message was given: MESSAGE is missing and "
+                                "stdin is empty, so no model was asked";
+
+    if (isatty(STDIN_FILENO) || c->went_on || c->last != NULL || !c->is_kept)
+        return MORTISE_EXIT_OK;
+    if (c->cli->args.json)
+        mortise_cli_error(c->cli, mortise_result_name(MORTISE_EINVAL), words,
+                          json_pack("{s:s}", "run", run_of(c)));
+    else
+        mortise_out_say(&c->cli->err, "mortise: %s\n", words);
+    return MORTISE_EXIT_FAILED;
+}
+
 static int run_chat(struct chat *c, int *code, struct mortise_err *err)
 {
     struct mortise_cli *cli = c->cli;
@@ -612,6 +630,8 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
     c.asks = !a->json && isatty(STDIN_FILENO) && cli->out.tty;
     rv = run_chat(&c, &code, err);
     mortise_progress_end(&c.watch.progress);
+    if (rv == MORTISE_OK && code == MORTISE_EXIT_OK)
+        code = note_silence(&c);
     if (c.is_kept)
         say_how(&c);
     mortise_buf_finish(&c.heard);
@@ -653,7 +673,8 @@ const struct mortise_cmd mortise_cmd_chat = {
         "A call of a tool is shown, and waits for you: y or yes; n or no,\n"
         "with a reason that the model is told; or other arguments as a JSON\n"
         "object.  Whatever else is said is no answer: it asks again.\n"
-        "Without a terminal it waits for 'mortise approve'.\n",
+        "Without a terminal it waits for 'mortise approve', and exits with 1\n"
+        "if there is neither a MESSAGE nor a line of stdin.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

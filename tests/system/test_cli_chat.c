@@ -78,6 +78,24 @@ START_TEST(lines_are_messages)
 }
 END_TEST
 
+/* A script that gives no message has no reply, and hears so. */
+START_TEST(no_message_is_no_success)
+{
+    deploy(scripted);
+    child_run("$MORTISE chat --id c </dev/null");
+    desk_code(1);
+    desk_err("no message was given");
+    desk_err("chat --continue --id c");
+    ck_assert_str_eq(child.out, "");
+    child_run("printf '\\n\\n' | $MORTISE chat --continue --id c --json");
+    desk_code(1);
+    desk_err("no message was given");
+    child_run("$MORTISE chat --continue --id c hello </dev/null");
+    desk_code(0);
+    ck_assert_str_eq(child.out, "the first\n");
+}
+END_TEST
+
 /* --continue takes the newest that is not over, or the one that is named. */
 START_TEST(a_chat_goes_on)
 {
@@ -423,6 +441,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, lines_are_messages);
+    tcase_add_test(tc, no_message_is_no_success);
     tcase_add_test(tc, a_chat_goes_on);
     tcase_add_test(tc, failures_end_no_chat);
     tcase_add_test(tc, tools_wait_for_approval);
