@@ -6,12 +6,16 @@
 #   make check-peers ... with programs of others: npm's, rustc; PEER="http" some
 #   make unit       the test programs alone; ONLY="yaml cli" some of them
 #   make programs   build them all and run none
-#   make asan       the test suite under AddressSanitizer and UBSan
-#   make tsan       ... under ThreadSanitizer
+#   make asan       under AddressSanitizer and UBSan: the suites that run what they
+#                   test in their own process; `make asan-all`: all suites
+#   make tsan       all suites under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
 #   make spawns     10,000 spawns under random kills, and 10,000 native children;
 #                   `make check` has 300 and 160
 #   make hostile    the hostile suites whole; `make check` runs a part of each
+#   make stress     all suites STRESS=20 times, on a busy machine
+#   make nightly    what takes too long for each change: asan-all, tsan, valgrind,
+#                   spawns, hostile, mutants, fuzz, lint, stress
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
 #                   red what guards it, and so must each ignored key
 #   make keys       each key of the language has such a test
@@ -113,7 +117,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan tsan valgrind spawns hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -556,12 +560,38 @@ check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c)) \
 SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
-asan: export ASAN_OPTIONS = verify_asan_link_order=0
+asan asan-all: export ASAN_OPTIONS = verify_asan_link_order=0
 # Its leak checker attaches to the process like a debugger.
-asan: export MORTISE_CORE_DUMPS = 1
+asan asan-all: export MORTISE_CORE_DUMPS = 1
+# What runs in the process of its test; ASAN="api run": these.
+ASAN ?= $(call names_of,$(call tests_in,unit/* sim)) \
+        $(filter-out cli% docs embed man model_author newcomer package typos, \
+            $(call names_of,$(call tests_in,system)))
 asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
+	    ONLY="$(ASAN)" unit
+asan-all:
+	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
+
+# Every suite so many times, with every processor kept busy: whatever fails
+# depends on the time that something takes.
+STRESS ?= 20
+stress: programs
+	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh tools/stress.sh $(TESTS)
+
+# What takes too long for each change.  It is run whole before a release.
+NIGHTLY := asan-all tsan valgrind spawns hostile mutants fuzz lint stress
+nightly:
+	+$(Q)failed=; for s in $(NIGHTLY); do \
+	    printf '== %s\n' "$$s"; \
+	    $(AGAIN) $$s || failed="$$failed $$s"; \
+	done; \
+	if [ -n "$$failed" ]; then \
+	    echo "make nightly: failed:$$failed (the reasons are above)" >&2; \
+	    exit 1; \
+	fi; \
+	echo "make nightly: all passed: $(NIGHTLY)"
 
 # Programs that fork with threads and go on, as plugins do that misbehave, live.
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0
