@@ -20,8 +20,9 @@
  * What passes a bound is an error, never "no match" and never a hang.  A cost
  * depends on the pattern and the text, and not on the version of RE2.
  *
- * A pattern was read by the standard that its user names, and written anew
- * (ecma.c, re2.c): RE2's and PCRE2's own language is nobody's.
+ * A pattern is read by the standard that its user names, and written anew
+ * (ecma.c, re2.c).  Only a foreign schema's pattern that is no ECMA-262 goes to
+ * PCRE2 as it stands.
  *
  * A compiled expression lies in an arena.  PCRE2 takes its memory from there; an
  * automaton of RE2 does not (automaton.cpp), and is freed with the arena.  A
@@ -38,7 +39,6 @@
 
 #include "base/automaton.h"
 #include "base/ecma.h"
-#include "base/ecma_first.h"
 #include "base/re2.h"
 
 enum {
@@ -387,10 +387,7 @@ static int compile_by(struct compiling *c, enum mortise_dialect dialect,
             rv = compile_re2(c, text, &weight);
         return rv == MORTISE_EUNAVAILABLE ? MORTISE_EINVAL : rv;
     default:
-        rv = mortise_ecma_first_translate(text, pattern, n, c->err);
-        return rv == MORTISE_OK ? compile_pcre2(c, text->n > 0 ? text->p : "",
-                                                text->n, PCRE2_EXTRA_ALT_BSUX)
-                                : rv;
+        return compile_pcre2(c, pattern, n, PCRE2_EXTRA_ALT_BSUX);
     }
 }
 

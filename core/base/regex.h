@@ -17,9 +17,7 @@ struct mortise_regex; /* lives in the arena that it was compiled into */
 enum mortise_dialect {
     MORTISE_DIALECT_ECMA, /* JSON Schema's: ecma.h */
     MORTISE_DIALECT_RE2,  /* of CEL's `matches`: re2.h */
-    /* Of JSON Schema, before it was held to its standard: PCRE2's patterns with
-     * some of ECMA-262's words.  Schemas of plugins and servers may be in it. */
-    MORTISE_DIALECT_ECMA_FIRST
+    MORTISE_DIALECT_PCRE2 /* of schemas of plugins and servers, if not ECMA */
 };
 
 /* What one evaluation or check may cost where nobody says more. */

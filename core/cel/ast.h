@@ -92,7 +92,6 @@ struct cel_source {
     struct mortise_arena *arena;
     struct mortise_cel_where *where; /* filled by a failure */
     struct mortise_escape *out;      /* how all failures leave */
-    bool first;                      /* as struct mortise_cel_scope has it */
 };
 
 /* Say what is wrong and where, and leave. */

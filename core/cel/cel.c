@@ -165,7 +165,7 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
 {
     struct compiler c = {
         .escape.err = err,
-        .src = {text, n, a, where, &c.escape, scope->first},
+        .src = {text, n, a, where, &c.escape},
         .scope = scope,
     };
     int rv;

@@ -24,9 +24,6 @@ struct mortise_cel_name {
 struct mortise_cel_scope {
     const struct mortise_cel_name *names;
     size_t n;
-    /* As expressions were read once: rb'' is a literal, and format() is not
-     * looked at. */
-    bool first;
 };
 
 struct mortise_cel_where {

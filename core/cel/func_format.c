@@ -402,7 +402,7 @@ static void prepare_format(const struct cel_source *src, struct cel_node *n)
     uint32_t count = 0;
     struct clause k;
 
-    if (text->op != CEL_CONST || src->first)
+    if (text->op != CEL_CONST)
         return;
     p = text->u.constant.u.s.p;
     end = p + text->u.constant.u.s.n;

@@ -286,7 +286,7 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
     }
     if (peek(lx, *n) != '"' && peek(lx, *n) != '\'')
         return false;
-    if (swapped && s->bytes && !lx->src->first)
+    if (swapped && s->bytes)
         fail_at(lx, lx->p, *n, "raw bytes are written br, in this order");
     return true;
 }

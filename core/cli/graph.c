@@ -265,7 +265,6 @@ static int load_sources(struct mortise_cli *cli,
     }
     mortise_diags_init(&diags, cli->mem); /* its findings were told already */
     from.pinned = true;
-    from.rules = MORTISE_RULES_NOW;
     rv = load_text(cli, settings, &files[0], &from, &diags, out, err);
     mortise_diags_finish(&diags);
     mortise_release(cli->mem, files, (n + 1) * sizeof *files);

@@ -154,9 +154,6 @@ static int load_either(struct mortise_graph **out,
     if (ld.g == NULL)
         return mortise_nomem(err);
     ld.g->refs = 1;
-    ld.g->rules = catalog->files != NULL && catalog->files->pinned
-                      ? catalog->files->rules
-                      : MORTISE_RULES_NOW;
     mortise_arena_init(&ld.g->arena, mem);
     ld.arena = &ld.g->arena;
     rv = load_text(&ld, path, text, n, tree);

@@ -12,7 +12,7 @@ struct mortise_pinned {
 };
 
 /* Where a graph finds what it names: there and nowhere else.  It is not said that a
- * run of it has begun (`pinned`), nor by which rules.  Lends `p`. */
+ * run of it has begun (`pinned`).  Lends `p`. */
 struct mortise_graph_files mortise_pinned_files(const struct mortise_pinned *p);
 
 #endif

@@ -239,14 +239,13 @@ static int compile_as(struct schema_compiler *c, struct schema_pattern *p,
                         "write smaller numbers in { }");
 }
 
-/* What a pattern is that is no ECMA-262, if others wrote it: as it was taken
- * once. */
+/* A pattern that is no ECMA-262, if others wrote it. */
 static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
                            const char *text, size_t n,
                            const struct mortise_err *why)
 {
     char where[256];
-    int rv = compile_as(c, p, MORTISE_DIALECT_ECMA_FIRST, text, n, NULL);
+    int rv = compile_as(c, p, MORTISE_DIALECT_PCRE2, text, n, NULL);
 
     if (rv == MORTISE_EINVAL)
         return mortise_fail(c->escape->err, rv, "%s", why->msg);
@@ -264,11 +263,7 @@ static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
 {
     enum mortise_schema_patterns how = c->world->patterns;
     struct mortise_err why = {0};
-    int rv =
-        compile_as(c, p,
-                   how == MORTISE_PATTERNS_FIRST ? MORTISE_DIALECT_ECMA_FIRST
-                                                 : MORTISE_DIALECT_ECMA,
-                   text, n, &why);
+    int rv = compile_as(c, p, MORTISE_DIALECT_ECMA, text, n, &why);
 
     p->text = text;
     if (rv == MORTISE_EINVAL && how == MORTISE_PATTERNS_FOREIGN)

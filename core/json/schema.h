@@ -22,10 +22,9 @@ void mortise_schema_finish(struct mortise_schema *s);
 /* How patterns are read. */
 enum mortise_schema_patterns {
     MORTISE_PATTERNS_ECMA, /* ECMA-262's, as JSON Schema says */
-    /* So where they are that, else as they were before: of a plugin or a
-     * server, whose author is not here, and which worked. */
-    MORTISE_PATTERNS_FOREIGN,
-    MORTISE_PATTERNS_FIRST /* as they were before */
+    /* ECMA-262's if they are that, else PCRE2's: of a plugin or a server, whose
+     * author is not here to mend them. */
+    MORTISE_PATTERNS_FOREIGN
 };
 
 enum { MORTISE_SCHEMA_WRONG = 32 };

@@ -123,11 +123,8 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
         rv = mortise_step_clear(r, x, err);
     if (x->was.state == 0) /* else that is what it failed of */
         mortise_exec_failed_of(x, e->value);
-    mortise_generation_go_on(x,
-                             r->rules >= MORTISE_RULES_SECOND &&
-                                 x->child != NULL &&
-                                 mortise_sub_failed(x->child),
-                             x->child_asks);
+    mortise_generation_go_on(
+        x, x->child != NULL && mortise_sub_failed(x->child), x->child_asks);
     mortise_exec_begun(x, e->attempt + 1, e->started_ms);
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;

@@ -36,7 +36,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     struct exec *x;
     int rv;
 
-    if (r->n_execs != 0 || !json_is_object(e->value) ||
+    if (r->n_execs != 0 || !r->ruled || !json_is_object(e->value) ||
         !mortise_exec_edges_fit(r->graph->start, r->graph->n_start, e))
         return mortise_entry_corrupt(err, e);
     mortise_json_hold(&r->frames[0]->scope->input, e->value);
@@ -83,7 +83,7 @@ int mortise_apply_lists(struct mortise_run *r, const struct mortise_entry *e,
 static int follow_update(struct mortise_run *r, struct exec *x,
                          const struct exec *u, struct mortise_err *err)
 {
-    bool again = x->child_again && r->rules >= MORTISE_RULES_THIRD;
+    bool again = x->child_again;
     int rv;
 
     if (x->state == X_HELD || (x == r->execs[0] && r->plan.waits))

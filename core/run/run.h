@@ -410,16 +410,6 @@ int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
                       const struct mortise_admission *adm, uint64_t now_ms,
                       struct mortise_actions *actions, struct mortise_err *err);
 
-/* Under which rules was the run admitted whose first checkpoint has these
- * entries?  The graph of mortise_run_replay() is one that was loaded under them.
- * MORTISE_ENEWER: under some that this program does not know. */
-int mortise_run_admitted_under(enum mortise_rules *out, const void *entries,
-                               size_t size, const struct mortise_mem *mem,
-                               struct mortise_err *err);
-
-/* How patterns are read in schemas that plugins ask with in this run. */
-enum mortise_schema_patterns mortise_run_patterns(const struct mortise_run *r);
-
 /* A run to be replayed: then one mortise_run_apply() for each checkpoint, in
  * order; then steps.  `g` is what it is steered to in the end.  `sink` (may be NULL) sees each durable event that the
  * replay expands; it gets a borrowed value and may end the replay by nonzero.

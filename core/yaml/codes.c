@@ -747,9 +747,8 @@ const struct mortise_code mortise_codes[] = {
     {"W0216", "a pattern that is not JSON Schema's",
      "A manifest's `pattern` is a regular expression of ECMA-262, as JSON "
      "Schema "
-     "says.  This one is not: it is taken as PCRE2's, as it was before, so "
-     "that "
-     "a plugin that is signed goes on to work.  Other validators, and whoever "
+     "says.  This one is not: it is taken as PCRE2's, so that a signed plugin "
+     "still works.  Other validators, and whoever "
      "reads the schema to call the operation, take it for something else or "
      "for nothing.",
      "# in pay.plugin.yaml: input: {properties: {id: {type: string, pattern: "

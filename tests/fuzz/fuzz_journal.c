@@ -1,9 +1,8 @@
 /* fuzz_journal.c -- a run's journal from arbitrary bytes.
  *
  * The input is commits, each two bytes of size and so many of entries
- * (tests/fuzz/journals holds those of tests/journals).  Each is applied, as a
- * store's checkpoints are, to a run of a graph with an effect, a question, a
- * map and a subgraph.  What does not fit is refused, in words; the run
+ * (tests/fuzz/journals has some).  Each is applied, as a store's checkpoints are,
+ * to a run of a graph with an effect, a question, a map and a subgraph.  What does not fit is refused, in words; the run
  * can then be shown, and resumed as far as it came. */
 #include <assert.h>
 #include <stdint.h>

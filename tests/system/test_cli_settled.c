@@ -1,9 +1,6 @@
 /* test_cli_settled.c -- finalisers and handlers from the outside (issue 15,
  * point 8): the example of docs/graph.md, and `mortise cancel`.
- *
- * tests/stores/e05e9f7 is a store that a program of that revision made, under the
- * fifth rules, when a settled node at work was stopped with its graph: of its
- * runs of one graph `ended` came to that, and `waits` is about to. */
+ */
 #include <check.h>
 #include <signal.h>
 #include <stdio.h>
@@ -171,21 +168,6 @@ START_TEST(a_signal_leaves_it)
 }
 END_TEST
 
-/* A run of before ends as it would have, and what ended reads as it did. */
-START_TEST(a_run_admitted_before_stops_it)
-{
-    desk_ok("cp -r %s/tests/stores/e05e9f7 store && chmod -R go-rwx store",
-            root);
-    desk_ok("$MORTISE show ended");
-    desk_out("skipped           release");
-    child_run("$MORTISE resume waits");
-    desk_out("node_skipped release why=something else failed");
-    desk_out("run waits failed");
-    child_run("$MORTISE resume ended");
-    desk_out("run ended waiting");
-}
-END_TEST
-
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_settled");
@@ -199,7 +181,6 @@ static Suite *suite(void)
     tcase_add_test(tc, cancel_runs_the_plugin);
     tcase_add_test(tc, a_second_cancel_stops_it);
     tcase_add_loop_test(tc, a_signal_leaves_it, 0, 2);
-    tcase_add_test(tc, a_run_admitted_before_stops_it);
     suite_add_tcase(s, tc);
     return s;
 }

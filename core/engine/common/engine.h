@@ -265,21 +265,19 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
 
 /* ---- graphs.c ----------------------------------------------------------- */
 
-/* A reference to the graph of a digest under those rules, if it is kept; it may
- * be one that only stands in, to be looked at. */
+/* A reference to the graph of a digest, if it is kept; it may be one that only
+ * stands in, to be looked at. */
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST],
-                                          enum mortise_rules rules);
+                                          const uint8_t digest[MORTISE_DIGEST]);
 /* The same, compiled from the store's copy.  Where it does not compile here, as
  * plugins may be gone, it stands in. */
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
-                          enum mortise_rules rules,
                           struct mortise_source *files, size_t n_files,
                           struct mortise_graph **out, struct mortise_err *err);
-/* A reference to the one that can run, for a graph of digest and rules which
- * `run` pinned and which may stand in.  MORTISE_EBLOCKED when it does not
- * compile (MORTISE_EDENIED: trust is why); words name the run. */
+/* A reference to the one that can run, for a graph which `run` pinned and which
+ * may stand in.  MORTISE_EBLOCKED when it does not compile (MORTISE_EDENIED: trust
+ * is why); words name the run. */
 int mortise_graphs_strict(struct mortise *m, const char *run,
                           const struct mortise_graph *g,
                           struct mortise_graph **out, struct mortise_err *err);

@@ -47,7 +47,8 @@ static bool are_strings(const json_t *list)
 static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
                             char *words)
 {
-    const struct mortise_schema_world world = {.patterns = a->patterns};
+    const struct mortise_schema_world world = {.patterns =
+                                                   MORTISE_PATTERNS_FOREIGN};
     struct mortise_schema *s = NULL;
     struct mortise_arena arena;
     struct mortise_err err;

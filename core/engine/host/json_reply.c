@@ -21,11 +21,10 @@ struct judge {
 };
 
 static int open_judge(struct judge *j, struct mortise *m,
-                      const json_t *response,
-                      enum mortise_schema_patterns patterns,
-                      struct mortise_err *err)
+                      const json_t *response, struct mortise_err *err)
 {
-    const struct mortise_schema_world world = {.patterns = patterns};
+    const struct mortise_schema_world world = {.patterns =
+                                                   MORTISE_PATTERNS_FOREIGN};
     json_t *schema = json_object_get(response, "schema");
     char where[128];
     struct mortise_err why;
@@ -53,11 +52,10 @@ static void close_judge(struct judge *j)
 }
 
 int mortise_json_reply_check(struct mortise *m, const json_t *response,
-                             enum mortise_schema_patterns patterns,
                              struct mortise_err *err)
 {
     struct judge j;
-    int rv = open_judge(&j, m, response, patterns, err);
+    int rv = open_judge(&j, m, response, err);
 
     if (rv == MORTISE_OK)
         close_judge(&j);
@@ -148,12 +146,11 @@ static int parse(const char *p, size_t n, json_t **out, struct mortise_err *err)
     return mortise_json_parse(out, p, n, err);
 }
 
-static int judge(struct mortise *m, const json_t *response,
-                 enum mortise_schema_patterns patterns, json_t *value,
+static int judge(struct mortise *m, const json_t *response, json_t *value,
                  json_t **out, struct mortise_err *err)
 {
     struct judge j;
-    int rv = open_judge(&j, m, response, patterns, err);
+    int rv = open_judge(&j, m, response, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -167,7 +164,6 @@ static int judge(struct mortise *m, const json_t *response,
 }
 
 int mortise_json_reply_read(struct mortise *m, const json_t *response,
-                            enum mortise_schema_patterns patterns,
                             const json_t *reply, json_t **out,
                             struct mortise_err *err)
 {
@@ -183,7 +179,7 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
     if (rv == MORTISE_EINVAL)
         mortise_doing(err, rv, "the reply is no JSON");
     if (rv == MORTISE_OK)
-        rv = judge(m, response, patterns, value, out, err);
+        rv = judge(m, response, value, out, err);
     json_decref(value);
     mortise_buf_finish(&text);
     return rv;

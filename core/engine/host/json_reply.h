@@ -4,15 +4,12 @@
 
 #include "engine/common/engine.h"
 
-/* Can `response` of a request be asked for, whose patterns are read so?
- * MORTISE_EINVAL says what is wrong with its schema. */
+/* Can `response` of a request be asked for?  MORTISE_EINVAL says what is wrong with its schema. */
 int mortise_json_reply_check(struct mortise *m, const json_t *response,
-                             enum mortise_schema_patterns patterns,
                              struct mortise_err *err);
 /* The JSON that a reply's text is, as the schema of `response` types it: a new
  * reference.  MORTISE_EINVAL says what the text is instead. */
 int mortise_json_reply_read(struct mortise *m, const json_t *response,
-                            enum mortise_schema_patterns patterns,
                             const json_t *reply, json_t **out,
                             struct mortise_err *err);
 

@@ -143,7 +143,7 @@ static int32_t check_chat(struct mortise_asked *a, char *words)
 
     if (rv == MORTISE_OK)
         rv = mortise_json_reply_check(
-            a->m, json_object_get(a->body, "response"), a->patterns, &why);
+            a->m, json_object_get(a->body, "response"), &why);
     if (rv == MORTISE_OK)
         rv = check_tools(a, &why);
     if (rv != MORTISE_OK)
@@ -421,8 +421,7 @@ static int put_json(struct mortise_asked *a, json_t *to, const json_t *reply)
 
     if (response == NULL || !is_whole(reply))
         return MORTISE_OK;
-    rv = mortise_json_reply_read(a->m, response, a->patterns, reply, &value,
-                                 &why);
+    rv = mortise_json_reply_read(a->m, response, reply, &value, &why);
     if (rv == MORTISE_OK)
         rv = json_object_set_new(to, "json", value);
     else if (rv == MORTISE_EINVAL)

@@ -1,4 +1,4 @@
-/* graphs.c -- compiled graphs, by digest and rules.
+/* graphs.c -- compiled graphs, by digest.
  *
  * A run pins its graph; a thousand runs of one graph share the compiled form.
  * What was compiled last is kept, a bounded number of them; a run holds a
@@ -52,13 +52,13 @@ static void keep(struct mortise *m, struct mortise_graph *g, bool lenient)
 
 /* The kept one, moved to the front; borrowed. */
 static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
-                                  enum mortise_rules rules, bool lenient)
+                                  bool lenient)
 {
     struct mortise_kept_graph **at, *k;
 
     for (at = &m->graphs; (k = *at) != NULL; at = &k->next) {
         if (memcmp(k->graph->digest, digest, MORTISE_DIGEST) != 0 ||
-            k->graph->rules != rules || (k->lenient && !lenient))
+            (k->lenient && !lenient))
             continue;
         *at = k->next;
         k->next = m->graphs;
@@ -149,8 +149,7 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
     if ((flags & MORTISE_GRAPH_KEYLESS) != 0)
         catalog.secret = no_secret;
     rv = compile(m, &catalog, file, out, report, findings, err);
-    if (rv == MORTISE_OK &&
-        find(m, (*out)->digest, (*out)->rules, false) == NULL)
+    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
         keep(m, *out, false);
     return rv;
 }
@@ -176,8 +175,7 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
 
 /* One of the graphs that a run went by: what these files come to. */
 static int compile_pinned(struct mortise *m, const uint8_t *digest,
-                          enum mortise_rules rules, bool lenient,
-                          struct mortise_pinned pinned,
+                          bool lenient, struct mortise_pinned pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph_files files = mortise_pinned_files(&pinned);
@@ -187,7 +185,6 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
     int rv;
 
     files.pinned = true;
-    files.rules = rules;
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
     rv = compile(m, &catalog, &pinned.files[0], out, &report, NULL, err);
@@ -200,8 +197,7 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
 }
 
 /* `all`, behind whose own files those of what it was steered from stand. */
-static int compile_all(struct mortise *m, const uint8_t *digest,
-                       enum mortise_rules rules, bool lenient,
+static int compile_all(struct mortise *m, const uint8_t *digest, bool lenient,
                        const struct mortise_pinned *all,
                        struct mortise_graph **out, struct mortise_err *err)
 {
@@ -221,7 +217,7 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
                             all->files[0].path);
     *out = NULL;
     while (rv == MORTISE_OK && n > 0) {
-        rv = compile_pinned(m, digest, rules, lenient, parts[--n], out, err);
+        rv = compile_pinned(m, digest, lenient, parts[--n], out, err);
         if (rv == MORTISE_OK && former != NULL)
             rv = mortise_graph_follow(*out, former, err);
         mortise_graph_unref(former); /* the one behind it has its own */
@@ -236,11 +232,10 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
 
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
-                          enum mortise_rules rules, bool lenient,
-                          const struct mortise_pinned *pinned,
+                          bool lenient, const struct mortise_pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    int rv = compile_all(m, digest, rules, lenient, pinned, out, err);
+    int rv = compile_all(m, digest, lenient, pinned, out, err);
 
     if (rv == MORTISE_OK &&
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
@@ -255,27 +250,25 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 }
 
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST],
-                                          enum mortise_rules rules)
+                                          const uint8_t digest[MORTISE_DIGEST])
 {
-    struct mortise_graph *g = find(m, digest, rules, true);
+    struct mortise_graph *g = find(m, digest, true);
 
     return g != NULL ? mortise_graph_ref(g) : NULL;
 }
 
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
-                          enum mortise_rules rules,
                           struct mortise_source *files, size_t n_files,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_pinned pinned = {files, n_files};
     bool stands_in = false;
-    int rv = compile_stored(m, digest, rules, false, &pinned, out, err);
+    int rv = compile_stored(m, digest, false, &pinned, out, err);
 
     if (mortise_is_blocked(rv)) {
         stands_in = true;
-        rv = compile_stored(m, digest, rules, true, &pinned, out, err);
+        rv = compile_stored(m, digest, true, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
         keep(m, *out, stands_in);
@@ -287,13 +280,13 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_pinned pinned = {g->sources, g->n_sources};
-    struct mortise_graph *kept = find(m, g->digest, g->rules, false);
+    struct mortise_graph *kept = find(m, g->digest, false);
     int rv;
 
     *out = kept != NULL ? mortise_graph_ref(kept) : NULL;
     if (kept != NULL)
         return MORTISE_OK;
-    rv = compile_stored(m, g->digest, g->rules, false, &pinned, out, err);
+    rv = compile_stored(m, g->digest, false, &pinned, out, err);
     if (rv == MORTISE_OK)
         keep(m, *out, false);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
@@ -313,8 +306,7 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
 
     catalog.files = &files;
     rv = compile(m, &catalog, file, out, report, NULL, err);
-    if (rv == MORTISE_OK &&
-        find(m, (*out)->digest, (*out)->rules, false) == NULL)
+    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
         keep(m, *out, false);
     return rv;
 }

@@ -749,9 +749,6 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->deadline_ns = c->call.deadline_ns;
     a->node_path = c->path;
     a->live = c->live;
-    a->patterns = c->live != NULL && c->live->run != NULL
-                      ? mortise_run_patterns(c->live->run)
-                      : MORTISE_PATTERNS_FOREIGN;
     a->run_call = c->run_call;
     status = judge(a, a->words);
     if (status == MORTISE_S_OK && a->method->weigh != NULL) {

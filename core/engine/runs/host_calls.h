@@ -86,8 +86,6 @@ struct mortise_asked {
     struct mortise_asked **fetch; /* secret.c has it go on from there, unless it
                                      is NULL by then; NULL: it waits not */
 
-    enum mortise_schema_patterns patterns; /* of schemas in the body */
-
     /* The run that asks; only while check(), weigh() and start() run. */
     struct mortise_live *live;
     uint64_t run_call;

@@ -128,7 +128,6 @@ static int load_written(struct making *k, const struct mortise_graph *checked,
             (struct mortise_source){tools, k->matches, strlen(k->matches)};
     pinned = (struct mortise_pinned){files, at};
     from.pinned = true;
-    from.rules = g->rules;
     catalog.files = &from;
     return mortise_graph_load(out, k->m->mem, files[0].path, files[0].text,
                               files[0].size, &catalog, &k->diags, err);

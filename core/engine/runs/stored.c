@@ -70,13 +70,20 @@ static void tombstone_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-static void is_not_there(struct mortise_stored *s)
+static void ask_tombstone(struct mortise_stored *s,
+                          void (*done)(struct mortise_read *r, int rv,
+                                       const struct mortise_err *err))
 {
     s->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
                                     .tenant = s->tenant,
                                     .run = s->id,
-                                    .done = tombstone_read};
+                                    .done = done};
     mortise_store_read(s->m->store, &s->read);
+}
+
+static void is_not_there(struct mortise_stored *s)
+{
+    ask_tombstone(s, tombstone_read);
 }
 
 static void head_read(struct mortise_read *r, int rv,
@@ -138,19 +145,37 @@ static void prefer_strict(struct mortise_stored *s)
     s->graph = strict;
 }
 
+/* Its graph is not there: it was removed meanwhile, with its graph, or the store
+ * is damaged. */
+static void tombstone_of_lost_read(struct mortise_read *r, int rv,
+                                   const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_err why = *err;
+
+    if (rv != MORTISE_ENOTFOUND) {
+        tombstone_read(r, rv, err);
+        return;
+    }
+    rv =
+        mortise_fail(&why, MORTISE_ECORRUPT,
+                     "run %s: the store has lost the text of its graph", s->id);
+    s->done(s, rv, &why);
+}
+
 static void graph_read(struct mortise_read *r, int rv,
                        const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     struct mortise_err why = *err;
 
+    if (rv == MORTISE_ENOTFOUND) {
+        ask_tombstone(s, tombstone_of_lost_read);
+        return;
+    }
     if (rv == MORTISE_OK)
-        rv =
-            mortise_graphs_pinned(s->m, s->head.graph, s->rules, r->found.files,
-                                  r->found.n_files, &s->graph, &why);
-    else if (rv == MORTISE_ENOTFOUND) /* a run pins it */
-        rv = mortise_fail(&why, MORTISE_ECORRUPT,
-                          "the store has lost the text of its graph");
+        rv = mortise_graphs_pinned(s->m, s->head.graph, r->found.files,
+                                   r->found.n_files, &s->graph, &why);
     mortise_arena_finish(&s->arena);
     mortise_arena_init(&s->arena, s->m->mem);
     if (rv != MORTISE_OK)
@@ -158,12 +183,13 @@ static void graph_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-/* With the rules there. */
-static void find_graph(struct mortise_stored *s)
+void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
 
-    s->graph = mortise_graphs_find(s->m, s->head.graph, s->rules);
+    assert(s->graph == NULL);
+    s->done = done;
+    s->graph = mortise_graphs_find(s->m, s->head.graph);
     if (s->graph != NULL) {
         prefer_strict(s);
         s->done(s, MORTISE_OK, &fine);
@@ -172,52 +198,6 @@ static void find_graph(struct mortise_stored *s)
     s->read = (struct mortise_read){
         .kind = MORTISE_READ_GRAPH, .arena = &s->arena, .done = graph_read};
     memcpy(s->read.digest, s->head.graph, sizeof s->read.digest);
-    mortise_store_read(s->m->store, &s->read);
-}
-
-/* The first checkpoint, which alone is looked at. */
-static int see_admission(void *ud, const struct mortise_checkpoint *cp)
-{
-    struct mortise_stored *s = ud;
-
-    s->admission = true;
-    s->applied = mortise_run_admitted_under(&s->rules, cp->entries, cp->size,
-                                            s->m->mem, &s->why);
-    return 1;
-}
-
-static void admission_read(struct mortise_read *r, int rv,
-                           const struct mortise_err *err)
-{
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
-    struct mortise_err why = *err;
-
-    if (rv == MORTISE_OK && s->applied != MORTISE_OK) {
-        rv = s->applied;
-        why = s->why;
-    }
-    if (rv != MORTISE_OK) {
-        mortise_doing(&why, rv, "load run %s", s->id);
-        s->done(s, rv, &why);
-    } else if (!s->admission) { /* it was removed meanwhile */
-        is_not_there(s);
-    } else {
-        find_graph(s);
-    }
-}
-
-void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
-{
-    assert(s->graph == NULL);
-    s->done = done;
-    s->applied = MORTISE_OK;
-    s->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
-                                    .tenant = s->tenant,
-                                    .run = s->id,
-                                    .number = 1,
-                                    .checkpoint = see_admission,
-                                    .ud = s,
-                                    .done = admission_read};
     mortise_store_read(s->m->store, &s->read);
 }
 

@@ -1,6 +1,5 @@
 /* stored.h -- a run as the store has it, brought to who looks at it or loads
- * it: its head, then its graph, which is loaded under the rules of its admission,
- * then the run itself, replayed up to that head.
+ * it: its head, then its graph, then the run itself, replayed up to that head.
  * Each is a step that is answered when the store has answered, which may be
  * before the function returns.
  *
@@ -23,7 +22,6 @@ struct mortise_stored {
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_head_copy head;
-    enum mortise_rules rules; /* of its admission, from before the graph on */
     bool works;               /* it is to run: what may stand in is not good
                                     enough where there is better */
     struct mortise_graph *graph; /* a reference; NULL: not read */
@@ -38,8 +36,7 @@ struct mortise_stored {
     mortise_stored_fn *done, *rest;
     struct mortise_read read;
     struct mortise_arena arena; /* of the graph, while that is read */
-    int applied;                /* what became of the replay, or a look ahead */
-    bool admission;             /* its first checkpoint was there */
+    int applied;                /* what became of the replay */
     struct mortise_err why;
 };
 

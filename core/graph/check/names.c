@@ -30,8 +30,7 @@
  * vague: nothing is said of its members.  What a guardrail may replace is soft:
  * an error is a warning there.
  *
- * The sources of a run were checked when it began and are not checked again: a
- * run of before this was known goes on (runtime.md).
+ * The sources of a run were checked when it began and are not checked again.
  */
 #include "graph/check/names.h"
 

@@ -326,8 +326,7 @@ static bool share_a_map(const struct race *r, uint32_t a, uint32_t b)
  * map comes to is written around it, where its join is. */
 static uint32_t own_of(const struct race *r, const struct mortise_declared *w)
 {
-    return mortise_graph_is_own(r->g, w->path) &&
-                   !mortise_load_before(r->ld, MORTISE_RULES_FIFTH)
+    return mortise_graph_is_own(r->g, w->path)
                ? mortise_graph_map_of(r->g, w->node)
                : 0;
 }

@@ -16,7 +16,6 @@
 
 struct walk {
     struct mortise_graph *g;
-    enum mortise_rules rules;
     bool *regions;   /* those that were met */
     uint32_t *stack; /* nodes at whose join, or after which, one mends */
     bool *known;     /* by node: it is or was on the stack */
@@ -33,7 +32,7 @@ static void reach(struct walk *w, uint32_t node)
 
 static void meet_node(struct walk *w, uint32_t node)
 {
-    w->g->nodes[node].recoverable[w->rules] = true;
+    w->g->nodes[node].recoverable = true;
     reach(w, node);
 }
 
@@ -72,8 +71,7 @@ static void meet_source(struct walk *w, const struct mortise_edge *e)
 static void walk(struct walk *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++)
-        if (w->g->nodes[i].join.on_branch_error[w->rules] !=
-            MORTISE_BRANCH_FAIL)
+        if (w->g->nodes[i].join.on_branch_error != MORTISE_BRANCH_FAIL)
             reach(w, i);
     while (w->n > 0) {
         const struct mortise_node *n = &w->g->nodes[w->stack[--w->n]];
@@ -83,10 +81,9 @@ static void walk(struct walk *w)
     }
 }
 
-static void find_recoverable(struct mortise_loader *ld,
-                             enum mortise_rules rules)
+void mortise_load_recoverable(struct mortise_loader *ld)
 {
-    struct walk w = {.g = ld->g, .rules = rules};
+    struct walk w = {.g = ld->g};
     struct mortise_arena a;
 
     mortise_arena_init(&a, ld->mem);
@@ -96,10 +93,4 @@ static void find_recoverable(struct mortise_loader *ld,
     if (!ld->nomem)
         walk(&w);
     mortise_arena_finish(&a);
-}
-
-void mortise_load_recoverable(struct mortise_loader *ld)
-{
-    for (int i = 0; i < MORTISE_N_RULES; i++)
-        find_recoverable(ld, (enum mortise_rules)i);
 }

@@ -33,14 +33,12 @@ static void read_hitl_mode(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
     struct mortise_graph *g = into;
-    bool implies = !mortise_load_before(ctx, MORTISE_RULES_SEVENTH);
-    int mode = slot->word;
 
+    (void)ctx;
     /* What a graph around it says holds as well. */
-    g->approve_tools |= mode == APPROVE_TOOLS;
-    g->approve_nodes |=
-        mode == APPROVE_NODES || (implies && mode > APPROVE_NODES);
-    g->approve_plan |= mode == APPROVE_PLAN || (implies && mode > APPROVE_PLAN);
+    g->approve_tools |= slot->word >= APPROVE_TOOLS;
+    g->approve_nodes |= slot->word >= APPROVE_NODES;
+    g->approve_plan |= slot->word >= APPROVE_PLAN;
 }
 
 /* In each of the nodes, the field of the row, which is no field of `into`. */

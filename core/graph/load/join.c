@@ -9,8 +9,7 @@
  *
  * `any` and `quorum` ask for some of their branches, so a failed one is nothing
  * to them while enough others may come: they drop it unless the graph says
- * something else.  (It failed the run where no rules were recorded yet.)  At
- * the join of a map they count its elements.
+ * something else.  At the join of a map they count its elements.
  */
 #include "graph/load/node.h"
 
@@ -22,20 +21,6 @@ static const struct mortise_word joins[] = {
     {NULL, 0, false},
 };
 
-/* What a failed branch is to it where nothing is said. */
-static void drop_by_default(struct mortise_join *join)
-{
-    for (int i = MORTISE_RULES_SECOND; i < MORTISE_N_RULES; i++)
-        join->on_branch_error[i] = MORTISE_BRANCH_DROP;
-}
-
-static void on_branch_error(struct mortise_join *join,
-                            enum mortise_branch_error how)
-{
-    for (int i = 0; i < MORTISE_N_RULES; i++)
-        join->on_branch_error[i] = how;
-}
-
 static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
@@ -43,7 +28,7 @@ static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     r->node->join.kind = MORTISE_JOIN_QUORUM;
     r->node->join.quorum = (uint32_t)slot->value->u.i;
-    drop_by_default(&r->node->join);
+    r->node->join.on_branch_error = MORTISE_BRANCH_DROP;
 }
 
 static const struct mortise_key quorum_keys[] = {
@@ -75,12 +60,10 @@ void mortise_node_read_join(void *ctx, void *into,
 
     if (w == NULL)
         return;
-    if (w->value == 0)
-        on_branch_error(join, MORTISE_BRANCH_DROP);
-    else
+    if (w->value != 0)
         join->kind = (enum mortise_join_kind)w->value;
-    if (join->kind == MORTISE_JOIN_ANY)
-        drop_by_default(join);
+    if (w->value == 0 || join->kind == MORTISE_JOIN_ANY)
+        join->on_branch_error = MORTISE_BRANCH_DROP;
     ld->g->settles |= join->kind == MORTISE_JOIN_SETTLED;
 }
 
@@ -105,7 +88,8 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
     struct mortise_reading *r = into;
     enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
 
-    if (r->node->join.on_branch_error[0] == MORTISE_BRANCH_DROP &&
+    if (r->node->join.kind == MORTISE_JOIN_ALL &&
+        r->node->join.on_branch_error == MORTISE_BRANCH_DROP &&
         how != MORTISE_BRANCH_DROP)
         mortise_diag_add(ld->diags, "E0212", slot->value->span,
                          "join: best_effort drops the errors of branches");
@@ -116,7 +100,7 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
             mortise_diag_add(ld->diags, "E0212", slot->value->span,
                              "join: settled lists the errors of branches"),
             "with collect they do not fail the run, else they do, in the end");
-    on_branch_error(&r->node->join, how);
+    r->node->join.on_branch_error = how;
 }
 
 /* Each element of a map counts, and nobody knows yet how many there are. */

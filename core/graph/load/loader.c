@@ -54,28 +54,6 @@ bool mortise_load_is_pinned(const struct mortise_loader *ld)
     return ld->catalog->files != NULL && ld->catalog->files->pinned;
 }
 
-bool mortise_load_before(const struct mortise_loader *ld,
-                         enum mortise_rules rules)
-{
-    return ld->root->g->rules < rules;
-}
-
-enum mortise_schema_patterns
-mortise_load_patterns(const struct mortise_loader *ld)
-{
-    return mortise_load_before(ld, MORTISE_RULES_FOURTH)
-               ? MORTISE_PATTERNS_FIRST
-               : MORTISE_PATTERNS_ECMA;
-}
-
-struct mortise_cel_scope
-mortise_load_scope_of(const struct mortise_loader *ld,
-                      const struct mortise_cel_name *names, size_t n)
-{
-    return (struct mortise_cel_scope){
-        names, n, mortise_load_before(ld, MORTISE_RULES_FOURTH)};
-}
-
 /* The graph gives up its schemas when it dies. */
 static struct mortise_schema *keep_schema(struct mortise_loader *ld,
                                           struct mortise_schema *s)
@@ -97,7 +75,7 @@ void mortise_load_schema(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = ctx;
     struct mortise_schema *s;
     int rv = mortise_yaml_schema(&s, ld->arena, slot->value,
-                                 mortise_load_patterns(ld), true, ld->diags);
+                                 MORTISE_PATTERNS_ECMA, true, ld->diags);
 
     (void)into;
     ld->nomem |= rv == MORTISE_ENOMEM;

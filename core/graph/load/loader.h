@@ -300,18 +300,6 @@ mortise_key_fn mortise_load_defaults;
 /* Is the graph that of a run, which was judged when it began?  (loader.c) */
 bool mortise_load_is_pinned(const struct mortise_loader *ld);
 
-/* ---- by the run's rules (loader.c) ----------------------------------- */
-
-/* Is the graph that of a run which was admitted before these were made? */
-bool mortise_load_before(const struct mortise_loader *ld,
-                         enum mortise_rules rules);
-/* How its schemas read patterns, and a scope of expressions of these names. */
-enum mortise_schema_patterns
-mortise_load_patterns(const struct mortise_loader *ld);
-struct mortise_cel_scope
-mortise_load_scope_of(const struct mortise_loader *ld,
-                      const struct mortise_cel_name *names, size_t n);
-
 /* ---- scope.c --------------------------------------------------------- */
 
 /* The names that every expression of the graph may use, with their schemas:

@@ -418,8 +418,7 @@ void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
         node->own = mortise_load_alloc(ld, kind->size);
     ld->names[MORTISE_IN_OUTPUT].schema = NULL;
     node->join.kind = MORTISE_JOIN_ALL;
-    for (int i = 0; i < MORTISE_N_RULES; i++)
-        node->join.on_branch_error[i] = MORTISE_BRANCH_FAIL;
+    node->join.on_branch_error = MORTISE_BRANCH_FAIL;
     node->max_visits = ld->g->limits.visits;
     node->retry = mortise_retry_default;
     node->on_violation = MORTISE_VIOLATION_BLOCK;

@@ -13,8 +13,7 @@
  *
  * Nodes that ask models are told the persona that is theirs, with its mood and
  * whether they are to adapt their style: {traits, mood?, adapt_style?}, where the
- * graph or the node says one.  (Runs that were admitted before that was so keep
- * prompts without it: RULES_SIXTH.)
+ * graph or the node says one.
  *
  * Where nothing looks at what is said of a persona, neither such an edge nor such
  * a node, it is refused and not ignored; of a trait that no edge asks for, where
@@ -122,8 +121,7 @@ const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
         r->persona != NULL ? r->persona : &ld->its;
     struct mortise_made all = {.n = 0}, traits = {.n = 0};
 
-    if ((r->persona == NULL && ld->persona == NULL) ||
-        mortise_load_before(ld, MORTISE_RULES_SIXTH))
+    if (r->persona == NULL && ld->persona == NULL)
         return NULL;
     for (int i = 0; i < MORTISE_TRAITS; i++)
         mortise_made_put(ld, &traits,

@@ -200,13 +200,12 @@ static void check_hold_back(struct mortise_loader *ld,
                          "back");
 }
 
-/* Those of tools alone: there is no way around a call, so it would be refused.
- * (Runs that began before this was said go on.) */
+/* Those of tools alone: there is no way around a call, so it would be refused. */
 static void check_way_around(struct mortise_loader *ld,
                              const struct mortise_slot *slot,
                              enum mortise_on_violation on)
 {
-    if (on != MORTISE_VIOLATION_REROUTE || mortise_load_is_pinned(ld))
+    if (on != MORTISE_VIOLATION_REROUTE)
         return;
     mortise_diag_help(
         ld->diags,

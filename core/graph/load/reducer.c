@@ -39,8 +39,7 @@ static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
         [MORTISE_REDUCE_OLD] = {"old", mortise_load_schema_at(ld, &r->path)},
         [MORTISE_REDUCE_NEW] = {"new", NULL},
     };
-    struct mortise_cel_scope scope =
-        mortise_load_scope_of(ld, names, MORTISE_REDUCE_NAMES);
+    const struct mortise_cel_scope scope = {names, MORTISE_REDUCE_NAMES};
 
     if (r->reduce != MORTISE_REDUCE_DEFAULT)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,

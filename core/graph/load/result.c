@@ -316,18 +316,13 @@ void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                                                 .span = to->span});
 }
 
-/* Nothing was said of output_as: the node's id; by earlier rules, nothing in a
- * map's body. */
+/* Nothing was said of output_as: the node's id. */
 static void late_output_as(struct mortise_loader *ld,
                            const struct mortise_late *late)
 {
     struct mortise_node *node = late->into;
 
-    if (ld->body[node->index] != 0 &&
-        mortise_load_before(ld, MORTISE_RULES_FIFTH))
-        node->output_as = NULL;
-    else
-        add_artifact(ld, node, node->span, true);
+    add_artifact(ld, node, node->span, true);
 }
 
 void mortise_node_finish_output(struct mortise_loader *ld,

@@ -264,7 +264,7 @@ static struct mortise_cel_scope scope_before(struct mortise_loader *ld,
 {
     if (end > MORTISE_IN_ERROR)
         ld->names[MORTISE_IN_HANDLED].name = "";
-    return mortise_load_scope_of(ld, ld->names, end);
+    return (struct mortise_cel_scope){ld->names, end};
 }
 
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
@@ -442,8 +442,7 @@ static void load_own(struct mortise_loader *ld)
         ld->artifacts_in[i] = ld->g->artifacts;
         ld->states_in[i] = ld->names[MORTISE_IN_STATE].schema;
     }
-    if (ld->g->artifacts == NULL ||
-        mortise_load_before(ld, MORTISE_RULES_FIFTH))
+    if (ld->g->artifacts == NULL)
         return;
     find_own(ld);
     for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "config/limits.h"
 #include "config/policy.h"
-#include "graph/model/rules.h"
 #include "json/schema.h"
 #include "json/secret.h"
 #include "json/usage.h"
@@ -59,7 +58,6 @@ struct mortise_graph_files {
                 int (*fn)(void *into, const char *path), void *into,
                 struct mortise_err *why);
     bool pinned; /* they are a run's, with what its patterns stood for */
-    enum mortise_rules rules; /* pinned: under which the run was admitted */
 };
 
 struct mortise_catalog {

@@ -260,7 +260,7 @@ struct mortise_join {
     enum mortise_join_kind kind;
     uint32_t quorum; /* QUORUM: 1..n_in, or any where a map ends */
     bool finish;     /* losers: finish; else they are cancelled */
-    enum mortise_branch_error on_branch_error[MORTISE_N_RULES];
+    enum mortise_branch_error on_branch_error;
 };
 
 enum mortise_backoff {
@@ -364,7 +364,7 @@ struct mortise_node {
     struct mortise_join join;
     /* There is a join that its failure may come to, or that of a loop or map
      * around it, and that collects or drops. */
-    bool recoverable[MORTISE_N_RULES];
+    bool recoverable;
     uint32_t max_visits; /* of the limits, where the node says nothing */
 
     /* What its operation may have run for it; NULL: nothing.  Each node of
@@ -500,7 +500,6 @@ struct mortise_graph {
     uint8_t content[MORTISE_DIGEST]; /* of the canonical form */
     /* ... and of what its patterns of tools stand for here: what runs pin. */
     uint8_t digest[MORTISE_DIGEST];
-    enum mortise_rules rules;        /* under which it was loaded */
     const struct mortise_yaml *tree; /* source, spans */
     /* What a run pins: the file, and those of graphs inside it. */
     const struct mortise_source *sources;

@@ -341,13 +341,13 @@ void mortise_final_begin(struct mortise_run *r, struct exec *x)
     x->unbound = x->state == X_RUNNING || x->state == X_INSIDE;
 }
 
-bool mortise_final_goes_on(const struct mortise_run *r, const struct exec *x)
+bool mortise_final_goes_on(const struct exec *x)
 {
     const struct frame *f = x->frame;
 
-    return r->rules >= MORTISE_RULES_SIXTH && x->fan == NULL &&
-           x->node < f->graph->n_nodes && x->loss == LOSS_NONE &&
-           !mortise_exec_is_over(x) && f->region->entry != x->node &&
+    return x->fan == NULL && x->node < f->graph->n_nodes &&
+           x->loss == LOSS_NONE && !mortise_exec_is_over(x) &&
+           f->region->entry != x->node &&
            f->graph->nodes[x->node].join.kind == MORTISE_JOIN_SETTLED;
 }
 
@@ -388,7 +388,7 @@ void mortise_final_cancelled(struct mortise_run *r)
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (!mortise_final_goes_on(r, x) || mortise_exec_is_final(x))
+        if (!mortise_final_goes_on(x) || mortise_exec_is_final(x))
             continue;
         mortise_final_begin(r, x);
         any = true;

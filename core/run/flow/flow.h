@@ -9,33 +9,22 @@
 
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
-/* What a failed branch is to the join of n, by the run's rules. */
-enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
-                                                const struct mortise_node *n);
 /* What the join of n, an item of f, says of its edges as they are now. */
-enum join_verdict mortise_join_judge(const struct mortise_run *r,
-                                     const struct frame *f,
+enum join_verdict mortise_join_judge(const struct frame *f,
                                      const struct mortise_node *n,
                                      const struct item *it);
 /* Does the join of n look at edges that are decided after it has fired? */
-bool mortise_join_minds_late(const struct mortise_run *r,
-                             const struct mortise_node *n,
+bool mortise_join_minds_late(const struct mortise_node *n,
                              const struct item *it);
-/* Is the join of n a race in which each element of a map counts? */
-bool mortise_join_counts_elements(const struct mortise_run *r,
-                                  const struct mortise_node *n);
 /* So many have to come to n, whose join is a race. */
 uint32_t mortise_join_need(const struct mortise_node *n);
 /* Do so many failed branches keep n from starting? */
-bool mortise_join_fails_by(const struct mortise_run *r,
-                           const struct mortise_node *n, size_t n_failed);
+bool mortise_join_fails_by(const struct mortise_node *n, size_t n_failed);
 /* Does n list the failed branches, whether they fail the run or not? */
-bool mortise_join_lists(const struct mortise_run *r,
-                        const struct mortise_node *n);
+bool mortise_join_lists(const struct mortise_node *n);
 /* May n, whose join is a race, start, as far as failures go?  Those of elements
  * of maps at work count. */
-bool mortise_join_may_start(const struct mortise_run *r, const struct frame *f,
-                            const struct mortise_node *n,
+bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
                             const struct item *it);
 /* What a decided edge counts at its join: branches that came and that failed,
  * and of the latter the least execution behind one. */
@@ -164,7 +153,7 @@ bool mortise_final_may(const struct frame *top);
 /* x is one. */
 void mortise_final_begin(struct mortise_run *r, struct exec *x);
 /* Is x at work, and one if its graph is stopped now, for what lets them run? */
-bool mortise_final_goes_on(const struct mortise_run *r, const struct exec *x);
+bool mortise_final_goes_on(const struct exec *x);
 /* The run was cancelled: those at work are finalisers. */
 void mortise_final_cancelled(struct mortise_run *r);
 /* Those that were at work when they became finalisers have so long from then. */

@@ -182,10 +182,8 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return mortise_exec_counts_in(x, x->frame->top) &&
-           !n->recoverable[r->rules] &&
-           (x->fan == NULL ||
-            mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL);
+    return mortise_exec_counts_in(x, x->frame->top) && !n->recoverable &&
+           (x->fan == NULL || n->join.on_branch_error == MORTISE_BRANCH_FAIL);
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
@@ -522,7 +520,7 @@ static int fail_settled(struct mortise_run *r, struct frame *f,
                         struct mortise_err *err)
 {
     return n->join.kind == MORTISE_JOIN_SETTLED && it->n_failed > 0 &&
-                   mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL
+                   n->join.on_branch_error == MORTISE_BRANCH_FAIL
                ? fail_branches(r, f, n->in, n->n_in, err)
                : MORTISE_OK;
 }
@@ -537,7 +535,7 @@ int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (rv == MORTISE_OK)
         note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
-    return rv == MORTISE_OK && it->n_failed > 0 && mortise_join_lists(r, n)
+    return rv == MORTISE_OK && it->n_failed > 0 && mortise_join_lists(n)
                ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
                : rv;
 }
@@ -643,7 +641,7 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
 int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                         const struct item *it, struct mortise_err *err)
 {
-    switch (mortise_join_judge(r, f, &f->graph->nodes[node], it)) {
+    switch (mortise_join_judge(f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
         return fire(r, f, node, err);
     case JOIN_SKIP:
@@ -696,7 +694,7 @@ static int tell(struct mortise_run *r, struct frame *f, uint32_t edge,
     if (it->phase == ITEM_WAITS) /* (1) */
         return mortise_frame_weigh(r, f, to, it, err);
     /* A failure that came to a join which started, or was skipped, without it. */
-    rv = c.failed > 0 && mortise_join_minds_late(r, &f->graph->nodes[to], it)
+    rv = c.failed > 0 && mortise_join_minds_late(&f->graph->nodes[to], it)
              ? fail_branches(r, f, &edge, 1, err)
              : MORTISE_OK;
     return rv == MORTISE_OK ? weigh_settled(r, f, err) : rv;

@@ -28,21 +28,6 @@
 
 #include "run/flow/flow.h"
 
-enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
-                                                const struct mortise_node *n)
-{
-    return n->join.on_branch_error[r->rules];
-}
-
-/* What a join drops was as if it had not been, by the first rules, even where
- * nothing else came. */
-static bool is_forgotten(const struct mortise_run *r,
-                         const struct mortise_node *n)
-{
-    return r->rules < MORTISE_RULES_SECOND &&
-           mortise_join_on_error(r, n) == MORTISE_BRANCH_DROP;
-}
-
 /* ---- what came ---------------------------------------------------------- */
 
 /* Did an element of a map, which counts where it ends, fail? */
@@ -84,7 +69,7 @@ static struct join_count count_map(const struct mortise_run *r,
         c.failed++;
         c.cause = mortise_exec_least(r, c.cause, fan->elements[i]->cause);
     }
-    if (!mortise_join_counts_elements(r, n))        /* it is one branch, */
+    if (!mortise_join_is_race(&n->join))            /* it is one branch, */
         c.taken = fan->n_came > 0 || c.failed == 0; /* be the list empty */
     return c;
 }
@@ -105,55 +90,45 @@ struct join_count mortise_join_count(const struct mortise_run *r,
     return c;
 }
 
-bool mortise_join_fails_by(const struct mortise_run *r,
-                           const struct mortise_node *n, size_t n_failed)
+bool mortise_join_fails_by(const struct mortise_node *n, size_t n_failed)
 {
     return n_failed > 0 && n->join.kind != MORTISE_JOIN_SETTLED &&
-           mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL;
+           n->join.on_branch_error == MORTISE_BRANCH_FAIL;
 }
 
-bool mortise_join_lists(const struct mortise_run *r,
-                        const struct mortise_node *n)
+bool mortise_join_lists(const struct mortise_node *n)
 {
     return n->join.kind == MORTISE_JOIN_SETTLED ||
-           mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT;
+           n->join.on_branch_error == MORTISE_BRANCH_COLLECT;
 }
 
 /* It does not start (4). */
-static enum join_verdict skipped(const struct mortise_run *r,
-                                 const struct frame *f,
+static enum join_verdict skipped(const struct frame *f,
                                  const struct mortise_node *n,
                                  const struct item *it)
 {
-    bool failed = it->n_failed > 0 && !is_forgotten(r, n);
+    bool failed = it->n_failed > 0;
 
     if (it->n_decided < n->n_in &&
-        !(failed && f->graph->fail_fast && !n->recoverable[r->rules]))
+        !(failed && f->graph->fail_fast && !n->recoverable))
         return JOIN_WAIT;
     return failed ? JOIN_SKIP_FAILED : JOIN_SKIP;
 }
 
-static enum join_verdict judge_all(const struct mortise_run *r,
-                                   const struct frame *f,
+static enum join_verdict judge_all(const struct frame *f,
                                    const struct mortise_node *n,
                                    const struct item *it)
 {
-    uint32_t came = it->n_taken + (mortise_join_lists(r, n) ? it->n_failed : 0);
+    uint32_t came = it->n_taken + (mortise_join_lists(n) ? it->n_failed : 0);
 
-    if (mortise_join_fails_by(r, n, it->n_failed))
-        return skipped(r, f, n, it);
+    if (mortise_join_fails_by(n, it->n_failed))
+        return skipped(f, n, it);
     if (it->n_decided < n->n_in)
         return JOIN_WAIT;
-    return came > 0 ? JOIN_FIRE : skipped(r, f, n, it);
+    return came > 0 ? JOIN_FIRE : skipped(f, n, it);
 }
 
 /* ---- races -------------------------------------------------------------- */
-
-bool mortise_join_counts_elements(const struct mortise_run *r,
-                                  const struct mortise_node *n)
-{
-    return mortise_join_is_race(&n->join) && r->rules >= MORTISE_RULES_THIRD;
-}
 
 uint32_t mortise_join_need(const struct mortise_node *n)
 {
@@ -190,11 +165,11 @@ struct fan *mortise_join_map(const struct frame *f,
 
 /* May enough come, still?  A map at work may have as many elements as it
  * likes. */
-static bool is_in_reach(const struct mortise_run *r, const struct frame *f,
-                        const struct mortise_node *n, const struct item *it)
+static bool is_in_reach(const struct frame *f, const struct mortise_node *n,
+                        const struct item *it)
 {
     uint32_t n_maps =
-        mortise_join_counts_elements(r, n) ? mortise_join_n_maps(f, n) : 0;
+        mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
 
     assert(it->n_decided <= n->n_in);
     for (uint32_t k = 0; k < n_maps; k++)
@@ -204,8 +179,8 @@ static bool is_in_reach(const struct mortise_run *r, const struct frame *f,
     return it->n_taken + (n->n_in - it->n_decided) >= mortise_join_need(n);
 }
 
-bool mortise_join_may_start(const struct mortise_run *r, const struct frame *f,
-                            const struct mortise_node *n, const struct item *it)
+bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
+                            const struct item *it)
 {
     size_t n_failed = it->n_failed;
 
@@ -214,38 +189,34 @@ bool mortise_join_may_start(const struct mortise_run *r, const struct frame *f,
 
         n_failed += fan != NULL ? fan->n_failed : 0;
     }
-    return !mortise_join_fails_by(r, n, n_failed);
+    return !mortise_join_fails_by(n, n_failed);
 }
 
-static enum join_verdict judge_race(const struct mortise_run *r,
-                                    const struct frame *f,
+static enum join_verdict judge_race(const struct frame *f,
                                     const struct mortise_node *n,
                                     const struct item *it)
 {
-    bool may = mortise_join_may_start(r, f, n, it);
+    bool may = mortise_join_may_start(f, n, it);
 
     if (may && it->n_taken >= mortise_join_need(n))
         return JOIN_FIRE;
-    return may && is_in_reach(r, f, n, it) ? JOIN_WAIT : skipped(r, f, n, it);
+    return may && is_in_reach(f, n, it) ? JOIN_WAIT : skipped(f, n, it);
 }
 
 /* Is a failure that comes when a race is over one of what it is in?  Of a join
  * that was skipped, as nobody is there to mend it; not of one whose own failure
  * was handed on: that said it already. */
-bool mortise_join_minds_late(const struct mortise_run *r,
-                             const struct mortise_node *n,
+bool mortise_join_minds_late(const struct mortise_node *n,
                              const struct item *it)
 {
-    if (n->join.kind == MORTISE_JOIN_ALL || is_forgotten(r, n) ||
-        it->phase == ITEM_SKIPPED_FAILED)
+    if (n->join.kind == MORTISE_JOIN_ALL || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL ||
+    return n->join.on_branch_error == MORTISE_BRANCH_FAIL ||
            it->phase == ITEM_SKIPPED;
 }
 
 /* The item of node `n` in f, or of the region that it is the entry of. */
-enum join_verdict mortise_join_judge(const struct mortise_run *r,
-                                     const struct frame *f,
+enum join_verdict mortise_join_judge(const struct frame *f,
                                      const struct mortise_node *n,
                                      const struct item *it)
 {
@@ -254,9 +225,9 @@ enum join_verdict mortise_join_judge(const struct mortise_run *r,
     if (n->join.kind == MORTISE_JOIN_SETTLED)
         v = it->n_decided < n->n_in ? JOIN_WAIT : JOIN_FIRE;
     else if (n->join.kind == MORTISE_JOIN_ALL)
-        v = judge_all(r, f, n, it);
+        v = judge_all(f, n, it);
     else
-        v = judge_race(r, f, n, it);
+        v = judge_race(f, n, it);
 
     return v == JOIN_FIRE && (f->lost || it->lost || mortise_race_at_end(f))
                ? JOIN_SKIP

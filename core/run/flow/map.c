@@ -260,16 +260,16 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
 /* ---- a race among elements (5) ------------------------------------------ */
 
 /* Does the join count its elements?  Not where the way to it leads back. */
-static bool is_counted(const struct mortise_run *r, const struct fan *fan)
+static bool is_counted(const struct fan *fan)
 {
     return !mortise_frame_edge(fan->home, fan->map->gather)->back &&
-           mortise_join_counts_elements(r, join_of(fan));
+           mortise_join_is_race(&join_of(fan)->join);
 }
 
 /* Did an element fail, and is nothing gathered then? */
-static bool has_failed(const struct mortise_run *r, const struct fan *fan)
+static bool has_failed(const struct fan *fan)
 {
-    return mortise_join_fails_by(r, join_of(fan), fan->n_failed);
+    return mortise_join_fails_by(join_of(fan), fan->n_failed);
 }
 
 /* What stands for the join in *f, the frame that it is in. */
@@ -298,16 +298,16 @@ static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
 }
 
 /* So many elements of a map (NULL: of none) came to its join. */
-static size_t came_of(const struct mortise_run *r, const struct fan *fan)
+static size_t came_of(const struct fan *fan)
 {
-    return fan == NULL || has_failed(r, fan) || is_lost(fan) ? 0 : fan->n_came;
+    return fan == NULL || has_failed(fan) || is_lost(fan) ? 0 : fan->n_came;
 }
 
 /* Enough came, and some of them may be of this map. */
 static int win_some(struct mortise_run *r, struct fan *fan,
                     struct mortise_err *err)
 {
-    return came_of(r, fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
+    return came_of(fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
                ? win(r, fan, err)
                : MORTISE_OK;
 }
@@ -318,16 +318,16 @@ int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     uint32_t n_maps =
-        mortise_join_counts_elements(r, n) ? mortise_join_n_maps(f, n) : 0;
+        mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
     /* A map in a loop whose join is outside is not found from there. */
     bool apart = own != NULL && own->home != f;
-    size_t came = it->n_taken + (apart ? came_of(r, own) : 0);
+    size_t came = it->n_taken + (apart ? came_of(own) : 0);
     int rv = MORTISE_OK;
 
     for (uint32_t k = 0; k < n_maps; k++)
-        came += came_of(r, mortise_join_map(f, n, k));
+        came += came_of(mortise_join_map(f, n, k));
     if (n_maps == 0 || came < mortise_join_need(n) ||
-        !mortise_join_may_start(r, f, n, it))
+        !mortise_join_may_start(f, n, it))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
         rv = win_some(r, mortise_join_map(f, n, k), err);
@@ -342,7 +342,7 @@ static int count_one(struct mortise_run *r, struct fan *fan,
     const struct item *it = join_item(fan, &f);
 
     fan->n_came++;
-    return is_counted(r, fan) && it->phase == ITEM_WAITS
+    return is_counted(fan) && it->phase == ITEM_WAITS
                ? mortise_map_look(r, f, fan->map->join, it, fan, err)
                : MORTISE_OK;
 }
@@ -350,10 +350,9 @@ static int count_one(struct mortise_run *r, struct fan *fan,
 enum edge_state mortise_map_outcome(const struct mortise_run *r,
                                     const struct fan *fan, uint32_t *cause)
 {
-    bool lists = mortise_join_lists(r, join_of(fan));
+    bool lists = mortise_join_lists(join_of(fan));
 
-    if (fan->n_came > 0 ||
-        (!is_counted(r, fan) && (lists || fan->n_failed == 0)))
+    if (fan->n_came > 0 || (!is_counted(fan) && (lists || fan->n_failed == 0)))
         return EDGE_TAKEN;
     if (fan->n_failed == 0)
         return EDGE_DEAD;
@@ -391,7 +390,7 @@ static int map_over(struct mortise_run *r, struct fan *fan,
         return end_won(r, fan, err);
     if (is_lost(fan))
         return end_map(r, fan, EDGE_DEAD, 0, err);
-    if (has_failed(r, fan))
+    if (has_failed(fan))
         return end_map(r, fan, EDGE_FAILED, cause_of(r, fan), err);
     if (mortise_race_at_end(fan->home)) /* not all of it began */
         return end_map(r, fan, EDGE_DEAD, 0, err);

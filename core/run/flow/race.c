@@ -104,8 +104,7 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
     f->halted = why != LOSS_RACE;
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        if (f->halted && mortise_final_goes_on(r, x) &&
-            mortise_final_may(f->top))
+        if (f->halted && mortise_final_goes_on(x) && mortise_final_may(f->top))
             mortise_final_begin(r, x);
         else
             rv = mortise_race_lose(r, x, why, err);

@@ -175,7 +175,7 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
 
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return !mortise_join_minds_late(r, n, it) ||
+    return !mortise_join_minds_late(n, it) ||
            !mortise_exec_counts_in(r->execs[f->edge_src[e->slot]], f);
 }
 
@@ -228,13 +228,12 @@ static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
 }
 
 /* Did a loop fail of something else than what its exits hand on: of a way that
- * ended in it, or when they were all taken?  (By earlier rules nobody tried
- * again what failed there.) */
+ * ended in it, or when they were all taken? */
 static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
                            const struct mortise_region *loop,
                            const struct item *it)
 {
-    if (loop->kind != MORTISE_REGION_LOOP || r->rules < MORTISE_RULES_THIRD)
+    if (loop->kind != MORTISE_REGION_LOOP)
         return false;
     if (it->visit->for_good)
         return true;

@@ -87,21 +87,10 @@ static int check(struct mortise_run *r, const struct exec *x,
 
 /* ---- decisions ----------------------------------------------------------- */
 
-/* Nobody gave an answer.  By the first rules there is a null in its place only
- * where an automatic acceptance was asked for one. */
-static bool has_null(const struct mortise_run *r,
-                     const struct mortise_human *human, bool automatic)
+static json_t *decision(bool approved, const char *reason, const char *by)
 {
-    return r->rules >= MORTISE_RULES_SECOND ||
-           (automatic && human->auto_accept && human->answer_schema != NULL);
-}
-
-static json_t *decision(bool approved, const char *reason, const char *by,
-                        bool null)
-{
-    return json_pack("{s:b, s:s, s:s, s:o*}", "approved", (int)approved,
-                     "reason", reason, "decided_by", by, "answer",
-                     null ? json_null() : NULL);
+    return json_pack("{s:b, s:s, s:s, s:n}", "approved", (int)approved,
+                     "reason", reason, "decided_by", by, "answer");
 }
 
 /* What somebody answered, as the schema types it: a new reference. */
@@ -126,7 +115,7 @@ static json_t *answered(const struct mortise_run *r, const struct exec *x,
 
     snprintf(by, sizeof by, "person %s", actor);
     out = decision(json_is_true(json_object_get(said, "approved")),
-                   reason != NULL ? reason : "", by, has_null(r, human, false));
+                   reason != NULL ? reason : "", by);
     if (out != NULL && answer != NULL &&
         json_object_set_new(out, "answer", typed(r, human, answer)) != 0)
         mortise_json_drop(&out);
@@ -140,26 +129,22 @@ static json_t *expired(const struct mortise_run *r, const struct exec *x)
     const struct mortise_human *human = human_of(r, x);
 
     return human->on_timeout == MORTISE_TIMEOUT_ACCEPT
-               ? decision(true, reason, "timeout-accept",
-                          has_null(r, human, false))
-               : decision(false, reason, "timeout-reject",
-                          has_null(r, human, false));
+               ? decision(true, reason, "timeout-accept")
+               : decision(false, reason, "timeout-reject");
 }
 
 /* What is decided without asking. */
-static json_t *automatic(const struct mortise_run *r,
-                         const struct mortise_human *human)
+static json_t *automatic(const struct mortise_human *human)
 {
     return human->auto_accept
-               ? decision(true, "", "auto-accept", has_null(r, human, true))
-               : decision(false, human->auto_reason, "auto-reject",
-                          has_null(r, human, true));
+               ? decision(true, "", "auto-accept")
+               : decision(false, human->auto_reason, "auto-reject");
 }
 
 static int decide_at_once(const struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
-    json_t *made = automatic(r, human_of(r, x));
+    json_t *made = automatic(human_of(r, x));
 
     mortise_generation_decide(x, made);
     json_decref(made);
@@ -349,8 +334,8 @@ static json_t *judgement(const struct mortise_run *r, const struct exec *x,
     const struct mortise_human *human = human_of(r, x);
     bool approved = json_is_true(json_object_get(said, "approved"));
     json_t *answer = json_object_get(said, "answer");
-    json_t *out = decision(approved, mortise_json_text_of(said, "reason"),
-                           "judge", has_null(r, human, true));
+    json_t *out =
+        decision(approved, mortise_json_text_of(said, "reason"), "judge");
 
     if (out != NULL && approved && answer != NULL &&
         json_object_set_new(out, "answer", typed(r, human, answer)) != 0)

@@ -11,10 +11,8 @@
  *   (2) A resume goes inside: what failed there is tried again, in a new
  *       generation, and so does retry_policy.  What was done in the child stays
  *       done: its effects are known by the same names.  A new child, in which
- *       visits go on from the one before, is for a new input alone.  (By the
- *       first rules an attempt was one, too, and by the second an update that
- *       came before it.)  A child that did not fail, and whose output was to be
- *       judged (leaving.c) or did not suit (its schemas, a conflict, what
+ *       visits go on from the one before, is for a new input alone.  A child
+ *       that did not fail, and whose output was to be judged (leaving.c) or did not suit (its schemas, a conflict, what
  *       is written outside), is not begun again for the same input: it is
  *       judged again, and nothing done twice.
  *       A generation's children have one input, if guardrails judged it.
@@ -165,14 +163,11 @@ static const char *class_of(const json_t *error)
 }
 
 /* What the child failed of may go away only if all of it may. */
-static const char *class_of_all(const struct mortise_run *r,
-                                const json_t *error)
+static const char *class_of_all(const json_t *error)
 {
     json_t *one;
     size_t i;
 
-    if (r->rules < MORTISE_RULES_SECOND)
-        return "permanent";
     json_array_foreach(json_object_get(error, "failed"), i, one)
     {
         if (strcmp(class_of(json_object_get(one, "error")), "permanent") == 0)
@@ -197,7 +192,7 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
         &words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
         path != NULL ? ": " : "",
         mortise_exec_failure_words(r, x, code, message != NULL ? message : ""));
-    return mortise_fail_attempt(r, x, code, class_of_all(r, error), words.msg,
+    return mortise_fail_attempt(r, x, code, class_of_all(error), words.msg,
                                 err);
 }
 

@@ -133,8 +133,7 @@ static int gather(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
     const struct fan *fan = x->fan;
-    bool lists =
-        mortise_join_lists(r, &fan->home->graph->nodes[fan->map->join]);
+    bool lists = mortise_join_lists(&fan->home->graph->nodes[fan->map->join]);
     json_t *results = json_array(), *failed = json_array();
     json_t *value =
         json_pack("{s:o, s:o}", "results", results, "failed", failed);

@@ -55,21 +55,19 @@ static bool is_known(const struct mortise_node *n)
 
 /* Is its call asked for, by which it is approved as well?  Two questions would
  * show the same arguments. */
-static bool asks_for_call(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_node *n)
+static bool asks_for_call(const struct exec *x, const struct mortise_node *n)
 {
-    return r->rules >= MORTISE_RULES_SEVENTH && is_known(n) &&
-           mortise_arguments_are_approved(x, n);
+    return is_known(n) && mortise_arguments_are_approved(x, n);
 }
 
 /* Is somebody to approve that it runs at all?  What a model has run for it is
  * no node of the graph's; what asks people, judges or leads on does nothing. */
-static bool is_to_be_approved(const struct mortise_run *r, const struct exec *x,
+static bool is_to_be_approved(const struct exec *x,
                               const struct mortise_node *n)
 {
     return (x->frame->graph->approve_nodes || n->approve_whole) &&
            x->serves == 0 && !x->approved_whole &&
-           (n->op != NULL || n->sub != NULL) && !asks_for_call(r, x, n);
+           (n->op != NULL || n->sub != NULL) && !asks_for_call(x, n);
 }
 
 /* Is its graph to be approved, which is no part of a plan that was? */
@@ -281,7 +279,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,
                                    err);
-    if (is_to_be_approved(r, x, n))
+    if (is_to_be_approved(x, n))
         return ask_node(r, x, err);
     if (has_plan(x, n))
         return mortise_plan_ask_of(r, x, err);

@@ -17,6 +17,10 @@ enum mortise_entry_type {
     MORTISE_E_N /* the last row has the greatest number */
 };
 
+/* What graphs and journals mean: the number of the entry `rules` (state/rules.c).
+ * Another meaning gets another number. */
+enum { MORTISE_RULES = 1 };
+
 #define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step ... */
 #define MORTISE_STEP_NAMED     0xFFFFFFFEu /* of one that a check named */
 

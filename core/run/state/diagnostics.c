@@ -99,12 +99,8 @@ static json_t *usage_json(const struct mortise_usage *u)
     return NULL;
 }
 
-/* What runs that began before the sixth rules see has no such member. */
-static int put_guardrails(const struct mortise_run *r, json_t *to,
-                          const struct tally *t)
+static int put_guardrails(json_t *to, const struct tally *t)
 {
-    if (r->rules < MORTISE_RULES_SIXTH)
-        return 0;
     return t->guardrails != NULL
                ? json_object_set(to, "guardrails", t->guardrails)
                : json_object_set_new(to, "guardrails", json_object());
@@ -139,7 +135,7 @@ static json_t *tally_json(const struct mortise_run *r,
             json_pack("{s:i, s:i, s:o}", "runs", (int)t->runs, "attempts",
                       (int)t->attempts, "usage", usage_json(&t->usage));
 
-        if (one != NULL && put_guardrails(r, one, t) != 0)
+        if (one != NULL && put_guardrails(one, t) != 0)
             mortise_json_drop(&one);
         one = in_order(r, one);
         if (one == NULL || json_object_set(out, g->nodes[i].id, one) != 0)

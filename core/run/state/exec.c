@@ -57,8 +57,7 @@ const char *mortise_exec_failure_words(const struct mortise_run *r,
                                        const struct exec *x, const char *code,
                                        const char *words)
 {
-    bool unseen = r->rules >= MORTISE_RULES_SIXTH &&
-                  mortise_node_is_held_back(mortise_exec_node(r, x)) &&
+    bool unseen = mortise_node_is_held_back(mortise_exec_node(r, x)) &&
                   strcmp(code, "guardrail") != 0 &&
                   strcmp(code, "rejected") != 0;
 

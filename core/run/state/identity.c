@@ -1,8 +1,8 @@
 /* identity.c -- what names the things that an execution does: the same after a
  * restart, and never another's.
  *
- * All of it is hashed from the run's store, tenant, id and rules (rules.c) and
- * from the path of the execution, so that a replayed run makes the same.
+ * All of it is hashed from the run's store (rules.c), tenant and id, and from
+ * the path of the execution, so that a replayed run makes the same.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,7 +16,7 @@ void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
 
     mortise_exec_path(r, x, path);
     mortise_hasher_init(h);
-    mortise_rules_hash(r, h);
+    mortise_hasher_field(h, r->store.b, sizeof r->store.b);
     mortise_hasher_str(h, r->tenant);
     mortise_hasher_str(h, r->id);
     mortise_hasher_str(h, path);
@@ -51,7 +51,7 @@ void mortise_exec_effect_hasher(struct mortise_hasher *h,
     s = owner->journal->steps[x->serves - 1];
     assert(s->has_effect);
     mortise_hasher_init(h);
-    mortise_rules_hash(r, h);
+    mortise_hasher_field(h, r->store.b, sizeof r->store.b);
     mortise_hasher_str(h, r->tenant);
     mortise_hasher_str(h, r->id);
     mortise_hasher_str(h, "tool");

@@ -652,8 +652,8 @@ struct mortise_run {
     struct mortise_arena arena;
 
     /* By state/rules.c: */
-    enum mortise_rules rules;  /* under which it was admitted */
-    struct mortise_uuid store; /* in which; by the first rules, zeroes */
+    bool ruled;                /* its rules were read */
+    struct mortise_uuid store; /* in which it was admitted */
     /* By state/pins.c: */
     struct mortise_pin *pins;
     size_t n_pins;
@@ -1326,8 +1326,6 @@ void mortise_patch_finish(struct patch *p);
 /* Ahead of the admission: today's rules, and the store. */
 int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
                          struct mortise_err *err);
-/* What tells apart the same names in two stores. */
-void mortise_rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
 
 /* ---- pins.c ---- */
 /* Of none: zeros. */

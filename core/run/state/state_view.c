@@ -95,8 +95,6 @@ static uint32_t dominator_for(const struct mortise_run *r,
 {
     uint32_t dom = common_dominator(r, list, n);
 
-    if (r->rules < MORTISE_RULES_FIFTH)
-        return dom; /* nothing is an element's own */
     while (r->execs[dom]->n_preds > 0 && !sees_alike(r->execs[dom], from))
         dom = r->execs[dom]->idom;
     return dom;

@@ -75,10 +75,9 @@ static int write_of(struct mortise_run *r, struct exec *x,
 }
 
 /* Is what x writes there its element's own? */
-static bool is_own(const struct mortise_run *r, const struct exec *x,
-                   const struct mortise_path *path)
+static bool is_own(const struct exec *x, const struct mortise_path *path)
 {
-    return x->frame->scope->fan != NULL && r->rules >= MORTISE_RULES_FIFTH &&
+    return x->frame->scope->fan != NULL &&
            mortise_graph_is_own(x->frame->graph, path);
 }
 
@@ -100,7 +99,7 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
         if (rv != MORTISE_OK)
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
-        x->writes[i].own = is_own(r, x, x->writes[i].path);
+        x->writes[i].own = is_own(x, x->writes[i].path);
         x->n_writes++;
         mortise_size_add(r, x, &x->writes[i]);
     }

@@ -216,31 +216,6 @@ START_TEST(point_9_matches_is_re2)
 }
 END_TEST
 
-/* Expressions of runs that were admitted before are what they were. */
-START_TEST(what_was_admitted_keeps_its_meaning)
-{
-    static const char text[] = "[size(rb'a\\n'), size('%d'.format([1, 2]))]";
-    struct mortise_cel_scope scope = {.names = NULL, .n = 0, .first = true};
-    struct mortise_cel_env env = {.values = NULL};
-    struct mortise_cel_where where;
-    struct mortise_arena a;
-    struct mortise_cel *prog;
-    json_t *v = NULL;
-    char *got;
-
-    mortise_arena_init(&a, &test_mem);
-    ck_assert_msg(mortise_cel_compile(&prog, &a, text, strlen(text), &scope,
-                                      &where, &err) == MORTISE_OK,
-                  "%s", err.msg);
-    ck_assert_int_eq(mortise_cel_eval(prog, &env, &v, NULL, &err), MORTISE_OK);
-    got = mortise_json_text(&test_mem, v);
-    ck_assert_str_eq(got, "[3,1]");
-    mortise_release_str(&test_mem, got);
-    json_decref(v);
-    mortise_arena_finish(&a);
-}
-END_TEST
-
 /* ---- math -------------------------------------------------------------- */
 
 START_TEST(numbers_at_their_ends)
@@ -672,7 +647,6 @@ static Suite *suite(void)
     tcase_add_test(tc, point_9_arguments_of_format_are_checked);
     tcase_add_test(tc, point_9_raw_bytes_are_br);
     tcase_add_test(tc, point_9_matches_is_re2);
-    tcase_add_test(tc, what_was_admitted_keeps_its_meaning);
     tcase_add_test(tc, numbers_at_their_ends);
     tcase_add_test(tc, namespaces_are_found);
     tcase_add_test(tc, work_is_paid_for);

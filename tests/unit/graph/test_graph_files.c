@@ -86,14 +86,11 @@ static void end(void)
     test_nothing_left();
 }
 
-/* The file of this path, by itself: from the disk, or as a run pinned it that
- * was admitted under these rules. */
-static int load_under(const char *path, enum mortise_rules rules)
+/* The file of this path, by itself: from the disk, or as a run pinned it. */
+static int load_as(const char *path, bool pinned)
 {
-    const struct mortise_graph_files from = {.read = read_file,
-                                             .list = list_files,
-                                             .pinned = rules != MORTISE_N_RULES,
-                                             .rules = rules};
+    const struct mortise_graph_files from = {
+        .read = read_file, .list = list_files, .pinned = pinned};
     struct mortise_catalog catalog = *test_catalog();
     struct mortise_diags diags;
     struct mortise_buf text;
@@ -117,7 +114,7 @@ static int load_under(const char *path, enum mortise_rules rules)
 
 static int load(const char *path)
 {
-    return load_under(path, MORTISE_N_RULES);
+    return load_as(path, false);
 }
 
 static const char *said(void)
@@ -431,76 +428,17 @@ START_TEST(survives_oom)
 }
 END_TEST
 
-/* Issue 15, point 9: what a pattern or an expression says is what it said when
- * the run was admitted, in graphs inside the graph, too. */
-START_TEST(point_9_a_pinned_graph_means_what_it_meant)
-{
-    put("in.graph.yaml", "in", "1.0.0",
-        "state: {input: {properties: {a: {pattern: '(?i)b++'}}}}\n"
-        "start: a\nnodes:\n"
-        "  a: {type: human, prompt: hm, outputs: {scratch.a: "
-        "\"'a'.matches('a') && size(rb'') == 0\"}, next: END}\n");
-    put("a.graph.yaml", "a", "1.0.0",
-        "start: s\nnodes:\n"
-        "  s: {type: subgraph, graph: in.graph.yaml, next: END}\n");
-    for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
-        bool old = rules < MORTISE_RULES_FOURTH;
-
-        ck_assert_msg(load_under("a.graph.yaml", (enum mortise_rules)rules) ==
-                          (old ? MORTISE_OK : MORTISE_ECHECK),
-                      "rules %d: %s", rules, said());
-        if (old)
-            ck_assert_int_eq(graph->rules, (enum mortise_rules)rules);
-    }
-    refused("a.graph.yaml", "there is no (?i: write both cases");
-    put("in.graph.yaml", "in", "1.0.0",
-        "start: a\nnodes:\n  a: {type: human, prompt: hm, next: END}\n");
-    ck_assert_int_eq(load("a.graph.yaml"), MORTISE_OK);
-    ck_assert_int_eq(graph->rules, MORTISE_RULES_NOW);
-}
-END_TEST
-
-/* A gmi node of a run that was admitted before personas were part of prompts is
- * asked what it was. */
-START_TEST(a_pinned_graph_asks_what_it_asked)
-{
-    const json_t *none[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {none, 1000};
-    json_t *args;
-
-    put("a.graph.yaml", "a", "1.0.0",
-        "persona: {traits: {openness: 1}}\n"
-        "start: a\nnodes:\n  a: {type: gmi, prompt: hi}\n"
-        "  b: {type: human, prompt: hm, next: END}\n"
-        "edges:\n  - {from: a, personality: {trait: openness, threshold: 0.5, "
-        "above: END, below: b}}\n");
-    for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
-        ck_assert_msg(load_under("a.graph.yaml", (enum mortise_rules)rules) ==
-                          MORTISE_OK,
-                      "rules %d: %s", rules, said());
-        ck_assert_int_eq(
-            mortise_tmpl_eval(graph->nodes[0].args, &env, &args, NULL),
-            MORTISE_OK);
-        ck_assert_int_eq(
-            json_object_get(json_object_get(args, "node"), "persona") != NULL,
-            rules >= MORTISE_RULES_SIXTH);
-        json_decref(args);
-    }
-}
-END_TEST
-
-/* A graph of a run that was admitted before stricter modes implied the weaker ones
- * has those that it says alone. */
-START_TEST(a_pinned_graph_asks_for_what_it_said)
+/* A stricter hitl_mode implies the weaker ones. */
+START_TEST(strict_modes_imply_weaker_ones)
 {
     static const struct {
         const char *mode;
-        bool plan, nodes, tools, implied_plan, implied_nodes;
+        bool plan, nodes, tools;
     } modes[] = {
-        {"none", false, false, false, false, false},
-        {"approve_plan", true, false, false, true, false},
-        {"approve_each_node", false, true, false, true, true},
-        {"approve_tools", false, false, true, true, true},
+        {"none", false, false, false},
+        {"approve_plan", true, false, false},
+        {"approve_each_node", true, true, false},
+        {"approve_tools", true, true, true},
     };
 
     for (size_t i = 0; i < 4; i++) {
@@ -511,18 +449,10 @@ START_TEST(a_pinned_graph_asks_for_what_it_said)
                  "  a: {type: human, prompt: hm, next: END}\n",
                  modes[i].mode);
         put("a.graph.yaml", "a", "1.0.0", text);
-        for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
-            bool old = rules < MORTISE_RULES_SEVENTH;
-
-            ck_assert_int_eq(
-                load_under("a.graph.yaml", (enum mortise_rules)rules),
-                MORTISE_OK);
-            ck_assert_int_eq(graph->approve_plan,
-                             old ? modes[i].plan : modes[i].implied_plan);
-            ck_assert_int_eq(graph->approve_nodes,
-                             old ? modes[i].nodes : modes[i].implied_nodes);
-            ck_assert_int_eq(graph->approve_tools, modes[i].tools);
-        }
+        ck_assert_int_eq(load("a.graph.yaml"), MORTISE_OK);
+        ck_assert_int_eq(graph->approve_plan, modes[i].plan);
+        ck_assert_int_eq(graph->approve_nodes, modes[i].nodes);
+        ck_assert_int_eq(graph->approve_tools, modes[i].tools);
     }
 }
 END_TEST
@@ -534,7 +464,7 @@ START_TEST(a_pinned_graph_has_idle_roles)
     put("a.graph.yaml", "a", "1.0.0",
         "roles: {idle: {default_tool_allowlist: [nowhere/none]}}\n"
         "start: a\nnodes:\n  a: {type: human, prompt: hm, next: END}\n");
-    ck_assert_int_eq(load_under("a.graph.yaml", MORTISE_RULES_NOW), MORTISE_OK);
+    ck_assert_int_eq(load_as("a.graph.yaml", true), MORTISE_OK);
     ck_assert_uint_eq(graph->n_plugins, 0);
     refused("a.graph.yaml", "no plugin 'nowhere'");
 }
@@ -558,9 +488,7 @@ static Suite *suite(void)
     tcase_add_test(tc, digests);
     tcase_add_test(tc, deep_digests);
     tcase_add_test(tc, survives_oom);
-    tcase_add_test(tc, point_9_a_pinned_graph_means_what_it_meant);
-    tcase_add_test(tc, a_pinned_graph_asks_what_it_asked);
-    tcase_add_test(tc, a_pinned_graph_asks_for_what_it_said);
+    tcase_add_test(tc, strict_modes_imply_weaker_ones);
     tcase_add_test(tc, a_pinned_graph_has_idle_roles);
     suite_add_tcase(s, tc);
     return s;

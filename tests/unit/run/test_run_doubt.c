@@ -1092,122 +1092,6 @@ START_TEST(what_did_not_begin_leaves_no_doubt)
 }
 END_TEST
 
-/* ---- journals of 0920f9b ------------------------------------------------- */
-
-static size_t unhex(char *out, const char *hex)
-{
-    size_t n = 0;
-    unsigned byte;
-
-    for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
-        out[n++] = (char)byte;
-    return n;
-}
-
-/* A line is a commit: its time, its id, its entries. */
-static void load(const char *name)
-{
-    char path[256], id[64], entries[4096];
-    FILE *f;
-
-    snprintf(path, sizeof path, "tests/journals/0920f9b-%s.journal", name);
-    f = fopen(path, "r");
-    ck_assert_ptr_nonnull(f);
-    for (unsigned long long at;
-         fscanf(f, "%llu %63s %4095s", &at, id, entries) == 3;) {
-        struct sim_commit *k = &s.commits[s.n_commits++];
-
-        k->seq = s.n_commits;
-        k->sync = true;
-        k->time_ms = at;
-        unhex((char *)k->id.b, id);
-        k->entries = malloc(strlen(entries) / 2);
-        k->size = unhex(k->entries, entries);
-        k->kvs = json_array();
-        k->cached = json_object();
-        s.now_ms = at;
-    }
-    fclose(f);
-    s.n_written = s.n_synced = s.n_commits;
-}
-
-/* A run that an older build left in the middle of t/does; now its operation is
- * of either intent. */
-static void go_on_with(const char *name, const char *op, const char *more,
-                       const char *asks)
-{
-    char yaml[4096];
-    uint32_t seed = 1;
-
-    snprintf(yaml, sizeof yaml,
-             HEAD "start: a\n"
-                  "nodes:\n"
-                  "  a: {type: tool, tool: t/%s, args: {asks: [%s]}%s, next: "
-                  "END}\n",
-             op, asks, more);
-    sim_init(&s, sim_graph(yaml));
-    load(name);
-    sim_crash(&s, &seed);
-    sim_recover(&s);
-    sim_run_plain(&s);
-}
-
-/* One effect was answered, another is out: that step alone is in doubt, as its
- * call had no intent then. */
-START_TEST(old_steps_are_in_doubt)
-{
-    go_on_with("open", intents[_i], "", EFFECT(1) ", " EFFECT(2));
-    assert_status(MORTISE_RUN_IN_DOUBT);
-    ck_assert_ptr_nonnull(json_object_get(
-        json_object_get(s.pending, sim_request(&s, "a")), "step"));
-    resolve("done", "5");
-    assert_status(MORTISE_RUN_COMPLETED);
-    assert_output("[" DID(1) ",5]");
-    ck_assert_int_eq(sim_effect_count(&s, "a"), _i); /* its own */
-    end();
-}
-END_TEST
-
-START_TEST(old_questions_are_answered)
-{
-    char id[64];
-
-    go_on_with("asked", intents[_i], "",
-               EFFECT(1) ", " ASK(one) ", " EFFECT(2));
-    assert_status(MORTISE_RUN_WAITING);
-    snprintf(id, sizeof id, "%s", asked("id"));
-    ck_assert_int_eq(command((struct mortise_command){
-                         .kind = MORTISE_CMD_ANSWER, .id = id, .json = "7"}),
-                     MORTISE_OK);
-    assert_status(MORTISE_RUN_COMPLETED);
-    assert_output("[" DID(1) ",7," DID(2) "]");
-    ck_assert_int_eq(sim_effect_count(&s, "a"), 1 + _i);
-    end();
-}
-END_TEST
-
-/* It failed of a timeout, or waits to be tried again, with an effect out. */
-START_TEST(old_timeouts_are_in_doubt)
-{
-    go_on_with("failed", intents[_i], ", timeout: 1s",
-               EFFECT(1) ", " EFFECT(2));
-    assert_status(MORTISE_RUN_FAILED);
-    resume();
-    assert_status(MORTISE_RUN_IN_DOUBT);
-    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
-    end();
-    go_on_with("backoff", intents[_i],
-               ", timeout: 1s, retry_policy: {max_attempts: 3, delay: 10s}",
-               EFFECT(1) ", " EFFECT(2));
-    assert_status(MORTISE_RUN_IN_DOUBT);
-    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
-    resolve("retry", NULL);
-    assert_status(MORTISE_RUN_COMPLETED);
-    ck_assert_int_eq(sim_effect_count(&s, "a"), 1 + _i);
-    end();
-}
-END_TEST
-
 /* ---- everything, at random ---------------------------------------------- */
 
 static const char *const ops[] = {"does", "acts", "does_rec", "acts_rec",
@@ -1976,9 +1860,6 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, what_is_cancelled_may_be_undone, 0, N_CUTS);
     tcase_add_loop_test(tc, what_did_not_begin_leaves_no_doubt, 0, 2);
     tcase_add_loop_test(tc, what_is_stopped_heeds_its_author, 0, 3 * N_STOPS);
-    tcase_add_loop_test(tc, old_steps_are_in_doubt, 0, 2);
-    tcase_add_loop_test(tc, old_questions_are_answered, 0, 2);
-    tcase_add_loop_test(tc, old_timeouts_are_in_doubt, 0, 2);
     tcase_add_loop_test(tc, never_twice_without_a_doubt, 0,
                         sizeof ops / sizeof ops[0]);
     tcase_add_test(tc, answered_steps_leave_no_doubt);

@@ -759,61 +759,6 @@ START_TEST(races_of_elements_survive_deaths)
 }
 END_TEST
 
-/* A run that was admitted when a map counted as one edge keeps to that. */
-START_TEST(an_older_run_counts_edges)
-{
-    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
-    uint32_t seed = 1;
-    char *at;
-
-    racing("", "join: any", "[1, 2]");
-    at = memmem(s.commits[0].entries, s.commits[0].size, now, sizeof now);
-    ck_assert_ptr_nonnull(at);
-    at[1] = MORTISE_RULES_SECOND;
-    sim_crash(&s, &seed);
-    sim_recover(&s);
-    sim_run_plain(&s);
-    assert_status(MORTISE_RUN_COMPLETED);
-    assert_value("artifacts", "w",
-                 "{\"failed\":[],\"results\":[{\"n\":1},{\"n\":2}]}");
-    end();
-}
-END_TEST
-
-/* Who loads the graph of a run asks first under which rules it was admitted. */
-START_TEST(the_rules_of_an_admission_are_read_ahead)
-{
-    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
-    enum mortise_rules rules;
-    const char *entries;
-    size_t size;
-    char *at;
-
-    racing("", "join: any", "[1, 2]");
-    entries = s.commits[0].entries;
-    size = s.commits[0].size;
-    at = memmem(entries, size, now, sizeof now);
-    ck_assert_ptr_nonnull(at);
-    for (int i = MORTISE_RULES_SECOND; i < MORTISE_N_RULES; i++) {
-        at[1] = (char)i;
-        ck_assert_int_eq(
-            mortise_run_admitted_under(&rules, entries, size, &test_mem, &err),
-            MORTISE_OK);
-        ck_assert_int_eq((int)rules, i);
-    }
-    ck_assert_int_eq(
-        mortise_run_admitted_under(&rules, entries, 0, &test_mem, &err),
-        MORTISE_OK);
-    ck_assert_int_eq(rules, MORTISE_RULES_FIRST);
-    at[1] = MORTISE_N_RULES;
-    ck_assert_int_eq(
-        mortise_run_admitted_under(&rules, entries, size, &test_mem, &err),
-        MORTISE_ENEWER);
-    at[1] = MORTISE_RULES_NOW;
-    end();
-}
-END_TEST
-
 /* A map in the body of a loop begins its race anew in each round. */
 START_TEST(a_race_of_elements_in_a_loop)
 {
@@ -1143,8 +1088,6 @@ static Suite *maps(void)
     tcase_add_loop_test(tc, elements_beside_edges, 0, 3);
     tcase_add_test(tc, two_maps_fill_a_quorum);
     tcase_add_loop_test(tc, races_of_elements_survive_deaths, 0, 60);
-    tcase_add_test(tc, an_older_run_counts_edges);
-    tcase_add_test(tc, the_rules_of_an_admission_are_read_ahead);
     tcase_add_test(tc, a_race_of_elements_in_a_loop);
     tcase_add_test(tc, a_race_in_an_element);
     tcase_add_loop_test(tc, a_map_out_of_start, 0, 10);

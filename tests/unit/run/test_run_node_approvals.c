@@ -266,31 +266,6 @@ START_TEST(a_lookup_is_approved_before_it)
 }
 END_TEST
 
-/* A run that was admitted before that asks for a node and for its call, where
- * graphs in each other say both. */
-START_TEST(an_older_run_asks_twice)
-{
-    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
-    uint32_t seed = 1;
-    char *at;
-
-    run_modes(2, 3);
-    at = memmem(s.commits[0].entries, s.commits[0].size, now, sizeof now);
-    ck_assert_ptr_nonnull(at);
-    at[1] = MORTISE_RULES_SIXTH;
-    sim_crash(&s, &seed);
-    let_kind("START", "plan");
-    let_kind("a", "node");
-    let_kind("sub", "node");
-    let_kind("in", "node");
-    let_kind("in", "approval_pending");
-    let_kind("m", "node");
-    let_kind("t__write", "approval_pending");
-    assert_status(MORTISE_RUN_COMPLETED);
-    end();
-}
-END_TEST
-
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_node_approvals");
@@ -303,7 +278,6 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, approvals_outlive_deaths, 0, 10);
     tcase_add_loop_test(tc, the_stricter_holds, 0, MODES * MODES);
     tcase_add_test(tc, a_lookup_is_approved_before_it);
-    tcase_add_test(tc, an_older_run_asks_twice);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -1492,6 +1492,47 @@ START_TEST(no_byte_of_a_record_is_trusted)
 }
 END_TEST
 
+/* A run of other rules than this program's is refused, in words; one whose rules
+ * are missing is no journal. */
+START_TEST(other_rules_are_refused)
+{
+    const char ours[] = {MORTISE_E_RULES, MORTISE_RULES};
+    struct mortise_run *r;
+    char *at;
+
+    run_plain(HEAD "start: a\nnodes:\n"
+                   "  a: {type: tool, tool: t/read, next: END}\n",
+              "{}");
+    at = memmem(s.commits[0].entries, s.commits[0].size, ours, sizeof ours);
+    ck_assert_ptr_nonnull(at);
+    for (int rules = 0; rules < 4; rules++) {
+        at[1] = (char)rules;
+        mortise_run_replay(&r, &test_mem, s.graph, "default", "run-1", ignore,
+                           NULL, &err);
+        ck_assert_int_eq(mortise_run_apply(r, 1, 1, s.commits[0].id,
+                                           s.commits[0].entries,
+                                           s.commits[0].size, &err),
+                         rules == 0               ? MORTISE_ECORRUPT
+                         : rules == MORTISE_RULES ? MORTISE_OK
+                                                  : MORTISE_ENEWER);
+        if (rules > MORTISE_RULES)
+            ck_assert_ptr_nonnull(strstr(err.msg, "knows rules 1 alone"));
+        mortise_run_free(r);
+    }
+    at[1] = MORTISE_RULES;
+    mortise_run_replay(&r, &test_mem, s.graph, "default", "run-1", ignore, NULL,
+                       &err);
+    ck_assert_int_eq(
+        mortise_run_apply(r, 1, 1, s.commits[0].id, at + 18,
+                          s.commits[0].size - 18 -
+                              (size_t)(at - (char *)s.commits[0].entries),
+                          &err),
+        MORTISE_ECORRUPT);
+    mortise_run_free(r);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run: review");
@@ -1537,6 +1578,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, whatever_happens_replay_is_the_run, 0, 4);
     tcase_add_test(tc, memory_runs_out_anywhere);
     tcase_add_test(tc, no_byte_of_a_record_is_trusted);
+    tcase_add_test(tc, other_rules_are_refused);
     suite_add_tcase(suite, tc);
     return suite;
 }
