@@ -64,7 +64,7 @@ enum mortise_result {
     MORTISE_ENOTFOUND = -4,      /* no such run, checkpoint, file */
     MORTISE_ECHECK = -5,         /* a file has findings; they were reported */
     MORTISE_ECONFIG = -6,        /* the deployment cannot work as written */
-    MORTISE_ENEWER = -7,         /* made by a newer format than we read */
+    MORTISE_EFORMAT = -7,        /* of a format that we do not read */
     MORTISE_ECORRUPT = -8,       /* the store contradicts itself */
     MORTISE_EBUSY = -9,          /* another process holds the store */
     MORTISE_EDENIED = -10,       /* trust, permission or actor refuses */

@@ -22,7 +22,7 @@ static const char *const names[] = {
     "E_NOT_FOUND",
     "E_CHECK",
     "E_CONFIG",
-    "E_NEWER_FORMAT",
+    "E_FORMAT",
     "E_STORE_CORRUPT",
     "E_STORE_BUSY",
     "E_NOT_ALLOWED",

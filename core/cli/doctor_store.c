@@ -299,7 +299,7 @@ static void say_unread(struct mortise_doctor *d, const char *path,
     } known[] = {
         {MORTISE_ESTATE, "store",
          "name the damaged store with --store, and this directory as NEW-DIR"},
-        {MORTISE_ENEWER, "store",
+        {MORTISE_EFORMAT, "store",
          "use the version of Mortise that made it, or restore a backup"},
         {MORTISE_ECORRUPT, "commits",
          "restore a backup; or have 'mortise store salvage NEW-DIR' write what "

@@ -26,7 +26,7 @@ static const struct {
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},
     {MORTISE_EXIT_DENIED, "not allowed: trust, signature or permission"},
-    {MORTISE_EXIT_CONFIG, "made by a newer format, or a configuration that "
+    {MORTISE_EXIT_CONFIG, "of another version's format, or a configuration that "
                           "cannot work"},
 };
 
@@ -38,7 +38,7 @@ static const enum mortise_exit_code of_result[] = {
     [-MORTISE_ENOTFOUND] = MORTISE_EXIT_USAGE,
     [-MORTISE_ECHECK] = MORTISE_EXIT_FINDINGS,
     [-MORTISE_ECONFIG] = MORTISE_EXIT_CONFIG,
-    [-MORTISE_ENEWER] = MORTISE_EXIT_CONFIG,
+    [-MORTISE_EFORMAT] = MORTISE_EXIT_CONFIG,
     [-MORTISE_ECORRUPT] = MORTISE_EXIT_FAILED,
     [-MORTISE_EBUSY] = MORTISE_EXIT_FAILED,
     [-MORTISE_EDENIED] = MORTISE_EXIT_DENIED,

@@ -38,9 +38,9 @@ const struct mortise_code mortise_result_codes[] = {
      "The deployment names something that is not there or does not fit: a "
      "directory, a plugin, a configuration that a plugin refuses.",
      "$ mortise run a.yaml --deployment elsewhere.yaml\n"},
-    {"E_NEWER_FORMAT", "made by a newer format than this build reads",
-     "The store or file was written by a later version.  It was left "
-     "untouched; use that version.",
+    {"E_FORMAT", "of a format that this version does not read",
+     "A later version wrote the store or the file, or a development version "
+     "before 0.2.0.  It was left untouched; use the version that wrote it.",
      "$ mortise-0.1 runs --store made-by-0.9\n"},
     {"E_STORE_CORRUPT", "the store contradicts itself",
      "Records are missing or damaged, which no crash of ours can cause: look "

@@ -668,7 +668,7 @@ static int compose(struct why *w, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (status == 0)
-        return mortise_fail(err, MORTISE_ENEWER,
+        return mortise_fail(err, MORTISE_EFORMAT,
                             "run %s has a status that this build does not know",
                             w->run);
     /* Which commands work depends on the plugins; they are said at the end. */

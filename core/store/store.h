@@ -329,7 +329,7 @@ struct mortise_store_maker {
 
 bool mortise_store_is_there(const char *path);
 /* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid
- * that holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a
+ * that holds it; MORTISE_EFORMAT leaves it untouched; MORTISE_ECORRUPT for a
  * hole in the commit numbers or what the checksums refuse; MORTISE_EDENIED for
  * what others own or may write in it. */
 int mortise_store_open(struct mortise_store **out, const char *path,

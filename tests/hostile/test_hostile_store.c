@@ -416,12 +416,11 @@ static void try_to_save(const struct damage *d,
 
     snprintf(to, sizeof to, "%s/saved", dir);
     rv = mortise_store_salvage(path, to, &test_mem, &how, &out, &err);
-    if (rv == MORTISE_ENEWER && strcmp(d->file->name, "format") == 0)
-        return; /* A newer program's could look so, and a checksum in the stamp
-                 * would not tell: of a newer stamp we know the first two lines
-                 * alone.  What it wants a newer program for may be in the
-                 * database, so salvage leaves it untouched as well; who knows
-                 * better mends two lines of text. */
+    if (rv == MORTISE_EFORMAT && strcmp(d->file->name, "format") == 0)
+        return; /* A later version's could look so, and a checksum in the stamp
+                 * would not tell: of its stamp we know the number alone.  So
+                 * salvage leaves it untouched as well; who knows better mends
+                 * one line of text. */
     ck_assert_msg(rv == MORTISE_OK, "%s: %s", say(d), err.msg);
     ck_assert_msg(out.missing <= may_miss(d), "%s: %d commits missing", say(d),
                   (int)out.missing);

@@ -466,7 +466,6 @@ static int read_noted(struct bytes *v)
 static int read_stamp(struct reader_store *s, struct bytes *v)
 {
     s->format = little32(v);
-    s->oldest = little32(v);
     return 0;
 }
 
@@ -790,7 +789,7 @@ static int check_store(struct reader_store *s)
                        s->n_cached == 0
                    ? 0
                    : wrong(s, "records, but no commit");
-    if (s->format != 1 && s->format != 2)
+    if (s->format != 1)
         return wrong(s, "no stamp, or another format");
     if (kept != (s->last_commit < 65536 ? s->last_commit : 65536))
         return wrong(s, "%llu commit numbers are kept",

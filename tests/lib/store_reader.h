@@ -108,7 +108,7 @@ struct reader_leaving { /* checkpoints of a removed run */
 struct reader_store {
     uint64_t first_commit, last_commit, epoch; /* 0: none was written */
     uint64_t verified;                         /* as the last commit says */
-    uint32_t format, oldest;
+    uint32_t format;
     uint8_t identity[16];
     int identified; /* 1: it has one */
     uint64_t mark;  /* of STORE/mark */

@@ -57,7 +57,7 @@ static const struct {
      "chmod 700"},
     {"rm -rf state && touch state", 2, "fail store       ./state: Not a dir",
      "store.path"},
-    {"printf 'mortise-store 99\\noldest-reader 99\\n' >state/format", 2,
+    {"printf 'mortise-store 99\\n' >state/format", 2,
      "fail store       ./state:", "use the version"},
     {"echo 'mortise-store 99 99' >state/format", 2,
      "fail commits     ./state: format is not", "salvage NEW-DIR"},

@@ -198,9 +198,9 @@ static const struct {
      "sed 's/^plugins: {/&config: {tried: {nope: 1}}, /' mortise.yaml"
      " >elsewhere.yaml",
      1},
-    {"E_NEWER_FORMAT",
+    {"E_FORMAT",
      "cp -a state made-by-0.9;"
-     " printf 'mortise-store 9\\noldest-reader 9\\n' >made-by-0.9/format",
+     " printf 'mortise-store 9\\n' >made-by-0.9/format",
      1},
     {"E_STORE_CORRUPT", "mv state .mortise; rm mortise.yaml", 1},
     {"E_NOT_ALLOWED",

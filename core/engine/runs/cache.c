@@ -120,7 +120,7 @@ static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
 
     if (rv == MORTISE_OK)
         rv = mortise_json_read(&c->output, l->text.p, l->text.n, &why);
-    if (rv == MORTISE_ECORRUPT || rv == MORTISE_ENEWER || rv == MORTISE_EIO)
+    if (rv == MORTISE_ECORRUPT || rv == MORTISE_EFORMAT || rv == MORTISE_EIO)
         mortise_log(m, MORTISE_LOG_WARN,
                     "run %s: %s: %s; its operation is called instead",
                     c->live->id, c->path, why.msg);

@@ -12,8 +12,7 @@
  *       said stands with it.
  *   (4) What changes nothing is not recorded, nor is its id.
  *
- * An order without one (through the API, or of an older program) has no such
- * entry.
+ * An order without one (through the API) has no such entry.
  */
 #include <assert.h>
 #include <string.h>

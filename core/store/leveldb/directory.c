@@ -1,7 +1,7 @@
 /* directory.c -- the store's directory: made, stamped, looked at.
  *
  *     STORE/           0700
- *     STORE/format     two lines of text: the format, and the oldest readable
+ *     STORE/format     a line of text: the number of its format
  *     STORE/mark       how much of it was synced (highwater.c)
  *     STORE/db/        0700, LevelDB's
  *
@@ -9,7 +9,7 @@
  * because leveldb_open() rewrites its MANIFEST, logs and CURRENT before the
  * first key can be read.  So:
  *
- *   (1) A store of a newer format is refused with nothing in it touched.
+ *   (1) A store of another format is refused with nothing in it touched.
  *   (2) The file is there only once LevelDB's directory is, durably: a stamped
  *       store whose db/ is gone is a loss to be reported, never one to be
  *       replaced by a new, empty database.
@@ -170,15 +170,25 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
                : mortise_fail(err, MORTISE_ECORRUPT, "%s is empty", stamp_name);
 }
 
-int mortise_directory_read_stamp(int dir, uint32_t *format,
+/* Development versions before 0.2.0 wrote a second line. */
+static int made_before_release(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EFORMAT,
+                        "a development version before 0.2.0 made it, and no "
+                        "release reads it: finish its runs with the version "
+                        "that made it, or move it away and begin a new store");
+}
+
+int mortise_directory_read_stamp(int dir, bool *stamped,
                                  struct mortise_err *err)
 {
     char text[128];
-    struct mortise_stamp st;
+    unsigned format;
+    int at = 0, rv;
     size_t n;
-    int rv = read_text(dir, text, sizeof text, &n, err);
 
-    *format = 0;
+    *stamped = false;
+    rv = read_text(dir, text, sizeof text, &n, err);
     if (rv != MORTISE_OK || n == 0)
         return rv;
     if (strcmp(text, unfinished) == 0)
@@ -186,13 +196,18 @@ int mortise_directory_read_stamp(int dir, uint32_t *format,
                             "it is no store: a 'mortise store salvage' that "
                             "was cut off made it: do that again, into the same "
                             "directory");
-    if (sscanf(text, "mortise-store %9u\noldest-reader %9u", &st.format,
-               &st.oldest) != 2 ||
-        st.format == 0)
+    if (sscanf(text, "mortise-store %9u%n", &format, &at) != 1 ||
+        text[at++] != '\n' || format == 0)
         return mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
                             stamp_name);
-    *format = st.format;
-    return mortise_stamp_check(&st, err);
+    if (strncmp(text + at, "oldest-reader ", 14) == 0)
+        return made_before_release(err);
+    rv = mortise_stamp_check(format, err);
+    if (rv == MORTISE_OK && (size_t)at != n)
+        rv = mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
+                          stamp_name);
+    *stamped = rv == MORTISE_OK;
+    return rv;
 }
 
 /* (3) */
@@ -212,8 +227,7 @@ int mortise_directory_write_stamp(int dir, struct mortise_err *err)
 {
     char text[64];
 
-    snprintf(text, sizeof text, "mortise-store %d\noldest-reader %d\n",
-             MORTISE_STORE_FORMAT, MORTISE_STORE_OLDEST);
+    snprintf(text, sizeof text, "mortise-store %d\n", MORTISE_STORE_FORMAT);
     return replace_text(dir, text, err);
 }
 
@@ -224,9 +238,9 @@ int mortise_directory_write_unfinished(int dir, struct mortise_err *err)
 
 bool mortise_directory_is_unfinished(int dir)
 {
-    uint32_t format;
+    bool stamped;
 
-    return mortise_directory_read_stamp(dir, &format, NULL) == MORTISE_ESTATE;
+    return mortise_directory_read_stamp(dir, &stamped, NULL) == MORTISE_ESTATE;
 }
 
 int mortise_directory_make_db(int dir, struct mortise_err *err)

@@ -22,10 +22,10 @@ bool mortise_directory_is_made(int dir);
  * through (0710) stays. */
 mode_t mortise_directory_close_off(int dir);
 
-/* Read STORE/format; *format is 0 when there is none.  MORTISE_ENEWER when this
- * build may not read the store, MORTISE_ESTATE when it is unfinished,
- * MORTISE_ECORRUPT for other text. */
-int mortise_directory_read_stamp(int dir, uint32_t *format,
+/* Read STORE/format; *stamped: there is one, and it is ours.  MORTISE_EFORMAT when
+ * it is of another format, MORTISE_ESTATE when it is unfinished, MORTISE_ECORRUPT
+ * for other text. */
+int mortise_directory_read_stamp(int dir, bool *stamped,
                                  struct mortise_err *err);
 /* Write it, durably, whole or not at all. */
 int mortise_directory_write_stamp(int dir, struct mortise_err *err);

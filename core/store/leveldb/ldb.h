@@ -126,7 +126,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
 int mortise_ldb_check_new(int db, struct mortise_err *err);
 /* Are the newest commits in what is open in s->db? */
 int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err);
-/* The stamp in the database: MORTISE_ENEWER, MORTISE_ECORRUPT. */
+/* The stamp in the database: MORTISE_EFORMAT, MORTISE_ECORRUPT. */
 int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err);
 /* Its stamp and its mark: each is to be there if the other says so. */
 int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,

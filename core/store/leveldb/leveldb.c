@@ -26,7 +26,7 @@
  *       that names it; but it leaves that rename to the next sync, while the
  *       log's tail may never have been synced, and a power cut would bring the
  *       old CURRENT and the shorter log back.  So we sync the directory.
- *   (7) A store of a newer format is refused untouched (directory.c); one that
+ *   (7) A store of another format is refused untouched (directory.c); one that
  *       somebody else holds, too, by the name of its process (dir_lock.c).
  *   (8) What survives a power cut is what was written up to some batch, without
  *       a gap.  LevelDB syncs only the log that it writes to, and begins a new
@@ -35,8 +35,7 @@
  *       that by itself while something is unsynced: before its buffer can be
  *       full, by a sum that is never too small, we sync and have it emptied.
  *   (9) A store has an identity of its own, which stands in its first batch:
- *       what was written under it is never there without it.  A store of an
- *       older program gets one with the first batch that an opening writes.
+ *       what was written under it is never there without it.
  *  (10) A store is a directory, not a path: LevelDB reaches it through the
  *       descriptor that holds its lock, so it stays one store when somebody
  *       renames it, and never writes to another that took its place.  That the
@@ -45,12 +44,11 @@
  *  (11) A child of fork() never writes to it, nor reads, and its end or its
  *       close changes nothing: our process is asked for before each of them.
  *  (12) A store that ends before what was synced is MORTISE_ECORRUPT, and so is
- *       one that should have a mark that says how far that is (highwater.c) and
- *       has none: the mark is put after each sync, and failing to is a failed
- *       write.  Whatever an opening refuses it leaves as it was, to be salvaged
- *       (aside.c); a store of an older program gets a mark before the first
- *       batch that is written to it.  A stamp is there before the first batch
- *       is, in every format; so commits without one are a loss, too.
+ *       one without a mark, which says how far that is (highwater.c): the mark
+ *       is put after each sync, and failing to is a failed write.  Whatever an
+ *       opening refuses it leaves as it was, to be salvaged (aside.c).  The mark
+ *       and the stamp are there before the first batch is, so commits without
+ *       either are a loss, too.
  *  (13) On a full disk the store opens and closes, and what is under way can
  *       be written, as far as the reserve goes (reserve.c); a new run, which
  *       would need more and more, gets MORTISE_ENOSPC, and that is no failed
@@ -199,8 +197,8 @@ int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
 
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
 {
-    if (code == MORTISE_ENEWER)
-        return mortise_fail(err, code, "a newer program wrote %s", what);
+    if (code == MORTISE_EFORMAT)
+        return mortise_fail(err, code, "another version of mortise wrote %s", what);
     return mortise_fail(err, code, "%s does not read", what);
 }
 
@@ -355,12 +353,11 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
     return walk_commits(s, it, from, last, err);
 }
 
-/* A store of such a format has a mark; if somebody removed it, nobody can tell
- * any more whether the newest commits are there. */
-static int check_marked(const struct mortise_ldb *s, uint32_t format,
-                        struct mortise_err *err)
+/* A store has a mark; if somebody removed it, nobody can tell any more whether
+ * the newest commits are there. */
+static int check_marked(const struct mortise_ldb *s, struct mortise_err *err)
 {
-    if (format < MORTISE_STORE_MARKED || s->water.fd >= 0)
+    if (s->water.fd >= 0)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "its file 'mark' is missing, which says how much of "
@@ -386,18 +383,18 @@ static int check_stamped(const struct mortise_ldb *s, uint64_t number,
  * elsewhere. */
 int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
 {
-    struct mortise_stamp st;
+    uint32_t format;
     int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
     rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_stamp,
-                                &st, NULL, err);
+                                &format, NULL, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "the database in it is not a store");
     if (rv == MORTISE_OK)
-        rv = mortise_stamp_check(&st, err);
-    return rv == MORTISE_OK ? check_marked(s, st.format, err) : rv;
+        rv = mortise_stamp_check(format, err);
+    return rv == MORTISE_OK ? check_marked(s, err) : rv;
 }
 
 /* (12) */
@@ -425,8 +422,12 @@ static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
     rv = mortise_ldb_get_record(s, s->checked, &s->key,
                                 &mortise_record_identity, id, NULL, err);
     s->identified = rv == MORTISE_OK;
+    if (rv == MORTISE_ENOTFOUND && s->commits == 0)
+        return MORTISE_OK;
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, MORTISE_ECORRUPT, "it has no identity");
     if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+        return rv;
     if (s->water.fd >= 0 && memcmp(id, s->water.identity, sizeof id) != 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "its mark is that of another store");
@@ -658,7 +659,7 @@ static int open_db(struct mortise_ldb *s, bool create, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* A store that is new, or of an older program. */
+/* A store that is new. */
 static int stamp_it(struct mortise_ldb *s, struct mortise_err *err)
 {
     int dir = s->dir_lock.dir, rv = mortise_directory_sync(dir, err);
@@ -687,16 +688,15 @@ int mortise_ldb_finish(struct mortise_ldb *s, struct mortise_err *err)
 int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
                           struct mortise_err *err)
 {
-    uint32_t format = 0;
-    int rv = s->unfinished
-                 ? MORTISE_OK
-                 : mortise_directory_read_stamp(s->dir_lock.dir, &format, err);
+    int dir = s->dir_lock.dir;
+    int rv = s->unfinished ? MORTISE_OK
+                           : mortise_directory_read_stamp(dir, &s->stamped,
+                                                          err);
 
-    s->stamped = format != 0;
     if (rv == MORTISE_OK)
-        rv = mortise_highwater_open(&s->water, s->dir_lock.dir, writing, err);
-    if (rv == MORTISE_OK)
-        rv = check_marked(s, format, err);
+        rv = mortise_highwater_open(&s->water, dir, writing, err);
+    if (rv == MORTISE_OK && s->stamped)
+        rv = check_marked(s, err);
     if (rv == MORTISE_OK)
         rv = check_stamped(s, s->water.number, err);
     if (rv == MORTISE_OK && s->water.fd >= 0)
@@ -1236,11 +1236,10 @@ static void empty_buffer(struct mortise_ldb *s)
     s->buffered = BUFFER_AT_FIRST;
 }
 
-/* (9): with the stamp, in the first batch that knows of it. */
+/* (9): with the stamp, in the first batch. */
 static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
-    static const struct mortise_stamp ours = {.format = MORTISE_STORE_FORMAT,
-                                              .oldest = MORTISE_STORE_OLDEST};
+    static const uint32_t ours = MORTISE_STORE_FORMAT;
     int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
@@ -1281,13 +1280,9 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     assert(s->db != NULL && s->db_dir >= 0 &&
            !mortise_tempdir_is_there(&s->scratch));
     assert(s->commits >= s->opening.verified);
-    assert(s->water.fd < 0 || s->water.number <= s->commits); /* never ahead */
+    assert(s->water.fd >= 0 && s->water.number <= s->commits); /* never ahead */
     if (s->commits == s->opening.verified)
         has_room(s);
-    if (s->water.fd < 0)
-        rv = stamp_it(s, err);
-    if (rv != MORTISE_OK)
-        return rv;
     if (!s->identified)
         rv = put_identity(s, batch);
     mortise_key_commit(&s->key, n);

@@ -6,7 +6,7 @@
  *
  *   (1) What was written is read back equal.
  *   (2) Bytes that are cut, too long or without that NUL are MORTISE_ECORRUPT,
- *       and a version above ours is MORTISE_ENEWER; nothing outside the bytes
+ *       and another version is MORTISE_EFORMAT; nothing outside the bytes
  *       is touched.  (LevelDB's checksums find accidents; this finds the rest.)
  *   (3) A layout never changes under its version: tests/unit/store/test_store.c
  *       holds one example of each, byte by byte.
@@ -21,14 +21,15 @@ enum { VERSION = 1 };
 
 enum { HEAD_DEV = 1 << 16 }; /* the first of the flags behind a status */
 
-int mortise_stamp_check(const struct mortise_stamp *st, struct mortise_err *err)
+int mortise_stamp_check(uint32_t format, struct mortise_err *err)
 {
-    if (st->oldest <= MORTISE_STORE_FORMAT)
+    if (format == MORTISE_STORE_FORMAT)
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ENEWER,
-                        "its format %u needs a program that reads format %u, "
-                        "this one reads %d: use the newer program",
-                        st->format, st->oldest, MORTISE_STORE_FORMAT);
+    return mortise_fail(err, MORTISE_EFORMAT,
+                        "it has format %u, and mortise " MORTISE_VERSION
+                        " reads format %d alone: use the version that made it, "
+                        "or a later one",
+                        format, MORTISE_STORE_FORMAT);
 }
 
 /* ---- the layouts --------------------------------------------------------- */
@@ -59,10 +60,7 @@ struct mortise_field {
         BLOB, AT(record, member), AT(record, size)                             \
     }
 
-static const struct mortise_field stamp[] = {
-    RAW_OF(stamp, format),
-    RAW_OF(stamp, oldest),
-};
+static const struct mortise_field stamp[] = {{RAW, 0, sizeof(uint32_t)}};
 static const struct mortise_field batch[] = {
     RAW_OF(batch, epoch),
     RAW_OF(batch, verified),
@@ -301,7 +299,7 @@ static int begin(struct mortise_reader *r, const void *p, size_t n)
     case 0: /* or no byte at all */
         return MORTISE_ECORRUPT;
     default:
-        return MORTISE_ENEWER;
+        return MORTISE_EFORMAT;
     }
 }
 

@@ -1,18 +1,14 @@
 /* record.h -- the store's values as bytes; docs/format.md lists them.  [any]
  *
  * What is read is lent by the bytes it was read from.  Reading gives
- * MORTISE_ECORRUPT for bytes that are no such record and MORTISE_ENEWER for a
+ * MORTISE_ECORRUPT for bytes that are no such record and MORTISE_EFORMAT for a
  * version that this build does not know. */
 #ifndef MORTISE_LEVELDB_RECORD_H
 #define MORTISE_LEVELDB_RECORD_H
 
 #include "store/store.h"
 
-enum {
-    MORTISE_STORE_FORMAT = 2, /* what this build writes */
-    MORTISE_STORE_OLDEST = 1, /* the oldest format whose readers can read it */
-    MORTISE_STORE_MARKED = 2  /* the first one that has a mark */
-};
+enum { MORTISE_STORE_FORMAT = 1 }; /* what this build reads and writes */
 
 /* What a batch says of itself under its number. */
 struct mortise_batch {
@@ -26,13 +22,8 @@ struct mortise_leaving {
     uint64_t first, last;
 };
 
-/* Which formats may read a store. */
-struct mortise_stamp {
-    uint32_t format, oldest;
-};
-/* MORTISE_ENEWER when that is not us. */
-int mortise_stamp_check(const struct mortise_stamp *st,
-                        struct mortise_err *err);
+/* MORTISE_EFORMAT when that is not ours. */
+int mortise_stamp_check(uint32_t format, struct mortise_err *err);
 
 /* What a plugin keeps under a key, or a call gave; lent. */
 struct mortise_value {
@@ -53,7 +44,7 @@ struct mortise_record {
     bool (*is_sound)(const void *record); /* NULL: whatever it says */
 };
 extern const struct mortise_record
-    mortise_record_stamp,      /* struct mortise_stamp */
+    mortise_record_stamp,      /* uint32_t: the format */
     mortise_record_batch,      /* struct mortise_batch */
     mortise_record_mark,       /* uint64_t */
     mortise_record_age,        /* uint64_t: the bytes of a result */

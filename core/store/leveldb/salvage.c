@@ -20,7 +20,7 @@
  *       by which others know what was done for it: it takes its place.  Ids of
  *       runs that are left out stay taken.  It is one when all is in it, and
  *       not before (unfinished.c).
- *   (5) A store of a newer format is refused, by its stamp before its database
+ *   (5) A store of another format is refused, by its stamp before its database
  *       is opened: what it has that we do not know would be left out unsaid.
  *   (6) Nothing is taken for read whose checksum is wrong: where LevelDB mends
  *       or merges tables of the copy it verifies them, too (view.c).
@@ -424,11 +424,11 @@ static void find_identity(struct mortise_ldb *from)
 }
 
 /* What a stamp may say that damage does not excuse: it is no store yet, or one
- * that a newer program made (5). */
+ * of another format (5). */
 static int refused(int rv, const struct mortise_err *why,
                    struct mortise_err *err)
 {
-    if (rv != MORTISE_ESTATE && rv != MORTISE_ENEWER)
+    if (rv != MORTISE_ESTATE && rv != MORTISE_EFORMAT)
         return MORTISE_OK;
     return mortise_fail(err, rv, "%s", why->msg);
 }
@@ -448,7 +448,7 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
                         struct mortise_err *err)
 {
     struct mortise_err why;
-    uint32_t format;
+    bool stamped;
     int dir, rv = mortise_directory_find(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
@@ -456,7 +456,7 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     if (rv == MORTISE_OK)
         rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = refused(mortise_directory_read_stamp(dir, &format, &why), &why,
+        rv = refused(mortise_directory_read_stamp(dir, &stamped, &why), &why,
                      err);
     if (rv != MORTISE_OK)
         return rv;

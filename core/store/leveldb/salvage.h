@@ -44,7 +44,7 @@ struct mortise_salvage_how {
 /* `from` is read and not changed; `to` becomes a store, whole or not at all: it
  * must not be there, or be an empty directory, or what a call that was cut off
  * left (MORTISE_EEXISTS).  MORTISE_EBUSY when somebody has `from` open,
- * MORTISE_ENEWER when a newer program made it: nothing is made then. */
+ * MORTISE_EFORMAT when it is of another format: nothing is made then. */
 int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_mem *mem,
                           const struct mortise_salvage_how *how,

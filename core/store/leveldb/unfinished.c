@@ -7,7 +7,7 @@
  *   (1) That stamp is durable before anything else is made, and replaced by a
  *       store's only when all is on the disk: who dies in between, and whatever
  *       a power cut takes, leaves no store, but one line of text that every
- *       program refuses, an older one, too.
+ *       program refuses.
  *   (2) Who begins again in that directory clears it away: files that a store
  *       of ours consists of, and of which one lies there that should not,
  *       nothing.  The stamp stays while that goes on.

@@ -286,12 +286,11 @@ static int note_end(struct mortise_ldb *s, int dir, struct mortise_err *err)
 static int open_view(struct mortise_ldb *s, struct mortise_err *err)
 {
     int dir = s->dir_lock.dir, rv;
-    uint32_t format;
     bool torn;
 
     rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_read_stamp(dir, &format, err);
+        rv = mortise_directory_read_stamp(dir, &s->stamped, err);
     if (rv == MORTISE_ECORRUPT)
         rv = MORTISE_OK; /* (3) */
     if (rv == MORTISE_OK)

@@ -433,7 +433,7 @@ START_TEST(results_have_codes)
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOTFOUND), 3);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_EINDOUBT), 5);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_EDENIED), 77);
-    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENEWER), 78);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_EFORMAT), 78);
 }
 END_TEST
 

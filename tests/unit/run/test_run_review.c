@@ -1476,7 +1476,7 @@ START_TEST(no_byte_of_a_record_is_trusted)
                                    s.commits[k].id, s.commits[k].entries,
                                    s.commits[k].size, &err);
             ck_assert_msg(rv == MORTISE_OK || rv == MORTISE_ECORRUPT ||
-                              rv == MORTISE_ENEWER, /* rules to come */
+                              rv == MORTISE_EFORMAT, /* rules to come */
                           "%d: %s", rv, err.msg);
         }
         mortise_actions_init(&actions, &test_mem);
@@ -1514,7 +1514,7 @@ START_TEST(other_rules_are_refused)
                                            s.commits[0].size, &err),
                          rules == 0               ? MORTISE_ECORRUPT
                          : rules == MORTISE_RULES ? MORTISE_OK
-                                                  : MORTISE_ENEWER);
+                                                  : MORTISE_EFORMAT);
         if (rules > MORTISE_RULES)
             ck_assert_ptr_nonnull(strstr(err.msg, "knows rules 1 alone"));
         mortise_run_free(r);

@@ -1055,7 +1055,7 @@ START_TEST(damaged_entries_are_refused)
                                        k == i ? bytes : s.commits[k].entries,
                                        s.commits[k].size, &err);
             ck_assert_msg(rv == MORTISE_OK || rv == MORTISE_ECORRUPT ||
-                              rv == MORTISE_ENEWER,
+                              rv == MORTISE_EFORMAT,
                           "%d", rv);
             mortise_run_free(r);
             free(bytes);

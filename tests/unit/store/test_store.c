@@ -173,8 +173,7 @@ static const struct mortise_head a_head = {
     .graph_name = "g",
 };
 
-static const struct mortise_stamp a_stamp = {.format = MORTISE_STORE_FORMAT,
-                                             .oldest = MORTISE_STORE_OLDEST};
+static const uint32_t a_stamp = MORTISE_STORE_FORMAT;
 static const struct mortise_source a_source = {"p", "src", 3};
 static const struct mortise_checkpoint a_checkpoint = {
     .id = {{0xC0}},
@@ -204,7 +203,6 @@ START_TEST(values_are_what_they_were)
     mortise_buf_init(&b, &test_mem);
     mortise_record_put(&b, &mortise_record_stamp, &a_stamp);
     is_hex(&b, "01"
-               "02000000"
                "01000000");
     mortise_buf_clear(&b);
     mortise_record_put(&b, &mortise_record_batch, &batch);
@@ -316,7 +314,7 @@ static int read_graph(const void *p, size_t n)
 /* Read one value of the kind that `i` says; what it holds is not looked at. */
 static int read_any(int i, const void *p, size_t n)
 {
-    struct mortise_stamp stamp;
+    uint32_t stamp;
     struct mortise_batch batch;
     struct mortise_head head;
     struct mortise_checkpoint cp;
@@ -410,7 +408,7 @@ START_TEST(values_cut_or_newer_are_refused)
     mortise_buf_u8(&b, 0);
     ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_ECORRUPT);
     b.p[0] = 2;
-    ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_ENEWER);
+    ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_EFORMAT);
     mortise_buf_finish(&b);
 }
 END_TEST
@@ -557,7 +555,7 @@ START_TEST(a_new_store_is_private_and_stamped)
     ck_assert_int_eq(mode_of("db"), 0700);
     snprintf(full, sizeof full, "%s/format", path);
     text = test_read(full, NULL);
-    ck_assert_str_eq(text, "mortise-store 2\noldest-reader 1\n");
+    ck_assert_str_eq(text, "mortise-store 1\n");
     free(text);
 }
 END_TEST
@@ -1056,29 +1054,34 @@ static void stamp_store(const char *text)
     test_write(full, text, strlen(text));
 }
 
-/* A store of a newer format is refused, and nothing in it is touched. */
-START_TEST(a_newer_store_is_left_untouched)
+/* A store of another format is refused, in words, and nothing in it is touched: a
+ * later one, and those of development versions. */
+START_TEST(a_store_of_another_format_is_left_untouched)
 {
+    static const struct {
+        const char *stamp, *words;
+    } others[] = {
+        {"mortise-store 2\n", "it has format 2, and mortise " MORTISE_VERSION
+                              " reads format 1 alone: use the version that "
+                              "made it, or a later one"},
+        {"mortise-store 4\nand more\n", "it has format 4"},
+        {"mortise-store 1\noldest-reader 1\n",
+         "a development version before 0.2.0 made it"},
+        {"mortise-store 2\noldest-reader 1\n",
+         "a development version before 0.2.0 made it, and no release reads it: "
+         "finish its runs with the version that made it, or move it away and "
+         "begin a new store"},
+    };
     uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
     struct mortise_store *s = open_store();
 
     commit_up_to(s, "default", "a", 3);
     mortise_store_close(s);
-    stamp_store("mortise-store 4\noldest-reader 3\n");
+    stamp_store(others[_i].stamp);
     sum_of_store(before);
-    open_refused(MORTISE_ENEWER,
-                 "format 4 needs a program that reads format 3");
+    open_refused(MORTISE_EFORMAT, others[_i].words);
     sum_of_store(after);
     ck_assert_mem_eq(before, after, MORTISE_DIGEST);
-}
-END_TEST
-
-/* A later format that says we can read it is read. */
-START_TEST(a_later_format_that_allows_us_is_read)
-{
-    mortise_store_close(open_store());
-    stamp_store("mortise-store 7\noldest-reader 1\n");
-    mortise_store_close(open_store());
 }
 END_TEST
 
@@ -1087,6 +1090,10 @@ START_TEST(a_strange_stamp_is_corrupt)
 {
     mortise_store_close(open_store());
     stamp_store("hello\n");
+    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    stamp_store("mortise-store 1");
+    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    stamp_store("mortise-store 1\nmore\n");
     open_refused(MORTISE_ECORRUPT, "not a store's stamp");
     stamp_store("");
     open_refused(MORTISE_ECORRUPT, "is empty");
@@ -1126,10 +1133,11 @@ START_TEST(the_stamp_in_the_database_counts_too)
     mortise_store_close(s);
     mortise_buf_init(&k, &test_mem);
     mortise_key_of_tag(&k, MORTISE_KEY_STAMP);
-    meddle(&k, "\x01\x04\0\0\0\x03\0\0\0", 9);
-    open_refused(MORTISE_ENEWER, "format 4");
-    meddle(&k, "\x02\x04\0\0\0\x03\0\0\0", 9);
-    open_refused(MORTISE_ENEWER, "a newer program wrote the format stamp");
+    meddle(&k, "\x01\x04\0\0\0", 5);
+    open_refused(MORTISE_EFORMAT, "format 4");
+    meddle(&k, "\x02\x04\0\0\0", 5);
+    open_refused(MORTISE_EFORMAT,
+                 "another version of mortise wrote the format stamp");
     meddle(&k, NULL, 0);
     open_refused(MORTISE_ECORRUPT, "not a store");
     mortise_buf_finish(&k);
@@ -1170,13 +1178,10 @@ START_TEST(a_store_has_an_identity_of_its_own)
 }
 END_TEST
 
-/* One that an older program made gets its identity with the first batch that is
- * written to it, and nothing is written before. */
-START_TEST(an_older_store_gets_an_identity)
+/* The identity is in the first batch, so it is never missing. */
+START_TEST(a_store_without_its_identity_is_corrupt)
 {
-    uint8_t id[MORTISE_STORE_ID];
     struct mortise_store *s = open_store();
-    struct reader_store r;
     struct mortise_buf k;
 
     commit(s, "default", "a", 1);
@@ -1184,21 +1189,7 @@ START_TEST(an_older_store_gets_an_identity)
     mortise_buf_init(&k, &test_mem);
     mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
     meddle(&k, NULL, 0);
-    mortise_store_close(open_store());
-    reads_well(&r);
-    ck_assert_int_eq(r.identified, 0);
-    store_reader_free(&r);
-
-    s = open_store();
-    memcpy(id, s->identity, sizeof id);
-    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
-    is_identity(s, id);
-    commit(s, "default", "a", 2);
-    mortise_store_close(s);
-    s = open_store();
-    is_identity(s, id);
-    mortise_store_close(s);
-
+    open_refused(MORTISE_ECORRUPT, "it has no identity");
     meddle(&k, "\x01too short", 10);
     open_refused(MORTISE_ECORRUPT, "the store's identity does not read");
     mortise_buf_finish(&k);
@@ -1442,7 +1433,7 @@ START_TEST(a_store_needs_its_own_mark)
     open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
     ck_assert_int_eq(unlink(in_store("format")), 0);
     open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
-    stamp_store("mortise-store 2\noldest-reader 1\n");
+    stamp_store("mortise-store 1\n");
 
     memcpy(other, path, sizeof path);
     snprintf(path, sizeof path, "%s/other", dir);
@@ -1454,44 +1445,8 @@ START_TEST(a_store_needs_its_own_mark)
 }
 END_TEST
 
-/* Make it one as an older program leaves it. */
-static void make_older(void)
-{
-    struct mortise_buf k;
-
-    mortise_buf_init(&k, &test_mem);
-    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
-    meddle(&k, NULL, 0);
-    mortise_key_of_tag(&k, MORTISE_KEY_STAMP);
-    meddle(&k, "\x01\x01\0\0\0\x01\0\0\0", 9);
-    mortise_buf_finish(&k);
-    stamp_store("mortise-store 1\noldest-reader 1\n");
-    ck_assert_int_eq(unlink(in_store("mark")), 0);
-}
-
-/* An older store has no mark, and is read without being written to; the first
- * write makes one. */
-START_TEST(an_older_store_gets_a_mark)
-{
-    struct mortise_store *s = open_store();
-
-    commit_up_to(s, "default", "a", 3);
-    mortise_store_close(s);
-    make_older();
-    mortise_store_close(open_store());
-    ck_assert_int_ne(access(in_store("mark"), F_OK), 0);
-    s = open_store();
-    commit(s, "default", "a", 4);
-    mortise_store_close(s);
-    mark_is(4);
-    ck_assert_int_eq(unlink(in_store("mark")), 0);
-    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
-}
-END_TEST
-
 /* Somebody removed the stamp of a store that has commits: as its mark says, or
- * the database of one that has none that it could be behind (an older one, or
- * one that never synced).  It is said each time, and nothing is written. */
+ * the database of one that never synced.  It is said each time, and nothing is written. */
 START_TEST(a_store_without_its_stamp_is_corrupt)
 {
     uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
@@ -1500,12 +1455,10 @@ START_TEST(a_store_without_its_stamp_is_corrupt)
 
     for (uint64_t seq = 1; seq <= 3; seq++) {
         make_commit(&m, "default", "a", seq, 40);
-        m.c.lazy = _i == 2;
+        m.c.lazy = _i == 1;
         ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
     }
     mortise_store_close(s);
-    if (_i == 1)
-        make_older();
     ck_assert_int_eq(unlink(in_store("format")), 0);
     sum_of_store(before);
     for (int n = 0; n < 3; n++)
@@ -2830,7 +2783,6 @@ static Suite *suite(void)
     tcase_add_test(tc, a_new_store_is_private_and_stamped);
     tcase_add_test(tc, the_epoch_grows_with_openings_that_write);
     tcase_add_test(tc, a_store_has_an_identity_of_its_own);
-    tcase_add_test(tc, an_older_store_gets_an_identity);
     tcase_add_test(tc, open_survives_oom);
     tcase_add_test(tc, a_store_needs_a_place);
     tcase_add_test(tc, another_process_is_told_the_pid);
@@ -2841,18 +2793,17 @@ static Suite *suite(void)
     tcase_add_test(tc, a_copy_left_behind);
     tcase_add_test(tc, a_renamed_store_is_one_store);
     tcase_add_test(tc, two_stores_in_one_process);
-    tcase_add_test(tc, a_newer_store_is_left_untouched);
-    tcase_add_test(tc, a_later_format_that_allows_us_is_read);
+    tcase_add_loop_test(tc, a_store_of_another_format_is_left_untouched, 0, 4);
     tcase_add_test(tc, a_strange_stamp_is_corrupt);
     tcase_add_test(tc, the_stamp_in_the_database_counts_too);
+    tcase_add_test(tc, a_store_without_its_identity_is_corrupt);
     tcase_add_test(tc, a_lost_database_is_not_replaced);
     tcase_add_test(tc, the_mark_follows_each_sync);
     tcase_add_loop_test(tc, a_lost_tail_is_corrupt, 0, 3);
     tcase_add_loop_test(tc, a_torn_end_is_none, 0, 4);
     tcase_add_loop_test(tc, a_torn_end_excuses_no_loss, 0, 2);
     tcase_add_test(tc, a_store_needs_its_own_mark);
-    tcase_add_test(tc, an_older_store_gets_a_mark);
-    tcase_add_loop_test(tc, a_store_without_its_stamp_is_corrupt, 0, 3);
+    tcase_add_loop_test(tc, a_store_without_its_stamp_is_corrupt, 0, 2);
     tcase_add_test(tc, a_fifo_in_place_of_the_new_stamp);
     tcase_add_loop_test(tc, a_store_that_was_never_written_to_is_made_again, 0,
                         3);
