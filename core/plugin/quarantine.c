@@ -19,8 +19,7 @@
  *       the lines are there, quarantined or not: it would do it again.
  *   (4) Deaths from the future are void: the clock was wrong then or is now.
  *   (5) Half a line, or one that a power cut left empty, says nothing.  So the
- *       lines need no sync.  A digest alone is a start of which older programs
- *       did not know how it ended; it says nothing, either.
+ *       lines need no sync.
  *   (6) Only the last TAIL_MAX bytes are looked at.
  */
 #include "plugin/quarantine.h"

@@ -8,7 +8,6 @@
  * number under a name:
  *
  *     PLUGIN KEY                  the highest seq that this key signed of it
- *     PLUGIN                      the highest that an older program saw
  *     release:NAME VERSION SEQ    a mark of that manifest
  *     revoked:KEY                 1: it was
  *     trust:DIRECTORY             its seq
@@ -91,15 +90,15 @@ static void name_of_seq(char out[NAME_ROOM], const char *plugin,
 }
 
 /* The highest seq of a plugin that was seen, of all that keys signed which count
- * now: who has a key that was revoked could lock the name with it for good.  A
- * mark without a key is an older version's. */
+ * now: who has a key that was revoked could lock the name with it for good. */
 static int highest_seq(struct mortise_plugins *p, const struct entry *e,
                        uint64_t *seen, struct mortise_err *err)
 {
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
-    int rv = seen_get(p, e, plugin, seen, NULL, err);
+    int rv = MORTISE_OK;
 
+    *seen = 0;
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
         const struct mortise_trusted *by = mortise_trust_at(p->trust, i);
@@ -122,10 +121,8 @@ static int lower_seq(struct mortise_plugins *p, const struct entry *e,
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
     uint64_t seen;
-    int rv = seen_get(p, e, plugin, &seen, NULL, err);
+    int rv = MORTISE_OK;
 
-    if (rv == MORTISE_OK && seen > seq)
-        rv = seen_put(p, e, plugin, seq, err);
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
         name_of_seq(name, plugin, &mortise_trust_at(p->trust, i)->key);

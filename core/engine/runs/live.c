@@ -648,7 +648,6 @@ static int check_id(struct mortise_new_run *n, const char *tenant,
 
     if (rv == MORTISE_OK)
         rv = mortise_check_name("run id", run, err);
-    /* Older stores have some, which stay what they are. */
     if (rv == MORTISE_OK && run[0] == '-')
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "a run id does not begin with '-', as options do; "

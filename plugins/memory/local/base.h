@@ -187,8 +187,6 @@ bool text_add(const struct job *j, int64_t n, mortise_str content, int scope,
               int64_t place, int type);
 bool text_drop(const struct job *j, int64_t n, mortise_str content, int scope,
                int64_t place, int type);
-/* All of them anew, of all tenants. */
-bool text_remake(struct job *j);
 bool text_settle(const struct job *j);
 /* The best `most` hits of a query, best first; the caller frees.  Contents count
  * by their lengths only in what rank() makes of it. */

@@ -1,7 +1,7 @@
 /* file.c -- the file of traces: opened, made, and never taken for another's.
  *
  *   (1) A file that is not ours is left as it is: one that is no database of
- *       SQLite, one of another program, and one of a later version of this.
+ *       SQLite, one of another program, and one of another version of this.
  *   (2) What was acknowledged is on disk: each commit syncs the log
  *       (synchronous=FULL).  With NORMAL the last commits would be lost with
  *       the power, and a trace that the host has struck from its outbox by then
@@ -37,9 +37,9 @@
 #include <unistd.h>
 
 enum {
-    APPLICATION = 0x4d6d656d, /* "Mmem": in the header of files of ours */
-    VERSION = 2,
-    WITHOUT_PAIRS = 1,   /* its words are not those of text.c: made anew */
+    APPLICATION = 0x4d747263,    /* "Mtrc": in the header of files of ours */
+    BEFORE_RELEASE = 0x4d6d656d, /* "Mmem": of development versions */
+    VERSION = 1,
     BUSY_MS = 5000,      /* for another process to end its write */
     BUSY_OPEN_MS = 2000, /* the same while the engine waits for create() */
     BUSY_STEP_MS = 10,   /* between two looks whether a directory is free */
@@ -469,8 +469,15 @@ static mortise_status make(struct mortise_inst *i)
 
 /* ---- whose it is (1) ------------------------------------------------------ */
 
-static mortise_status of_another(const struct mortise_inst *i)
+static mortise_status of_another(const struct mortise_inst *i,
+                                 int64_t application)
 {
+    if (application == BEFORE_RELEASE)
+        return no(i, 0, &corrupt_file,
+                  "%s was written by a development version before 0.2.0, and "
+                  "is left as it is: export it with that version, and import "
+                  "it into another directory",
+                  i->path);
     return no(i, 0, &corrupt_file,
               "%s is the database of another program, and is left as it is: "
               "name another directory",
@@ -479,7 +486,7 @@ static mortise_status of_another(const struct mortise_inst *i)
 
 static mortise_status judge_version(const struct mortise_inst *i, int64_t is)
 {
-    if (is == VERSION || is == WITHOUT_PAIRS)
+    if (is == VERSION)
         return MORTISE_S_OK;
     if (is < VERSION)
         return no(i, 0, &corrupt_file,
@@ -520,12 +527,12 @@ static mortise_status judge_head(const struct mortise_inst *i)
                   "another directory, or put it aside",
                   i->path);
     if (n < HEAD || number_at(head + APPLICATION_ID) != APPLICATION)
-        return of_another(i);
+        return of_another(i, n < HEAD ? 0 : number_at(head + APPLICATION_ID));
     return judge_version(i, number_at(head + USER_VERSION));
 }
 
-/* Is it of the version before?  As of one moment. */
-static mortise_status judge(const struct job *j, bool *old)
+/* The same by SQLite, which reads what is still in its log. */
+static mortise_status judge(const struct job *j)
 {
     static const char text[] =
         "SELECT (SELECT application_id FROM pragma_application_id), "
@@ -541,59 +548,13 @@ static mortise_status judge(const struct job *j, bool *old)
         version = sqlite3_column_int64(s, 1);
     }
     sqlite3_finalize(s);
-    *old = version == WITHOUT_PAIRS;
     if (!right)
         return unreadable(j);
     return application == APPLICATION ? judge_version(j->inst, version)
-                                      : of_another(j->inst);
+                                      : of_another(j->inst, application);
 }
 
-/* ---- bringing it up to date ------------------------------------------------- */
-
-/* Times of the version before may be none, and become the first or the last that
- * there is. */
-static const char right_times[] =
-    "UPDATE trace SET created = min(max(created, 0), 253402300799999), "
-    "at = min(max(at, 0), 253402300799999) "
-    "WHERE created NOT BETWEEN 0 AND 253402300799999 "
-    "OR at NOT BETWEEN 0 AND 253402300799999;"
-    "UPDATE use SET at = min(max(at, 0), 253402300799999) "
-    "WHERE at NOT BETWEEN 0 AND 253402300799999;";
-_Static_assert(MORTISE_MEMORY_TIME == INT64_C(253402300799999),
-               "in right_times");
-
-/* Within a transaction of writing. */
-static mortise_status update(struct job *j)
-{
-    char text[64];
-    bool old;
-    mortise_status status = judge(j, &old);
-
-    if (status != MORTISE_S_OK || !old)
-        return status;
-    snprintf(text, sizeof text, "PRAGMA user_version=%d", VERSION);
-    return run_text(j, right_times) && text_remake(j) && run_text(j, text)
-               ? MORTISE_S_OK
-               : no_database(j, "bring up to date");
-}
-
-/* Nobody is waited for where it is of this version already (6). */
-static mortise_status update_whole(struct job *j)
-{
-    bool old;
-    mortise_status status = judge(j, &old);
-
-    if (status != MORTISE_S_OK || !old)
-        return status;
-    if (!run_plain(j, S_BEGIN_WRITE))
-        return no_database(j, "open");
-    status = update(j);
-    if (status == MORTISE_S_OK && !run_plain(j, S_COMMIT))
-        status = no_database(j, "bring up to date");
-    if (status != MORTISE_S_OK)
-        run_plain(j, S_ROLLBACK);
-    return status;
-}
+/* ---- opening -------------------------------------------------------------- */
 
 mortise_status file_open(struct mortise_inst *i)
 {
@@ -606,7 +567,7 @@ mortise_status file_open(struct mortise_inst *i)
         status = file_take(&j);
     if (status != MORTISE_S_OK)
         return status;
-    status = update_whole(&j);
+    status = judge(&j);
     file_give_back(&j);
     return status;
 }

@@ -192,48 +192,6 @@ bool text_drop(const struct job *j, int64_t n, mortise_str content, int scope,
            put_words(j->c->text_drop, n, content, scope, place, type);
 }
 
-static bool remake_one(const struct job *j, sqlite3_stmt *traces)
-{
-    char sql[64];
-    bool right;
-
-    snprintf(sql, sizeof sql, "DROP TABLE text_%lld", (long long)j->tenant);
-    right = run_text(j, sql) && text_make(j) &&
-            sqlite3_bind_int64(traces, 1, j->tenant) == SQLITE_OK;
-    while (right && sqlite3_step(traces) == SQLITE_ROW)
-        right = text_add(
-            j, sqlite3_column_int64(traces, 0),
-            mortise_strn((const char *)sqlite3_column_text(traces, 1),
-                         (uint64_t)sqlite3_column_bytes(traces, 1)),
-            sqlite3_column_int(traces, 2), sqlite3_column_int64(traces, 3),
-            sqlite3_column_int(traces, 4));
-    return sqlite3_reset(traces) == SQLITE_OK && right;
-}
-
-bool text_remake(struct job *j)
-{
-    sqlite3_stmt *next = NULL, *traces = NULL;
-    bool right =
-        sqlite3_prepare_v2(j->c->db,
-                           "SELECT n FROM tenant WHERE n > ?1 ORDER BY n "
-                           "LIMIT 1",
-                           -1, &next, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(j->c->db,
-                           "SELECT n, content, scope, place, type FROM trace "
-                           "WHERE tenant = ?1",
-                           -1, &traces, NULL) == SQLITE_OK;
-
-    j->tenant = 0;
-    do {
-        right = right && sqlite3_bind_int64(next, 1, j->tenant) == SQLITE_OK &&
-                run_number(next, &j->tenant) &&
-                (j->tenant == 0 || remake_one(j, traces));
-    } while (right && j->tenant > 0);
-    sqlite3_finalize(next);
-    sqlite3_finalize(traces);
-    return right;
-}
-
 /* Words of what is gone stand in the index until its parts are merged: that is
  * done at once where it takes no more than moments, and else begun. */
 bool text_settle(const struct job *j)

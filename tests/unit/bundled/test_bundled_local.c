@@ -191,12 +191,6 @@ static double strength_of(size_t k)
         json_array_get(json_object_get(said, "traces"), k), "strength"));
 }
 
-static json_int_t created_of(size_t k)
-{
-    return json_integer_value(json_object_get(
-        json_array_get(json_object_get(said, "traces"), k), "created_at"));
-}
-
 /* What a reader of its own counts. */
 static int64_t count(const char *sql)
 {
@@ -674,7 +668,7 @@ START_TEST(a_foreign_file_is_left_alone)
 {
     static const char *const words[] = {
         "no file of traces", "of another program", "of another program",
-        "later version", "is damaged"};
+        "later version",     "is damaged",         "before 0.2.0"};
     uint64_t before;
 
     close_it();
@@ -685,11 +679,14 @@ START_TEST(a_foreign_file_is_left_alone)
         make_database("CREATE TABLE x (y); INSERT INTO x VALUES (1)");
     else if (_i == 2)
         make_database("PRAGMA application_id=5; CREATE TABLE x (y)");
+    else if (_i == 5)
+        make_database("PRAGMA application_id=0x4d6d656d; PRAGMA user_version=1;"
+                      "CREATE TABLE trace (y)");
     else if (_i == 4)
-        make_database("PRAGMA application_id=0x4d6d656d; CREATE TABLE trace "
+        make_database("PRAGMA application_id=0x4d747263; CREATE TABLE trace "
                       "(y)");
     else
-        make_database("PRAGMA application_id=0x4d6d656d; PRAGMA user_version=9;"
+        make_database("PRAGMA application_id=0x4d747263; PRAGMA user_version=9;"
                       "CREATE TABLE trace (y)");
     before = sum_of_file();
     ck_assert(!open_with(""));
@@ -715,50 +712,6 @@ START_TEST(a_table_that_is_gone)
                      MORTISE_S_OK);
     ck_assert_str_eq(host.code, MORTISE_MEMORY_CORRUPT);
     ck_assert_ptr_nonnull(strstr(host.msg, "no such table"));
-}
-END_TEST
-
-/* One of the version before is brought up to this one, once, with all that is in
- * it; times that it should not have taken become some. */
-START_TEST(an_old_file_is_brought_up_to_date)
-{
-    sqlite3 *db;
-
-    put("zh", "", "她喜欢北京的天气。");
-    put("en", "", "an old word");
-    WRITE("\"uses\":[{\"id\":\"en\",\"by\":\"r\",\"at\":1000000}]");
-    close_it();
-    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    ck_assert_int_eq(
-        sqlite3_exec(db,
-                     "DROP TABLE text_1; CREATE VIRTUAL TABLE text_1 USING "
-                     "fts5(content, place, content='', columnsize=0, "
-                     "tokenize='porter unicode61 remove_diacritics 2');"
-                     "INSERT INTO text_1 (rowid, content, place) SELECT n, "
-                     "content, 's0 p1 t1' FROM trace; PRAGMA user_version=1;"
-                     "UPDATE trace SET created = 9223372036854775807, at = "
-                     "9223372036854775807 WHERE id = 'zh';"
-                     "UPDATE trace SET created = -1, at = -9223372036854775807 "
-                     "WHERE id = 'en'; UPDATE use SET at = -1",
-                     NULL, NULL, NULL),
-        SQLITE_OK);
-    sqlite3_close(db);
-    for (int i = 0; i < 2; i++) {
-        ck_assert_msg(open_with(""), "%s", host.msg);
-        READ("\"max_traces\":9,\"query\":\"北京\"");
-        ck_assert_str_eq(found(), "zh");
-        ck_assert_int_eq(created_of(0), MORTISE_MEMORY_TIME);
-        READ("\"max_traces\":9,\"query\":\"old words\"");
-        ck_assert_str_eq(found(), "en");
-        ck_assert_int_eq(created_of(0), 0);
-        ck_assert_int_eq(count("SELECT at FROM use"), 0);
-        ck_assert_int_eq(count("PRAGMA user_version"), 2);
-        close_it();
-    }
-    ck_assert(open_with(""));
-    FORGET("\"ids\":[\"zh\",\"en\"]");
-    READ("\"max_traces\":9,\"query\":\"北京 old\"");
-    ck_assert_str_eq(found(), "");
 }
 END_TEST
 
@@ -1311,9 +1264,8 @@ static Suite *suite(void)
     tcase_add_test(tc, forgetting_is_for_good);
     tcase_add_test(tc, pages_are_whole);
     tcase_add_test(tc, places_are_whole);
-    tcase_add_loop_test(tc, a_foreign_file_is_left_alone, 0, 5);
+    tcase_add_loop_test(tc, a_foreign_file_is_left_alone, 0, 6);
     tcase_add_test(tc, a_table_that_is_gone);
-    tcase_add_test(tc, an_old_file_is_brought_up_to_date);
     tcase_add_test(tc, a_value_that_is_none);
     tcase_add_test(tc, a_locked_file_is_busy);
     tcase_add_test(tc, one_that_is_made_meanwhile);

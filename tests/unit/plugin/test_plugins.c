@@ -1036,7 +1036,7 @@ START_TEST(crashes_in_create_are_remembered)
 END_TEST
 
 /* Deaths that nobody noted as the plugin's are none of its: in a process of
- * somebody else's, and lines of starts, as older programs left them. */
+ * somebody else's, and a digest alone. */
 START_TEST(a_death_that_nobody_noted_is_none)
 {
     char line[3 * MORTISE_DIGEST_HEX + 1], hex[MORTISE_DIGEST_HEX];
