@@ -405,8 +405,6 @@ void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show);
  * `doubt`: because of what is in doubt. */
 void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
                                  const json_t *show, bool doubt);
-/* May that event be what became of this command? */
-bool mortise_cli_may_be(const json_t *command, const json_t *event);
 
 /* ---- budget.c: what is a greater budget ---------------------------------- */
 

@@ -437,57 +437,6 @@ static int pause_and_see(struct mortise_cli *cli, const char *run,
                             : rv;
 }
 
-struct theirs {
-    char actor[64];
-    const json_t *command; /* the first of those that are recorded as one */
-    bool found;
-};
-
-static int note_like_ours(void *ud, json_t *event)
-{
-    struct theirs *t = ud;
-
-    t->found |= json_object_get(event, "order") == NULL &&
-                strcmp(mortise_cli_text(event, "actor"), t->actor) == 0 &&
-                mortise_cli_may_be(t->command, event);
-    return 0;
-}
-
-/* The engine went away before it answered, and knew nothing of orders' ids: did
- * somebody say the like behind `last`?  That may have been us: MORTISE_EBUSY,
- * in the words that are in *err.  MORTISE_OK: ours is not on disk. */
-static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
-                   const json_t *body, struct mortise_err *err)
-{
-    struct theirs t = {
-        .command = json_array_get(json_object_get(body, "commands"), 0)};
-    struct mortise_err here;
-    int rv;
-
-    mortise_owner_name(geteuid(), t.actor);
-    rv = mortise_cli_recall(cli, run, last, note_like_ours, &t, &here);
-    return rv != MORTISE_OK || t.found ? err->code : MORTISE_OK;
-}
-
-/* Ask for what begins something, once; its items, if it has any, go to `fn`.
- * Takes the body. */
-static int ask_once(struct mortise_watching *w, const char *what, json_t *body,
-                    mortise_item_fn *fn, json_t **reply,
-                    struct mortise_err *err)
-{
-    struct mortise_cli *cli = w->cli;
-    int rv;
-
-    do {
-        rv = mortise_cli_call(cli, what, json_incref(body), fn, w, reply, err);
-        if (rv != MORTISE_EBUSY || !mortise_session_is_lost(cli->session))
-            break;
-        rv = is_open(cli, w->run, w->seq, body, err);
-    } while (rv == MORTISE_OK);
-    json_decref(body);
-    return rv;
-}
-
 /* The same as JSON: {error: {code, message, run, pending?, commands?}}. */
 static int refused_json(struct mortise_cli *cli, const char *run,
                         const struct mortise_err *why)
@@ -547,7 +496,7 @@ int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
         mortise_session_until(w->cli->session, -1, err); /* as begun() is */
 
     if (rv == MORTISE_OK)
-        rv = ask_once(w, what, body, item, reply, err);
+        rv = mortise_cli_call(w->cli, what, body, item, w, reply, err);
     else
         json_decref(body);
     if (rv == MORTISE_OK && w->err.code != MORTISE_OK) {
@@ -653,7 +602,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     if (watch)
         return mortise_cli_go(cli, "command", body, run, w.seq);
     snprintf(w.run, sizeof w.run, "%s", run);
-    rv = ask_once(&w, "command", body, report_alone, &reply, err);
+    rv = mortise_cli_call(cli, "command", body, report_alone, &w, &reply, err);
     rv = rv == MORTISE_OK ? recorded(cli, reply) : refused(cli, run, err);
     json_decref(reply);
     return rv;

@@ -258,30 +258,6 @@ int mortise_client_call(struct mortise_client *c, const json_t *request,
 
 /* ---- hello --------------------------------------------------------------- */
 
-/* An engine that does not know `hello` knows `engine`. */
-static int other_version(struct mortise_client *c, struct mortise_err *err)
-{
-    json_t *ask = json_pack("{s:s}", "do", "engine"), *reply = NULL;
-    const char *version = NULL;
-    int rv = MORTISE_ENOMEM;
-
-    if (ask != NULL)
-        rv = call(c, ask, MORTISE_HELLO_MS, NULL, NULL, &reply, err);
-    if (rv == MORTISE_OK)
-        version = json_string_value(json_object_get(reply, "version"));
-    if (rv == MORTISE_OK)
-        rv = mortise_fail(
-            err, MORTISE_EUNAVAILABLE,
-            "process %ld works on the store %s and is Mortise %s, and this is "
-            "%s: they do not understand each other; wait until it has ended, "
-            "stop it (kill %ld), or use its version",
-            (long)c->pid, c->store, version != NULL ? version : "of old",
-            MORTISE_VERSION, (long)c->pid);
-    json_decref(ask);
-    json_decref(reply);
-    return rv;
-}
-
 static int hello(struct mortise_client *c, const struct mortise_must *must,
                  struct mortise_err *err)
 {
@@ -298,11 +274,7 @@ static int hello(struct mortise_client *c, const struct mortise_must *must,
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = call(c, ask, MORTISE_HELLO_MS, NULL, NULL, &reply, err);
-    if (rv == MORTISE_EUNAVAILABLE &&
-        strstr(err->msg, "'hello'") != NULL) /* of before there was one */
-        rv = other_version(c, err);
     c->stays = json_is_true(json_object_get(reply, "stays"));
-    c->orders = json_is_true(json_object_get(reply, "orders"));
     json_decref(ask);
     json_decref(reply);
     return rv;

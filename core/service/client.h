@@ -30,7 +30,6 @@ struct mortise_client {
     int fd;
     pid_t pid;  /* the engine's */
     bool stays; /* the engine runs until somebody stops it (`mortise engine`) */
-    bool orders; /* the engine knows the ids of orders */
     int until;   /* calls end when it is readable; -1: none */
     enum mortise_client_loss loss;
     struct mortise_buf in; /* bytes of the engine's next lines */

@@ -12,9 +12,7 @@
  *       by it.  When it leaves, one of them takes the store over and the rest
  *       find it; none of them fails because of that.
  *   (2) A request is repeated only when that cannot do anything twice: what
- *       begins something has an id of its own (run/state/order.c).  An engine
- *       that knows nothing of these gets it without, and then only who asks can
- *       see what became of it.
+ *       begins something has an id of its own (run/state/order.c).
  *   (3) Somebody else's store is not opened, and nothing is said there, except
  *       to the engine of one that our deployment shares with a group (peer.c).
  */
@@ -376,11 +374,6 @@ void mortise_session_await_end(struct mortise_session *l)
         mortise_client_await_end(&l->client);
 }
 
-bool mortise_session_is_lost(const struct mortise_session *l)
-{
-    return l->lost;
-}
-
 /* ---- requests ----------------------------------------------------------- */
 
 static const char *text_of(const json_t *request, const char *name)
@@ -476,7 +469,6 @@ struct stream {
     void *ud;
     uint64_t seq;  /* of the newest durable event that was given; 0: none */
     bool begun;    /* what was asked for is on disk: its events follow */
-    bool nameless; /* the run was asked for without its id, at least once */
     char run[MORTISE_RUN_MAX]; /* whose events are given */
 };
 
@@ -517,7 +509,7 @@ static json_t *again(const json_t *request, const struct stream *s,
     int rv = 0;
 
     if (does(request, "command") && heard && !s->begun &&
-        (s->nameless || text_of(request, "order") == NULL))
+        text_of(request, "order") == NULL)
         return NULL;
     out = s->begun && !does(request, "follow")
               ? rest_of(request, s)
@@ -525,32 +517,12 @@ static json_t *again(const json_t *request, const struct stream *s,
     if (out != NULL && does(out, "follow") && s->seq > 0)
         rv =
             json_object_set_new(out, "after", json_integer((json_int_t)s->seq));
-    if (out != NULL && does(out, "start") && heard) {
+    if (out != NULL && does(out, "start") && heard)
         rv = json_object_set_new(out, "again", json_true());
-        if (s->nameless) /* it has no order, if it is ours */
-            json_object_del(out, "order");
-    }
     if (rv == 0)
         return out;
     json_decref(out);
     return NULL;
-}
-
-/* Ask an engine of before orders had ids. */
-static int call_nameless(struct mortise_session *l, const json_t *request,
-                         struct stream *s, json_t **reply,
-                         struct mortise_err *err)
-{
-    json_t *bare = json_copy(mortise_json_unconst(request));
-    int rv;
-
-    if (bare == NULL)
-        return mortise_nomem(err);
-    json_object_del(bare, "order");
-    s->nameless = true;
-    rv = mortise_client_call(&l->client, bare, on_item, s, reply, err);
-    json_decref(bare);
-    return rv;
 }
 
 /* Ask who is there now; what went wrong is in `loss`. */
@@ -563,10 +535,7 @@ static int call_once(struct mortise_session *l, json_t *request,
     *loss = MORTISE_CLIENT_HERE;
     if (l->engine != NULL)
         return call_here(l, request, on_item, s, reply, err);
-    if (l->client.orders || text_of(request, "order") == NULL)
-        rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
-    else
-        rv = call_nameless(l, request, s, reply, err);
+    rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
     *loss = l->client.loss;
     return rv;
 }

@@ -15,8 +15,7 @@
  * and what was asked is asked again: a follow after the last event that it
  * gave, so that none is told twice or not at all; a start under the id that it
  * had; a command under the id of its `order`, so that it is done once.  One
- * without such an id, or whose engine knew nothing of them, may have been
- * recorded or not, and is not repeated here.
+ * without such an id may have been recorded or not, and is not repeated here.
  *
  * One thread, the engine's. */
 #ifndef MORTISE_SERVICE_SESSION_H
@@ -73,7 +72,7 @@ typedef int mortise_item_fn(void *ud, json_t *item);
 /* Turns the loop until the reply is there.  *reply (may be NULL) is a new
  * reference; `fn` may be NULL.  An error reply becomes its code and words.
  * MORTISE_EBUSY: the engine says nothing, or it went away and this request may
- * not be repeated; mortise_session_is_lost() tells which. */
+ * not be repeated; the next call looks for another engine. */
 int mortise_session_call(struct mortise_session *l, json_t *request,
                          mortise_item_fn *fn, void *ud, json_t **reply,
                          struct mortise_err *err);
@@ -83,9 +82,6 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
  * session with another process is of no use after a call that ended so. */
 int mortise_session_until(struct mortise_session *l, int fd,
                           struct mortise_err *err);
-/* Nobody knows whether the last call, a command, was recorded: its engine went
- * away.  The next call looks for another. */
-bool mortise_session_is_lost(const struct mortise_session *l);
 /* Is there? */
 bool mortise_session_is_over(const struct mortise_session *l);
 

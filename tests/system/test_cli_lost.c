@@ -177,8 +177,6 @@ static void engine_that_dies(const char *word, const char *more)
     child_await("engine.err", "holding the store");
 }
 
-#define OF_OLD "LASTWORD_HIDES=orders"
-
 /* Two commands of the same user: both have looked at the run, the first one is
  * recorded and answered, and then the engine dies with the second one heard,
  * neither recorded nor answered.  Leaves the second one's code, and what it printed. */
@@ -207,7 +205,7 @@ static void two_at_once(const char *first, const char *second)
 START_TEST(another_command)
 {
     desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
-    engine_that_dies("no word", "");
+    engine_that_dies("no word");
     two_at_once("pause asks", "cancel asks");
     desk_code(0);
     desk_ok("$MORTISE events asks --json");
@@ -226,30 +224,28 @@ static const struct {
     int code;
     const char *says, *event;
     unsigned times;
-    bool differ; /* the record of the first one has not what the second begins
-                    with */
 } pairs[] = {
     {"asks", "resume r --no-continue --update '{\"scratch\": {\"v\": 1}}'",
      "resume r --no-continue --update '{\"scratch\": {\"v\": 2}}'", 0,
-     "recorded: run r", "\"command\":\"update\"", 2, false},
+     "recorded: run r", "\"command\":\"update\"", 2},
     {"asks", "resume r --no-continue --update '{\"scratch\": {\"v\": 1}}'",
      "resume r --no-continue --goto h --update '{\"scratch\": {\"v\": 1}}'", 0,
-     "recorded: run r", "\"command\":\"goto\"", 1, false},
+     "recorded: run r", "\"command\":\"goto\"", 1},
     {"asks", "resume r --no-continue --goto h",
      "resume r --no-continue --goto h --update '{\"scratch\": {\"v\": 1}}'", 0,
-     "recorded: run r", "\"command\":\"update\"", 1, true},
+     "recorded: run r", "\"command\":\"update\"", 1},
     {"asks", "approve r " ITS_ID " --no-continue --reason A",
      "approve r " ITS_ID " --no-continue --reason B", 3, SETTLED,
-     "\"decision\":\"answered\"", 1, false},
+     "\"decision\":\"answered\"", 1},
     {"wants", "approve r " ITS_ID " --no-continue --answer 1",
      "approve r " ITS_ID " --no-continue --answer 1000000", 3, SETTLED,
-     "\"decision\":\"answered\"", 1, false},
+     "\"decision\":\"answered\"", 1},
     {"spends", "approve r " ITS_ID " --no-continue",
      "approve r " ITS_ID " --no-continue --args '{\"value\": 2}'", 3, SETTLED,
-     "\"decision\":\"approved\"", 1, false},
+     "\"decision\":\"approved\"", 1},
     {"spends", "raise-budget r tool_calls=+5",
      "raise-budget r tool_calls=+1000", 0, "recorded: run r",
-     "\"command\":\"raise_budget\"", 2, false},
+     "\"command\":\"raise_budget\"", 2},
 };
 enum { N_PAIRS = sizeof pairs / sizeof pairs[0] };
 
@@ -265,7 +261,7 @@ static void run_of_pair(int i)
 START_TEST(alike)
 {
     run_of_pair(_i);
-    engine_that_dies("settled already", "");
+    engine_that_dies("settled already");
     two_at_once(pairs[_i].first, pairs[_i].second);
     desk_code(pairs[_i].code);
     if (pairs[_i].code == 0)
@@ -274,38 +270,6 @@ START_TEST(alike)
         desk_err(pairs[_i].says);
     desk_ok("$MORTISE events r --json");
     ck_assert_msg(times(pairs[_i].event) == pairs[_i].times, "%s", child.out);
-}
-END_TEST
-
-/* Where the engine knew nothing of orders, nobody can tell the two apart. */
-START_TEST(alike_without_orders)
-{
-    run_of_pair(_i);
-    engine_that_dies("settled already", OF_OLD);
-    two_at_once(pairs[_i].first, pairs[_i].second);
-    if (pairs[_i].differ) {
-        desk_code(0);
-        return;
-    }
-    desk_code(1);
-    desk_err("nobody knows whether what was said of the run 'r' was recorded");
-    desk_err("`mortise events r`");
-    desk_ok("$MORTISE events r --json");
-    /* of who started it, and who approved its plan */
-    ck_assert_uint_eq(times("\"order\":"),
-                      strcmp(pairs[_i].graph, "spends") == 0 ? 2 : 1);
-}
-END_TEST
-
-/* ... but where nothing like it was said, it was not recorded. */
-START_TEST(unlike_without_orders)
-{
-    desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
-    engine_that_dies("settled already", OF_OLD);
-    two_at_once("pause asks", "cancel asks");
-    desk_code(0);
-    desk_ok("$MORTISE events asks --json");
-    ck_assert_uint_eq(times("\"command\":\"cancel\""), 1);
 }
 END_TEST
 
@@ -341,8 +305,6 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_command, 0, N_SAID);
     tcase_add_test(tc, another_command);
     tcase_add_loop_test(tc, alike, 0, N_PAIRS);
-    tcase_add_loop_test(tc, alike_without_orders, 0, N_PAIRS);
-    tcase_add_test(tc, unlike_without_orders);
     tcase_add_test(tc, a_stopped_engine);
     suite_add_tcase(s, tc);
     return s;
