@@ -170,7 +170,7 @@ $(B)/libmortise.a: $(CORE_OBJ)
 # the API.  Others get $(B)/lib/: the API and nothing else.  The static one is
 # a single object whose inner names became local, so that they meet nobody's.
 
-VERSION := $(shell sed -n 's/^.define MORTISE_VERSION "\(.*\)"/\1/p' \
+VERSION := $(shell sed -n 's/^.define MORTISE_VERSION *"\(.*\)"/\1/p' \
                    core/mortise.h)
 SONAME  := libmortise.so.$(firstword $(subst ., ,$(VERSION)))
 SO      := $(B)/lib/libmortise.so.$(VERSION)

@@ -45,7 +45,17 @@
 extern "C" {
 #endif
 
-#define MORTISE_VERSION "0.1.0"
+/* The version of this header: MAJOR.MINOR.PATCH, as text and as a number, e.g.
+ *     #if MORTISE_VERSION_NUMBER >= MORTISE_VERSION_OF(0, 2, 0) */
+#define MORTISE_VERSION       "0.1.0"
+#define MORTISE_VERSION_MAJOR 0
+#define MORTISE_VERSION_MINOR 1
+#define MORTISE_VERSION_PATCH 0
+#define MORTISE_VERSION_OF(major, minor, patch)                                \
+    ((major)*1000000 + (minor)*1000 + (patch))
+#define MORTISE_VERSION_NUMBER                                                 \
+    MORTISE_VERSION_OF(MORTISE_VERSION_MAJOR, MORTISE_VERSION_MINOR,           \
+                       MORTISE_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define MORTISE_API           __attribute__((visibility("default")))
@@ -88,6 +98,10 @@ enum mortise_result {
     MORTISE_EALREADY_REGISTERED = -26, /* ... another child */
     MORTISE_ESTALE_ATTEMPT = -27 /* its child makes another attempt by now */
 };
+
+/* The MORTISE_VERSION of the library that runs, which may be a later one than the
+ * header's.  Static.  [any] */
+MORTISE_API const char *mortise_version(void);
 
 /* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.
  * Static.  [any] */

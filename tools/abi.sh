@@ -28,7 +28,7 @@ fail() {
 witness() {
     {
         echo "enum w_constants {"
-        sed -n 's/^#define MORTISE_\([A-Z0-9_]*\) \{1,\}-\{0,1\}[0-9].*/    W_\1 = MORTISE_\1,/p' \
+        sed -n '/MORTISE_VERSION/d;s/^#define MORTISE_\([A-Z0-9_]*\) \{1,\}-\{0,1\}[0-9].*/    W_\1 = MORTISE_\1,/p' \
             sdk/mortise/plugin.h sdk/mortise/guardrail.h core/mortise.h
         echo "};"
     } >"$out/constants.h"

@@ -45,6 +45,11 @@ static const char *const names[] = {
     "E_STALE_ATTEMPT",
 };
 
+const char *mortise_version(void)
+{
+    return MORTISE_VERSION;
+}
+
 const char *mortise_result_name(int result)
 {
     size_t i = (size_t)(-(long)result);

@@ -162,7 +162,7 @@ END_TEST
 
 /* An engine that dies as it obeys the next command once there is a file `now`,
  * and in front of this word; with `more` in its environment. */
-static void engine_that_dies(const char *word, const char *more)
+static void engine_that_dies(const char *word)
 {
     char preload[4096];
 
@@ -170,10 +170,10 @@ static void engine_that_dies(const char *word, const char *more)
              child_build("tests/preload/lastword.so"));
     engine = child_start(
         "engine",
-        "env %s LASTWORD='%s' POWERCUT_STATE=books POWERCUT_ROOTS=%s/state "
+        "env LASTWORD='%s' POWERCUT_STATE=books POWERCUT_ROOTS=%s/state "
         "POWERCUT_KILL=1 POWERCUT_KILL_ONCE=now LD_PRELOAD='%s %s' "
         "$MORTISE engine",
-        more, word, desk_dir, child_build("tests/powercut.so"), preload);
+        word, desk_dir, child_build("tests/powercut.so"), preload);
     child_await("engine.err", "holding the store");
 }
 

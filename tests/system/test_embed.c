@@ -96,15 +96,18 @@ START_TEST(command_finds_its_plugins)
 }
 END_TEST
 
-/* Plugin authors learn where plugins go, and the ABI's version. */
+/* Plugin authors learn where plugins and the keys that sign them go, and the ABI's
+ * version. */
 START_TEST(plugin_package)
 {
     says("pkg-config --variable=plugindir mortise-plugin "
          "| sed \"s|^$PWD/$lib|LIBDIR|\"\n"
+         "pkg-config --variable=trustdir mortise-plugin "
+         "| sed \"s|^$PWD/$lib|LIBDIR|\"\n"
          "pkg-config --variable=abi_major mortise-plugin\n"
          "pkg-config --variable=abi_minor mortise-plugin\n"
          "pkg-config --libs mortise-plugin | tr -d ' \\n'\n",
-         "LIBDIR/mortise/plugins\n1\n0\n");
+         "LIBDIR/mortise/plugins\nLIBDIR/mortise/trust.d\n1\n0\n");
 }
 END_TEST
 

@@ -19,6 +19,23 @@
 #include "base/userdir.h"
 #include "lib/test.h"
 
+/* The version as text, as numbers, and what the library answers are one. */
+START_TEST(the_version_is_one)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%d.%d.%d", MORTISE_VERSION_MAJOR,
+             MORTISE_VERSION_MINOR, MORTISE_VERSION_PATCH);
+    ck_assert_str_eq(text, MORTISE_VERSION);
+    ck_assert_str_eq(mortise_version(), MORTISE_VERSION);
+#if MORTISE_VERSION_NUMBER < MORTISE_VERSION_OF(0, 1, 0) ||                    \
+    MORTISE_VERSION_OF(0, 2, 0) <= MORTISE_VERSION_OF(0, 1, 999) ||            \
+    MORTISE_VERSION_OF(1, 0, 0) <= MORTISE_VERSION_OF(0, 999, 999)
+    ck_abort_msg("versions have another order");
+#endif
+}
+END_TEST
+
 /* The code stays what it was where the failure happened; the words grow. */
 START_TEST(doing_prefixes_and_keeps_the_code)
 {
@@ -378,6 +395,7 @@ static Suite *suite(void)
     TCase *tc = tcase_create("base");
 
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, the_version_is_one);
     tcase_add_test(tc, doing_prefixes_and_keeps_the_code);
     tcase_add_test(tc, a_long_message_stays_utf8);
     tcase_add_test(tc, errno_becomes_words_and_a_code);
