@@ -32,7 +32,7 @@
  *            whole numbers of 64 bits, others within doubles, and is nested up
  *            to 64 deep: json.h reads more than that.
  *
- * Until 1.0 of Mortise is released this header may still change.
+ * It is stable from 0.2.0 on: docs/compatibility.md says how it changes.
  */
 #ifndef MORTISE_PLUGIN_H
 #define MORTISE_PLUGIN_H
