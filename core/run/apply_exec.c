@@ -328,6 +328,9 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
 {
     int rv = settle_request(r, x, e, err);
 
+    if (rv == MORTISE_OK &&
+        (e->how == MORTISE_SETTLE_FAIL || e->how == MORTISE_SETTLE_REJECTED))
+        mortise_tool_turned_down(x);
     if (e->actor[0] != '\0') /* else nobody decided: it is withdrawn, or late */
         mortise_exec_decided(x);
     return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;

@@ -647,6 +647,9 @@ enum { MORTISE_TIMEOUT_WORDS = 128 };
 const char *mortise_node_timed_out(const struct mortise_node *node,
                                    char out[MORTISE_TIMEOUT_WORDS]);
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
+/* Does it change the world, or ask people, by itself, by its tools, or in the
+ * graph in it? */
+bool mortise_node_acts(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);

@@ -142,6 +142,22 @@ const char *mortise_node_type_name(enum mortise_node_type type)
     return kinds[type].word;
 }
 
+static bool is_any_acting(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
+        if (mortise_node_acts(&g->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Recursive as graphs nest. */
+bool mortise_node_acts(const struct mortise_node *node)
+{
+    return node->effect >= MORTISE_WRITE ||
+           mortise_node_gives(node) == MORTISE_GIVES_DECISION ||
+           is_any_acting(node->tools) || is_any_acting(node->sub);
+}
+
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
 {
     assert(node->type < MORTISE_NODE_TYPES);

@@ -171,6 +171,23 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
                         struct mortise_err *err);
 
+/* ---- earlier.c ---- */
+/* What ran for x under that key, and failed or was stopped; NULL: nothing. */
+struct exec *mortise_tool_earlier(const struct exec *x,
+                                  const uint8_t key[MORTISE_DIGEST]);
+/* Did people reject y, which ran for x, or take it as failed, in the generation
+ * that x is in?  Then x is told that. */
+bool mortise_tool_is_refused(const struct exec *x, const struct exec *y);
+/* {error: {code, class, message}}: of that, and of any y that failed.  NULL:
+ * memory ran out. */
+json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y);
+json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y);
+/* People rejected x, or took its effect as failed. */
+void mortise_tool_turned_down(struct exec *x);
+/* Is anybody asked about a doubt that a tool of x ended with? */
+bool mortise_tools_have_returned(const struct mortise_run *r,
+                                 const struct exec *x);
+
 /* ---- doubt_evidence.c ---- */
 /* May an effect of n be done twice: is it idempotent, or does its author want
  * it so (doubt.c (2))? */
@@ -213,6 +230,8 @@ int mortise_generation_approved_by(struct exec *x,
                                    struct mortise_err *err);
 /* ... or they are these, whatever the node says. */
 void mortise_generation_given(struct exec *x, json_t *body);
+/* The arguments of a tool that goes on in its next generation. */
+void mortise_generation_again(struct exec *x, json_t *body);
 /* Guardrails said this; and an acceptance is to pass them. */
 int mortise_generation_note(struct exec *x, json_t *verdicts,
                             struct mortise_err *err);

@@ -27,6 +27,13 @@ void mortise_generation_given(struct exec *x, json_t *body)
     x->body_is_given = true;
 }
 
+void mortise_generation_again(struct exec *x, json_t *body)
+{
+    assert(x->body == NULL && x->serves != 0);
+    mortise_json_hold(&x->body, body);
+    x->body_is_given = true;
+}
+
 void mortise_generation_checked(struct exec *x, json_t *body)
 {
     x->checked = x->generation;

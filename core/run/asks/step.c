@@ -57,7 +57,8 @@
  *       answered by whatever entry ends that.  As long as all that it does is to
  *       wait, its asker is told as in (4).  What a tool had done in an earlier
  *       attempt or generation it gives again, as in (7): for the same tool,
- *       arguments and occurrence, wherever a model asks for it.
+ *       arguments and occurrence, wherever a model asks for it.  What failed or
+ *       was stopped there goes on (flow/tools.c (9)).
  *
  *  (11) A call of a model is a READ that costs money: it is made once all that was
  *       recorded before is on disk, so that after a crash no more than the one
@@ -585,13 +586,21 @@ static json_t *unknown_tool(const struct exec *x,
     return out;
 }
 
-/* Takes the value (NULL: out of memory). */
+/* What an earlier attempt had run for the same call goes on; else it is run.
+ * Takes the value (NULL: out of memory). */
 static int record_invoke(struct mortise_run *r, struct exec *x, struct step *s,
                          const char *tool, json_t *value,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_INVOKE);
+    struct exec *earlier =
+        s->has_effect ? mortise_tool_earlier(x, s->effect) : NULL;
+    struct mortise_entry e = entry_for(
+        r, x, s, earlier != NULL ? MORTISE_E_INVOKE_AGAIN : MORTISE_E_INVOKE);
 
+    if (earlier != NULL && mortise_tool_is_refused(x, earlier)) {
+        json_decref(value);
+        return answer_tool(r, x, s, mortise_tool_refusal(r, earlier), err);
+    }
     e.id = tool;
     return mortise_run_record_value(r, &e, value, err);
 }
@@ -615,7 +624,7 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
         return answer_tool(r, x, s, json_pack("{s:s}", "goto", to->node), err);
     if (n == NULL)
         return answer_tool(r, x, s, unknown_tool(x, tools, name), err);
-    if (n->effect >= MORTISE_WRITE) {
+    if (mortise_node_acts(n)) {
         mortise_step_become_effect(r, x, s);
         known = mortise_step_effect_answer(x, s->effect);
     }

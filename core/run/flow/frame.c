@@ -853,7 +853,8 @@ bool mortise_frame_is_alive(const struct frame *f)
         return owner == NULL ||
                ((owner->child == f || owner->tools == f) &&
                 owner->loss != LOSS_RACE &&
-                mortise_exec_item(owner)->phase == ITEM_ACTIVE &&
+                (mortise_exec_item(owner)->phase == ITEM_ACTIVE ||
+                 (owner->taken_up && owner->state == X_INSIDE)) &&
                 mortise_frame_is_alive(owner->frame));
     it = mortise_item_of_region(f->parent, f->region->index);
     return it->phase == ITEM_ACTIVE &&

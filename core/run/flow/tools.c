@@ -14,8 +14,8 @@
  *       run.  What its effects are known by is the step (identity.c).
  *   (3) Of what it gave, as much is told as the graph says (max_output), images
  *       apart; what is cut is marked, and its record has it whole.
- *   (4) One that was stopped answers nothing: it is asked for anew, should its
- *       asker be entered again.  Unless what it was to do had happened.
+ *   (4) One that was stopped answers nothing: it is asked for again (9), should
+ *       its asker be entered again.  Unless what it was to do had happened.
  *   (5) It is no step of the run's, takes no place of its own among the calls
  *       that may be out at once, and writes nothing: its view is that of who
  *       asks.
@@ -32,6 +32,16 @@
  *       raised.  Its asker suspends, which releases its resource and settles its
  *       reservation.  Otherwise a tool would wait for ever for what the call that
  *       waits for the tool holds.
+ *   (9) A call that acts (mortise_node_acts) is made once for all attempts and
+ *       generations of its asker.  If an earlier one made it, and it failed or
+ *       was stopped, its execution goes on for the later one (`invoke_again`): a
+ *       graph inside, with what was done there; a plugin's call in its next
+ *       generation, with its steps that were done, what people said that they
+ *       came to, and its doubt, about which they are asked first.  If people
+ *       rejected it, or took it as failed, in this generation of the asker, that
+ *       is the answer.
+ *  (10) An attempt begins once nothing that tools of earlier ones left in doubt
+ *       is being asked about: else it could do the same by another call.
  */
 #include <assert.h>
 #include <string.h>
@@ -124,6 +134,24 @@ static const struct mortise_node *tool_of(const struct mortise_graph *tools,
     return NULL;
 }
 
+/* y runs for this step. */
+static void serve(struct exec *y, struct step *s)
+{
+    y->serves = 1 + s->index;
+    if (s->has_effect)
+        memcpy(y->served, s->effect, sizeof y->served);
+    mortise_step_runs(s, y);
+}
+
+static int announce_call(struct mortise_run *r, const struct exec *x,
+                         const struct exec *y, const struct step *s,
+                         const json_t *value, struct mortise_err *err)
+{
+    return mortise_event_announce(
+        r, x, "tool_call",
+        mortise_run_is_seen(r) ? call_json(r, y, s, value) : NULL, err);
+}
+
 int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -135,7 +163,7 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
 
     if (n == NULL || !json_is_object(json_object_get(e->value, "arguments")))
         return mortise_entry_corrupt(err, e);
-    rv = mortise_step_begin_tool(r, x, e, n->effect >= MORTISE_WRITE, &s, err);
+    rv = mortise_step_begin_tool(r, x, e, mortise_node_acts(n), &s, err);
     if (rv == MORTISE_OK && x->tools == NULL)
         rv = open_frame(r, x, err);
     if (rv != MORTISE_OK)
@@ -143,13 +171,57 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
     y = activate(r, x->tools, n, err);
     if (y == NULL)
         return MORTISE_ENOMEM;
-    y->serves = 1 + s->index;
-    mortise_step_runs(s, y);
+    serve(y, s);
     mortise_generation_given(y, json_object_get(e->value, "arguments"));
-    rv = mortise_event_announce(
-        r, x, "tool_call",
-        mortise_run_is_seen(r) ? call_json(r, y, s, e->value) : NULL, err);
+    rv = announce_call(r, x, y, s, e->value, err);
     return rv == MORTISE_OK ? mortise_exec_ready(r, y, err) : rv;
+}
+
+/* ---- called again (9) ----------------------------------------------------- */
+
+/* Inside, where something failed or was stopped; else in its next generation. */
+static int go_on(struct mortise_run *r, struct exec *y, json_t *arguments,
+                 struct mortise_err *err)
+{
+    bool inside = y->child != NULL &&
+                  (y->state == X_FAILED ? y->child_failed : !y->child_over);
+    int rv;
+
+    mortise_race_mark(y, LOSS_NONE);
+    if (!inside) {
+        rv = mortise_generation_next(r, y, err);
+        if (rv == MORTISE_OK && y->body == NULL)
+            mortise_generation_again(y, arguments);
+        return rv;
+    }
+    y->taken_up = true;
+    mortise_exec_failed_of(y, NULL);
+    mortise_exec_ended(y, 0);
+    mortise_exec_become(r, y, X_INSIDE);
+    rv = mortise_frame_reopen(r, y->child, err);
+    return rv == MORTISE_OK ? mortise_sub_go_on(r, y, err) : rv;
+}
+
+int mortise_apply_invoke_again(struct mortise_run *r, struct exec *x,
+                               const struct mortise_entry *e,
+                               struct mortise_err *err)
+{
+    json_t *arguments = json_object_get(e->value, "arguments");
+    struct step *s;
+    struct exec *y;
+    int rv;
+
+    if (!json_is_object(arguments))
+        return mortise_entry_corrupt(err, e);
+    rv = mortise_step_begin_tool(r, x, e, true, &s, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    y = mortise_tool_earlier(x, s->effect);
+    if (y == NULL || strcmp(mortise_exec_node(r, y)->id, e->id) != 0)
+        return mortise_entry_corrupt(err, e);
+    serve(y, s);
+    rv = announce_call(r, x, y, s, e->value, err);
+    return rv == MORTISE_OK ? go_on(r, y, arguments, err) : rv;
 }
 
 /* ---- how they end (1) ----------------------------------------------------- */
@@ -226,23 +298,10 @@ static json_t *output_json(const struct mortise_run *r,
     return out;
 }
 
-/* {error: {code, class, message}}. */
-static json_t *error_json(const struct mortise_run *r, const struct exec *y)
-{
-    const char *code = mortise_json_text_of(y->error, "code");
-    const char *words = mortise_json_text_of(y->error, "message");
-
-    return json_pack(
-        "{s:o}", "error",
-        mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
-                          mortise_exec_failure_words(r, y, code, words)));
-    /* (7) */
-}
-
 static json_t *answer_of(const struct mortise_run *r, const struct exec *y)
 {
     if (y->state == X_FAILED)
-        return error_json(r, y);
+        return mortise_tool_error(r, y);
     return output_json(r, offer_of(y),
                        y->state == X_DONE ? y->output : y->result);
 }

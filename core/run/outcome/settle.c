@@ -532,7 +532,9 @@ static int look_at(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     if (!x->awaits_tools)
         return mortise_step_look(r, x, mortise_tool_waits, err);
-    return over ? mortise_exec_ready(r, x, err) : MORTISE_OK;
+    return over && !mortise_tools_have_returned(r, x)
+               ? mortise_exec_ready(r, x, err)
+               : MORTISE_OK;
 }
 
 int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err)

@@ -252,6 +252,14 @@ static int find_timeout(struct mortise_run *r, struct exec *x,
                : rv;
 }
 
+/* What tools of an earlier attempt left in doubt is settled first: the next one
+ * could make the same call by another name (flow/tools.c (10)). */
+static bool awaits_doubts(const struct mortise_run *r, const struct exec *x)
+{
+    return x->tools != NULL && x->journal == NULL &&
+           mortise_tools_have_returned(r, x);
+}
+
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -262,6 +270,10 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->state == X_READY);
+    if (awaits_doubts(r, x)) {
+        mortise_exec_await_tools(r, x);
+        return MORTISE_OK;
+    }
     mortise_verdict_forget(x);
     rv = n->timeout != NULL ? find_timeout(r, x, &code, &why, err) : MORTISE_OK;
     if (rv != MORTISE_OK)

@@ -34,28 +34,22 @@ void mortise_exec_name(const struct mortise_run *r, const struct exec *x,
     mortise_hex(out, digest, MORTISE_DIGEST);
 }
 
-/* A tool's execution is another one in each generation of who asks for it; what
- * it does is known by the step that it is run for, which is not. */
+/* A tool's execution is known by the key of the step that it runs for: the same
+ * one in each attempt and generation of who asks for it. */
 void mortise_exec_effect_hasher(struct mortise_hasher *h,
                                 const struct mortise_run *r,
                                 const struct exec *x)
 {
-    const struct exec *owner = x->frame->top->scope->owner;
-    const struct step *s;
-
     if (x->serves == 0) {
         mortise_exec_hasher(h, r, x);
         return;
     }
-    assert(owner->journal != NULL && x->serves <= owner->journal->n);
-    s = owner->journal->steps[x->serves - 1];
-    assert(s->has_effect);
     mortise_hasher_init(h);
     mortise_hasher_field(h, r->store.b, sizeof r->store.b);
     mortise_hasher_str(h, r->tenant);
     mortise_hasher_str(h, r->id);
     mortise_hasher_str(h, "tool");
-    mortise_hasher_field(h, s->effect, sizeof s->effect);
+    mortise_hasher_field(h, x->served, sizeof x->served);
 }
 
 /* The same on every attempt and in every generation, different for another

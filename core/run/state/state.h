@@ -323,6 +323,11 @@ struct exec {
     struct frame *tools; /* the graph of its tools; NULL: none was yet */
     uint32_t serves; /* ... and for whom it is: 1 + a step of its graph's owner;
                         0: for nobody */
+    uint8_t served[MORTISE_DIGEST]; /* the key of that step, if it has one */
+    bool taken_up; /* a later attempt of its asker asked for it again */
+    /* By asks/earlier.c: the generation of its asker in which people took it as
+     * failed, or rejected it; 0: none. */
+    uint32_t turned_down;
 
     /* By asks/generation.c: what it has for one generation. */
     bool child_again; /* `child` failed, and what failed in it is tried again */

@@ -679,6 +679,157 @@ START_TEST(a_new_attempt_repeats_no_effect)
 }
 END_TEST
 
+/* ---- earlier attempts ------------------------------------------------------ */
+
+static void die(void)
+{
+    uint32_t seed = 1;
+
+    while (sim_sync_one(&s))
+        continue;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+}
+
+static int resolve(const char *decision)
+{
+    return command((struct mortise_command){
+        .kind = MORTISE_CMD_RESOLVE,
+        .id = sim_request(&s, "t__write"),
+        .decision = decision,
+        .json = decision[0] == 'd' ? "{\"seen\": true}" : NULL});
+}
+
+static const struct {
+    const char *decision, *output;
+    int effects;
+} settled[] = {
+    {"done", "[{\"output\":{\"seen\":true}}]", 0},
+    {"retry", "[{\"output\":{\"n\":1}}]", 1},
+    {"fail",
+     "[{\"error\":{\"class\":\"permanent\",\"code\":\"in_doubt\","
+     "\"message\":\"resolved as failed\"}}]",
+     0},
+};
+
+/* An attempt is out of time while its tool is at work, and nobody knows what that
+ * did.  What a person says is what the same call of the next attempt comes to;
+ * the process may die before that, and behind it. */
+START_TEST(a_new_attempt_uses_what_was_said)
+{
+    int what = _i % 3;
+
+    begin("t/write",
+          "}\n    timeout: 10s\n    retry_policy: {max_attempts: 2, delay: "
+          "1s, retry_on: [timeout]}\n    metadata: {x: y",
+          TOOL("t/write", "{n: 1}"));
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    s.now_ms += 11000;
+    ck_assert(sim_fire_timer(&s, 0));
+    ck_assert(sim_end_call(&s, 0));
+    ck_assert(sim_end_call(&s, 0)); /* it does not say what it did */
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    if (_i >= 3)
+        die();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 0);
+    if (_i >= 6 && what != 1) { /* it dies before anything follows */
+        struct mortise_command c = {.size = sizeof c,
+                                    .kind = MORTISE_CMD_RESOLVE,
+                                    .id = sim_request(&s, "t__write"),
+                                    .decision = settled[what].decision,
+                                    .json =
+                                        what == 0 ? "{\"seen\": true}" : NULL};
+
+        ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+        die();
+    } else {
+        ck_assert_int_eq(resolve(settled[what].decision), MORTISE_OK);
+    }
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output(settled[what].output);
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), settled[what].effects);
+    end();
+}
+END_TEST
+
+/* An agent failed, and its tool before that with a doubt that was taken as
+ * failed.  Whoever resumes the run is asked again, and no model before that: the
+ * same call is not made until somebody knows. */
+START_TEST(a_resume_waits_for_doubts)
+{
+    uint32_t seed = 1;
+    int what = _i % 3;
+
+    begin("t/write", "",
+          TOOL("t/write", "{n: 1}") ", {method: r, kind: read, body: {n: 1}, "
+                                    "fail: broken}");
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    sim_drop_calls(&s); /* nobody hears of them */
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(resolve("fail"), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_uint_eq(s.n_calls, 0);
+    if (_i >= 3) {
+        die();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+    }
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 0);
+    ck_assert_int_eq(resolve(settled[what].decision), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED); /* of what fails behind the tool */
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), settled[what].effects);
+    end();
+}
+END_TEST
+
+/* A call that a person rejected is not asked about again in the next attempt; who
+ * resumes the run is asked. */
+START_TEST(a_rejection_holds_for_the_next_attempt)
+{
+    begin("{tool: t/write, ask: true}, t/idem",
+          "}\n    timeout: 10s\n    retry_policy: {max_attempts: 2, delay: "
+          "1s, retry_on: [timeout]}\n    metadata: {x: y",
+          TOOL("t/write", "{n: 1}") ", " TOOL("t/idem", "{n: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    {
+        struct mortise_command c = {.size = sizeof c,
+                                    .kind = MORTISE_CMD_APPROVE_TOOL,
+                                    .id = sim_request(&s, "t__write"),
+                                    .decision = "reject",
+                                    .reason = "no"};
+
+        ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    }
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    s.now_ms += 11000;
+    ck_assert(sim_fire_timer(&s, 0));
+    ck_assert(sim_end_call(&s, 0));
+    if (_i > 0)
+        die();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"error\":{\"class\":\"permanent\",\"code\":"
+                  "\"rejected\",\"message\":\"rejected by ann: no\"}},"
+                  "{\"output\":{\"n\":2}}]");
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 0);
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 1);
+    end();
+}
+END_TEST
+
 /* ---- being stopped -------------------------------------------------------- */
 
 /* A cancelled run ends with its tools, wherever they are. */
@@ -879,6 +1030,8 @@ START_TEST(odd_tools_are_corrupt)
         {"t__write", "{\"arguments\":{}}", 1, MORTISE_E_INVOKE,
          MORTISE_ECORRUPT},
         {"t__echo", "{}", 1, MORTISE_E_INVOKE, MORTISE_ECORRUPT},
+        {"t__echo", "{\"arguments\":{}}", 1, MORTISE_E_INVOKE_AGAIN,
+         MORTISE_ECORRUPT},
         {"t__echo", "{\"arguments\":{}}", 0, MORTISE_E_INVOKE,
          MORTISE_ECORRUPT},
         {"", "{}", 0, MORTISE_E_ABANDON, MORTISE_OK},
@@ -948,13 +1101,16 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, killed_anywhere_it_goes_on, 0, 20);
     tcase_add_test(tc, an_effect_under_way_is_in_doubt);
     tcase_add_test(tc, a_new_attempt_repeats_no_effect);
+    tcase_add_loop_test(tc, a_new_attempt_uses_what_was_said, 0, 9);
+    tcase_add_loop_test(tc, a_resume_waits_for_doubts, 0, 6);
+    tcase_add_loop_test(tc, a_rejection_holds_for_the_next_attempt, 0, 2);
     tcase_add_loop_test(tc, a_cancel_stops_tools, 0, 2);
     tcase_add_loop_test(tc, an_attempt_ends_behind_its_tools, 0, 4);
     tcase_add_test(tc, a_result_waits_for_tools);
     tcase_add_loop_test(tc, commands_find_tools, 0, 2);
     tcase_add_test(tc, a_hand_over_is_a_tool);
     tcase_add_loop_test(tc, tools_survive_oom, 0, 2);
-    tcase_add_loop_test(tc, odd_tools_are_corrupt, 0, 5);
+    tcase_add_loop_test(tc, odd_tools_are_corrupt, 0, 6);
     suite_add_tcase(s_, tc);
     return s_;
 }

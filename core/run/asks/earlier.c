@@ -1,0 +1,82 @@
+/* earlier.c -- what ran for an execution in its earlier attempts.
+ *
+ * A model that is asked again makes the calls again that it made before.  An
+ * attempt begins with an empty journal, so its calls are compared with the
+ * executions that earlier attempts left: by the key of the step that each of
+ * them ran for, which is the same in each attempt (identity.c).  step.c decides
+ * what becomes of a call by that, flow/tools.c has its rules (9) and (10).
+ */
+#include <string.h>
+
+#include "run/asks/asks.h"
+
+struct exec *mortise_tool_earlier(const struct exec *x,
+                                  const uint8_t key[MORTISE_DIGEST])
+{
+    struct exec *y = x->tools != NULL ? x->tools->execs : NULL;
+
+    while (y != NULL &&
+           (y->serves == 0 || memcmp(y->served, key, MORTISE_DIGEST) != 0))
+        y = y->sibling;
+    return y != NULL && (y->state == X_FAILED || y->state == X_CANCELLED)
+               ? y
+               : NULL;
+}
+
+json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y)
+{
+    const char *code = mortise_json_text_of(y->error, "code");
+    const char *words = mortise_json_text_of(y->error, "message");
+
+    return json_pack(
+        "{s:o}", "error",
+        mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
+                          mortise_exec_failure_words(r, y, code, words)));
+}
+
+static bool was_refused(const struct exec *y)
+{
+    const char *code = mortise_json_text_of(y->error, "code");
+
+    return strcmp(code, "rejected") == 0 || strcmp(code, "in_doubt") == 0;
+}
+
+bool mortise_tool_is_refused(const struct exec *x, const struct exec *y)
+{
+    return y->turned_down == x->generation &&
+           (y->effect_open || mortise_step_is_open(y) ||
+            (y->state == X_FAILED && was_refused(y)));
+}
+
+json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y)
+{
+    return y->state == X_FAILED
+               ? mortise_tool_error(r, y)
+               : json_pack("{s:o}", "error",
+                           mortise_error_new(NULL, "in_doubt", "permanent",
+                                             "resolved as failed"));
+}
+
+void mortise_tool_turned_down(struct exec *x)
+{
+    struct exec *owner;
+
+    for (; (owner = x->frame->top->scope->owner) != NULL; x = owner)
+        if (x->serves != 0)
+            x->turned_down = owner->generation;
+}
+
+bool mortise_tools_have_returned(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    for (size_t i = 1; x->tools != NULL && i < r->n_execs; i++) {
+        const struct exec *z = r->execs[i], *owner = z;
+
+        if (z->was.state == 0 || mortise_exec_is_over(z))
+            continue;
+        while ((owner = owner->frame->top->scope->owner) != NULL)
+            if (owner == x)
+                return true;
+    }
+    return false;
+}
