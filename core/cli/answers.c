@@ -239,6 +239,7 @@ static void give(struct mortise_rehearsing *r,
         out->code = a->code;
         out->error_class = a->error_class;
         out->message = a->message;
+        out->ending = a->ending;
         return;
     }
     if (a->violation != NULL) {

@@ -5,6 +5,7 @@
 
 #include "config/models.h"
 #include "graph/model/graph.h"
+#include "json/ending.h"
 #include "yaml/keys.h"
 
 /* What a script says of an effect that a crash left in doubt. */
@@ -24,6 +25,7 @@ struct mortise_case_answer {
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* of an error; NULL: none */
     const char *error_class, *message; /* of an error */
+    struct mortise_ending ending;      /* of an error */
     const char *doubt;     /* the first time nobody hears, and why; or NULL */
     const char *violation; /* guardrails; NULL: it passes */
     uint64_t after_ms;

@@ -18,6 +18,23 @@ static const struct mortise_word classes[] = {{.word = "transient"},
                                               {.word = "timeout"},
                                               {.word = NULL}};
 
+static void read_exit_code(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->ending.exit_code = (int32_t)slot->value->u.i;
+}
+
+static void read_status(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->ending.status = (int32_t)slot->value->u.i;
+}
+
 static const struct mortise_key error_keys[] = {
     {.name = "code",
      .about = "The error's code, such as 'not_found'.",
@@ -33,6 +50,18 @@ static const struct mortise_key error_keys[] = {
      .about = "What the error says.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_case_answer, message)},
+    {.name = "exit_code",
+     .about = "The exit code of the program, as `exec.exit` has it.",
+     .value = MORTISE_V_INT,
+     .min = 1,
+     .max = 255,
+     .read = read_exit_code},
+    {.name = "status",
+     .about = "The status of the answer, as `http.404` has it.",
+     .value = MORTISE_V_INT,
+     .min = 100,
+     .max = 599,
+     .read = read_status},
 };
 MORTISE_PLACE(error, "a scripted error");
 

@@ -107,9 +107,13 @@ const struct mortise_code mortise_error_codes[] = {
      "# mortise.yaml\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true}}\n"},
     {"exec.exit", "a program ended with a code other than 0",
-     "The words have the code and the end of what it wrote to stderr.  "
-     "any_exit: true gives it as output instead.",
-     NULL},
+     "The words have the code and the end of what it wrote to stderr, and "
+     "`error.exit_code` is the code.  It is permanent: it is tried again if "
+     "retry_on names it (and `when` says which codes).  any_exit: true gives "
+     "it "
+     "as output instead.",
+     "retry_policy: {max_attempts: 3, retry_on: [exec.exit], when: "
+     "error.exit_code == 75}\n"},
     {"exec.failed", "a program failed", "The words say how.", NULL},
     {"exec.not_started", "a program was not started",
      "The words say why: there is no such file, it cannot be run, "
@@ -133,11 +137,12 @@ const struct mortise_code mortise_error_codes[] = {
      "block.  The event guardrail_result says which guardrail, and why.",
      NULL},
     {"http.404", "the server answered with an error (http.400 to http.599)",
-     "The number is the server's status.  408, 425, 429 and those from 500 on "
-     "are transient: the tries of `retries` are used up, and a retry_policy "
-     "may "
-     "begin anew (docs/http.md); any_status: true gives the answer as output "
-     "instead.",
+     "The number is the server's status, and so is `error.status`.  408, 425, "
+     "429 and those from 500 on are transient: the tries of `retries` are used "
+     "up, and a retry_policy may begin anew (docs/http.md).  Others are "
+     "permanent: they are tried again if retry_on names them.  any_status: "
+     "true "
+     "gives the answer as output instead.",
      "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
     {"http.cancelled", "a request was stopped", "See `cancelled`.", NULL},
     {"http.denied", "a request may not go there",

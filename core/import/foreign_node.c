@@ -619,16 +619,71 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
 
 /* What theirs look for in a message is no code of ours, unless it is the name of
  * a class, or has the form of a code of a plugin's. */
+static bool is_class(const char *word)
+{
+    return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0;
+}
+
 static bool is_code(const char *word)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     const size_t n = strspn(word, letters);
 
-    return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0 ||
-           strcmp(word, "permanent") == 0 ||
-           (n > 0 && word[n] == '.' &&
-            word[n + 1 + strspn(word + n + 1, letters)] == '\0' &&
-            word[n + 1] != '\0');
+    return n > 0 && word[n] == '.' &&
+           word[n + 1 + strspn(word + n + 1, letters)] == '\0' &&
+           word[n + 1] != '\0';
+}
+
+static void add_term(struct mortise_buf *when, const char *ahead,
+                     const char *word, const char *behind)
+{
+    if (when->n > 0)
+        mortise_buf_puts(when, " || ");
+    mortise_buf_printf(when, "%s\"", ahead);
+    mortise_buf_escaped(when, word, strlen(word));
+    mortise_buf_printf(when, "\"%s", behind);
+}
+
+/* One of theirs, as a term of `when`; and in `codes`, where it is a class or a
+ * code.  True: it is a text. */
+static bool carry_one(struct foreign *f, const struct mortise_yaml *v,
+                      json_t *codes, struct mortise_buf *when)
+{
+    if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, "permanent") == 0) {
+        mortise_foreign_lost(f, v->span,
+                             "name codes of errors as 'retry_on' (`mortise "
+                             "explain` has them)",
+                             v->kind == MORTISE_YAML_STRING
+                                 ? "'permanent' of 'retryOn' is left behind: "
+                                   "permanent errors are tried again by code"
+                                 : "what is no text is left out of 'retryOn'");
+        return false;
+    }
+    if (!is_class(v->str) && !is_code(v->str)) {
+        add_term(when, "error.message.contains(", v->str, ")");
+        return true;
+    }
+    f->nomem |= json_array_append_new(codes, json_string(v->str)) != 0;
+    add_term(when,
+             is_class(v->str) ? "error.class == " : "error.code == ", v->str,
+             "");
+    return false;
+}
+
+/* Whoever looks for a text, looks in errors of these classes. */
+static void list_classes(struct foreign *f, json_t *codes)
+{
+    static const char *const classes[] = {"transient", "timeout"};
+
+    for (size_t i = 0; i < 2; i++) {
+        bool listed = false;
+
+        MORTISE_JSON_EACH (code, k, codes)
+            listed |= strcmp(json_string_value(code), classes[i]) == 0;
+        if (!listed)
+            f->nomem |=
+                json_array_append_new(codes, json_string(classes[i])) != 0;
+    }
 }
 
 static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
@@ -637,25 +692,27 @@ static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
     const struct mortise_yaml *on = mortise_foreign_get(
         mortise_foreign_get(node, "retryPolicy"), "retryOn");
     json_t *retry = json_object_get(into, "retry_policy"), *codes;
+    struct mortise_buf when;
+    bool texts = false;
 
     if (on == NULL || !json_is_object(retry))
         return;
     codes = json_array();
-    for (size_t i = 0; on->kind == MORTISE_YAML_SEQ && i < on->n; i++) {
-        const struct mortise_yaml *v = on->items[i];
-
-        if (v->kind == MORTISE_YAML_STRING && is_code(v->str))
-            f->nomem |= json_array_append_new(codes, json_string(v->str)) != 0;
-        else
-            mortise_foreign_lost(
-                f, v->span,
-                "name codes or classes of errors as 'retry_on' (`mortise "
-                "explain` has them); without it what is transient, or out of "
-                "time, is tried again",
-                "a text of 'retryOn' is left behind: messages of errors are "
-                "not searched");
+    mortise_buf_init(&when, f->arena->mem);
+    for (size_t i = 0; on->kind == MORTISE_YAML_SEQ && i < on->n; i++)
+        texts |= carry_one(f, on->items[i], codes, &when);
+    if (texts) {
+        list_classes(f, codes);
+        mortise_foreign_lost(
+            f, on->span, "list the codes of permanent errors as 'retry_on'",
+            "texts of 'retryOn' are looked for in the messages of errors that "
+            "are transient, or out of time, alone");
     }
     mortise_foreign_put_some(f, retry, "retry_on", codes);
+    if (texts && mortise_buf_cstr(&when) != NULL)
+        mortise_foreign_put(f, retry, "when", json_string(when.p));
+    f->nomem |= when.failed;
+    mortise_buf_finish(&when);
 }
 
 /* More than the longest pause of ours unless it is said. */

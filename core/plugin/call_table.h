@@ -22,6 +22,7 @@ struct mortise_words {
     const char *class; /* static; NULL: not said */
     char code[MORTISE_CODE_MAX];
     uint64_t retry_after_ms; /* not before; 0: not said */
+    struct mortise_ending ending;
 };
 
 /* An ask that waits for its answer. */

@@ -198,6 +198,7 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     if (is_code(code))
         memcpy(w->code, code, strlen(code) + 1);
     w->retry_after_ms = wait_of(json_object_get(v, "retry_after_ms"));
+    w->ending = mortise_ending_of(v);
     ok = json_is_object(v) && (class == NULL || w->class != NULL) &&
          (code == NULL || w->code[0] != '\0');
     json_decref(v);
@@ -252,6 +253,9 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
         memcpy(s->words.code, words->code, sizeof s->words.code);
     if (words != NULL && words->retry_after_ms != 0)
         s->words.retry_after_ms = words->retry_after_ms;
+    if (words != NULL &&
+        (words->ending.exit_code != 0 || words->ending.status != 0))
+        s->words.ending = words->ending;
     if (s->status == MORTISE_S_DOUBT && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
                  "the plugin does not know whether it happened, and gave no "
@@ -335,6 +339,7 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
         .error_class = "",
         .error_code = failed ? s->words.code : "",
         .retry_after_ms = failed ? s->words.retry_after_ms : 0,
+        .ending = failed ? s->words.ending : (struct mortise_ending){0, 0},
     };
 
     done.output = done.has_output ? s->output.p : "";

@@ -181,6 +181,7 @@ static struct mortise_call_slot *begin(struct mortise_instance *i,
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;
     s->words.retry_after_ms = 0;
+    s->words.ending = (struct mortise_ending){0, 0};
     s->waiting = 0;
     atomic_store(&s->live, *handle);
     atomic_fetch_add(&i->calls.open, 1);

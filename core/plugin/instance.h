@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/ending.h"
 #include "json/usage.h"
 #include "plugin/manifest.h"
 
@@ -60,6 +61,7 @@ struct mortise_call_done {
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's own word from detail.code, or "" */
     uint64_t retry_after_ms; /* detail.retry_after_ms; 0: not said */
+    struct mortise_ending ending; /* detail.exit_code, detail.status */
 };
 
 struct mortise_instance_ops {

@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "base/phase.h"
 #include "graph/model/graph.h"
+#include "json/ending.h"
 #include "json/usage.h"
 #include "spawn/spawn.h"
 
@@ -94,7 +95,8 @@ struct mortise_result_in {
     bool silent; /* an error that says no more than that it was told to stop,
                     or that its result was lost: whether its effect happened
                     is open */
-    uint64_t retry_after_ms; /* an error: not again before; 0: not said */
+    uint64_t retry_after_ms;      /* an error: not again before; 0: not said */
+    struct mortise_ending ending; /* of an error */
     const struct mortise_usage *usage; /* however it ended; NULL: none */
 };
 

@@ -884,8 +884,11 @@ const struct mortise_code mortise_codes[] = {
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
     {"W0813", "a retry of what is never retried",
-     "Permanent errors are never retried, and some codes are always permanent: "
-     "`schema`, `expression`, `http.404`.  Nobody knows whether a call in "
+     "The engine's own permanent errors are never retried: `schema`, "
+     "`expression`, `guardrail` and others.  (A permanent error that an "
+     "operation reports is, if retry_on has its code: `http.404`, "
+     "`exec.exit`.)  "
+     "Nobody knows whether a call in "
      "doubt happened, so a retry_policy never repeats it: its plugin, "
      "`on_in_doubt` or a person settles it first.",
      START_A

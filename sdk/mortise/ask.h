@@ -516,6 +516,10 @@ MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
     mortise_jw_cstr(&w, klass);
     mortise_jw_key(&w, "code");
     mortise_jw_cstr(&w, code);
+    if (n != 0) {
+        mortise_jw_key(&w, "status");
+        mortise_jw_int(&w, n);
+    }
     if (wait > 0) {
         mortise_jw_key(&w, "retry_after_ms");
         mortise_jw_int(&w, wait);

@@ -145,7 +145,9 @@ typedef struct mortise_host_api {
      * them is kept.  `detail` is empty or a JSON object: "class": "transient" |
      * "permanent" (when absent) | "timeout" | "cancelled" decides about retries;
      * "code": a stable word of your own ([a-z0-9_.]+), what a graph's `retry_on`
-     * may name; "retry_after_ms": not again before (at most a day; 0: none). */
+     * may name; "retry_after_ms": not again before (at most a day; 0: none);
+     * "exit_code" of a program and "status" of a server: integers, which the
+     * graph sees in `error`. */
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 

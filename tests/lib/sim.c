@@ -762,6 +762,7 @@ static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
     r->message = "told to fail";
     r->error_code = json_string_value(json_object_get(c->call.body, "code"));
     r->error_class = json_string_value(json_object_get(c->call.body, "class"));
+    r->ending = mortise_ending_of(c->call.body);
     if (r->error_code == NULL)
         r->error_code = "";
     if (r->error_class == NULL)

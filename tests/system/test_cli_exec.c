@@ -164,6 +164,50 @@ START_TEST(ends_are_said)
 }
 END_TEST
 
+/* A program is run again by its exit code where retry_policy says so; a test of
+ * the graph says the same of a code that it scripts, whenever it is killed.
+ *
+ * key: test/scripted error.exit_code, test/scripted error.status */
+START_TEST(exit_codes_are_retried)
+{
+    static const char nodes[] =
+        "start: a\nnodes:\n"
+        "  a: {type: tool, tool: exec/run, args: {program: sh, args: [-c, "
+        "\"echo x >>log; test $(wc -l <log) -ge 3 || exit ${input.code}\"]},\n"
+        "      retry_policy: {max_attempts: 9, delay: 1ms, retry_on: "
+        "[exec.exit, http.409],\n"
+        "        when: 'has(error.status) ? error.status == 409 : "
+        "error.exit_code == 75'}, next: END}\n";
+
+    desk_graph("g", nodes);
+    desk_ok("$MORTISE run g.yaml --id a --input '{\"code\": 75}' && wc -l "
+            "<out/log && $MORTISE show a --json");
+    desk_out("3\n");
+    desk_out("\"attempts\": 3");
+    desk_ok("rm out/log");
+    child_run("$MORTISE run g.yaml --id b --input '{\"code\": 76}'");
+    desk_code(1);
+    desk_ok("wc -l <out/log; $MORTISE show b --json");
+    desk_out("1\n");
+    desk_out("\"exit_code\": 76");
+    desk_put("g.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.yaml\ncases:\n"
+             "  again:\n    input: {code: 0}\n"
+             "    nodes: {a: [{error: {code: http.409, status: 409}, in_doubt: "
+             "retry},\n"
+             "      {error: {code: exec.exit, exit_code: 75}, in_doubt: "
+             "retry},\n      {output: {exit: 0, stdout: '', stderr: ''}, "
+             "in_doubt: done}]}\n"
+             "    expect: {status: completed, path: [a]}\n"
+             "  for good:\n    input: {code: 0}\n"
+             "    nodes: {a: [{error: {code: exec.exit, exit_code: 1}, "
+             "in_doubt: retry}]}\n"
+             "    expect: {status: failed, error: exec.exit}\n");
+    desk_ok("$MORTISE test g.test.yaml --crash-everywhere");
+}
+END_TEST
+
 /* Too long or too much, it is killed with all that it started.  One that only
  * reads has failed; of another nobody knows what it did. */
 START_TEST(bounds_end_all_of_it)
@@ -384,6 +428,7 @@ static Suite *suite(void)
     tcase_add_test(tc, nothing_of_the_engine_is_its);
     tcase_add_test(tc, secrets_are_covered);
     tcase_add_test(tc, ends_are_said);
+    tcase_add_test(tc, exit_codes_are_retried);
     tcase_add_test(tc, bounds_end_all_of_it);
     tcase_add_test(tc, a_kill_is_gone_on_from);
     tcase_add_test(tc, cancelling_kills);

@@ -124,6 +124,7 @@ struct mortise_ongoing { /* a call */
     char code[64];
     const char *error_class; /* static */
     uint64_t retry_after_ms;
+    struct mortise_ending ending;
     bool has_cache_key; /* of a LOOKUP */
     uint8_t cache_key[MORTISE_DIGEST];
 

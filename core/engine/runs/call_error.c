@@ -17,4 +17,5 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
     snprintf(c->code, sizeof c->code, "%s", code);
     mortise_secret_store_cover(secrets, c->code, sizeof c->code);
     c->error_class = error_class;
+    c->ending = (struct mortise_ending){0, 0};
 }

@@ -302,6 +302,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     if (done->status != MORTISE_S_OK || done->violation)
         mortise_call_error(c, done->error_code, class_of(done->error_class),
                            done->message);
+    c->ending = done->ending;
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
     if (take_usage(c, done->usage) != MORTISE_OK)
@@ -399,6 +400,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
                      .retry_after_ms = c->retry_after_ms,
+                     .ending = c->ending,
                      .error_class =
                          c->error_class != NULL ? c->error_class : ""}};
 

@@ -63,6 +63,7 @@ static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
     c->status = a->status;
     if (a->status != MORTISE_S_OK || a->violation)
         mortise_call_error(c, a->code, a->error_class, a->message);
+    c->ending = a->ending;
 }
 
 bool mortise_script_call(struct mortise_ongoing *c,

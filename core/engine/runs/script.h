@@ -18,6 +18,7 @@ struct mortise_scripted {
     json_t *said;               /* {update?, goto?}; taken; NULL: nothing */
     struct mortise_usage usage; /* taken */
     const char *code, *error_class, *message;
+    struct mortise_ending ending;
     uint64_t after_ms;
 };
 

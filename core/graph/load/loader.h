@@ -310,6 +310,10 @@ void mortise_load_scope(struct mortise_loader *ld,
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end);
+/* A condition about a failure, which sees `error` and `node` alone. */
+void mortise_load_error_test(struct mortise_loader *ld,
+                             struct mortise_expr *out,
+                             const struct mortise_yaml *v);
 /* Leave an expression, or what fn makes of it, for later. */
 void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
                        void *into, const struct mortise_yaml *at, uint32_t node,

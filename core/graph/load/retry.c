@@ -3,13 +3,16 @@
  * A node's policy replaces the default one as a whole: half of one and half of
  * the other would be a policy that nobody wrote.
  *
- * Permanent errors never retry, by code or by class; who asks for it is told.
- * Plugins have codes of their own, so a word that nobody knows is none's
- * mistake, unless it is a class or a known code but for one slip of the finger.
+ * Permanent errors never retry by their class, and those of the engine not by
+ * their code either; who asks for it is told.  Plugins have codes of their own,
+ * so a word that nobody knows is none's mistake, unless it is a class or a known
+ * code but for one slip of the finger.
+ *
+ * `when` sees `error` and `node` alone, so that one of `defaults`, and one of a
+ * tool of a node, means the same at each node.
  */
 #include "graph/load/loader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const default_retry_on[] = {"transient", "timeout"};
@@ -66,22 +69,18 @@ static void check_code(struct mortise_loader *ld,
             "did you mean '%s'?", near);
 }
 
-/* Codes whose errors are permanent wherever the engine makes them. */
+/* Codes of the engine's own permanent errors. */
 static bool is_permanent(const char *code)
 {
     static const char *const codes[] = {
         "budget", "determinism", "expression",  "guardrail",
         "limit",  "reducer",     "rejected",    "route",
         "schema", "suspended",   "unknown_tool"};
-    unsigned status;
-    char rest;
 
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         if (strcmp(codes[i], code) == 0)
             return true;
-    if (sscanf(code, "http.%3u%c", &status, &rest) != 1)
-        return false;
-    return status < 500 && status != 408 && status != 425 && status != 429;
+    return false;
 }
 
 static void read_retry_on(void *ctx, void *into,
@@ -109,8 +108,8 @@ static void read_retry_on(void *ctx, void *into,
                 ld->diags,
                 mortise_diag_add(ld->diags, "W0813",
                                  slot->value->items[i]->span,
-                                 "'%s' errors are permanent, and permanent "
-                                 "errors are never retried",
+                                 "'%s' errors are the engine's own, and those "
+                                 "that are permanent are never retried",
                                  codes[i]),
                 "take it out, or handle it with 'on_error'");
         if (strcmp(codes[i], "permanent") != 0)
@@ -123,6 +122,13 @@ static void read_retry_on(void *ctx, void *into,
     }
     retry->retry_on = codes;
     retry->n_retry_on = slot->value->n;
+}
+
+static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+
+    mortise_load_error_test(ctx, &retry->when, slot->value);
 }
 
 static const struct mortise_word backoffs[] = {
@@ -159,6 +165,11 @@ static const struct mortise_key keys[] = {
      .about = "Codes or classes of errors (default: transient, timeout).",
      .value = MORTISE_V_STRINGS,
      .read = read_retry_on},
+    {.name = "when",
+     .about =
+         "A condition over `error` and `node.attempt` that has to hold, too.",
+     .value = MORTISE_V_EXPR,
+     .read = read_when},
 };
 
 const struct mortise_place mortise_retry_place = {

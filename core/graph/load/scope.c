@@ -7,6 +7,7 @@
  *     args, prompt, target, a router's expressions         .. items
  *     outputs, when and routes                             .. output
  *     on_error.value, the message of on_error.fail         .. error
+ *     retry_policy.when                                    node, error
  *
  * (where an index and items are names in a map's body alone, and `error` is one
  * besides in all that stands in a node that an on_error.goto leads to: what it
@@ -41,9 +42,11 @@ static struct mortise_schema *run_schema(struct mortise_loader *ld)
 
 json_t *mortise_load_error_type(void)
 {
-    return closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "node", "type",
-                            "string", "code", "type", "string", "class", "type",
-                            "string", "message", "type", "string"));
+    return closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s}}",
+                            "node", "type", "string", "code", "type", "string",
+                            "class", "type", "string", "message", "type",
+                            "string", "exit_code", "type", "integer", "status",
+                            "type", "integer"));
 }
 
 /* Traces (mortise/memory.h). */
@@ -309,6 +312,26 @@ static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
     else if (rv != MORTISE_OK)
         mortise_diag_add(ld->diags, "E0403", v->span,
                          "this is no condition: %s", err.msg);
+}
+
+void mortise_load_error_test(struct mortise_loader *ld,
+                             struct mortise_expr *out,
+                             const struct mortise_yaml *v)
+{
+    struct mortise_cel_name names[MORTISE_IN_N];
+    struct mortise_cel_scope scope;
+
+    for (int i = 0; i < MORTISE_IN_N; i++)
+        names[i] = (struct mortise_cel_name){"", NULL};
+    names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
+        "error", mortise_load_our_schema(ld, mortise_load_error_type())};
+    scope = (struct mortise_cel_scope){names, MORTISE_IN_N};
+    if (!ld->nomem && mortise_expr_compile(out, ld->arena, v, &scope,
+                                           ld->diags) == MORTISE_ENOMEM)
+        ld->nomem = true;
+    mortise_load_takes(ld, out, MORTISE_T_BOOL,
+                       "this is no condition: a condition is a bool");
 }
 
 void mortise_load_late_expr(struct mortise_loader *ld,

@@ -47,7 +47,8 @@ enum mortise_scope_name {
     MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS,
     MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
                                                 on_error.value */
-    MORTISE_IN_ERROR, /* {node, code, class, message}, in on_error.value */
+    MORTISE_IN_ERROR, /* {node, code, class, message, exit_code?, status?}, in
+                         on_error.value and retry_policy.when */
     MORTISE_IN_N
 };
 
@@ -276,6 +277,7 @@ struct mortise_retry {
     double jitter;               /* 0..1 */
     const char *const *retry_on; /* codes or classes */
     size_t n_retry_on;
+    struct mortise_expr when; /* of the error, besides; cel NULL: always */
 };
 
 enum mortise_in_doubt {                        /* on_in_doubt */

@@ -178,7 +178,7 @@ struct exec *mortise_tool_earlier(const struct exec *x,
 /* Did people reject y, which ran for x, or take it as failed, in the generation
  * that x is in?  Then x is told that. */
 bool mortise_tool_is_refused(const struct exec *x, const struct exec *y);
-/* {error: {code, class, message}}: of that, and of any y that failed.  NULL:
+/* {error: {code, class, message, exit_code?, status?}}: of that, and of any y that failed.  NULL:
  * memory ran out. */
 json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y);
 json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y);

@@ -27,11 +27,14 @@ json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y)
 {
     const char *code = mortise_json_text_of(y->error, "code");
     const char *words = mortise_json_text_of(y->error, "message");
-
-    return json_pack(
-        "{s:o}", "error",
+    const struct mortise_ending ending = mortise_ending_of(y->error);
+    json_t *error =
         mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
-                          mortise_exec_failure_words(r, y, code, words)));
+                          mortise_exec_failure_words(r, y, code, words));
+
+    if (error != NULL && mortise_ending_put(error, &ending) != 0)
+        mortise_json_drop(&error);
+    return json_pack("{s:o}", "error", error);
 }
 
 static bool was_refused(const struct exec *y)

@@ -192,8 +192,13 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
         &words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
         path != NULL ? ": " : "",
         mortise_exec_failure_words(r, x, code, message != NULL ? message : ""));
-    return mortise_fail_attempt(r, x, code, class_of_all(error), words.msg,
-                                err);
+    return mortise_fail_as(
+        r, x,
+        &(struct failure){.code = code,
+                          .class = class_of_all(error),
+                          .message = words.msg,
+                          .ending = mortise_ending_of(error)},
+        err);
 }
 
 /* Its artifacts, or the one of them that it is about. */

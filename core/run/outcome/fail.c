@@ -1,11 +1,16 @@
 /* fail.c -- what becomes of an attempt that failed.
  *
- * A failure is tried again where retry_policy says so (by code or by class),
- * then led on where on_error says so, and only then fails the run.  A permanent
- * one is never tried again, whatever the policy lists.  Expressions, schemas,
- * rejections, violations and waits that ran out are permanent: the same would
- * come out.  on_error: {fail} gives the failure another code and message; the
- * error that the attempt had is its `cause`.
+ * A failure is tried again where retry_policy says so (by code or by class, and
+ * `when`), then led on where on_error says so, and only then fails the run.  A
+ * permanent one is tried again if the node's operation reported it and the policy
+ * lists its code.  Those of the engine never are: expressions, schemas,
+ * rejections, violations and waits that ran out, since the same would come out.
+ * A `when` that cannot be evaluated is the failure, then.  on_error: {fail} gives
+ * the failure another code and message; the error that the attempt had is its
+ * `cause`.
+ *
+ * What was decided is the entry that follows (`retry`, `failed`), with the error:
+ * a replay evaluates nothing.
  *
  * How long a retry waits follows from the run's seed, so a replay waits as
  * long.
@@ -15,17 +20,28 @@
 #include "base/utf8.h"
 #include "run/outcome/outcome.h"
 
-/* The error of x: with the `span` of its node. */
-static json_t *failure(const struct mortise_run *r, const struct exec *x,
-                       const char *code, const char *message, const char *class)
+/* The error of x, as expressions see it. */
+static json_t *error_of(const struct mortise_run *r, const struct exec *x,
+                        const struct failure *f)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
-    json_t *error = mortise_error_new(n->id, code, class, message);
+    json_t *error = mortise_error_new(mortise_exec_node(r, x)->id, f->code,
+                                      f->class, f->message);
+
+    if (error != NULL && mortise_ending_put(error, &f->ending) != 0)
+        mortise_json_drop(&error);
+    return error;
+}
+
+/* With the `span` of its node. */
+static json_t *recorded(const struct mortise_run *r, const struct exec *x,
+                        const struct failure *f)
+{
+    json_t *error = error_of(r, x, f);
     struct mortise_buf at;
     json_t *text;
 
     mortise_buf_init(&at, r->mem);
-    mortise_span_text(n->span, &at);
+    mortise_span_text(mortise_exec_node(r, x)->span, &at);
     text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
     mortise_buf_finish(&at);
     if (error == NULL || json_object_set_new(error, "span", text) != 0) {
@@ -38,7 +54,10 @@ static json_t *failure(const struct mortise_run *r, const struct exec *x,
 json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
                           const char *code, const char *message)
 {
-    return failure(r, x, code, message, "permanent");
+    return recorded(r, x,
+                    &(struct failure){.code = code,
+                                      .class = "permanent",
+                                      .message = message});
 }
 
 /* A failure that says nothing of its class is permanent, too. */
@@ -76,19 +95,44 @@ int mortise_fail_message(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* By attempts, code and class. */
 static bool may_retry(const struct mortise_node *n, const struct exec *x,
-                      const char *code, const char *class)
+                      const struct failure *f)
 {
-    if (x->attempt >= n->retry.max_attempts || is_permanent(class) ||
+    bool permanent = is_permanent(f->class);
+
+    if (x->attempt >= n->retry.max_attempts || (permanent && !f->reported) ||
         mortise_exec_is_final(x)) /* nobody waits for it */
         return false;
     for (size_t i = 0; i < n->retry.n_retry_on; i++) {
         const char *on = n->retry.retry_on[i];
 
-        if (strcmp(on, code) == 0 || strcmp(on, class) == 0)
+        if (strcmp(on, f->code) == 0 ||
+            (!permanent && strcmp(on, f->class) == 0))
             return true;
     }
     return false;
+}
+
+/* What `when` says.  MORTISE_EINVAL: `why` it says nothing. */
+static int test_retry(struct mortise_run *r, struct exec *x,
+                      const struct failure *f, bool *again,
+                      struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_expr *when = &mortise_exec_node(r, x)->retry.when;
+    json_t *error = error_of(r, x, f);
+    struct env env;
+    int rv = error != NULL ? mortise_env_init(&env, r, x, NULL, NULL, error,
+                                              mortise_cel_uses(when->cel), err)
+                           : mortise_nomem(err);
+
+    if (rv == MORTISE_OK) {
+        rv = mortise_judge_verdict(
+            mortise_expr_test(when, &env.cel, again, why), err);
+        mortise_env_finish(&env);
+    }
+    json_decref(error);
+    return rv;
 }
 
 /* A number in [0, 1) that belongs to this attempt. */
@@ -131,9 +175,8 @@ void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms)
     x->retry_after_ms = in_ms;
 }
 
-static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
-                        const char *class, const char *message,
-                        struct mortise_err *err)
+static int settle_retry(struct mortise_run *r, struct exec *x,
+                        const struct failure *f, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
@@ -144,8 +187,7 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
         e.at_ms = x->retry_after_ms;
     e.at_ms += r->time_ms;
     x->retry_after_ms = 0;
-    rv = mortise_run_record_value(r, &e, failure(r, x, code, message, class),
-                                  err);
+    rv = mortise_run_record_value(r, &e, recorded(r, x, f), err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_renew(x);
@@ -161,7 +203,11 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
 
     e.attempt--;
     rv = mortise_run_record_value(
-        r, &e, failure(r, x, "cancelled", "stopped for a command", "cancelled"),
+        r, &e,
+        recorded(r, x,
+                 &(struct failure){.code = "cancelled",
+                                   .class = "cancelled",
+                                   .message = "stopped for a command"}),
         err);
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
@@ -169,8 +215,7 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
 /* For good.  `open`: the effect never answered.  `cause`: of on_error: {fail}, the
  * error that the attempt had; else NULL. */
 static int record_failed(struct mortise_run *r, struct exec *x,
-                         const char *code, const char *class,
-                         const char *message, json_t *cause, bool open,
+                         const struct failure *f, json_t *cause, bool open,
                          struct mortise_err *err)
 {
     json_t *error;
@@ -188,7 +233,7 @@ static int record_failed(struct mortise_run *r, struct exec *x,
                               ? MORTISE_EDGE_TIMEOUT
                               : MORTISE_EDGE_ERROR);
     /* Whoever has what is around it tried again wants to know. */
-    error = failure(r, x, code, message, class);
+    error = recorded(r, x, f);
     if (error != NULL && cause != NULL &&
         json_object_set(error, "cause", cause) != 0)
         mortise_json_drop(&error);
@@ -199,29 +244,29 @@ static int record_failed(struct mortise_run *r, struct exec *x,
 static int fail_instead(struct mortise_run *r, struct exec *x, json_t *cause,
                         bool open, struct mortise_err *err)
 {
-    const char *code = mortise_exec_node(r, x)->failing->code, *text;
+    struct failure f = {.code = mortise_exec_node(r, x)->failing->code,
+                        .class = "permanent"};
     struct mortise_err why, both;
     struct mortise_buf said;
     int rv;
 
     mortise_buf_init(&said, r->mem);
     rv = mortise_fail_message(r, x, cause, &said, &why, err);
-    text = rv == MORTISE_OK ? said.p : both.msg;
+    f.message = rv == MORTISE_OK ? said.p : both.msg;
     if (rv == MORTISE_EINVAL) {
         mortise_fail(&both, rv, "%.500s (on_error.fail, after %s: %.400s)",
                      why.msg, mortise_json_text_of(cause, "code"),
                      mortise_json_text_of(cause, "message"));
-        code = "expression";
+        f.code = "expression";
     }
     if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
-        rv = record_failed(r, x, code, "permanent", text, cause, open, err);
+        rv = record_failed(r, x, &f, cause, open, err);
     mortise_buf_finish(&said);
     return rv;
 }
 
 static int settle_failed(struct mortise_run *r, struct exec *x,
-                         const char *code, const char *class,
-                         const char *message, bool open,
+                         const struct failure *f, bool open,
                          struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
@@ -229,8 +274,8 @@ static int settle_failed(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (n->failing == NULL || n->type == MORTISE_NODE_FAIL)
-        return record_failed(r, x, code, class, message, NULL, open, err);
-    cause = mortise_error_new(n->id, code, class, message);
+        return record_failed(r, x, f, NULL, open, err);
+    cause = error_of(r, x, f);
     rv = cause != NULL ? fail_instead(r, x, cause, open, err)
                        : mortise_nomem(err);
     json_decref(cause);
@@ -241,16 +286,19 @@ int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
                           const char *code, const char *message, bool open,
                           struct mortise_err *err)
 {
-    return settle_failed(r, x, code, "permanent", message, open, err);
+    return settle_failed(r, x,
+                         &(struct failure){.code = code,
+                                           .class = "permanent",
+                                           .message = message},
+                         open, err);
 }
 
 /* on_error: {value}: that is the output, then. */
-static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
-                        const char *class, const char *message,
-                        struct mortise_err *err)
+static int settle_value(struct mortise_run *r, struct exec *x,
+                        const struct failure *f, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    json_t *error = mortise_error_new(n->id, code, class, message);
+    json_t *error = error_of(r, x, f);
     json_t *value = NULL;
     struct mortise_err why, both;
     struct env env;
@@ -275,7 +323,7 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
         return rv;
     if (rv != MORTISE_OK) {
         mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
-                     why.msg, code, message);
+                     why.msg, f->code, f->message);
         return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
     }
     mortise_exec_forget_leaving(x);
@@ -284,26 +332,53 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
     return rv;
 }
 
-int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
-                         const char *code, const char *class,
-                         const char *message, struct mortise_err *err)
+/* No attempt follows. */
+static int settle_last(struct mortise_run *r, struct exec *x,
+                       const struct failure *f, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (!mortise_exec_node(r, x)->on_error_value)
+        return settle_failed(r, x, f, mortise_step_in_doubt(r, x) != NULL, err);
+    if (x->failing || mortise_step_in_doubt(r, x) != NULL)
+        rv = mortise_doubt_left(r, x, err);
+    return rv == MORTISE_OK ? settle_value(r, x, f, err) : rv;
+}
+
+int mortise_fail_as(struct mortise_run *r, struct exec *x,
+                    const struct failure *f, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    struct failure instead = {.code = "expression", .class = "permanent"};
+    struct mortise_err why, both;
     int rv = mortise_exec_disarm(r, x, err);
+    bool again;
 
     assert(!mortise_exec_is_over(x));
     if (rv != MORTISE_OK)
         return rv;
-    if (may_retry(n, x, code, class))
-        return settle_retry(r, x, code, class, message, err);
-    if (n->on_error_value) {
-        if (x->failing || mortise_step_in_doubt(r, x) != NULL)
-            rv = mortise_doubt_left(r, x, err);
-        return rv == MORTISE_OK ? settle_value(r, x, code, class, message, err)
-                                : rv;
+    again = may_retry(n, x, f);
+    if (again && n->retry.when.cel != NULL)
+        rv = test_retry(r, x, f, &again, &why, err);
+    if (rv == MORTISE_EINVAL) {
+        mortise_fail(&both, rv, "%.500s (retry_policy.when, after %s: %.400s)",
+                     why.msg, f->code, f->message);
+        instead.message = both.msg;
+        return settle_last(r, x, &instead, err);
     }
-    return settle_failed(r, x, code, class, message,
-                         mortise_step_in_doubt(r, x) != NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return again ? settle_retry(r, x, f, err) : settle_last(r, x, f, err);
+}
+
+int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, struct mortise_err *err)
+{
+    return mortise_fail_as(
+        r, x,
+        &(struct failure){.code = code, .class = class, .message = message},
+        err);
 }
 
 int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,

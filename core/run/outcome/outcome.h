@@ -439,7 +439,16 @@ void mortise_doubt_over(struct mortise_run *r, struct exec *x);
 void mortise_doubt_all_over(struct mortise_run *r);
 
 /* ---- fail.c ---- */
-/* x failed: retry, on_error or failure.  class as in plugin.h. */
+/* Why an attempt failed; class as in plugin.h. */
+struct failure {
+    const char *code, *class, *message;
+    struct mortise_ending ending;
+    bool reported; /* by its operation: its code may be tried again by name */
+};
+/* x failed: retry, on_error or failure. */
+int mortise_fail_as(struct mortise_run *r, struct exec *x,
+                    const struct failure *f, struct mortise_err *err);
+/* The same, of a failure that is the engine's. */
 int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class,
                          const char *message, struct mortise_err *err);

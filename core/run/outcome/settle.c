@@ -200,9 +200,15 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     if (in->status == MORTISE_S_OK && mortise_step_in_doubt(r, x) != NULL)
         return settle_broke(r, x, in, left_open, err);
     if (in->status != MORTISE_S_OK)
-        return mortise_fail_attempt(
-            r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
-            in->error_class, in->message, err);
+        return mortise_fail_as(
+            r, x,
+            &(struct failure){.code = in->error_code[0] != '\0' ? in->error_code
+                                                                : "failed",
+                              .class = in->error_class,
+                              .message = in->message,
+                              .ending = in->ending,
+                              .reported = true},
+            err);
     mortise_cache_note(x, in);
     return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }

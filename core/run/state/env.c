@@ -21,10 +21,15 @@ json_t *mortise_error_new(const char *node, const char *code, const char *class,
 json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
                           const json_t *error)
 {
-    return mortise_error_new(mortise_exec_node(r, x)->id,
-                             mortise_json_text_of(error, "code"),
-                             mortise_json_text_of(error, "class"),
-                             mortise_json_text_of(error, "message"));
+    const struct mortise_ending ending = mortise_ending_of(error);
+    json_t *seen = mortise_error_new(mortise_exec_node(r, x)->id,
+                                     mortise_json_text_of(error, "code"),
+                                     mortise_json_text_of(error, "class"),
+                                     mortise_json_text_of(error, "message"));
+
+    if (seen != NULL && mortise_ending_put(seen, &ending) != 0)
+        mortise_json_drop(&seen);
+    return seen;
 }
 
 /* Null where nothing that failed led to x. */

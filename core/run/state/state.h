@@ -1227,7 +1227,8 @@ int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
  * when memory ran out. */
 json_t *mortise_error_new(const char *node, const char *code, const char *class,
                           const char *message);
-/* The error of x as expressions see it: {node, code, class, message}. */
+/* The error of x as expressions see it: {node, code, class, message, exit_code?,
+ * status?}. */
 json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
                           const json_t *error);
 /* The environment of output_mapping: the child's state, x->child_state. */

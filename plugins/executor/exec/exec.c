@@ -29,7 +29,8 @@
  *   secrets  names of the deployment's secrets that `env` may refer to.
  *
  * Error codes
- *   exec.exit         an exit code other than 0; the message has what stderr says
+ *   exec.exit         an exit code other than 0, which is the error's exit_code;
+ *                     the message has what stderr says
  *   exec.signal       it was ended by a signal, its own or another's, or lost
  *   exec.timeout  exec.too_large  exec.not_started  exec.denied  exec.failed
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
@@ -142,7 +143,7 @@ static void answered(const struct call *c, mortise_str text)
 {
     struct bytes why = {0};
     mortise_jv answer;
-    char words[WORDS];
+    char words[WORDS], detail[64];
     int64_t code = 0;
 
     if (mortise_jv_parse(text, &answer) != MORTISE_S_OK) {
@@ -155,7 +156,9 @@ static void answered(const struct call *c, mortise_str text)
             cause_put(&why, mortise_jv_get(answer, "stderr"));
         snprintf(words, sizeof words, "the program ended with %d%.*s",
                  (int)code, (int)why.n, why.n > 0 ? why.p : "");
-        finish(c, MORTISE_S_FAILED, words, "{\"code\":\"exec.exit\"}");
+        snprintf(detail, sizeof detail,
+                 "{\"code\":\"exec.exit\",\"exit_code\":%d}", (int)code);
+        finish(c, MORTISE_S_FAILED, words, detail);
         bytes_free(&why);
     } else if (c->as_json) {
         give_json(c, answer, code);

@@ -245,10 +245,15 @@ END_TEST
 /* A status from 400 on fails the node, unless it is wanted. */
 START_TEST(statuses_are_errors)
 {
+    json_t *error;
+
     open_bundled(true);
     httpd_answer(d, "/404", "404 No", "", "nothing");
     lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/404"));
     lone_failed("http.404", "status 404");
+    error = lone_shown("error");
+    ck_assert_int_eq(json_integer_value(json_object_get(error, "status")), 404);
+    json_decref(error);
     lone_start("tool: http/get, args: {url: \"%s\", any_status: true}",
                httpd_url(d, "/404"));
     assert_output("body", "\"nothing\"");

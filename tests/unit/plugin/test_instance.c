@@ -734,7 +734,7 @@ START_TEST(words_do_not_stick)
 END_TEST
 
 /* Nor does what an earlier call in the same place came to: when to try again,
- * and that its end says nothing of what it did. */
+ * with which numbers it ended, and that its end says nothing of what it did. */
 static struct mortise_call_done last_done;
 
 static void note_done(void *ud, const struct mortise_call_done *done)
@@ -747,7 +747,11 @@ static mortise_status odd_first(const mortise_request *r)
 {
     if (is(r->body, "1"))
         (api->fail)(host, r->call, str("later"),
-                    str("{\"class\":\"transient\",\"retry_after_ms\":5000}"));
+                    str("{\"class\":\"transient\",\"retry_after_ms\":5000,"
+                        "\"exit_code\":-3,\"status\":503}"));
+    if (is(r->body, "3"))
+        (api->fail)(host, r->call, str("no numbers"),
+                    str("{\"exit_code\":\"75\",\"status\":9000000000}"));
     return is(r->body, "2") ? 77 : MORTISE_S_FAILED;
 }
 
@@ -756,7 +760,9 @@ START_TEST(ends_do_not_stick)
     static const struct {
         uint64_t retry_after_ms;
         bool mute;
-    } want[] = {{5000, false}, {0, true}, {0, false}};
+        struct mortise_ending ending;
+    } want[] = {
+        {5000, false, {-3, 503}}, {0, true, {0, 0}}, {0, false, {0, 0}}};
     const struct mortise_instance_ops o = {.done = note_done};
 
     manifest.provides[MORTISE_KIND_EXECUTOR] = (struct mortise_provides){
@@ -770,6 +776,8 @@ START_TEST(ends_do_not_stick)
         ck_assert_int_eq(last_done.status, MORTISE_S_FAILED);
         ck_assert_uint_eq(last_done.retry_after_ms, want[i].retry_after_ms);
         ck_assert_int_eq(last_done.mute, want[i].mute);
+        ck_assert_int_eq(last_done.ending.exit_code, want[i].ending.exit_code);
+        ck_assert_int_eq(last_done.ending.status, want[i].ending.status);
     }
 }
 END_TEST

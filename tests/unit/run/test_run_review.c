@@ -928,22 +928,25 @@ START_TEST(a_late_success_counts_while_cancelling)
 }
 END_TEST
 
-/* A permanent error is never retried, whoever lists its code; another error
- * with that code is. */
-START_TEST(permanent_errors_never_retry)
+/* A permanent error that an operation reports is retried by its code alone, and
+ * one that says no class is permanent. */
+START_TEST(permanent_errors_retry_by_code)
 {
     static const char yaml[] =
         HEAD "start: a\n"
              "nodes:\n"
              "  a: {type: tool, tool: t/fail, args: \"${input}\",\n"
              "      retry_policy: {max_attempts: 3, delay: 1ms, "
-             "retry_on: [boom]}}\n";
+             "retry_on: [boom, timeout]}}\n";
     static const struct {
         const char *input;
         bool retried;
-    } cases[] = {{"{\"code\": \"boom\"}", false},
-                 {"{\"code\": \"boom\", \"class\": \"permanent\"}", false},
-                 {"{\"code\": \"boom\", \"class\": \"\"}", false},
+    } cases[] = {{"{\"code\": \"boom\"}", true},
+                 {"{\"code\": \"boom\", \"class\": \"permanent\"}", true},
+                 {"{\"code\": \"boom\", \"class\": \"\"}", true},
+                 {"{\"code\": \"bang\", \"class\": \"\"}", false},
+                 {"{\"code\": \"bang\", \"class\": \"permanent\"}", false},
+                 {"{\"code\": \"bang\", \"class\": \"timeout\"}", true},
                  {"{\"code\": \"boom\", \"class\": \"transient\"}", true},
                  {"{\"code\": \"bang\", \"class\": \"transient\"}", false}};
 
@@ -1571,7 +1574,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_confused_reconcile_settles_nothing);
     tcase_add_test(tc, large_graphs_are_no_matter);
     tcase_add_test(tc, a_late_success_counts_while_cancelling);
-    tcase_add_test(tc, permanent_errors_never_retry);
+    tcase_add_test(tc, permanent_errors_retry_by_code);
     tcase_add_test(tc, only_its_own_sync_starts_an_effect);
     tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
     tcase_add_test(tc, events_have_no_empty_members);
