@@ -371,6 +371,13 @@ const struct mortise_code mortise_error_codes[] = {
     {"not_file", "not a file", "The path leads to something else.", NULL},
     {"not_found", "nothing is there", "The path names no file or directory.",
      NULL},
+    {"not_listed", "a template gave what its allowlist lacks",
+     "A template says which model a node asks, or which operation it calls, "
+     "and "
+     "gave none of those that the graph lists.  The words have the value and "
+     "the "
+     "list.",
+     "llm: {provider_id: \"${input.size}\", allowlist: [small, large]}\n"},
     {"not_text", "not a text", "The file is not UTF-8: say encoding: base64.",
      "args: {path: picture.png, encoding: base64}\n"},
     {"outside_roots", "a path outside of what the file plugin may use",

@@ -156,6 +156,44 @@ START_TEST(nothing_is_made_up)
 }
 END_TEST
 
+/* A template chooses among the aliases of the allowlist, of a node, of `defaults`
+ * and of a leaf; one that it lacks is not asked, and the node fails for good.
+ * key: llm.allowlist */
+START_TEST(a_template_chooses)
+{
+    static const char choice[] =
+        "llm: {provider_id: \"${input.q}\", allowlist: [default, other]}";
+    char graph[1024];
+
+    deploy(shows, "");
+    for (int i = 0; i < 3; i++) {
+        snprintf(graph, sizeof graph,
+                 i == 0   ? "start: a\nnodes:\n  a: {type: gmi, prompt: show, "
+                            "%s}\n"
+                 : i == 1 ? "defaults: {%s}\nstart: a\nnodes:\n  a: {type: "
+                            "gmi, prompt: show}\n"
+                          : "start: a\nnodes:\n  a: {type: leaf, goal: show, "
+                            "%s}\n",
+                 choice);
+        desk_graph("g", graph);
+        desk_ok("$MORTISE run g.yaml --id r%d --input '{\"q\": \"other\"}' && "
+                "$MORTISE show r%d --json",
+                i, i);
+        if (i < 2)
+            desk_out("\\\"model\\\":\\\"large\\\"");
+        desk_ok("$MORTISE history r%d --json", i);
+        if (i == 2)
+            desk_out("\"alias\":\"other\"");
+    }
+    run("    prompt: show\n    llm: {provider_id: \"${input.q}\", allowlist: "
+        "[default, other]}\n    retry_policy: {max_attempts: 3, retry_on: "
+        "[not_listed]}\n");
+    desk_code(1);
+    failed("not_listed", "g.yaml:10:24: 'provider_id' gave \"why?\", and its "
+                         "allowlist has default, other");
+}
+END_TEST
+
 #define ADAPTS                                                                 \
     "\\nAdapt your style to whom you talk with: to their tone, how much they " \
     "write and how formal they are."
@@ -593,14 +631,20 @@ START_TEST(a_kill_costs_one_call)
         "  a: {type: gmi, prompt: one, next: b}\n"
         "  b: {type: gmi, prompt: two, next: END}\n",
         "  a: {type: gmi, prompt: one, execution_mode: react_bounded, "
-        "response: json, next: END}\n"};
+        "response: json, next: END}\n",
+        /* the model that a template gave is the one that is asked again */
+        "  a: {type: gmi, prompt: one, execution_mode: react_bounded, "
+        "response: json, llm: {provider_id: \"${['default', "
+        "'big'][run.id == 'r' ? 1 : 0]}\", allowlist: [default, big]}, next: "
+        "END}\n"};
     struct httpd *d = httpd_start();
     char models[512], graph[512];
     pid_t pid;
 
     snprintf(models, sizeof models,
-             "  default: {provider: openai, model: m, base_url: \"%s\"}\n",
-             httpd_url(d, "/v1"));
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n"
+             "  big: {provider: openai, model: l, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"), httpd_url(d, "/v1"));
     deploy(models, "");
     snprintf(graph, sizeof graph, "start: a\nnodes:\n%s", nodes[_i]);
     desk_graph("g", graph);
@@ -620,6 +664,8 @@ START_TEST(a_kill_costs_one_call)
     child_run("$MORTISE resume r");
     desk_code(0);
     ck_assert_uint_eq(httpd_requests(d), 3);
+    ck_assert_ptr_nonnull(strstr(
+        httpd_request(d, 2), _i < 2 ? "\"model\":\"m\"" : "\"model\":\"l\""));
     ck_assert_str_eq(strstr(httpd_request(d, 1), "\r\n\r\n"),
                      strstr(httpd_request(d, 2), "\r\n\r\n"));
     desk_ok("$MORTISE show r --json");
@@ -735,6 +781,21 @@ static const struct {
     {"    prompt: [{type: audio, url: x}]\n", "and not 'audio'"},
     {"    prompt: [x]\n", "a part of a prompt is {type: text, text}"},
     {"    prompt: x\n    llm: {tiers: {}}\n", "tiers"},
+    {"    prompt: x\n    llm: {provider_id: \"${input.q}\"}\n",
+     "E0206]: a provider_id that is a template needs the key 'allowlist'"},
+    {"    prompt: x\n    llm: {provider_id: other, allowlist: [other]}\n",
+     "E0212]: 'allowlist' says nothing without a provider_id that is a "
+     "template"},
+    {"    prompt: x\n    llm: {provider_id: \"${input.q}\", allowlist: "
+     "[othr]}\n",
+     "E0513]: the deployment's models have no 'othr'"},
+    {"    prompt: x\n    llm: {provider_id: \"${nothing}\", allowlist: "
+     "[other]}\n",
+     "E0401]: unknown name 'nothing'"},
+    {"    prompt: x\n    subagents: true\n    llm: {provider_id: "
+     "\"${input.q}\", "
+     "allowlist: [other]}\n",
+     "E0212]: 'provider_id' takes no template where 'subagents' is true"},
 };
 
 START_TEST(findings_are_made)
@@ -774,6 +835,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, every_key_is_asked);
     tcase_add_test(tc, nothing_is_made_up);
+    tcase_add_test(tc, a_template_chooses);
     tcase_add_loop_test(tc, a_persona_is_told, 0,
                         sizeof personas / sizeof personas[0]);
     tcase_add_test(tc, schemas_are_no_templates);
@@ -787,7 +849,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, budgets_hold_inside, 0,
                         sizeof bounds / sizeof bounds[0]);
     tcase_add_test(tc, it_is_told_as_it_comes);
-    tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
+    tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 3);
     tcase_add_test(tc, sizes_have_bounds);
     tcase_add_test(tc, a_kill_is_paid_for);
     tcase_add_test(tc, budgets_are_raised_enough);

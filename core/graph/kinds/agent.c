@@ -17,7 +17,7 @@ static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
 
     agent->llm = mortise_load_alloc(ld, sizeof *agent->llm);
     if (agent->llm != NULL)
-        mortise_keys_enter(slot, ld, agent->llm, ld->diags);
+        mortise_llm_enter(ld, agent->llm, slot);
 }
 
 static void read_complexity(void *ctx, void *into,
@@ -87,6 +87,29 @@ void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                      mortise_made_text(ld, key, r->key), value);
 }
 
+/* A template is looked at once it is filled; what has no state goes without. */
+static void put_choice(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_llm *llm)
+{
+    const size_t n = llm->allowlist != NULL ? llm->allowlist->n : 0;
+    struct mortise_choice_of_model *c = mortise_load_alloc(ld, sizeof *c);
+
+    if (mortise_agent_says(r, "subagents"))
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(
+                ld->diags, "E0212", llm->chosen->span,
+                "'provider_id' takes no template where 'subagents' "
+                "is true: children have another input"),
+            "name the alias, or leave the subagents out");
+    if (c == NULL || n == 0)
+        return;
+    c->at = llm->chosen->span;
+    c->n = n;
+    c->aliases = mortise_load_strings(ld, llm->allowlist);
+    r->node->models = c;
+}
+
 /* `default` is an alias like any other. */
 void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
 {
@@ -103,6 +126,9 @@ void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
     r->node->model_reason = llm->reason;
     agent->told = mortise_llm_map(ld, llm, r->node->complexity, r->key);
     mortise_agent_put(ld, r, "llm", agent->told);
+    if (llm->chosen != NULL)
+        put_choice(ld, r, llm);
+    agent->told = mortise_llm_named(ld, llm, agent->told);
 }
 
 void mortise_agent_put_persona(struct mortise_loader *ld,

@@ -10,7 +10,7 @@ struct mortise_agent {
     struct mortise_made node; /* the keys that its operation gets, as written */
     struct mortise_llm *llm;  /* NULL: not said */
     const struct mortise_yaml
-        *told;     /* what the operation is told of it; NULL */
+        *told;     /* what others that ask for it are told of it; NULL */
     bool unpriced; /* nobody says what a model of it costs */
 };
 

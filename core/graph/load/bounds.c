@@ -88,7 +88,7 @@ static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (llm == NULL)
         return;
-    mortise_keys_enter(slot, ld, llm, ld->diags);
+    mortise_llm_enter(ld, llm, slot);
     d->llm = llm;
 }
 

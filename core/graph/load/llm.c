@@ -2,6 +2,12 @@
  *
  *     llm: {provider_id: default, model: small, fallback: [other]}
  *     llm: {tiers: {low: small, high: large}}      with the node's complexity
+ *     llm: {provider_id: "${input.size}", allowlist: [small, large]}
+ *
+ * A provider_id that is a template is found with the arguments of its node, of
+ * which it is one; the node fails if the allowlist lacks it (run/outcome/
+ * arguments.c).  So each alias that a run may ask is known when the graph is
+ * loaded.
  *
  * What the operation is told is {provider_id, model, fallback}, as far as that is
  * said; of tiers the one that the node's complexity comes to (graph.md 4) is the
@@ -44,10 +50,24 @@ static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
-    llm->unpriced |=
-        !mortise_llm_check(ctx, slot->value->str, slot->value->span);
     llm->provider = slot->name;
+    if (mortise_tmpl_opens(slot->value))
+        llm->chosen = slot->value;
+    else
+        llm->unpriced |=
+            !mortise_llm_check(ctx, slot->value->str, slot->value->span);
     read_own(ctx, into, slot);
+}
+
+static void read_allowlist(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_llm *llm = into;
+
+    llm->allowlist = slot->value;
+    for (size_t i = 0; i < slot->value->n; i++)
+        llm->unpriced |= !mortise_llm_check(ctx, slot->value->items[i]->str,
+                                            slot->value->items[i]->span);
 }
 
 static void read_aliases(void *ctx, void *into, const struct mortise_slot *slot)
@@ -97,9 +117,16 @@ static void read_tiers(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key llm_keys[] = {
     {.name = "provider_id",
-     .about = "An alias of the deployment's models (default: default).",
+     .about = "An alias of the deployment's models (default: default), or a "
+              "template with an allowlist.",
      .value = MORTISE_V_STRING,
      .read = read_alias},
+    {.name = "allowlist",
+     .about =
+         "The aliases of which a provider_id that is a template gives one.",
+     .value = MORTISE_V_STRINGS,
+     .min = 1,
+     .read = read_allowlist},
     {.name = "tiers",
      .about = "In its place: an alias for each, by the node's complexity.",
      .value = MORTISE_V_MAP,
@@ -120,6 +147,40 @@ static const struct mortise_key llm_keys[] = {
 };
 const struct mortise_place mortise_llm_place = {
     MORTISE_PLACE_OF("llm", llm_keys)};
+
+void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
+                       const struct mortise_slot *slot)
+{
+    mortise_keys_enter(slot, ld, llm, ld->diags);
+    if (llm->chosen != NULL &&
+        mortise_yaml_get(slot->value, "allowlist") == NULL)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0206", llm->chosen->span,
+                             "a provider_id that is a template needs the key "
+                             "'allowlist'"),
+            "allowlist: [small, large] has the aliases that it may give");
+    if (llm->chosen == NULL && llm->allowlist != NULL)
+        mortise_diag_add(ld->diags, "E0212", llm->allowlist->span,
+                         "'allowlist' says nothing without a provider_id that "
+                         "is a template");
+}
+
+const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
+                                             const struct mortise_llm *llm,
+                                             const struct mortise_yaml *map)
+{
+    struct mortise_made told = {.n = 0};
+
+    if (llm == NULL || llm->chosen == NULL || llm->allowlist == NULL ||
+        map == NULL)
+        return map;
+    for (size_t i = 0; i < map->n; i++)
+        mortise_made_put(ld, &told, map->keys[i],
+                         map->items[i] == llm->chosen ? llm->allowlist->items[0]
+                                                      : map->items[i]);
+    return mortise_made_map(ld, &told, map->span);
+}
 
 /* ---- what the operation is told -------------------------------------------- */
 

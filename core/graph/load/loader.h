@@ -87,6 +87,9 @@ struct mortise_made {
 struct mortise_llm {
     struct mortise_made told;            /* what the operation is told of it */
     const struct mortise_yaml *provider; /* the key; NULL: not said */
+    const struct mortise_yaml
+        *chosen; /* its value, a template; NULL: it is not */
+    const struct mortise_yaml *allowlist;              /* of that; NULL: none */
     const struct mortise_yaml *tiers[MORTISE_N_TIERS]; /* aliases, or NULL */
     const char *reason;                                /* NULL: none */
     bool unpriced; /* of one of them, nobody says what it costs */
@@ -295,6 +298,9 @@ void mortise_check_budget(struct mortise_loader *ld);
 extern const struct mortise_place mortise_budget_place;
 mortise_key_fn mortise_load_budget;
 extern const struct mortise_place mortise_defaults_place, mortise_llm_place;
+/* The keys of `llm`, of a node or of defaults, and whether they go together. */
+void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
+                       const struct mortise_slot *slot);
 mortise_key_fn mortise_load_defaults;
 
 /* Is the graph that of a run, which was judged when it began?  (loader.c) */

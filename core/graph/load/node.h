@@ -278,6 +278,13 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
 
 /* Is there a model of that alias?  False: there is, and nobody says what it
  * costs. */
+/* tool.c: what each node came to be stands in its choices, too. */
+void mortise_node_finish_choices(struct mortise_loader *ld);
+/* What mortise_llm_map() made, for whoever has no state to fill it from: of a
+ * template the first of its allowlist. */
+const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
+                                             const struct mortise_llm *llm,
+                                             const struct mortise_yaml *map);
 bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at);
 /* A mapping for who asks; NULL: memory ran out. */

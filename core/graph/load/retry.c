@@ -73,9 +73,9 @@ static void check_code(struct mortise_loader *ld,
 static bool is_permanent(const char *code)
 {
     static const char *const codes[] = {
-        "budget", "determinism", "expression",  "guardrail",
-        "limit",  "reducer",     "rejected",    "route",
-        "schema", "suspended",   "unknown_tool"};
+        "budget",     "determinism", "expression",  "guardrail", "limit",
+        "not_listed", "reducer",     "rejected",    "route",     "schema",
+        "suspended",  "type",        "unknown_tool"};
 
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         if (strcmp(codes[i], code) == 0)

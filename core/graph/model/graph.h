@@ -270,6 +270,13 @@ enum mortise_backoff {
     MORTISE_BACKOFF_EXPONENTIAL
 };
 
+/* Of a node whose `llm.provider_id` is a template: the aliases that it may give. */
+struct mortise_choice_of_model {
+    struct mortise_span at;
+    const char *const *aliases;
+    size_t n;
+};
+
 struct mortise_retry {
     uint32_t max_attempts; /* >= 1, the first try included */
     enum mortise_backoff backoff;
@@ -398,6 +405,7 @@ struct mortise_node {
     const char *plugin, *operation;
     const struct mortise_operation *op; /* borrowed from the catalogue */
     struct mortise_tmpl *args;          /* NULL: {} */
+    const struct mortise_choice_of_model *models; /* NULL: it is written */
 
     /* all that do something */
     enum mortise_effect effect; /* effective; READ for guardrail, PURE for

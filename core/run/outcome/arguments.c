@@ -1,6 +1,8 @@
 /* arguments.c -- what an operation is called with: evaluated once a generation,
  * and judged before it is used.
  */
+#include <string.h>
+
 #include "run/outcome/outcome.h"
 
 /* Does the deployment ask for what these arguments make of it? */
@@ -105,6 +107,32 @@ int mortise_arguments_find(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }
 
+/* Is the model that its template gave one of those that the graph lists? */
+static int judge_model(const struct mortise_choice_of_model *of,
+                       const json_t *body, struct mortise_err *err)
+{
+    const json_t *llm = json_object_get(json_object_get(body, "node"), "llm");
+    const json_t *given = json_object_get(llm, "provider_id");
+    const char *alias = json_string_value(given);
+    char *text;
+
+    for (size_t i = 0; alias != NULL && i < of->n; i++)
+        if (strcmp(of->aliases[i], alias) == 0)
+            return MORTISE_OK;
+    text =
+        mortise_json_text(&mortise_heap, given != NULL ? given : json_null());
+    if (text == NULL)
+        return mortise_nomem(err);
+    mortise_fail(err, MORTISE_ENOTFOUND,
+                 "%s:%u:%u: 'provider_id' gave %.80s, and its allowlist has",
+                 mortise_yaml_called(of->at.file), of->at.line, of->at.col,
+                 text);
+    mortise_release_str(&mortise_heap, text);
+    for (size_t i = 0; i < of->n; i++)
+        mortise_judge_name(err, i == 0, of->aliases[i]);
+    return MORTISE_ENOTFOUND;
+}
+
 int mortise_arguments_judge(const struct mortise_graph *g,
                             const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
@@ -117,6 +145,11 @@ int mortise_arguments_judge(const struct mortise_graph *g,
         rv = mortise_schema_check_within(n->input_schema, body, limit, err);
     if (rv == MORTISE_OK)
         rv = mortise_node_given_secrets(n, body, mem, err);
+    if (rv == MORTISE_OK && n->models != NULL) {
+        rv = judge_model(n->models, body, err);
+        if (rv == MORTISE_ENOTFOUND)
+            return rv;
+    }
     if (rv == MORTISE_OK &&
         mortise_operation_judge(n->op, body, err) == MORTISE_DENY)
         return MORTISE_EDENIED;

@@ -6,6 +6,7 @@
  * the pipeline takes it back.  MORTISE_EINVAL is a judgement, with words;
  * MORTISE_ENOMEM is none.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "run/outcome/outcome.h"
@@ -54,6 +55,14 @@ int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
                  at->span.col, key, takes, text);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;
+}
+
+void mortise_judge_name(struct mortise_err *why, bool first, const char *name)
+{
+    size_t at = strlen(why->msg);
+
+    snprintf(why->msg + at, sizeof why->msg - at, "%s %s", first ? "" : ",",
+             name);
 }
 
 int mortise_judge_duration(struct mortise_run *r, struct exec *x,

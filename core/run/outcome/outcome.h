@@ -163,6 +163,8 @@ int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
 int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
                         const char *takes, const json_t *v,
                         struct mortise_err *why);
+/* One of a list of names, behind the words. */
+void mortise_judge_name(struct mortise_err *why, bool first, const char *name);
 /* The duration that a template gives in the view of x; else *why, and the code of
  * that, and MORTISE_EINVAL. */
 int mortise_judge_duration(struct mortise_run *r, struct exec *x,

@@ -196,9 +196,12 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
         mortise_arguments_judge(x->frame->graph, n, x->body, r->mem, &why),
         err);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(
-            r, x, rv, why.code == MORTISE_EDENIED ? "denied" : "schema", &why,
-            err);
+        return mortise_fail_refused(r, x, rv,
+                                    why.code == MORTISE_EDENIED ? "denied"
+                                    : why.code == MORTISE_ENOTFOUND
+                                        ? "not_listed"
+                                        : "schema",
+                                    &why, err);
     if (mortise_guard_wants_input(r, x))
         return mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
     if (mortise_arguments_are_approved(x, n)) {
