@@ -163,6 +163,9 @@ static bool any(const struct mortise_graph *g, fits_fn *fits, const char *name)
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
+        for (size_t k = 0; k < n->n_choices; k++)
+            if (fits(&n->choices[k], name))
+                return true;
         if (fits(n, name) || any(n->sub, fits, name) ||
             any(n->tools, fits, name))
             return true;
@@ -385,6 +388,10 @@ operation_of(const struct mortise_graph *g, const char *name)
     for (uint32_t i = 0; g != NULL && i < g->n_nodes && op == NULL; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
+        for (size_t k = 0; k < n->n_choices; k++)
+            if (is_operation(n->choices[k].plugin, n->choices[k].operation,
+                             name))
+                op = n->choices[k].op;
         if (is_operation(n->plugin, n->operation, name))
             op = n->op;
         else if (is_aside(n->judge, name))

@@ -185,6 +185,8 @@ static void print_row(struct mortise_out *o, const struct row *r,
     mortise_out_styled(o, style_of(status), status, 18);
     mortise_out_cell(o, name, columns);
     mortise_out_say(o, " %s", mortise_cli_text(r->first, "type"));
+    if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
+        mortise_out_say(o, " %s", mortise_cli_text(r->first, "tool"));
     print_times(o, r);
     if (r->error != NULL) {
         mortise_out_puts(o, "  ");

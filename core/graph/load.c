@@ -16,6 +16,7 @@
  *       key is data, which the plugin sees.
  */
 #include "graph/load/files.h"
+#include "graph/load/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static void read_whole(struct mortise_loader *ld)
     if (!ld->nomem && !mortise_load_is_pinned(ld) &&
         mortise_load_errors(ld) == 0)
         mortise_check_unfilled(ld);
+    mortise_node_finish_choices(ld);
 }
 
 static void read_all(struct mortise_loader *ld)

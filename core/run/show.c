@@ -155,6 +155,12 @@ static json_t *exec_json(const struct mortise_run *r,
         time_text(ended, x->ended_ms), "output", x->output, "cached",
         x->cached ? json_true() : NULL, "error", x->error, "guardrails",
         x->notes, "approval", x->approval, "failed", x->caught);
+    if (out != NULL && x->choice != 0 &&
+        json_object_set_new(out, "tool",
+                            json_sprintf("%s/%s",
+                                         mortise_exec_node(r, x)->plugin,
+                                         mortise_exec_node(r, x)->operation)))
+        mortise_json_drop(&out);
     if (out != NULL && mortise_exec_node(r, x)->model_reason != NULL &&
         json_object_set_new(out, "llm",
                             json_pack("{s:s}", "reason",

@@ -127,7 +127,7 @@ static json_t *asked(void)
 
 /* Tools are told with their schemas, by names that every server takes; and how
  * they may be used.
- * key: node.tool_allowlist, node.tool_choice
+ * key: gmi.tool_allowlist, node.tool_choice
  * key: node.parallel_tools, node.handoffs, tool.tool, tool.description */
 START_TEST(tools_are_offered)
 {

@@ -101,21 +101,29 @@ static void warn_of_repetition(struct mortise_loader *ld,
                           : "ask or fail, unless twice is as good as once");
 }
 
+static void check_doubt_of(struct mortise_loader *ld,
+                           const struct mortise_node *node)
+{
+    const struct mortise_yaml *said = mortise_yaml_get(
+        mortise_yaml_get(ld->g->nodes_map, node->id), "on_in_doubt");
+
+    if (!can_be_in_doubt(node))
+        return;
+    if (said == NULL && !node->op->reconcile)
+        warn_of_doubt(ld, node);
+    else if (said != NULL && node->on_in_doubt == MORTISE_DOUBT_RETRY)
+        warn_of_repetition(ld, node, said);
+}
+
 static void check_doubt(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const struct mortise_node *node = &g->nodes[i];
-        const struct mortise_yaml *said = mortise_yaml_get(
-            mortise_yaml_get(g->nodes_map, node->id), "on_in_doubt");
-
-        if (!can_be_in_doubt(node))
-            continue;
-        if (said == NULL && !node->op->reconcile)
-            warn_of_doubt(ld, node);
-        else if (said != NULL && node->on_in_doubt == MORTISE_DOUBT_RETRY)
-            warn_of_repetition(ld, node, said);
+        for (size_t k = 0; k < g->nodes[i].n_choices; k++)
+            check_doubt_of(ld, &g->nodes[i].choices[k]);
+        if (g->nodes[i].n_choices == 0)
+            check_doubt_of(ld, &g->nodes[i]);
     }
 }
 

@@ -202,6 +202,9 @@ static const char *lacks(const struct mortise_node *n, size_t what)
         return "asks a model of which the deployment says no price";
     if (n->open_ended && (is_output || is_usd))
         return "asks models, and says no max_tokens";
+    for (size_t i = 0; i < n->n_choices; i++)
+        if (lacks(&n->choices[i], what) != NULL)
+            return "";
     return n->op->usage.present && !n->op->usage.said[what] ? "" : NULL;
 }
 

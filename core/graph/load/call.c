@@ -221,6 +221,9 @@ static void late_args(struct mortise_loader *ld,
         return;
     if (node->op != NULL)
         mortise_load_args_fit(ld, node->args, node->op->input);
+    for (size_t i = 0; i < node->n_choices; i++)
+        if (node->choices[i].op != node->op)
+            mortise_load_args_fit(ld, node->args, node->choices[i].op->input);
     mortise_load_args_fit(ld, node->args, node->input_schema);
 }
 

@@ -405,6 +405,12 @@ struct mortise_node {
     const char *plugin, *operation;
     const struct mortise_operation *op; /* borrowed from the catalogue */
     struct mortise_tmpl *args;          /* NULL: {} */
+    /* `tool` as a template, and this node as it is with each operation of its
+     * tool_allowlist; of itself it has the strictest of them.  NULL, 0: it is
+     * written. */
+    struct mortise_tmpl *tool;
+    struct mortise_node *choices;
+    size_t n_choices;
     const struct mortise_choice_of_model *models; /* NULL: it is written */
 
     /* all that do something */

@@ -178,8 +178,8 @@ struct exec *mortise_tool_earlier(const struct exec *x,
 /* Did people reject y, which ran for x, or take it as failed, in the generation
  * that x is in?  Then x is told that. */
 bool mortise_tool_is_refused(const struct exec *x, const struct exec *y);
-/* {error: {code, class, message, exit_code?, status?}}: of that, and of any y that failed.  NULL:
- * memory ran out. */
+/* {error: {code, class, message, exit_code?, status?}}: of that, and of any y
+ * that failed.  NULL: memory ran out. */
 json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y);
 json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y);
 /* People rejected x, or took its effect as failed. */
@@ -217,6 +217,7 @@ void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
  * left these; somebody approved them, or (not NULL) made these of them, which
  * guardrails judge like any. */
 void mortise_generation_find(struct exec *x, json_t *body);
+void mortise_generation_choose(struct exec *x, uint32_t choice);
 void mortise_generation_checked(struct exec *x, json_t *body);
 /* A call is approved with these arguments, which were shown, or `edited`. */
 void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited);

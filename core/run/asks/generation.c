@@ -20,6 +20,11 @@ void mortise_generation_find(struct exec *x, json_t *body)
     x->body = body;
 }
 
+void mortise_generation_choose(struct exec *x, uint32_t choice)
+{
+    x->choice = choice;
+}
+
 void mortise_generation_given(struct exec *x, json_t *body)
 {
     assert(x->body == NULL && x->state == 0); /* it is being made */
@@ -188,6 +193,8 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     assert(x->state != X_RUNNING &&
            x->state != X_STOPPING); /* no call is out */
     mortise_exec_start_over(x);
+    if (!x->effect_open && !mortise_step_is_kept(x))
+        x->choice = 0;
     mortise_generation_go_on(x, false, false);
     x->ordinal = 0;
     x->unknown = false;

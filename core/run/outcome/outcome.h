@@ -440,6 +440,11 @@ void mortise_doubt_cut(struct exec *x, bool by_cancel);
 void mortise_doubt_over(struct mortise_run *r, struct exec *x);
 void mortise_doubt_all_over(struct mortise_run *r);
 
+/* ---- choose.c ---- */
+/* Which of its choices x calls; else why none, and MORTISE_EINVAL. */
+int mortise_choose(struct mortise_run *r, struct exec *x, const char **code,
+                   struct mortise_err *why, struct mortise_err *err);
+
 /* ---- fail.c ---- */
 /* Why an attempt failed; class as in plugin.h. */
 struct failure {

@@ -278,6 +278,14 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     }
     mortise_verdict_forget(x);
+    if (n->tool != NULL && x->choice == 0 && x->leaving == NULL &&
+        x->refusal == NULL) {
+        rv = mortise_choose(r, x, &code, &why, err);
+        if (rv != MORTISE_OK)
+            return mortise_fail_refused(r, x, rv, code, &why, err);
+        n = mortise_exec_node(r, x);
+        code = "expression";
+    }
     rv = n->timeout != NULL ? find_timeout(r, x, &code, &why, err) : MORTISE_OK;
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, code, &why, err);

@@ -101,7 +101,7 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
 const char *mortise_exec_timed_out(const struct exec *x,
                                    char out[MORTISE_TIMEOUT_WORDS])
 {
-    struct mortise_node n = x->frame->graph->nodes[x->node];
+    struct mortise_node n = *mortise_exec_node(NULL, x);
 
     if (n.timeout != NULL)
         n.timeout_ms = x->timeout_ms;

@@ -336,6 +336,8 @@ struct exec {
     bool body_is_given; /* `body` is no longer what the template gives */
     bool unknown; /* it ends with its effect in doubt, and nobody is asked */
     uint32_t checked; /* the generation whose arguments passed; 0: none */
+    uint32_t choice;  /* 1 + which of its node's choices it calls; 0: none yet,
+                         or its node has none */
     uint32_t ordinal; /* of the next request */
     json_t *notes;    /* guardrail verdicts */
     json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
@@ -945,9 +947,12 @@ struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
 static inline const struct mortise_node *
 mortise_exec_node(const struct mortise_run *r, const struct exec *x)
 {
-    (void)r;
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+
     assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
-    return &x->frame->graph->nodes[x->node];
+    assert(x->choice <= n->n_choices);
+    (void)r;
+    return x->choice != 0 ? &n->choices[x->choice - 1] : n;
 }
 struct item *mortise_exec_item(const struct exec *x);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
