@@ -484,44 +484,30 @@ _Noreturn static void answer_with(const char *const answers[2], int ready)
     }
 }
 
-#define NO_HELLO                                                               \
-    "{\"error\":{\"code\":\"E_NOT_AVAILABLE\",\"message\":\"the request "      \
-    "'hello' "                                                                 \
-    "is not available in this build\"}}\n"
-
-/* An engine of another version: its own words where it has some; else both
- * versions, its pid and what to do, before anything else is said to it. */
+/* An engine of another version: its own words, before anything else is said to
+ * it. */
 START_TEST(an_engine_of_another_version)
 {
-    static const struct {
-        const char *const answers[2];
-        const char *words;
-    } engines[] = {
-        {{"{\"error\":{\"code\":\"E_NOT_AVAILABLE\",\"message\":\"I speak "
-          "protocol 2 (Mortise 9.9.9)\"}}\n",
-          "{}\n"},
-         "I speak protocol 2 (Mortise 9.9.9) (E_NOT_AVAILABLE)"},
-        {{NO_HELLO, "{\"reply\":{\"pid\":1,\"version\":\"0.0.7\"}}\n"},
-         "is Mortise 0.0.7, and this is " MORTISE_VERSION
-         ": they do not understand each other; wait until it has ended"},
-        {{NO_HELLO, "{\"reply\":{\"pid\":1}}\n"},
-         "is Mortise of old, and this is " MORTISE_VERSION},
-    };
+    static const char *const answers[2] = {
+        "{\"error\":{\"code\":\"E_NOT_AVAILABLE\",\"message\":\"I speak "
+        "protocol 2 (Mortise 9.9.9)\"}}\n",
+        "{}\n"};
     static const char *const commands[] = {"run g.yaml --id r", "runs",
                                            "cancel r", "engine"};
-    char pid[32], byte;
+    char byte;
     int ends[2];
 
     ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
     engine = fork();
     if (engine == 0)
-        answer_with(engines[_i].answers, ends[1]);
+        answer_with(answers, ends[1]);
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-    snprintf(pid, sizeof pid, "process %d works on", (int)engine);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         ck_assert_int_eq(mortise(commands[i]), 78);
-        ck_assert_msg(has(child.err, engines[_i].words), "%s", child.err);
-        ck_assert_msg(_i == 0 || has(child.err, pid), "%s", child.err);
+        ck_assert_msg(
+            has(child.err,
+                "I speak protocol 2 (Mortise 9.9.9) (E_NOT_AVAILABLE)"),
+            "%s", child.err);
     }
     close(ends[0]);
     close(ends[1]);
@@ -799,7 +785,7 @@ static Suite *suite(void)
     tcase_add_test(tc, no_descriptors);
     tcase_add_test(tc, few_descriptors);
     tcase_add_test(tc, a_client_of_another_version);
-    tcase_add_loop_test(tc, an_engine_of_another_version, 0, 3);
+    tcase_add_test(tc, an_engine_of_another_version);
     tcase_add_test(tc, whom_to_trust);
     tcase_add_test(tc, whom_a_member_trusts);
     if (geteuid() == 0) /* else whom_to_trust alone says it */
