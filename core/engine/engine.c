@@ -170,6 +170,8 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
     rv = place_quarantine(m, &c, err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_open(&m->plugins, &c, err);
+    if (rv == MORTISE_OK && m->holding == MORTISE_HOLDING_STAYS)
+        rv = mortise_plugins_look_at_all(m->plugins, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
                                     m->settings.deployment);

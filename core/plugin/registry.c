@@ -154,6 +154,14 @@ int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
     return p->no_look.code;
 }
 
+int mortise_plugins_look_at_all(struct mortise_plugins *p,
+                                struct mortise_err *err)
+{
+    int rv = mortise_plugins_look(p, err);
+
+    return rv == MORTISE_OK ? mortise_plugins_judge(p, NULL, err) : rv;
+}
+
 void mortise_plugins_close(struct mortise_plugins *p)
 {
     if (p == NULL)

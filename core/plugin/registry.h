@@ -87,6 +87,10 @@ int mortise_plugins_open(struct mortise_plugins **out,
  * older than one that was seen before.  After an error no plugin is there, and
  * each later call here or for one of them by name gives the same error. */
 int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err);
+/* ... and read all manifests: whatever changes on the path from now on, the
+ * plugins are those that are there now. */
+int mortise_plugins_look_at_all(struct mortise_plugins *p,
+                                struct mortise_err *err);
 /* Quiesces (10 s each at most), destroys; never unloads code.  One that does
  * not quiesce is leaked. */
 void mortise_plugins_close(struct mortise_plugins *p);

@@ -829,6 +829,17 @@ START_TEST(a_manifest_is_read_when_it_is_asked_for)
 }
 END_TEST
 
+/* Read at once, all are what they were then. */
+START_TEST(manifests_are_read_at_once)
+{
+    shelf_put(&shelf, "ok_async");
+    put_and_open("ok_inline");
+    ck_assert_int_eq(mortise_plugins_look_at_all(plugins, &err), MORTISE_OK);
+    ck_assert_int_eq(unlink(path_of("ok_async", ".plugin.yaml")), 0);
+    ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_async", &err));
+}
+END_TEST
+
 /* Trust that is lost before a manifest is read counts for it as for the others. */
 START_TEST(trust_that_breaks_before_a_manifest_is_read)
 {
@@ -1742,6 +1753,7 @@ static Suite *suite(void)
     tcase_add_test(tc, path_order_and_twins);
     tcase_add_test(tc, the_highest_version_counts);
     tcase_add_test(tc, a_manifest_is_read_when_it_is_asked_for);
+    tcase_add_test(tc, manifests_are_read_at_once);
     tcase_add_test(tc, trust_that_breaks_before_a_manifest_is_read);
     tcase_add_test(tc, a_look_can_be_later);
     tcase_add_test(tc, no_older_version_for_a_broken_signature);
