@@ -635,6 +635,8 @@ END_TEST
 static void let_an_engine_end_them(void)
 {
     desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+            "until grep -q 'holding the store' engine.log || "
+            "! kill -0 $pid; do sleep 0.05; done; "
             "while kill -0 $pid && $MORTISE runs | grep -q -e running -e "
             "waiting -e interrupted; do sleep 0.05; done; kill $pid && "
             "wait $pid || { cat engine.log; exit 9; }");
