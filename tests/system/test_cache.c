@@ -179,6 +179,7 @@ START_TEST(a_kill_leaves_it_right)
                     " cache: true, next: END}\n");
     pid = child_start("run", "$MORTISE run g.yaml --id k");
     child_await("napping.60000", "");
+    child_await("run.out", "node_start a"); /* it is on disk */
     child_kill(pid);
     ck_assert_uint_eq(desk_entrances(), 1);
     desk_ok("touch over.60000");
