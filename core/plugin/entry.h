@@ -23,10 +23,10 @@ struct created { /* an instance; in the arena */
 };
 
 struct entry {
-    struct mortise_found pub;          /* its strings are in the arena */
-    const char *stem;                  /* of its file's name; in the arena */
-    bool judged;                       /* it was read; else only stem is known */
-    bool misnamed;                     /* stem is not what the manifest wants */
+    struct mortise_found pub; /* its strings are in the arena */
+    const char *stem;         /* of its file's name; in the arena */
+    bool judged;              /* it was read; else only stem is known */
+    bool misnamed;            /* stem is not what the manifest wants */
     struct mortise_manifest *manifest; /* owned; pub's when it is usable */
     struct mortise_signed signature;
     struct mortise_pubkey key; /* that made it */
@@ -60,7 +60,9 @@ struct mortise_plugins {
     struct entry *entries;
     size_t n, cap;
     size_t n_distrusted; /* of those */
+    size_t n_judged;     /* so many were read */
     int notes;           /* quarantine_dir, from the first start on; or -1 */
+    int any_noted;       /* is anything there?  -1: nobody looked */
 };
 
 /* ---- releases.c ---------------------------------------------------------- */
@@ -115,8 +117,6 @@ int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
                           struct mortise_err *err);
 /* May this be a plugin of that name?  What was read is or is not. */
 bool mortise_plugin_is_called(const struct entry *e, const char *name);
-/* Let go of the manifest; it was not read then. */
-void mortise_plugin_forget(struct entry *e);
 /* The trust files are read when they are not as they were; while one has
  * errors, nothing is trusted. */
 void mortise_plugins_look_at_trust(struct mortise_plugins *p);

@@ -107,7 +107,7 @@ int mortise_plugins_open(struct mortise_plugins **out,
         return mortise_nomem(err);
     p->mem = config->mem;
     p->rollback_state.mem = config->mem;
-    p->notes = -1;
+    p->notes = p->any_noted = -1;
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);
     if (rv == MORTISE_OK && !p->config.later)
@@ -203,12 +203,11 @@ static bool is_better(const struct entry *a, const struct entry *b)
     return mortise_version_compare(a->pub.version, b->pub.version) > 0;
 }
 
+/* Of those that were read. */
 static struct entry *best(struct mortise_plugins *p, const char *name)
 {
     struct entry *found = NULL;
 
-    mortise_plugins_look(p, NULL);
-    mortise_plugins_judge(p, name, NULL);
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = &p->entries[i];
 
@@ -217,6 +216,14 @@ static struct entry *best(struct mortise_plugins *p, const char *name)
             found = e;
     }
     return found;
+}
+
+/* The same, read now if it was not. */
+static struct entry *known(struct mortise_plugins *p, const char *name)
+{
+    mortise_plugins_look(p, NULL);
+    mortise_plugins_judge(p, name, NULL);
+    return best(p, name);
 }
 
 /* "./plugins, /usr/lib/mortise/plugins", cut when there are many. */
@@ -349,7 +356,7 @@ const struct mortise_create_failure *
 mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
                                const char *as)
 {
-    const struct entry *e = best(p, name);
+    const struct entry *e = known(p, name);
     const struct created *c =
         e != NULL && e->pub.problem == NULL ? e->created : NULL;
 
@@ -363,7 +370,7 @@ mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why)
 {
-    struct entry *e = best(p, name);
+    struct entry *e = known(p, name);
     struct mortise_err err;
 
     if (e == NULL || e->manifest == NULL)
@@ -397,12 +404,15 @@ static bool deaths_of(struct mortise_plugins *p, const char *name,
     return out->times > 0;
 }
 
-/* Known without looking at plugins. */
-static bool is_nothing_noted(const struct mortise_plugins *p)
+/* Known without looking at plugins, and looked at once: whoever lists runs asks
+ * for each. */
+static bool is_nothing_noted(struct mortise_plugins *p)
 {
-    return p->config.quarantine_dir == NULL ||
-           mortise_quarantine_is_empty(p->config.quarantine_at,
-                                       p->config.quarantine_dir);
+    if (p->any_noted < 0)
+        p->any_noted = p->config.quarantine_dir != NULL &&
+                       !mortise_quarantine_is_empty(p->config.quarantine_at,
+                                                    p->config.quarantine_dir);
+    return p->any_noted == 0;
 }
 
 bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
@@ -428,7 +438,7 @@ bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
 
 bool mortise_plugins_is_quarantined(struct mortise_plugins *p, const char *name)
 {
-    const struct entry *e = best(p, name);
+    const struct entry *e = known(p, name);
 
     return e != NULL && e->quarantined != NULL && e->problem == NULL;
 }
@@ -453,7 +463,7 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err)
 {
-    struct entry *e = best(p, name);
+    struct entry *e = known(p, name);
     int rv = MORTISE_OK;
 
     if (e == NULL)

@@ -39,7 +39,7 @@ struct mortise_plugins_config {
     bool user_remembers, last_is_own;
     /* NULL, or: this user could not remember something, and why not; once. */
     void (*forgets)(void *ud, const char *why); /* with seq_ud */
-    bool allow_downgrade;            /* going back is meant, this time */
+    bool allow_downgrade; /* going back is meant, this time */
     /* Nothing is read before the first of them is asked for, or
      * mortise_plugins_look(). */
     bool later;
@@ -82,10 +82,10 @@ int mortise_plugins_open(struct mortise_plugins **out,
                          struct mortise_err *err);
 /* Read the trust directories, and find which manifests there are, if nobody did
  * so yet; each is read when it is asked for.  Directories that do not exist are
- * empty.  MORTISE_ECHECK when a trust file
- * has errors (the first is in err), MORTISE_EDENIED when a trust directory is
- * older than one that was seen before.  After an error no plugin is there, and
- * each later call here or for one of them by name gives the same error. */
+ * empty.  MORTISE_ECHECK when a trust file has errors (the first is in err),
+ * MORTISE_EDENIED when a trust directory is older than one that was seen before.
+ * After an error no plugin is there, and each later call here or for one of them
+ * by name gives the same error; after MORTISE_ENOMEM it is tried again. */
 int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err);
 /* ... and read all manifests: whatever changes on the path from now on, the
  * plugins are those that are there now. */

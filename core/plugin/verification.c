@@ -86,9 +86,8 @@ static bool has_stem(const char *stem, const char *name)
  * must not decide (registry.c (4)). */
 bool mortise_plugin_is_called(const struct entry *e, const char *name)
 {
-    return has_stem(e->stem, name) &&
-           (e->manifest == NULL || e->misnamed ||
-            strcmp(e->manifest->name, name) == 0);
+    return has_stem(e->stem, name) && (e->manifest == NULL || e->misnamed ||
+                                       strcmp(e->manifest->name, name) == 0);
 }
 
 static int check_stem(struct entry *e, struct mortise_err *why)
@@ -458,7 +457,7 @@ static int list_dir(struct mortise_plugins *p, size_t dir,
 }
 
 /* One version cannot be two things: which would run must not depend on the
- * order of directories. */
+ * order of directories.  b is being judged. */
 static int check_twins(struct mortise_plugins *p, struct entry *a,
                        struct entry *b, struct mortise_err *err)
 {
@@ -474,6 +473,7 @@ static int check_twins(struct mortise_plugins *p, struct entry *a,
                  a->pub.path, b->pub.path, a->pub.name, a->pub.version);
     if (note(p, a, &why) != MORTISE_OK || note(p, b, &why) != MORTISE_OK)
         return mortise_nomem(err);
+    mortise_plugin_publish(a);
     return MORTISE_OK;
 }
 
@@ -640,12 +640,13 @@ int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err)
     return rv;
 }
 
-void mortise_plugin_forget(struct entry *e)
+/* Let go of the manifest: it was not read. */
+static void forget(struct entry *e)
 {
     mortise_manifest_free(e->manifest);
     e->manifest = NULL;
     e->problem = e->quarantined = NULL;
-    e->judged = e->misnamed = false;
+    e->misnamed = false;
     e->pub.name = e->stem;
     e->pub.version = "";
     mortise_plugin_publish(e);
@@ -657,10 +658,8 @@ static int check_all_twins(struct mortise_plugins *p, struct entry *e,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++)
-        if (&p->entries[i] != e && p->entries[i].judged) {
+        if (p->entries[i].judged)
             rv = check_twins(p, &p->entries[i], e, err);
-            mortise_plugin_publish(&p->entries[i]);
-        }
     return rv;
 }
 
@@ -674,10 +673,11 @@ static int judge_entry(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK)
         rv = check_all_twins(p, e, err);
     if (rv != MORTISE_OK) {
-        mortise_plugin_forget(e);
+        forget(e);
         return rv;
     }
     e->judged = true;
+    p->n_judged++;
     if (e->manifest != NULL && p->no_trust.code != MORTISE_OK)
         distrust(p, e, &p->no_trust);
     mortise_plugin_publish(e);
@@ -689,7 +689,8 @@ int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
 {
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++) {
+    for (size_t i = 0; rv == MORTISE_OK && i < p->n && p->n_judged < p->n;
+         i++) {
         struct entry *e = &p->entries[i];
 
         if (!e->judged && (name == NULL || mortise_plugin_is_called(e, name)))
@@ -697,4 +698,3 @@ int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
     }
     return rv;
 }
-
