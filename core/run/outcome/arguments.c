@@ -114,23 +114,18 @@ static int judge_model(const struct mortise_choice_of_model *of,
     const json_t *llm = json_object_get(json_object_get(body, "node"), "llm");
     const json_t *given = json_object_get(llm, "provider_id");
     const char *alias = json_string_value(given);
-    char *text;
+    int rv;
 
     for (size_t i = 0; alias != NULL && i < of->n; i++)
         if (strcmp(of->aliases[i], alias) == 0)
             return MORTISE_OK;
-    text =
-        mortise_json_text(&mortise_heap, given != NULL ? given : json_null());
-    if (text == NULL)
-        return mortise_nomem(err);
-    mortise_fail(err, MORTISE_ENOTFOUND,
-                 "%s:%u:%u: 'provider_id' gave %.80s, and its allowlist has",
-                 mortise_yaml_called(of->at.file), of->at.line, of->at.col,
-                 text);
-    mortise_release_str(&mortise_heap, text);
+    rv = mortise_judge_unlisted(of->at, "provider_id", "allowlist",
+                                given != NULL ? given : json_null(), err);
+    if (rv != MORTISE_EINVAL)
+        return rv;
     for (size_t i = 0; i < of->n; i++)
         mortise_judge_name(err, i == 0, of->aliases[i]);
-    return MORTISE_ENOTFOUND;
+    return err->code = MORTISE_ENOTFOUND;
 }
 
 int mortise_arguments_judge(const struct mortise_graph *g,

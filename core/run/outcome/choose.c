@@ -48,23 +48,17 @@ int mortise_apply_chosen(struct mortise_run *r, struct exec *x,
 static int refuse(const struct mortise_node *n, const json_t *value,
                   struct mortise_err *why)
 {
-    const struct mortise_span at = mortise_tmpl_yaml(n->tool)->span;
-    char *text = mortise_json_text(&mortise_heap, value);
+    int rv = mortise_judge_unlisted(mortise_tmpl_yaml(n->tool)->span, "tool",
+                                    "tool_allowlist", value, why);
 
-    if (text == NULL)
-        return mortise_nomem(why);
-    mortise_fail(why, MORTISE_EINVAL,
-                 "%s:%u:%u: 'tool' gave %.80s, and its tool_allowlist has",
-                 mortise_yaml_called(at.file), at.line, at.col, text);
-    mortise_release_str(&mortise_heap, text);
-    for (size_t i = 0; i < n->n_choices; i++) {
+    for (size_t i = 0; rv == MORTISE_EINVAL && i < n->n_choices; i++) {
         char tool[MORTISE_TOOL_MAX];
 
         snprintf(tool, sizeof tool, "%s/%s", n->choices[i].plugin,
                  n->choices[i].operation);
         mortise_judge_name(why, i == 0, tool);
     }
-    return MORTISE_EINVAL;
+    return rv;
 }
 
 int mortise_choose(struct mortise_run *r, struct exec *x, const char **code,

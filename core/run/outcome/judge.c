@@ -57,6 +57,22 @@ int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
     return MORTISE_EINVAL;
 }
 
+int mortise_judge_unlisted(struct mortise_span at, const char *key,
+                           const char *list, const json_t *v,
+                           struct mortise_err *why)
+{
+    char *text = mortise_json_text(&mortise_heap, v);
+
+    if (text == NULL)
+        return mortise_nomem(why);
+    mortise_fail(why, MORTISE_EINVAL,
+                 "%s:%u:%u: '%s' gave %.80s, and its %s has",
+                 mortise_yaml_called(at.file), at.line, at.col, key, text,
+                 list);
+    mortise_release_str(&mortise_heap, text);
+    return MORTISE_EINVAL;
+}
+
 void mortise_judge_name(struct mortise_err *why, bool first, const char *name)
 {
     size_t at = strlen(why->msg);

@@ -163,7 +163,11 @@ int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
 int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
                         const char *takes, const json_t *v,
                         struct mortise_err *why);
-/* One of a list of names, behind the words. */
+/* A template gave what its list lacks: *why, to which the names of the list are
+ * added, and MORTISE_EINVAL. */
+int mortise_judge_unlisted(struct mortise_span at, const char *key,
+                           const char *list, const json_t *v,
+                           struct mortise_err *why);
 void mortise_judge_name(struct mortise_err *why, bool first, const char *name);
 /* The duration that a template gives in the view of x; else *why, and the code of
  * that, and MORTISE_EINVAL. */
