@@ -617,13 +617,13 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_put(f, into, "metadata", rest);
 }
 
-/* What theirs look for in a message is no code of ours, unless it is the name of
- * a class, or has the form of a code of a plugin's. */
 static bool is_class(const char *word)
 {
     return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0;
 }
 
+/* What theirs look for in a message is no code of ours, unless it has the form of
+ * one of a plugin's. */
 static bool is_code(const char *word)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";

@@ -40,30 +40,6 @@ static void read_tool(void *ctx, void *into, const struct mortise_slot *slot)
                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
-/* One of the list; NULL op after a finding. */
-static void read_choice(struct mortise_loader *ld, struct mortise_reading *r,
-                        const struct mortise_yaml *at, struct mortise_node *out)
-{
-    struct mortise_reading one = *r;
-    const char *slash = strchr(at->str, '/');
-
-    one.node = out;
-    if (slash == NULL || slash == at->str || slash[1] == '\0') {
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "E0505", at->span,
-                             "'%s' is no operation", at->str),
-            "an operation is PLUGIN/OPERATION, such as file/write");
-        return;
-    }
-    out->plugin =
-        mortise_arena_strndup(ld->arena, at->str, (size_t)(slash - at->str));
-    out->operation = slash + 1;
-    ld->nomem |= out->plugin == NULL;
-    if (!ld->nomem)
-        mortise_node_find_operation(ld, &one, at->span);
-}
-
 /* What of a choice is its operation's. */
 static void take_operation(struct mortise_node *to,
                            const struct mortise_node *from)
@@ -97,9 +73,12 @@ static void read_choices(struct mortise_loader *ld, struct mortise_reading *r)
     for (size_t i = 0; node->choices != NULL && !ld->nomem && i < list->n;
          i++) {
         struct mortise_node *one = &node->choices[node->n_choices];
+        struct mortise_reading reading = *r;
 
-        read_choice(ld, r, list->items[i], one);
-        if (one->op == NULL)
+        reading.node = one;
+        mortise_node_name_operation(ld, &reading, list->items[i], "operation",
+                                    "an operation");
+        if (one->op == NULL) /* there is a finding */
             continue;
         output = node->n_choices == 0 || output == one->op->output
                      ? one->op->output

@@ -34,17 +34,17 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 
-void mortise_node_read_operation(struct mortise_loader *ld,
+void mortise_node_name_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
-                                 const struct mortise_slot *slot,
-                                 const char *what)
+                                 const struct mortise_yaml *at,
+                                 const char *noun, const char *what)
 {
-    const char *tool = slot->value->str, *slash = strchr(tool, '/');
+    const char *tool = at->str, *slash = strchr(tool, '/');
     struct mortise_diag *d;
 
     if (slash == NULL || slash == tool || slash[1] == '\0') {
-        d = mortise_diag_add(ld->diags, "E0505", slot->value->span,
-                             "'%s' is no %s", tool, slot->key->name);
+        d = mortise_diag_add(ld->diags, "E0505", at->span, "'%s' is no %s",
+                             tool, noun);
         mortise_diag_help(ld->diags, d,
                           "%s is PLUGIN/OPERATION, such as file/write", what);
         return;
@@ -55,7 +55,15 @@ void mortise_node_read_operation(struct mortise_loader *ld,
     if (r->node->plugin == NULL)
         ld->nomem = true;
     else
-        mortise_node_find_operation(ld, r, slot->value->span);
+        mortise_node_find_operation(ld, r, at->span);
+}
+
+void mortise_node_read_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_slot *slot,
+                                 const char *what)
+{
+    mortise_node_name_operation(ld, r, slot->value, slot->key->name, what);
 }
 
 void mortise_node_read_executor(struct mortise_loader *ld,

@@ -105,7 +105,12 @@ void mortise_node_apply_defaults(struct mortise_loader *ld,
 void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at);
-/* PLUGIN/OPERATION, which is `what`: "a tool". */
+/* PLUGIN/OPERATION at `at`, a text, which is no `noun` else; `what` is that with an
+ * article: "a tool". */
+void mortise_node_name_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_yaml *at,
+                                 const char *noun, const char *what);
 void mortise_node_read_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  const struct mortise_slot *slot,
@@ -274,17 +279,15 @@ void mortise_node_add_planner(struct mortise_loader *ld,
 void mortise_node_finish_tools(struct mortise_loader *ld,
                                struct mortise_reading *r);
 
+/* ---- kinds/tool.c --------------------------------------------------------- */
+
+/* What each node came to be stands in its choices, too. */
+void mortise_node_finish_choices(struct mortise_loader *ld);
+
 /* ---- llm.c --------------------------------------------------------------- */
 
 /* Is there a model of that alias?  False: there is, and nobody says what it
  * costs. */
-/* tool.c: what each node came to be stands in its choices, too. */
-void mortise_node_finish_choices(struct mortise_loader *ld);
-/* What mortise_llm_map() made, for whoever has no state to fill it from: of a
- * template the first of its allowlist. */
-const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
-                                             const struct mortise_llm *llm,
-                                             const struct mortise_yaml *map);
 bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at);
 /* A mapping for who asks; NULL: memory ran out. */
@@ -292,6 +295,11 @@ const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
                                            const struct mortise_llm *llm,
                                            double complexity,
                                            const struct mortise_yaml *at);
+/* What that made, for whoever has no state to fill it from: of a template the first
+ * of its allowlist. */
+const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
+                                             const struct mortise_llm *llm,
+                                             const struct mortise_yaml *map);
 /* Is an alias said, or are tiers? */
 bool mortise_llm_says_which(const struct mortise_llm *llm);
 
