@@ -469,16 +469,17 @@ unit: programs
 
 # Everything is built first.  Then each stage runs, whatever became of those
 # before it, and the last lines say which failed.
-CHECKS := unit headers keys rooms writers entries commands patches extend wire
-check: programs
-	+$(Q)failed=; for s in $(CHECKS); do \
+stages = failed=; for s in $(1); do \
 	    printf '== %s\n' "$$s"; \
 	    $(AGAIN) $$s || failed="$$failed $$s"; \
 	done; \
 	if [ -n "$$failed" ]; then \
-	    echo "make check: failed:$$failed (the reasons are above)" >&2; exit 1; \
+	    echo "make $@: failed:$$failed (the reasons are above)" >&2; exit 1; \
 	fi; \
-	echo "make check: all passed: $(CHECKS)"
+	echo "make $@: all passed: $(1)"
+CHECKS := unit headers keys rooms writers entries commands patches extend wire
+check: programs
+	+$(Q)$(call stages,$(CHECKS))
 
 # Calls of plugins survive the wire encoding.
 wire:
@@ -583,15 +584,7 @@ stress: programs
 # What takes too long for each change.  It is run whole before a release.
 NIGHTLY := asan-all tsan valgrind spawns hostile mutants fuzz lint stress
 nightly:
-	+$(Q)failed=; for s in $(NIGHTLY); do \
-	    printf '== %s\n' "$$s"; \
-	    $(AGAIN) $$s || failed="$$failed $$s"; \
-	done; \
-	if [ -n "$$failed" ]; then \
-	    echo "make nightly: failed:$$failed (the reasons are above)" >&2; \
-	    exit 1; \
-	fi; \
-	echo "make nightly: all passed: $(NIGHTLY)"
+	+$(Q)$(call stages,$(NIGHTLY))
 
 # Programs that fork with threads and go on, as plugins do that misbehave, live.
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0
