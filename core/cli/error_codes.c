@@ -109,9 +109,8 @@ const struct mortise_code mortise_error_codes[] = {
     {"exec.exit", "a program ended with a code other than 0",
      "The words have the code and the end of what it wrote to stderr, and "
      "`error.exit_code` is the code.  It is permanent: it is tried again if "
-     "retry_on names it (and `when` says which codes).  any_exit: true gives "
-     "it "
-     "as output instead.",
+     "retry_on names it (and `when` says which codes).  With any_exit: true "
+     "it is no error: the output has the code.",
      "retry_policy: {max_attempts: 3, retry_on: [exec.exit], when: "
      "error.exit_code == 75}\n"},
     {"exec.failed", "a program failed", "The words say how.", NULL},

@@ -26,8 +26,9 @@ static const struct {
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},
     {MORTISE_EXIT_DENIED, "not allowed: trust, signature or permission"},
-    {MORTISE_EXIT_CONFIG, "of another version's format, or a configuration that "
-                          "cannot work"},
+    {MORTISE_EXIT_CONFIG,
+     "of another version's format, or a configuration that "
+     "cannot work"},
 };
 
 static const enum mortise_exit_code of_result[] = {

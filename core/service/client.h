@@ -30,7 +30,7 @@ struct mortise_client {
     int fd;
     pid_t pid;  /* the engine's */
     bool stays; /* the engine runs until somebody stops it (`mortise engine`) */
-    int until;   /* calls end when it is readable; -1: none */
+    int until;  /* calls end when it is readable; -1: none */
     enum mortise_client_loss loss;
     struct mortise_buf in; /* bytes of the engine's next lines */
     size_t scanned;        /* of in: without a line end */

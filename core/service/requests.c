@@ -845,10 +845,9 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     q->asker->greeted = true;
-    reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b}", "pid",
-                       (json_int_t)getpid(), "version", MORTISE_VERSION,
-                       "protocol", MORTISE_PROTOCOL, "store",
-                       q->m->settings.store, "stays",
+    reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b}", "pid", (json_int_t)getpid(),
+                       "version", MORTISE_VERSION, "protocol", MORTISE_PROTOCOL,
+                       "store", q->m->settings.store, "stays",
                        q->m->holding == MORTISE_HOLDING_STAYS));
     return MORTISE_OK;
 }

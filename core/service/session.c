@@ -467,8 +467,8 @@ static int call_here(struct mortise_session *l, json_t *request,
 struct stream {
     mortise_item_fn *fn;
     void *ud;
-    uint64_t seq;  /* of the newest durable event that was given; 0: none */
-    bool begun;    /* what was asked for is on disk: its events follow */
+    uint64_t seq; /* of the newest durable event that was given; 0: none */
+    bool begun;   /* what was asked for is on disk: its events follow */
     char run[MORTISE_RUN_MAX]; /* whose events are given */
 };
 

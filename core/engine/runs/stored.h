@@ -22,7 +22,7 @@ struct mortise_stored {
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_head_copy head;
-    bool works;               /* it is to run: what may stand in is not good
+    bool works;                  /* it is to run: what may stand in is not good
                                     enough where there is better */
     struct mortise_graph *graph; /* a reference; NULL: not read */
     struct mortise_run *run;     /* NULL: not read */

@@ -32,14 +32,14 @@
  *       raised.  Its asker suspends, which releases its resource and settles its
  *       reservation.  Otherwise a tool would wait for ever for what the call that
  *       waits for the tool holds.
- *   (9) A call that acts (mortise_node_acts) is made once for all attempts and
- *       generations of its asker.  If an earlier one made it, and it failed or
- *       was stopped, its execution goes on for the later one (`invoke_again`): a
- *       graph inside, with what was done there; a plugin's call in its next
- *       generation, with its steps that were done, what people said that they
- *       came to, and its doubt, about which they are asked first.  If people
- *       rejected it, or took it as failed, in this generation of the asker, that
- *       is the answer.
+ *   (9) A call that acts (mortise_node_acts) has one execution for all attempts
+ *       and generations of its asker.  If an earlier attempt made the call, and
+ *       the call failed or was stopped, the later attempt continues that
+ *       execution (`invoke_again`).  A graph continues inside, and keeps what was
+ *       done there.  A plugin's call continues in its next generation: it keeps
+ *       the steps that were done and the results that people gave, and people
+ *       are asked about an open doubt first.  If people rejected the call in this
+ *       generation of the asker, or took it as failed, that is the answer.
  *  (10) An attempt begins once nothing that tools of earlier ones left in doubt
  *       is being asked about: else it could do the same by another call.
  */

@@ -344,10 +344,10 @@ struct exec {
     json_t *advice;   /* live only: what a judge said that did not decide */
     json_t *decision; /* what people decided, until it is recorded as output */
     json_t *refusal;  /* {code, message, actor?, goto?}: what it fails of by a
-                         decision, of the actor or of a deadline,
-                         until that is recorded; */
-    bool refused; /* ... and failed of it, and the run was neither paused nor
-                         resumed since */
+                         decision, of the actor or of a deadline, until that is
+                         recorded */
+    bool refused; /* it failed of an actor's decision, and the run was neither
+                     paused nor resumed since */
     json_t *body; /* live only: the arguments, once evaluated */
     json_t *found[MORTISE_LOOKUPS]; /* NULL: nothing was looked up yet */
     /* {output, how, error?}: what of its output is told to who depends on it; NULL:

@@ -198,7 +198,8 @@ int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
 {
     if (code == MORTISE_EFORMAT)
-        return mortise_fail(err, code, "another version of mortise wrote %s", what);
+        return mortise_fail(err, code, "another version of mortise wrote %s",
+                            what);
     return mortise_fail(err, code, "%s does not read", what);
 }
 
@@ -689,9 +690,9 @@ int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
                           struct mortise_err *err)
 {
     int dir = s->dir_lock.dir;
-    int rv = s->unfinished ? MORTISE_OK
-                           : mortise_directory_read_stamp(dir, &s->stamped,
-                                                          err);
+    int rv = s->unfinished
+                 ? MORTISE_OK
+                 : mortise_directory_read_stamp(dir, &s->stamped, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_highwater_open(&s->water, dir, writing, err);

@@ -926,8 +926,8 @@ START_TEST(a_death_before_the_first_end_is_over)
 }
 END_TEST
 
-/* A graph that came to its END, and whose losers had not let go yet when what is
- * around it was stopped, is at its end when that goes on. */
+/* An inner graph came to its END.  Before its losers let go, the graph around it
+ * was stopped.  When the outer graph goes on, the inner one is over. */
 START_TEST(an_end_before_all_around_it_is_stopped)
 {
     uint32_t seed = 1;

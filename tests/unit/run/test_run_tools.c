@@ -713,9 +713,9 @@ static const struct {
      0},
 };
 
-/* An attempt is out of time while its tool is at work, and nobody knows what that
- * did.  What a person says is what the same call of the next attempt comes to;
- * the process may die before that, and behind it. */
+/* An attempt is out of time while its tool is at work, and nobody knows what the
+ * tool did.  A person says it, and the same call of the next attempt gets that
+ * result.  The process dies before the person speaks, or after. */
 START_TEST(a_new_attempt_uses_what_was_said)
 {
     int what = _i % 3;
