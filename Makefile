@@ -88,9 +88,11 @@ CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 
-# Builds with -DMORTISE_FAULTS have places where a harness kills the process.
-FAULT_OBJ := $(if $(findstring MORTISE_FAULTS,$(VARIANT)),\
-                  $(B)/tests/lib/fault.o)
+# Linked before the archives, these have places where a harness kills the process.
+FAULTY    := $(shell grep -l base/fault.h core/*/*.c core/*/*/*.c)
+FAULT_OBJ := $(FAULTY:%.c=$(B)/faults/%.o) $(B)/tests/lib/fault.o
+# ... and this sends each message between core and plugin through its encoding.
+WIRE_OBJ  := $(B)/tests/wire/carry.o
 
 comma := ,
 AGAIN := $(MAKE) --no-print-directory
@@ -177,14 +179,14 @@ SO      := $(B)/lib/libmortise.so.$(VERSION)
 LIBS    := $(SO) $(B)/lib/libmortise.a
 PCS     := $(B)/mortise.pc $(B)/mortise-plugin.pc
 
-$(SO): $(CORE_OBJ) $(FAULT_OBJ) core/mortise.map
+$(SO): $(CORE_OBJ) core/mortise.map
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
 	    -Wl,--version-script=core/mortise.map -Wl,-z,relro,-z,now \
 	    -o $@ $(filter %.o,$^) $(DEP_LIBS)
 
-$(B)/lib/libmortise.a: $(CORE_OBJ) $(FAULT_OBJ)
+$(B)/lib/libmortise.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -r -o $(B)/lib/mortise.o $^
@@ -210,9 +212,20 @@ $(B)/libcli.a: $(CLI_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
+# The same program besides, for two kinds of tests.
+MORTISES := $(B)/mortise $(B)/faults/mortise $(B)/wire/mortise
+$(B)/faults/mortise: $(FAULT_OBJ)
+$(B)/wire/mortise: $(WIRE_OBJ)
+$(MORTISES): $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	    $(filter %.a,$^) $(DEP_LIBS)
+$(FAULTY:%.c=$(B)/faults/%.o): OURS += -DMORTISE_FAULTS
+$(FAULTY:%.c=$(B)/faults/%.o): $(B)/faults/%.o: %.c $(B)/flags
+	$(call say,CC,"$< (with fault points)")
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The process that starts programs, on its own: the engine is none of its.
 $(B)/mortise-worker: $(patsubst %.c,$(B)/%.o,$(wildcard core/worker/*.c))
@@ -255,11 +268,14 @@ define link_test
 	    $(DEP_LIBS) $(CHECK_LIBS)
 endef
 $(foreach t,$(TEST_SRC),$(eval $(B)/tests/$(basename $(notdir $t)) \
-    $(B)/tests/keys/$(basename $(notdir $t)): $(B)/$(t:.c=.o)))
-$(call programs_of,$(TEST_NAMES)): $(B)/tests/lib.a $(B)/libmortise.a \
-    $(FAULT_OBJ)
+    $(B)/tests/keys/$(basename $(notdir $t)) \
+    $(B)/wire/tests/$(basename $(notdir $t)): $(B)/$(t:.c=.o)))
+$(B)/tests/test_store_crash: $(FAULT_OBJ)
+$(TEST_NAMES:%=$(B)/wire/tests/test_%): $(B)/libcli.a $(WIRE_OBJ)
+$(call programs_of,$(TEST_NAMES)) $(TEST_NAMES:%=$(B)/wire/tests/test_%): \
+    $(B)/tests/lib.a $(B)/libmortise.a
 	$(link_test)
-$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
+$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a
 	$(link_test)
 
 # Keys of the language, and what becomes of a test when one is ignored: these
@@ -455,12 +471,9 @@ $(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Isdk $(PLUGIN_CFLAGS) -o $@ $<
-.PHONY: faults
-faults:
-	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
-$(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
-$(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks $(B)/tests/test_agent_kill: | faults
+$(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so $(B)/faults/mortise
+$(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks $(B)/tests/test_agent_kill: | $(B)/faults/mortise
 
 programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
@@ -481,10 +494,15 @@ CHECKS := unit headers keys rooms writers entries commands patches extend wire
 check: programs
 	+$(Q)$(call stages,$(CHECKS))
 
-# Calls of plugins survive the wire encoding.
-wire:
-	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
-	    ONLY="$(ACROSS)" unit
+# Calls of plugins survive the wire encoding.  What is not linked for it is the
+# same as for the other tests.
+WIRED := $(ACROSS:%=$(B)/wire/tests/test_%)
+wire: programs $(B)/wire/mortise $(WIRED)
+	$(Q)cd $(B)/wire && for f in ../*; do case $$f in \
+	        */mortise | */wire | */tests) ;; *) ln -sfn $$f . ;; esac; done && \
+	    cd tests && for f in ../../tests/*; do case $$f in \
+	        */test_*) ;; *) ln -sfn $$f . ;; esac; done
+	$(Q)MORTISE_BUILD=$(B)/wire sh tools/test.sh $(WIRED)
 
 # What docs/extending.md says is one file and one row is just that: a build in
 # which tests/extend/ has a file and a row more of each, and core/ is as it is.

@@ -2,8 +2,8 @@
  *
  * Everything here is [any]: the plugin's threads call it, at any time, with any
  * handle.  Each call becomes a message of wire.h and is served from that, so
- * what works here works across a process too; the loopback build sends every
- * message through its bytes.
+ * what works here works across a process too; `make wire` sends each message
+ * through its bytes (carry.h).
  *
  * Numbered like the promises of instance.c, which say what may be relied on:
  *
@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "json/value.h"
+#include "plugin/carry.h"
 
 enum {
     DETAIL_MAX = 16 * 1024,
@@ -851,7 +852,7 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
     assert(i->ops.ask != NULL && id != 0); /* both callers looked */
     if (!go_out(i))
         return MORTISE_S_CANCELLED;
-    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
+    if (mortise_carry_lend(&msg, &held, i->mem, NULL) != MORTISE_OK) {
         come_back(i);
         return MORTISE_S_NOMEM;
     }
@@ -1005,19 +1006,6 @@ void mortise_host_answer_all(struct mortise_instance *i,
 /* ---- the table ------------------------------------------------------------
  */
 
-int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
-                       const struct mortise_mem *mem, struct mortise_err *err)
-{
-#ifdef MORTISE_WIRE_LOOPBACK
-    return mortise_wire_cross(msg, held, mem, err);
-#else
-    (void)msg;
-    (void)err;
-    *held = (struct mortise_wire_held){.mem = mem};
-    return MORTISE_OK;
-#endif
-}
-
 static mortise_status serve(struct mortise_instance *i,
                             const struct mortise_wire *msg)
 {
@@ -1063,7 +1051,7 @@ static mortise_status from_plugin(mortise_host *h, struct mortise_wire *msg)
     /* A body too large for the wire is too large for everything; it is refused
      * by its length, unread. */
     if (msg->body.n <= MORTISE_WIRE_BODY_MAX &&
-        mortise_host_carry(msg, &held, h->instance->mem, NULL) != MORTISE_OK)
+        mortise_carry_lend(msg, &held, h->instance->mem, NULL) != MORTISE_OK)
         return lose(h->instance, msg);
     status = serve(h->instance, msg);
     if (held.mem != NULL)

@@ -65,10 +65,6 @@ void mortise_host_call_back(struct mortise_instance *i,
 struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
                                             uint64_t ask);
 
-/* In the loopback build: msg through bytes and back; else nothing. */
-int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
-                       const struct mortise_mem *mem, struct mortise_err *err);
-
 /* printf into the log, in the plugin's name. */
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...) MORTISE_PRINTF(3, 4);

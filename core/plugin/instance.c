@@ -32,6 +32,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "plugin/carry.h"
 
 _Static_assert(MORTISE_LOG_ERROR == MORTISE_LEVEL_ERROR &&
                    MORTISE_LOG_DEBUG == MORTISE_LEVEL_DEBUG,
@@ -102,53 +103,6 @@ static struct mortise_wire message(const struct mortise_call *call,
         .trace_parent = {"", 0},
         .body = {call->body, call->body_size},
     };
-}
-
-/* Copy one string behind the last and point to the copy. */
-static void keep_str(mortise_str *s, char **to)
-{
-    if (s->n != 0)
-        memcpy(*to, s->p, (size_t)s->n);
-    s->p = *to;
-    *to += s->n;
-}
-
-/* The strings of msg in one block of ours, held like a decoded message. */
-static int copy_message(struct mortise_wire *m, struct mortise_wire_held *held,
-                        const struct mortise_mem *mem)
-{
-    mortise_str *all[] = {&m->name, &m->run_id, &m->node_path,
-                          &m->idempotency_key, &m->body};
-    char *to;
-
-    *held = (struct mortise_wire_held){.mem = mem};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        held->n += (size_t)all[k]->n;
-    held->p = to = mortise_alloc(mem, held->n);
-    if (to == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        keep_str(all[k], &to);
-    assert(to == (char *)held->p + held->n);
-    return MORTISE_OK;
-}
-
-/* What the plugin is lent must outlive a pending call; what it is lent until it
- * returns may be the caller's own. */
-static int hold(struct mortise_instance *i, struct mortise_wire *msg,
-                struct mortise_wire_held *held, bool may_pend,
-                struct mortise_err *err)
-{
-#ifndef MORTISE_WIRE_LOOPBACK
-    if (may_pend)
-        return copy_message(msg, held, i->mem) == MORTISE_OK
-                   ? MORTISE_OK
-                   : mortise_nomem(err);
-#else
-    (void)may_pend;
-    (void)copy_message;
-#endif
-    return mortise_host_carry(msg, held, i->mem, err);
 }
 
 /* A slot for the call, open and with the plugin inside; unlocked. */
@@ -319,7 +273,10 @@ int mortise_instance_call(struct mortise_instance *i,
     may_pend = call->kind->may_pend &&
                provides(i, call)->threading != MORTISE_THREAD_INLINE;
     msg = message(call, 0);
-    rv = hold(i, &msg, &held, may_pend, err);
+    /* What the plugin is lent must outlive a pending call; what it is lent until it
+     * returns may be the caller's own. */
+    rv = may_pend ? mortise_carry_copy(&msg, &held, i->mem, err)
+                  : mortise_carry_lend(&msg, &held, i->mem, err);
     if (rv != MORTISE_OK)
         return rv;
     s = begin(i, call, &handle);
@@ -334,7 +291,7 @@ int mortise_instance_call(struct mortise_instance *i,
     ret = enter(i, call, &msg, &s->request);
     /* Without memory the words are lost, but what it returned is not: a call
      * that is pending must not end here. */
-    if (mortise_host_carry(&ret, &held, i->mem, NULL) != MORTISE_OK)
+    if (mortise_carry_lend(&ret, &held, i->mem, NULL) != MORTISE_OK)
         ret.message = zstr("memory ran out for the reason");
     returned(i, s, &ret);
     mortise_wire_release(&held);
@@ -352,7 +309,7 @@ static void carry_number(const struct mortise_instance *i,
 {
     const struct mortise_wire as_it_was = *msg;
 
-    if (mortise_host_carry(msg, held, i->mem, NULL) == MORTISE_OK)
+    if (mortise_carry_lend(msg, held, i->mem, NULL) == MORTISE_OK)
         return;
     *msg = as_it_was;
     *held = (struct mortise_wire_held){.mem = i->mem};
@@ -496,7 +453,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
     struct mortise_wire_held held;
 
     assert(call != 0 && ask != 0); /* both are numbers of ours */
-    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
+    if (mortise_carry_lend(&msg, &held, i->mem, NULL) != MORTISE_OK) {
         if (status == MORTISE_S_PENDING)
             return;
         /* It must not wait for good. */
@@ -531,7 +488,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
                                .body = {config, n}};
     struct mortise_wire_held held;
     struct mortise_wire ret;
-    int rv = mortise_host_carry(&msg, &held, i->mem, err);
+    int rv = mortise_carry_lend(&msg, &held, i->mem, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -7,11 +7,7 @@
  * effect).  Unless the plugin never lets go: then mortise_instance_abandon()
  * ends it, and anything later is ignored.  `done` never comes while the
  * plugin's own function for that call is still on a stack: whoever gets it may
- * call the plugin again at once.
- *
- * With MORTISE_WIRE_LOOPBACK compiled in (the wire test build) every call and
- * everything that comes back passes through the wire encoding of wire.h, so
- * that nothing grows here that could not cross a process. */
+ * call the plugin again at once. */
 #ifndef MORTISE_PLUGIN_INSTANCE_H
 #define MORTISE_PLUGIN_INSTANCE_H
 

@@ -82,8 +82,8 @@ int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
                         struct mortise_err *err);
 void mortise_wire_unmap(struct mortise_wire_map *map);
 
-/* Send a message through its encoding and back into fresh memory: what the
- * loopback build does with every call.  *msg then points into `held`. */
+/* Send a message through its encoding and back into fresh memory: what
+ * `make wire` does with each call (carry.h).  *msg then points into `held`. */
 struct mortise_wire_held {
     const struct mortise_mem *mem;
     void *p;

@@ -1,4 +1,4 @@
-/* fault.c -- FAULT_POINT of the builds with -DMORTISE_FAULTS.
+/* fault.c -- FAULT_POINT of programs that are linked with fault points.
  *
  *     MORTISE_FAULT_CRASH=n      SIGKILL ourselves at the n-th point (from 1)
  *     MORTISE_FAULT_LOG=path     append the name of each point that is passed
