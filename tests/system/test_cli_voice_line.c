@@ -148,16 +148,18 @@ static bool is_readable(int fd, int ms)
 }
 
 /* A sentence that is said to us takes its time: each frame of ours goes out
- * beside one of theirs, or when they have been silent for a moment. */
+ * beside one of theirs, or when they have been silent for a moment.  When they
+ * take no more of ours, what they sent before is still read. */
 static void serve(int fd)
 {
     bool open = true, ended = false;
 
     while (open) {
         if (is_readable(fd, term.talks ? 0 : 2)) {
-            open = hear(fd) && (ended || speak(fd));
-        } else if (term.sent < mic.n) {
-            open = speak(fd);
+            open = hear(fd);
+            ended = ended || !speak(fd);
+        } else if (!ended && term.sent < mic.n) {
+            ended = !speak(fd);
         } else if (!ended) {
             ended = true;
             if (term.n_last > 0)
