@@ -1,9 +1,8 @@
 /* fault.h -- places where a test may crash us.
  *
- * FAULT_POINT("store: before write") is nothing in a normal build.  Some
- * programs of the tests are linked with objects that have the points
- * (-DMORTISE_FAULTS); there tests/lib/fault.c kills the process at the n-th
- * point when told to.  A name is "module: where". */
+ * FAULT_POINT("store: before write") is nothing in a normal build.  With
+ * -DMORTISE_FAULTS it calls tests/lib/fault.c, which can kill the process at
+ * the n-th point.  The Makefile links some test programs that way.  A name is "module: where". */
 #ifndef MORTISE_BASE_FAULT_H
 #define MORTISE_BASE_FAULT_H
 

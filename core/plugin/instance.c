@@ -273,8 +273,8 @@ int mortise_instance_call(struct mortise_instance *i,
     may_pend = call->kind->may_pend &&
                provides(i, call)->threading != MORTISE_THREAD_INLINE;
     msg = message(call, 0);
-    /* What the plugin is lent must outlive a pending call; what it is lent until it
-     * returns may be the caller's own. */
+    /* A call that may pend outlives the caller's strings, so it gets copies.  Any
+     * other call ends before we return: it reads the caller's own strings. */
     rv = may_pend ? mortise_carry_copy(&msg, &held, i->mem, err)
                   : mortise_carry_lend(&msg, &held, i->mem, err);
     if (rv != MORTISE_OK)

@@ -4,8 +4,8 @@
 
 #include "engine/common/engine.h"
 
-/* Can `response` of a request be asked for?  MORTISE_EINVAL says what is wrong
- * with its schema. */
+/* Can `response` of a request be asked for?  MORTISE_EINVAL: its schema is
+ * wrong, and err says how. */
 int mortise_json_reply_check(struct mortise *m, const json_t *response,
                              struct mortise_err *err);
 /* The JSON that a reply's text is, as the schema of `response` types it: a new

@@ -281,7 +281,7 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
 
 /* ---- kinds/tool.c --------------------------------------------------------- */
 
-/* What each node came to be stands in its choices, too. */
+/* Copy what was read of each node into its choices. */
 void mortise_node_finish_choices(struct mortise_loader *ld);
 
 /* ---- llm.c --------------------------------------------------------------- */
@@ -295,8 +295,8 @@ const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
                                            const struct mortise_llm *llm,
                                            double complexity,
                                            const struct mortise_yaml *at);
-/* What that made, for whoever has no state to fill it from: of a template the first
- * of its allowlist. */
+/* The mapping of mortise_llm_map(), for callers without a run's state: in place of
+ * a template it has the first entry of the template's allowlist. */
 const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
                                              const struct mortise_llm *llm,
                                              const struct mortise_yaml *map);

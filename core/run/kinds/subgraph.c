@@ -11,11 +11,11 @@
  *   (2) A resume goes inside: what failed there is tried again, in a new
  *       generation, and so does retry_policy.  What was done in the child stays
  *       done: its effects are known by the same names.  A new child, in which
- *       visits go on from the one before, is for a new input alone.  If the
- *       child did not fail, and its output was to be judged (leaving.c) or did
- *       not suit (its schemas, a conflict, what is written outside), the child is
- *       not begun again for the same input: its output is judged again, and
- *       nothing is done twice.
+ *       visits go on from the one before, is for a new input alone.  Where
+ *       the child itself did not fail, the same input begins no new child: its
+ *       output is judged again.  That is so if its output was not judged yet
+ *       (leaving.c), or was refused: by a schema, a conflict of writes, or what
+ *       it writes outside.  So nothing is done twice.
  *       A generation's children have one input, if guardrails judged it.
  *   (3) Who stops a subgraph's execution stops all that is in it first.
  */
