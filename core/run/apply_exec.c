@@ -65,6 +65,7 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
                                  (x->unknown || mortise_doubt_is_useless(x)));
     mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
+    x->by_on_error = e->how == DONE_ON_ERROR;
     mortise_json_hold(&x->output, e->value);
     mortise_exec_failed_of(x, NULL);
     mortise_result_say(x, NULL);

@@ -194,6 +194,10 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions + (r->plan.request[0] != '\0');
     c->dev = mortise_pins_dev(r);
+    c->leaves = r->leaves;
+    if (r->leaves)
+        r->left_seq = c->seq;
+    r->leaves = false;
     c->size = r->record.n;
     c->room = r->record.cap;
     c->entries = r->record.p;

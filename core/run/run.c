@@ -689,6 +689,7 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
     r->first_event = r->n_events;
     r->seq = r->written = r->synced = seq;
     r->head = id;
+    r->leaves = false; /* the engine looks when it has loaded the run */
     forget_started(r);
     find_status(r);
     return MORTISE_OK;

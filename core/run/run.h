@@ -287,7 +287,8 @@ struct mortise_run_commit {
     int status;         /* enum mortise_run_status, after it */
     const char *reason; /* static */
     uint32_t n_pending;
-    bool dev; /* the run uses, or used, a plugin that nobody signed */
+    bool dev;    /* the run uses, or used, a plugin that nobody signed */
+    bool leaves; /* it may leave children behind (flow/left.c) */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
     struct mortise_run_kv *kvs; /* in their order */
@@ -474,6 +475,8 @@ bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
 
 /* The handle of the spawn whose child it is, RUN/ID; NULL: it is none. */
 const char *mortise_run_spawned_by(const struct mortise_run *r);
+/* Did an execution of it claim a handle? */
+bool mortise_run_has_children(const struct mortise_run *r);
 /* Is it a child, or does it wait for one? */
 bool mortise_run_has_family(const struct mortise_run *r);
 /* ---- what it spends with others (spend/tree.c) ---- */
@@ -511,6 +514,11 @@ void mortise_run_tree_counted(const struct mortise_run *r,
  * one, {error} of a failed one; a new reference, or NULL: nothing. */
 int mortise_run_end_result(struct mortise_run *r, json_t **out,
                            struct mortise_err *err);
+/* Has r given up the execution with this path for good, so that its children are to
+ * be cancelled (flow/left.c)?  False while a commit with `leaves` is newer than
+ * `written`: ask again when that is written. */
+bool mortise_run_has_left(const struct mortise_run *r, const char *path,
+                          uint64_t written);
 /* Each handle of a spawn for whose child a step waits; lent until fn() returns,
  * which changes nothing of the run. */
 void mortise_run_awaited(const struct mortise_run *r,

@@ -1662,7 +1662,7 @@ MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
  * that asks, with its model, tools, guardrails and bounds.  The answer is {"handle",
  * "name", "state", "child", "terminal_status"?, "terminal_result"?}: one that cannot begin is settled
  * as failed.  When the asking run ends, children that are not detached are
- * cancelled, and theirs. */
+ * cancelled, and theirs; so is one whose execution the run gave up for good. */
 MORTISE_INLINE mortise_status mortise_spawn_start(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)

@@ -16,6 +16,7 @@
  *       meet F G W   makes the file F, and does W once there is a file G
  *       spawn W      has a child do W, and gives what came of it
  *       leave W      ... and gives how that began, without waiting
+ *       work F W     ... and waits, in its call, until there is a file F
  *       detach W     ... of a child that outlives it
  *       again W      does W twice, as two children, and gives both
  *       retry W      like spawn; but it fails, for now, when it made the child
@@ -570,6 +571,21 @@ static mortise_status meet(mortise_inst *i, const mortise_request *r,
                                     : MORTISE_S_CANCELLED;
 }
 
+static mortise_status work(mortise_inst *i, const mortise_request *r,
+                           const char *what)
+{
+    char file[128], kept[2048];
+    const char *rest = first_word(what, file, sizeof file);
+    mortise_str claimed = {0}, answer = {0};
+    mortise_status status = MORTISE_S_INVALID;
+
+    if (rest != NULL)
+        status = have_child(i, r, "c1", rest, 0, kept, sizeof kept, &claimed,
+                            &answer);
+    return status == MORTISE_S_OK ? until(i, r, file)
+                                  : said(i, r, status, answer);
+}
+
 static mortise_status ask_person(mortise_inst *i, const mortise_request *r,
                                  const char *prompt)
 {
@@ -605,6 +621,8 @@ static mortise_status agent_does(mortise_inst *i, const mortise_request *r,
         return again(i, r, rest);
     if (strcmp(word, "retry") == 0)
         return retry(i, r, rest);
+    if (strcmp(word, "work") == 0)
+        return work(i, r, rest);
     if (strcmp(word, "claim") == 0)
         return claim_only(i, r, rest);
     if (strcmp(word, "nobody") == 0)

@@ -308,9 +308,9 @@ START_TEST(a_child_is_paused)
 }
 END_TEST
 
-/* Who is sent elsewhere while it waits leaves its child as it is, and has another in
- * its next visit; the first ends with it. */
-START_TEST(a_goto_leaves_the_child)
+/* Who is sent elsewhere while it waits takes its child along, and has another in its
+ * next visit. */
+START_TEST(a_goto_takes_the_child_along)
 {
     char first[64], second[64];
     struct reader_store *r;
@@ -325,6 +325,8 @@ START_TEST(a_goto_leaves_the_child)
     ck_assert_uint_eq(r->n_spawns, 2);
     snprintf(second, sizeof second, "%s",
              child_at(r, strcmp(child_at(r, 0), first) == 0));
+    ck_assert_uint_eq(run_of(r, first)->status, 9);
+    ck_assert_uint_lt(run_of(r, second)->status, 7);
     store_reader_free(r);
     desk_ok(ANSWER, second, second);
     show("p");
@@ -338,6 +340,141 @@ START_TEST(a_goto_leaves_the_child)
     }
     ck_assert_uint_eq(store_reader_tree(r, "default", "p")->active, 0);
     store_reader_free(r);
+}
+END_TEST
+
+/* So many children are open, the others cancelled. */
+static void children_are(size_t open, size_t cancelled)
+{
+    struct reader_store *r = desk_store();
+    size_t n[2] = {0};
+
+    for (size_t i = 0; i < r->n_spawns; i++) {
+        bool over = r->spawns[i].state >= 5;
+
+        ck_assert_int_eq(run_of(r, child_at(r, i))->status >= 7, over);
+        ck_assert(!over || r->spawns[i].status == 3);
+        n[over]++;
+    }
+    ck_assert_msg(n[0] == open && n[1] == cancelled, "%zu open, %zu cancelled",
+                  n[0], n[1]);
+    store_reader_free(r);
+}
+
+/* The request of a node of p. */
+#define REQUEST_OF                                                             \
+    "$($MORTISE show p --json | tr -d ' \\n' | grep -o '\"pending\":.*' | "    \
+    "grep -o '\"id\":\"[0-9a-f]*\",\"kind\":\"human\",\"node\":\"%s\"' | "     \
+    "cut -d'\"' -f4)"
+
+/* An execution that is given up while its run goes on takes its linked children
+ * along, and theirs; no detached ones. */
+static const struct {
+    const char *name, *nodes;
+    const char *asks; /* the node that is answered; NULL: none */
+    size_t open, cancelled;
+} given_up[] = {
+    {"it lost a race",
+     "start: [a, b]\nnodes:\n"
+     "  a: {type: gmi, prompt: \"crowd (spawn ask name)~(ask y)\", next: j}\n"
+     "  b: {type: human, prompt: b, next: j}\n"
+     "  j: {type: human, prompt: j, join: any, next: END}\n",
+     "b", 1, 2},
+    {"it may still come to the join",
+     "start: [a, b]\nnodes:\n"
+     "  a: {type: gmi, prompt: spawn ask name, next: j}\n"
+     "  b: {type: human, prompt: b, next: j}\n"
+     "  j: {type: human, prompt: j, join: any, losers: finish, next: END}\n",
+     "b", 1, 0},
+    {"its subgraph lost a race",
+     "start: [s, b]\nnodes:\n"
+     "  s: {type: subgraph, graph: ./left.yaml, next: j}\n"
+     "  b: {type: human, prompt: b, next: j}\n"
+     "  j: {type: human, prompt: j, join: any, next: END}\n",
+     "b", 0, 2},
+    {"its subgraph is at its end",
+     "start: s\nnodes:\n"
+     "  s: {type: subgraph, graph: ./first.yaml, next: j}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     "h", 0, 1},
+    {"it failed, and that leads elsewhere",
+     "start: a\nnodes:\n"
+     "  a: {type: gmi, prompt: retry ask name, on_error: {goto: j}, next: "
+     "END}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     NULL, 0, 1},
+    {"it failed, and has an output all the same",
+     "start: a\nnodes:\n"
+     "  a: {type: gmi, prompt: retry ask name, on_error: {value: \"'x'\"}, "
+     "next: j}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     NULL, 0, 1},
+    {"it completed",
+     "start: a\nnodes:\n"
+     "  a: {type: gmi, prompt: leave ask name, next: j}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     NULL, 1, 0},
+    {"a failure stopped its subgraph",
+     "start: s\nnodes:\n"
+     "  s: {type: subgraph, graph: ./fast.yaml, on_error: {goto: j}, next: END}"
+     "\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     "h", 0, 1},
+    {"that may be mended",
+     "start: [s, j]\nnodes:\n"
+     "  s: {type: subgraph, graph: ./fast.yaml, next: END}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     "h", 1, 0},
+    {"its tool is a graph, and it lost a race",
+     "start: [a, b]\nnodes:\n"
+     "  a: {type: gmi, prompt: \"use graph/inner {}\", tool_allowlist: "
+     "[graph/inner], next: j}\n"
+     "  b: {type: human, prompt: b, next: j}\n"
+     "  j: {type: human, prompt: j, join: any, next: END}\n",
+     "b", 0, 1},
+    {"a budget was used up, and leads elsewhere",
+     "budget: {tool_calls: 3, on_exceeded: {goto: j}}\nstart: [a, h]\nnodes:\n"
+     "  a: {type: gmi, prompt: spawn ask name, next: END}\n"
+     "  h: {type: human, prompt: h, next: t}\n"
+     "  t: {type: tool, tool: tried/echo, args: {value: 1}, next: u}\n"
+     "  u: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n"
+     "  j: {type: human, prompt: j, next: END}\n",
+     "h", 0, 1},
+};
+
+static void write_given_up(int i)
+{
+    desk_graph("left", "start: [a, d]\nnodes:\n"
+                       "  a: {type: gmi, prompt: spawn ask name, next: END}\n"
+                       "  d: {type: gmi, prompt: leave ask name, next: END}\n");
+    desk_graph("first", "end: first\nstart: [a, h]\nnodes:\n"
+                        "  a: {type: gmi, prompt: spawn ask name, next: END}\n"
+                        "  h: {type: human, prompt: h, next: END}\n");
+    desk_graph("fast", "failure: fail_fast\nstart: [a, h]\nnodes:\n"
+                       "  a: {type: gmi, prompt: spawn ask name, next: END}\n"
+                       "  h: {type: human, prompt: h, next: f}\n"
+                       "  f: {type: fail, message: no}\n");
+    desk_put("inner.graph.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: inner, version: 1.0.0}\nstart: n\nnodes:\n"
+             "  n: {type: gmi, prompt: spawn ask name, next: END}\n");
+    desk_graph("g", given_up[i].nodes);
+}
+
+START_TEST(who_is_given_up_takes_children_along)
+{
+    write_given_up(_i);
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    if (given_up[_i].asks != NULL)
+        desk_ok("$MORTISE approve p " REQUEST_OF "; test $? -eq 4",
+                given_up[_i].asks);
+    show("p");
+    desk_out("\"status\":\"waiting\"");
+    children_are(given_up[_i].open, given_up[_i].cancelled);
+    child_run("$MORTISE resume p"); /* again, which finds the same */
+    desk_code(4);
+    children_are(given_up[_i].open, given_up[_i].cancelled);
 }
 END_TEST
 
@@ -365,6 +502,51 @@ START_TEST(a_timeout_takes_the_child_along)
     child_await("p.out", "state=running");
     desk_set_clock(70 * minute);
     ck_assert_int_eq(child_wait(run), 1);
+    ck_assert_int_eq(kill(engine, SIGTERM), 0);
+    ck_assert_int_eq(child_wait(engine), 0);
+    child_is(child_run_id, 0, true);
+    show(child_run_id);
+    desk_out("\"status\":\"cancelled\"");
+}
+END_TEST
+
+/* A node's time is over, or that of its subgraph, while its child is at work, and the
+ * run goes on elsewhere.  The child has the same bound, but began later. */
+static const char *const timed_out[] = {
+    "start: a\nnodes:\n"
+    "  a: {type: gmi, timeout: 1h, prompt: meet there go work never until "
+    "never, on_error: {goto: j}, next: END}\n"
+    "  j: {type: human, prompt: j, next: END}\n",
+    "start: s\nnodes:\n"
+    "  s: {type: subgraph, graph: ./slow.yaml, timeout: 1h, on_error: {goto: "
+    "j}, next: END}\n"
+    "  j: {type: human, prompt: j, next: END}\n"};
+
+START_TEST(a_timeout_of_a_node_takes_the_child_along)
+{
+    static const long long minute = 60000;
+    pid_t engine, run;
+    char child_run_id[64];
+
+    desk_graph("slow", "start: a\nnodes:\n"
+                       "  a: {type: gmi, prompt: meet there go work never "
+                       "until never, next: END}\n");
+    desk_graph("g", timed_out[_i]);
+    desk_set_clock(0);
+    engine = child_start("engine",
+                         "env LD_PRELOAD=%s OTHERCLOCK=clock OTHERCLOCK_TOO=1 "
+                         "$MORTISE engine",
+                         child_build("tests/preload/otherclock.so"));
+    child_await("engine.err", "holding the store");
+    run = child_start("p", "$MORTISE run g.yaml --id p");
+    desk_ok("until [ -e there ]; do sleep 0.02; done");
+    desk_set_clock(40 * minute);
+    desk_put("go", "");
+    child_await("p.out", "state=running");
+    desk_set_clock(70 * minute);
+    ck_assert_int_eq(child_wait(run), 4);
+    desk_ok("for i in $(seq 600); do $MORTISE runs | grep -q cancelled && "
+            "exit 0; sleep 0.1; done; exit 1");
     ck_assert_int_eq(kill(engine, SIGTERM), 0);
     ck_assert_int_eq(child_wait(engine), 0);
     child_is(child_run_id, 0, true);
@@ -884,6 +1066,56 @@ START_TEST(an_engine_ends_orphans)
 }
 END_TEST
 
+/* Killed between the commit that gives an execution up and the end of its children,
+ * or between their end and that of theirs: who resumes the parent ends them, and so
+ * does an engine, which finds them alone.  As long as nothing was given up they go
+ * on. */
+static const struct {
+    int given_up;
+    bool by_engine;
+} killed_cases[] = {{2, false}, {0, false}, {0, true}};
+
+START_TEST(killed_as_it_is_given_up)
+{
+    const size_t open = given_up[killed_cases[_i].given_up].open;
+    const size_t left = given_up[killed_cases[_i].given_up].cancelled;
+    char faulty[4096];
+    unsigned long n = 0;
+    bool came_through;
+
+    snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
+    write_given_up(killed_cases[_i].given_up);
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    desk_ok("echo " REQUEST_OF " >id; cp -r state before", "b");
+    do {
+        bool lost;
+
+        desk_ok("rm -rf state; cp -r before state");
+        child_run("MORTISE_FAULT_CRASH=%lu %s approve p $(cat id)", ++n,
+                  faulty);
+        came_through = child.code == 4;
+        show("p");
+        lost = strstr(child.out, "\"path\":\"1.0/j#1\"") != NULL;
+        if (!killed_cases[_i].by_engine) {
+            child_run("$MORTISE resume p");
+            desk_code(4);
+        } else {
+            desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+                    "until grep -q 'holding the store' engine.log || "
+                    "! kill -0 $pid; do sleep 0.05; done; "
+                    "while kill -0 $pid && [ $($MORTISE runs | grep -c "
+                    "cancelled) -lt %zu ]; do sleep 0.05; done; "
+                    "kill $pid; wait $pid; :",
+                    lost ? left : 0);
+        }
+        children_are(lost ? open : open + left, lost ? left : 0);
+    } while (!came_through && n < 100);
+    ck_assert_uint_gt(n, 4); /* it did die */
+    ck_assert_uint_lt(n, 100);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("spawn_native");
@@ -902,8 +1134,12 @@ static Suite *suite(void)
     tcase_add_test(tc, what_never_began_is_abandoned);
     tcase_add_test(tc, a_cancel_goes_deep);
     tcase_add_test(tc, a_child_is_paused);
-    tcase_add_test(tc, a_goto_leaves_the_child);
+    tcase_add_test(tc, a_goto_takes_the_child_along);
+    tcase_add_loop_test(tc, who_is_given_up_takes_children_along, 0,
+                        sizeof given_up / sizeof given_up[0]);
     tcase_add_test(tc, a_timeout_takes_the_child_along);
+    tcase_add_loop_test(tc, a_timeout_of_a_node_takes_the_child_along, 0,
+                        sizeof timed_out / sizeof timed_out[0]);
     tcase_add_test(tc, a_child_is_tried_again);
     tcase_add_loop_test(tc, a_misuse_is_refused, 0, 4);
     tcase_add_test(tc, only_agents_have_native_children);
@@ -930,6 +1166,8 @@ static Suite *suite(void)
     tcase_add_test(tc, killed_where_none_can_begin);
     tcase_add_test(tc, an_engine_finds_them);
     tcase_add_test(tc, an_engine_ends_orphans);
+    tcase_add_loop_test(tc, killed_as_it_is_given_up, 0,
+                        sizeof killed_cases / sizeof killed_cases[0]);
     suite_add_tcase(s, tc);
     return s;
 }

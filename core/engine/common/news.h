@@ -11,13 +11,15 @@ enum mortise_news_kind {
     MORTISE_NEWS_AWAITS,     /* a step of it begins to wait for a child */
     MORTISE_NEWS_SETTLED,    /* a handle of it was */
     MORTISE_NEWS_ENDED,      /* the commit of its end is stored */
+    MORTISE_NEWS_LEFT,       /* ... of what may leave children behind */
+    MORTISE_NEWS_BEGAN,      /* the child of that handle did; nobody asks */
     MORTISE_NEWS_RESTS       /* the child of that handle does not go on */
 };
 
 struct mortise_news {
     struct mortise_news *next;
     enum mortise_news_kind kind;
-    struct mortise_live *live; /* LOADED, AWAITS: it stays until it is heard */
+    struct mortise_live *live; /* LOADED, AWAITS, LEFT: it stays till heard */
     char tenant[MORTISE_NAME_MAX + 1];
     char name[MORTISE_SPAWN_HANDLE_MAX]; /* of the run, or the handle */
 };

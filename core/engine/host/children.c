@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/common/news.h"
 #include "engine/common/secret_store.h"
 #include "engine/host/handles.h"
 #include "engine/host/turns.h"
@@ -142,7 +143,9 @@ static void conclude(struct starting *s)
 
     if (s->starts || !s->landed)
         return;
-    if (s->result == MORTISE_OK)
+    if (s->result == MORTISE_OK && s->asked == NULL)
+        mortise_news_put(s->m, MORTISE_NEWS_BEGAN, s->tenant, s->handle);
+    else if (s->result == MORTISE_OK)
         answer(s);
     else
         answer_error(s, s->result,

@@ -14,8 +14,15 @@
  *   (3) When a run ends, its linked children are cancelled, and theirs when they
  *       have ended.  A child that is loaded looks whether its parent is still
  *       there: so a crash between the two ends is made up for.
- *
- *   (4) Where memory runs out, those who are in memory look again until they
+ *   (4) When a run gives up an execution for good (run/flow/left.c), the linked
+ *       children that this execution started are cancelled, and theirs when they
+ *       have ended.  The parent looks for such children when the commit is written
+ *       that gives the execution up, and when the parent is loaded: then also for
+ *       the children of those that had ended before the process died.  A child looks
+ *       at its parent when it is loaded, and when it begins after its asker was
+ *       stopped.  If the parent is not in memory it is replayed for that look, and
+ *       does not continue.
+ *   (5) Where memory runs out, those who are in memory look again until they
  *       could: who waits, and who may have lost its parent.  Others do when they
  *       are loaded: as an engine starts, or when they are resumed.
  *
@@ -24,6 +31,7 @@
  * until then, or is looked for again. */
 #include "engine/common/news.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/runs/host_calls.h"
@@ -44,11 +52,12 @@ struct look {
     /* What the handle says. */
     bool over, native, detached;
     char child[MORTISE_SPAWN_TEXT + 1];
+    char execution[MORTISE_EXEC_PATH];
     json_t *end;
     bool starved;
 };
 
-/* NULL: no memory, which is said (4). */
+/* NULL: no memory, which is said (5). */
 static struct look *look_new(struct mortise *m, const char *tenant,
                              const char *run)
 {
@@ -120,6 +129,7 @@ static int keep(void *ud, const char *tenant, const char *parent,
     l->native = s->native;
     l->detached = s->detached;
     strcpy(l->child, s->child);
+    snprintf(l->execution, sizeof l->execution, "%s", s->execution);
     if (l->over)
         l->end = end_of(s);
     l->starved = l->over && l->end == NULL;
@@ -263,7 +273,7 @@ static void settled(struct mortise *m, const char *tenant, const char *parent)
     mortise_live_recover(m, l->tenant, l->run, &l->order);
 }
 
-/* ---- ends (3) ---------------------------------------------------------------- */
+/* ---- ends (3) (4) ---------------------------------------------------------- */
 
 static void cancelled(struct mortise_order *o, const struct mortise_err *err)
 {
@@ -277,21 +287,55 @@ static void cancelled(struct mortise_order *o, const struct mortise_err *err)
     look_free(l);
 }
 
+static const char parent_ended[] = "its parent has ended",
+                  maker_left[] = "the node that started it was stopped";
+
 /* Takes the look, which is at the run of a child. */
-static void cancel(struct look *l)
+static void cancel(struct look *l, const char *reason)
 {
     l->command = (struct mortise_run_command){.kind = MORTISE_CMD_CANCEL,
-                                              .reason = "its parent has ended"};
+                                              .reason = reason};
     l->order = (struct mortise_order){
         .list = &l->command, .n = 1, .actor = l->m->actor, .done = cancelled};
     mortise_live_command(l->m, l->tenant, l->run, &l->order);
 }
 
-/* All that are to be cancelled are found before the first is. */
-struct ending {
-    struct look look;
-    struct look *first;
+/* All children that are to be cancelled are found before the first is. */
+enum which {
+    OF_ENDED, /* the run has ended: all its children */
+    OF_LEFT,  /* the run goes on: the children of executions that it left */
+    /* The same after a crash: also the children of children that ended before it. */
+    OF_LEFT_DEEP,
+    OF_ENDED_DEEP
 };
+
+struct ending {
+    struct look look; /* its `live`, if any, stays in memory until the end */
+    struct look *first;
+    enum which which;
+};
+
+static bool is_deep(enum which which)
+{
+    return which == OF_LEFT_DEEP || which == OF_ENDED_DEEP;
+}
+
+static bool has_ended(enum which which)
+{
+    return which == OF_ENDED || which == OF_ENDED_DEEP;
+}
+
+static bool is_left(const struct mortise_live *live, const char *execution)
+{
+    return !live->lost &&
+           mortise_run_has_left(live->run, execution, live->written);
+}
+
+static void stay(struct look *l, struct mortise_live *live)
+{
+    l->live = live;
+    live->pending++;
+}
 
 static int list_linked(void *ud, const char *tenant, const char *parent,
                        const char *id, const struct mortise_spawn *s)
@@ -303,17 +347,24 @@ static int list_linked(void *ud, const char *tenant, const char *parent,
     (void)tenant;
     (void)parent;
     (void)id;
-    if (mortise_spawn_is_over(s) || !s->native || s->detached ||
-        s->state == MORTISE_SPAWN_PENDING ||
-        strlen(s->child) > MORTISE_NAME_MAX)
+    if ((mortise_spawn_is_over(s) && !is_deep(e->which)) || !s->native ||
+        s->detached || s->state == MORTISE_SPAWN_PENDING ||
+        strlen(s->child) > MORTISE_NAME_MAX ||
+        (!has_ended(e->which) && !is_left(by->live, s->execution)))
         return 0;
     l = look_new(by->m, by->tenant, s->child);
     if (l == NULL)
         return 0;
+    l->over = mortise_spawn_is_over(s);
+    if (by->live != NULL)
+        stay(l, by->live); /* until it is cancelled */
     l->next = e->first;
     e->first = l;
     return 0;
 }
+
+static void find_linked(struct mortise *m, const char *tenant, const char *run,
+                        struct mortise_live *live, enum which which);
 
 static void linked_read(struct mortise_read *r, int rv,
                         const struct mortise_err *err)
@@ -325,17 +376,48 @@ static void linked_read(struct mortise_read *r, int rv,
 
     if (rv != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_WARN,
-                    "run %s has ended, and its children could not be found: "
-                    "%s",
+                    "run %s leaves its children, which could not be found: %s",
                     by->run, err->msg);
     while ((l = e->first) != NULL) {
         e->first = l->next;
-        if (rv == MORTISE_OK && mortise_engine_ready(m, NULL) == MORTISE_OK)
-            cancel(l);
-        else
-            look_free(l); /* when it is loaded it looks itself (3) */
+        if (rv != MORTISE_OK || mortise_engine_ready(m, NULL) != MORTISE_OK) {
+            look_free(l); /* when it is loaded it looks itself */
+        } else if (l->over) {
+            find_linked(m, l->tenant, l->run, l->live, OF_ENDED_DEEP);
+            look_free(l);
+        } else {
+            cancel(l, has_ended(e->which) ? parent_ended : maker_left);
+        }
+    }
+    if (by->live != NULL) {
+        by->live->pending--;
+        mortise_live_touch(by->live);
     }
     mortise_release(m->mem, e, sizeof *e);
+}
+
+static void find_linked(struct mortise *m, const char *tenant, const char *run,
+                        struct mortise_live *live, enum which which)
+{
+    struct ending *e = mortise_zalloc(m->mem, sizeof *e);
+
+    if (e == NULL) {
+        mortise_news_missed(m);
+        return;
+    }
+    e->which = which;
+    e->look.m = m;
+    strcpy(e->look.tenant, tenant);
+    strcpy(e->look.run, run);
+    if (live != NULL)
+        stay(&e->look, live);
+    ask(&e->look, MORTISE_READ_SPAWNS, e->look.run, list_linked, linked_read);
+}
+
+static void left(struct mortise_live *live, enum which which)
+{
+    if (!live->lost)
+        find_linked(live->m, live->tenant, live->id, live, which);
 }
 
 static void own_read(struct mortise_read *r, int rv,
@@ -351,37 +433,58 @@ static void own_read(struct mortise_read *r, int rv,
 
 static void ended(struct mortise *m, const char *tenant, const char *run)
 {
-    struct ending *e = mortise_zalloc(m->mem, sizeof *e);
     struct look *l = look_new(m, tenant, run);
 
-    if (e == NULL)
-        mortise_news_missed(m);
-    if (e != NULL) {
-        e->look.m = m;
-        strcpy(e->look.tenant, tenant);
-        strcpy(e->look.run, run);
-        ask(&e->look, MORTISE_READ_SPAWNS, e->look.run, list_linked,
-            linked_read);
-    }
+    find_linked(m, tenant, run, NULL, OF_ENDED);
     if (l != NULL)
         ask(l, MORTISE_READ_SPAWN_OF, l->run, keep, own_read);
 }
 
 /* ---- coming and going ----------------------------------------------------------- */
 
+/* The look at a child is over; `reason`: why it is cancelled, or NULL. */
+static void decide(struct look *l, const char *reason)
+{
+    mortise_stored_finish(&l->stored);
+    if (reason != NULL && mortise_engine_ready(l->m, NULL) == MORTISE_OK)
+        cancel(l, reason);
+    else
+        look_free(l);
+}
+
+static void parent_replayed(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
+{
+    struct look *l = MORTISE_OF(s, struct look, stored);
+
+    (void)err;
+    if (rv == MORTISE_ENOMEM)
+        mortise_news_missed(l->m);
+    decide(l, rv == MORTISE_OK &&
+                      mortise_run_has_left(s->run, l->execution, UINT64_MAX)
+                  ? maker_left
+                  : NULL);
+}
+
 static void parent_read(struct mortise_stored *s, int rv,
                         const struct mortise_err *err)
 {
     struct look *l = MORTISE_OF(s, struct look, stored);
-    bool gone = rv == MORTISE_ENOTFOUND ||
-                (rv == MORTISE_OK && mortise_run_has_ended(s->head.status));
+    const struct mortise_live *parent;
 
     (void)err;
-    mortise_stored_finish(s);
-    if (gone && mortise_engine_ready(l->m, NULL) == MORTISE_OK)
-        cancel(l);
+    if (rv == MORTISE_ENOTFOUND ||
+        (rv == MORTISE_OK && mortise_run_has_ended(s->head.status))) {
+        decide(l, parent_ended);
+        return;
+    }
+    parent = mortise_live_find(l->m, l->tenant, l->parent);
+    if (parent != NULL)
+        decide(l, is_left(parent, l->execution) ? maker_left : NULL);
+    else if (rv == MORTISE_OK)
+        mortise_stored_rest(s, parent_replayed);
     else
-        look_free(l);
+        decide(l, NULL);
 }
 
 static void lineage_read(struct mortise_read *r, int rv,
@@ -390,23 +493,35 @@ static void lineage_read(struct mortise_read *r, int rv,
     struct look *l = MORTISE_OF(r, struct look, read);
 
     (void)err;
-    if (rv == MORTISE_OK && !l->over && l->native && !l->detached)
+    if (rv == MORTISE_OK && !l->over && l->native && !l->detached &&
+        strlen(l->child) <= MORTISE_NAME_MAX) {
+        strcpy(l->run, l->child);
         mortise_stored_head(l->m, &l->stored, l->tenant, l->parent,
                             parent_read);
-    else
+    } else {
+        look_free(l);
+    }
+}
+
+/* The child of that handle looks whether its parent has ended, or has left it. */
+static void look_back(struct mortise *m, const char *tenant, const char *handle)
+{
+    struct look *l = look_new(m, tenant, "");
+
+    if (l != NULL && mortise_spawns_parse(handle, l->parent, l->id))
+        ask(l, MORTISE_READ_SPAWN, l->parent, keep, lineage_read);
+    else if (l != NULL)
         look_free(l);
 }
 
 static void loaded(struct mortise_live *live)
 {
     const char *by = live->lost ? NULL : mortise_run_spawned_by(live->run);
-    struct look *l =
-        by != NULL ? look_new(live->m, live->tenant, live->id) : NULL;
 
-    if (l != NULL && mortise_spawns_parse(by, l->parent, l->id))
-        ask(l, MORTISE_READ_SPAWN, l->parent, keep, lineage_read);
-    else if (l != NULL)
-        look_free(l);
+    if (by != NULL)
+        look_back(live->m, live->tenant, by);
+    if (!live->lost && mortise_run_has_children(live->run))
+        left(live, OF_LEFT_DEEP);
     look(live);
 }
 
@@ -442,6 +557,12 @@ static void hear_one(struct mortise *m, const struct mortise_news *n)
     case MORTISE_NEWS_ENDED:
         ended(m, n->tenant, n->name);
         break;
+    case MORTISE_NEWS_LEFT:
+        left(n->live, OF_LEFT);
+        break;
+    case MORTISE_NEWS_BEGAN:
+        look_back(m, n->tenant, n->name);
+        break;
     case MORTISE_NEWS_RESTS:
         rests(m, n->tenant, n->name);
         break;
@@ -464,7 +585,7 @@ static void hear(struct mortise_task *t)
     }
 }
 
-/* (4) */
+/* (5) */
 static void look_again(struct mortise_timer *t)
 {
     struct mortise *m = MORTISE_OF(t, struct mortise, news_again);

@@ -46,7 +46,8 @@ struct mortise_flight {
     size_t cap_spawns;
     const struct mortise_spawn_change *alone; /* the one of a commit without a
                                                  run */
-    int failed; /* the whole batch's result; m->write_why has the words */
+    int failed;  /* the whole batch's result; m->write_why has the words */
+    bool leaves; /* its run may leave children behind (run/flow/left.c) */
     struct mortise_tree_flight tree; /* what it changes of its tree's purse */
 };
 
@@ -231,6 +232,7 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
 
     f->entries = c->entries;
     f->room = c->room;
+    f->leaves = c->leaves;
     c->entries = NULL; /* taken */
     *to = (struct mortise_commit){.tenant = live->tenant,
                                   .run = live->id,
@@ -562,6 +564,8 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
         note_landed(live, &f->commit);
         if (mortise_run_has_ended((int)f->commit.head.status))
             mortise_news_put(m, MORTISE_NEWS_ENDED, live->tenant, live->id);
+        else if (f->leaves)
+            mortise_news_of(live, MORTISE_NEWS_LEFT);
     } else if (!live->lost) {
         refused(f, result);
     }

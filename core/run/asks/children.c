@@ -57,6 +57,8 @@ int mortise_child_changed(struct mortise_run *r, const struct exec *x,
 {
     if (e->status != MORTISE_S_OK || !is_change(s->method))
         return MORTISE_OK;
+    if (strcmp(s->method, "spawn.claim/1") == 0)
+        mortise_spawned_claimed(r);
     return announce(r, x,
                     mortise_run_is_seen(r) ? event_of(e->value) : json_object(),
                     json_object_get(e->value, "terminal_status"), err);

@@ -84,6 +84,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
     if (mortise_indexes_add(r->mem, &r->losers, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_race_mark(x, why);
+    mortise_spawned_left(r);
     if (x->state != X_INSIDE)
         return mortise_tools_lose(r, x, err);
     assert(x->child->scope->owner == x);

@@ -155,6 +155,7 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
     int rv = mortise_view_frontier(r, f, &preds, err);
 
     mortise_frame_leave_behind(f);
+    mortise_spawned_left(r);
     f->behind = false;
     mortise_json_drop(&f->scope->loop_error);
     f->scope->halt = LOSS_NONE;

@@ -49,8 +49,10 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 
     if (f == NULL)
         return prefix != NULL ? MORTISE_ENOMEM : mortise_nomem(err);
-    if (before != NULL)
+    if (before != NULL) {
         mortise_frame_leave_behind(before);
+        mortise_spawned_left(r);
+    }
     f->scope->owner = x;
     mortise_json_hold(&f->scope->input, input);
     x->child = f;

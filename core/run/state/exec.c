@@ -393,6 +393,9 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     if (s == X_READY || !is_at_work(s))
         uncount(r, x);
     x->state = s;
+    if (!is_at_work(s) &&
+        (s != X_DONE || x->by_on_error || x->child != NULL || x->tools != NULL))
+        mortise_spawned_left(r);
     x->awaits_tools = false;
     r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);

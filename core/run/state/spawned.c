@@ -1,5 +1,9 @@
 /* spawned.c -- a run that is a child: of which spawn handle, which its end
- * settles. */
+ * settles; and a run that has children.
+ *
+ * Executions that are given up leave their children behind (flow/left.c).  `leaves`
+ * marks the commit that may do so: the engine looks for such children when the commit
+ * is written.  A run in which no handle was claimed marks none. */
 #include "run/state/state.h"
 
 int mortise_apply_spawned(struct mortise_run *r, const struct mortise_entry *e,
@@ -17,14 +21,29 @@ void mortise_describe_spawned(json_t *out, const struct mortise_entry *e)
     json_object_set(out, "handle", e->value);
 }
 
+void mortise_spawned_claimed(struct mortise_run *r)
+{
+    r->has_handles = true;
+}
+
+void mortise_spawned_left(struct mortise_run *r)
+{
+    r->leaves |= r->has_handles;
+}
+
 const char *mortise_run_spawned_by(const struct mortise_run *r)
 {
     return r->spawned_by;
 }
 
+bool mortise_run_has_children(const struct mortise_run *r)
+{
+    return r->has_handles;
+}
+
 bool mortise_run_has_family(const struct mortise_run *r)
 {
-    return r->spawned_by != NULL || r->n_awaited > 0;
+    return r->spawned_by != NULL || r->has_handles || r->n_awaited > 0;
 }
 
 int mortise_run_end_result(struct mortise_run *r, json_t **out,

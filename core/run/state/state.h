@@ -427,6 +427,7 @@ struct exec {
 
     /* By apply_exec.c: how it went, and its pending request. */
     bool cached;       /* its output is what another call gave */
+    bool by_on_error;  /* ... or what its on_error gave */
     bool child_failed; /* `child` failed, and so did this */
     bool approved;
     uint32_t noted; /* it is on disk that it starts in this generation */
@@ -752,6 +753,9 @@ struct mortise_run {
     struct tree tree;
     /* By state/spawned.c: */
     const char *spawned_by; /* a handle; NULL: it is no child */
+    bool has_handles;       /* an execution claimed one */
+    /* By state/spawned.c and commit.c and run.c: */
+    bool leaves; /* the record may leave children behind (flow/left.c) */
     /* By apply_run.c: what was said of the run. */
     uint8_t seed[MORTISE_DIGEST];
     uint64_t created_ms;
@@ -777,6 +781,7 @@ struct mortise_run {
     bool live; /* going; a replayed run is not until told */
 
     /* By commit.c: */
+    uint64_t left_seq;   /* the newest commit that did; 0: none since loading */
     uint64_t sync_asked; /* a sync of commits up to here was asked for */
     bool stamped;        /* the record begins with the time of its first */
     bool asked;          /* the commit opens a question */
@@ -1188,6 +1193,12 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err);
 /* Take back what a result would have written. */
 void mortise_writes_undo(struct mortise_run *r, struct exec *x);
+
+/* ---- spawned.c ---- */
+/* An execution of r claimed a handle. */
+void mortise_spawned_claimed(struct mortise_run *r);
+/* An execution of r may be given up now, and leave children (flow/left.c). */
+void mortise_spawned_left(struct mortise_run *r);
 
 /* ---- request.c ---- */
 /* A request is open from now on, or (payload NULL) a timer; or it is over. */
