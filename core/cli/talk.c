@@ -123,6 +123,34 @@ static void put_message(struct mortise_talk *t, const json_t *event,
 
 /* ---- asked ------------------------------------------------------------------ */
 
+/* A result that no event of its own has: a text as it is, else its parts. */
+static void put_result(struct mortise_talk *t, const json_t *event,
+                       const json_t *part)
+{
+    const json_t *parts = json_object_get(part, "parts");
+    const json_t *text = json_object_get(json_array_get(parts, 0), "text");
+    bool failed = json_is_true(json_object_get(part, "is_error"));
+    char words[LINE];
+
+    snprintf(words, sizeof words, "%s: ", mortise_cli_text(part, "name"));
+    fold(t, event, failed ? MORTISE_BAD : MORTISE_DIM,
+         failed ? "failed" : "gave", words,
+         text != NULL && json_array_size(parts) == 1 ? text : parts);
+}
+
+static void put_results(struct mortise_talk *t, const json_t *event,
+                        const json_t *message)
+{
+    MORTISE_JSON_EACH (part, i, json_object_get(message, "parts"))
+        if (is_part(part, "tool_result"))
+            put_result(t, event, part);
+}
+
+static bool is_of_tools(const json_t *message)
+{
+    return strcmp(mortise_cli_text(message, "role"), "tool") == 0;
+}
+
 /* The first words of the last message. */
 static const char *gist_of(const json_t *messages)
 {
@@ -138,15 +166,19 @@ static const char *gist_of(const json_t *messages)
 static void show_call(struct mortise_talk *t, const json_t *event)
 {
     const json_t *messages = json_object_get(event, "messages");
+    const char *gist = gist_of(messages);
     char words[LINE];
 
-    if (t->whole)
-        MORTISE_JSON_EACH (one, i, messages)
+    MORTISE_JSON_EACH (one, i, messages) {
+        if (is_of_tools(one))
+            put_results(t, event, one);
+        else if (t->whole)
             put_message(t, event, mortise_cli_text(one, "role"), one);
+    }
     if (t->whole || t->bare)
         return;
     snprintf(words, sizeof words, "%s%s%s", mortise_cli_text(event, "alias"),
-             messages != NULL ? ": " : "", gist_of(messages));
+             gist[0] != '\0' ? ": " : "", gist);
     words[strcspn(words, "\n")] = '\0';
     line(t, event, MORTISE_DIM, "asks", words);
 }

@@ -605,6 +605,26 @@ START_TEST(a_mistake_is_told)
     desk_ok("$MORTISE show p");
     desk_not_out("children");
     says("error: ");
+    desk_ok("$MORTISE show p --transcript | grep '  failed   a  .*: .*%s'",
+            mistakes[_i].words);
+}
+END_TEST
+
+/* A transcript has the result of each call once, whether the run or the agent made
+ * it.  The model uses the same two ids in each of its replies. */
+START_TEST(a_transcript_has_each_result_once)
+{
+    run("tool_allowlist: [plays/note], parallel_tools: true,",
+        "[[[plays__note, {}], [list_tasks, {}]], "
+        "[[list_tasks, {}], [plays__note, {}]], "
+        "[[spawn_agent, {name: n, instructions: [hi]}]], done]");
+    desk_ok("$MORTISE show p --transcript | sed -n 's/^  gave  *a  "
+            "*\\([a-z_/]*\\).*/\\1/p' | sort | uniq -c | tr -s ' '");
+    ck_assert_str_eq(child.out, " 2 list_tasks\n 2 plays/note\n"
+                                " 1 spawn_agent\n");
+    desk_ok("$MORTISE show p --transcript");
+    desk_out("list_tasks: {\"tasks\":[]}");
+    desk_out(",\"name\":\"n\",\"state\":\"succeeded\",\"result\":\"hi\"}");
 }
 END_TEST
 
@@ -753,6 +773,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_leaf_has_children);
     tcase_add_loop_test(tc, a_mistake_is_told, 0, N(mistakes));
     tcase_add_loop_test(tc, an_error_of_a_tool_fails_the_node, 0, N(failures));
+    tcase_add_test(tc, a_transcript_has_each_result_once);
     tcase_add_test(tc, without_the_key_there_are_none);
     tcase_add_test(tc, messages_are_said_before);
     suite_add_tcase(s, tc);

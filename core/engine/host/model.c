@@ -198,7 +198,7 @@ static json_t *says_chat(const struct mortise_asked *a,
                          uint64_t most[MORTISE_USED_N])
 {
     size_t n = mortise_turn_size(a->made);
-    json_t *news = mortise_turn_news(a->made), *out;
+    json_t *news = mortise_turn_news(a), *out;
 
     if (json_is_true(json_object_get(a->body, "tools")))
         n += strlen(tools_of(a)->offered);
@@ -588,7 +588,7 @@ static void served_embed(struct mortise_asked *a,
 
 static void answered_chat(struct mortise_asked *a, const json_t *answer)
 {
-    mortise_turn_answered(a->made, answer);
+    mortise_turn_answered(a, answer);
 }
 
 const struct mortise_host_call_method mortise_host_call_model_call = {

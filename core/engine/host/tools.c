@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "engine/host/turns.h"
+
 /* ---- the list ------------------------------------------------------------- */
 
 static int32_t check_list(struct mortise_asked *a, char *words)
@@ -127,6 +129,9 @@ static int32_t check_invoke(struct mortise_asked *a, char *words)
     if (a->call->node->tools == NULL)
         return mortise_ask_refuse(words, MORTISE_S_DENIED,
                                   "the node allows no tools");
+    if (id != NULL &&
+        mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
+        return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
     a->alias = json_incref(mortise_json_unconst(id));
     json_object_del(body, "tool_use_id"); /* another one is the same call */
     return MORTISE_S_OK;

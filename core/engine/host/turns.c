@@ -18,6 +18,9 @@
  *       alone, and so is the same when the call is entered again.
  *   (4) Nothing of this is stored: what was answered is, in the run's journal,
  *       and whoever asks says again what it had asked.
+ *   (5) The result of a tool that the run made (tool.invoke/1) stands in an
+ *       event of its own.  All other results are the words of the plugin that
+ *       asks, so the event of the model's call has them.
  */
 #include "engine/host/turns.h"
 
@@ -46,6 +49,7 @@ struct turns {
     struct mortise_kept kept; /* first */
     const struct mortise_mem *mem;
     struct mortise_turn *list;
+    json_t *invoked; /* {ID: true}, of calls that the run made (5); or NULL */
 };
 
 /* ---- a call's ------------------------------------------------------------- */
@@ -73,6 +77,7 @@ static void drop(struct mortise_kept *kept)
         all->list = t->next;
         turn_free(t);
     }
+    json_decref(all->invoked);
     mortise_release(all->mem, all, sizeof *all);
 }
 
@@ -628,41 +633,73 @@ size_t mortise_turn_size(struct mortise_turn *t)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* A message with the size of data in its place. */
-static json_t *without_data(const json_t *message)
-{
-    json_t *out = json_deep_copy(message);
-
-    MORTISE_JSON_EACH (part, i, parts_of(out)) {
-        json_t *to = mortise_json_unconst(part);
-        size_t n = data_size(part);
-
-        if (n > 0 && (json_object_set_new(to, "data_bytes",
-                                          json_integer((json_int_t)n)) != 0 ||
-                      json_object_del(to, "data") != 0)) {
-            json_decref(out);
-            return NULL;
-        }
-    }
-    return out;
-}
-
-static int add_news(json_t *to, const json_t *list)
+/* Put the size of data in its place; recursive, as results of tools have parts,
+ * too.  0, or -1 when memory ran out. */
+static int replace_data(const json_t *parts)
 {
     int rv = 0;
 
-    MORTISE_JSON_EACH (one, i, list)
-        if (rv == 0 && strcmp(role_of(one), "tool") != 0)
-            rv = json_array_append_new(to, without_data(one));
+    MORTISE_JSON_EACH (part, i, parts) {
+        json_t *to = mortise_json_unconst(part);
+        size_t n = data_size(part);
+
+        if (rv == 0 && n > 0)
+            rv = json_object_set_new(to, "data_bytes",
+                                     json_integer((json_int_t)n));
+        if (n > 0)
+            json_object_del(to, "data");
+        if (rv == 0)
+            rv = replace_data(parts_of(part));
+    }
     return rv;
 }
 
-json_t *mortise_turn_news(const struct mortise_turn *t)
+static bool is_invoked(const json_t *invoked, const json_t *part)
 {
+    return is_part(part, "tool_result") &&
+           json_object_get(invoked, id_of(part)) != NULL;
+}
+
+/* Leave out the results that have events of their own (5); 0 or -1. */
+static int drop_invoked(json_t *message, const json_t *invoked)
+{
+    json_t *parts = json_array();
+    int rv = parts != NULL ? 0 : -1;
+
+    MORTISE_JSON_EACH (part, i, parts_of(message))
+        if (rv == 0 && !is_invoked(invoked, part))
+            rv = json_array_append(parts, mortise_json_unconst(part));
+    if (rv == 0)
+        rv = json_object_set(message, "parts", parts);
+    json_decref(parts);
+    return rv;
+}
+
+static int add_news(json_t *to, const json_t *list, const json_t *invoked)
+{
+    int rv = 0;
+
+    MORTISE_JSON_EACH (one, i, list) {
+        json_t *message = rv == 0 ? json_deep_copy(one) : NULL;
+
+        rv = message != NULL ? drop_invoked(message, invoked) : -1;
+        if (rv == 0)
+            rv = replace_data(parts_of(message));
+        if (rv == 0 && json_array_size(parts_of(message)) > 0)
+            rv = json_array_append(to, message);
+        json_decref(message);
+    }
+    return rv;
+}
+
+json_t *mortise_turn_news(const struct mortise_asked *a)
+{
+    const struct mortise_turn *t = a->made;
+    const json_t *invoked = turns_of(a)->invoked;
     json_t *out = json_array();
 
-    if (out != NULL && add_news(out, t->ahead) == 0 &&
-        add_news(out, t->append) == 0)
+    if (out != NULL && add_news(out, t->ahead, invoked) == 0 &&
+        add_news(out, t->append, invoked) == 0)
         return out;
     json_decref(out);
     return NULL;
@@ -670,8 +707,30 @@ json_t *mortise_turn_news(const struct mortise_turn *t)
 
 /* ---- what came of it ------------------------------------------------------ */
 
-void mortise_turn_answered(struct mortise_turn *t, const json_t *answer)
+int mortise_turns_invoke(const struct mortise_asked *a, const char *id)
 {
+    struct turns *all = turns_of(a);
+
+    if (all == NULL)
+        return MORTISE_ENOMEM;
+    if (all->invoked == NULL)
+        all->invoked = json_object();
+    return json_object_set_new(all->invoked, id, json_true()) == 0
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
+}
+
+/* Servers may give the calls of each reply the same ids again. */
+static void forget_invoked(json_t *invoked, const json_t *reply)
+{
+    MORTISE_JSON_EACH (part, i, parts_of(reply))
+        if (is_part(part, "tool_call"))
+            json_object_del(invoked, id_of(part));
+}
+
+void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer)
+{
+    struct mortise_turn *t = a->made;
     json_t *reply =
         json_object_get(json_object_get(answer, "reply"), "message");
 
@@ -679,6 +738,7 @@ void mortise_turn_answered(struct mortise_turn *t, const json_t *answer)
         return;
     t->reply = json_incref(reply);
     t->told = json_incref(json_object_get(answer, "told"));
+    forget_invoked(turns_of(a)->invoked, reply);
 }
 
 /* ---- what is kept --------------------------------------------------------- */

@@ -24,12 +24,15 @@ int mortise_turn_write(struct mortise_turn *t, const json_t *told,
                        struct mortise_buf *out);
 /* How many bytes that are, about: what a model is charged for. */
 size_t mortise_turn_size(struct mortise_turn *t);
-/* What is said in it that was not before, for people: a new list of messages,
- * without results of tools, which stand in their own records, and with the size
- * of data in its place.  NULL: memory ran out. */
-json_t *mortise_turn_news(const struct mortise_turn *t);
-/* The turn was answered with this: what model.call/1 gives. */
-void mortise_turn_answered(struct mortise_turn *t, const json_t *answer);
+/* The run makes the tool call of that id: its result has an event of its own.
+ * MORTISE_ENOMEM. */
+int mortise_turns_invoke(const struct mortise_asked *a, const char *id);
+/* For people: what a->made says that was not said before.  A new list of
+ * messages, without the results of calls that the run made, and with the size of
+ * data in its place.  NULL: memory ran out. */
+json_t *mortise_turn_news(const struct mortise_asked *a);
+/* The turn a->made was answered with this: what model.call/1 gives. */
+void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer);
 /* So many of its messages were left out for it (`prune`); 0: none. */
 size_t mortise_turn_left_out(const struct mortise_turn *t);
 
