@@ -30,6 +30,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "json/code.h"
 #include "json/value.h"
 #include "plugin/carry.h"
 
@@ -206,16 +207,24 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     return ok;
 }
 
+/* Only the engine gives its own codes: from a plugin, such a word stands in front
+ * of the message, and the error has no code. */
 static void make_words(struct mortise_instance *i, struct mortise_words *w,
                        const struct mortise_wire *msg)
 {
+    int at = 0;
+
     *w = (struct mortise_words){0};
-    make_fit(w->message, sizeof w->message, msg->message);
     if (!read_detail(w, msg->detail))
         scold(i, SAID_DETAIL,
               "the detail of an error is no JSON object with a class "
               "(transient, permanent, timeout, cancelled) and a code "
               "([a-z0-9_.]+): taken as permanent");
+    if (mortise_code_is_of_engine(w->code)) {
+        at = snprintf(w->message, sizeof w->message, "%s: ", w->code);
+        w->code[0] = '\0';
+    }
+    make_fit(w->message + at, sizeof w->message - (size_t)at, msg->message);
 }
 
 /* ---- the end of a call ----------------------------------------------------

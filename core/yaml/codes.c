@@ -119,7 +119,9 @@ const struct mortise_code mortise_codes[] = {
      "kind: Grahp\n"},
     {"E0211", "a name that is none",
      "Ids of nodes and names of artifacts are a letter or _ and up to 63 "
-     "letters, digits, _ and -.",
+     "letters, digits, _ and -.  A code of an error is a small letter and up "
+     "to 63 small letters, digits, _ and dots, and none of determinism, "
+     "guardrail, in_doubt and rejected, which only the engine gives.",
      "start: 1st\n"
      "nodes:\n"
      "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},

@@ -144,10 +144,10 @@ typedef struct mortise_host_api {
     /* Words for an error that the function is about to return; a kilobyte of
      * them is kept.  `detail` is empty or a JSON object: "class": "transient" |
      * "permanent" (when absent) | "timeout" | "cancelled" decides about retries;
-     * "code": a stable word of your own ([a-z0-9_.]+), what a graph's `retry_on`
-     * may name; "retry_after_ms": not again before (at most a day; 0: none);
-     * "exit_code" of a program and "status" of a server: integers, which the
-     * graph sees in `error`. */
+     * "code": a word of your own ([a-z0-9_.]+) for `retry_on`; the engine's own
+     * (determinism, guardrail, in_doubt, rejected) go ahead of the message; and
+     * "retry_after_ms": not again before (a day at most; 0: none); integers that
+     * `error` has, "exit_code" of a program and "status" of a server. */
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 

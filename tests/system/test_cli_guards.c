@@ -577,6 +577,13 @@ START_TEST(nothing_comes_out_of_a_graph)
          "it does not fit its schema", "a@b.example"},
         {ONE("    type: tool\n    tool: tried/fail\n    args: {code: told}\n"),
          "told to fail", "s: told"},
+        /* a plugin's error has no code of the engine's */
+        {ONE("    type: tool\n    tool: tried/fail\n    args: {code: "
+             "guardrail}\n"),
+         "guardrail: told to fail", "s: guardrail"},
+        {ONE("    type: tool\n    tool: tried/fail\n    args: {code: "
+             "rejected}\n"),
+         "rejected: told to fail", "s: rejected"},
     };
 
     desk_deploy(TWO
@@ -794,7 +801,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_policy_guards_a_node);
     tcase_add_test(tc, what_is_held_is_marked);
     tcase_add_test(tc, nothing_comes_by_another_way);
-    tcase_add_loop_test(tc, nothing_comes_out_of_a_graph, 0, 5);
+    tcase_add_loop_test(tc, nothing_comes_out_of_a_graph, 0, 7);
     tcase_add_loop_test(tc, events_have_nothing_of_a_reply, 0, 3);
     tcase_add_test(tc, a_policy_guards_an_edge);
     tcase_add_test(tc, a_guardrail_may_ask);

@@ -4,15 +4,19 @@
 
 #include <string.h>
 
+#include "json/code.h"
+
 enum { CODE_MAX = 64 };
 
-/* "refund.too_late": small letters, digits, '_' and '.', as codes of plugins. */
+/* "refund.too_late": small letters, digits, '_' and '.', as codes of plugins, and
+ * none of the engine's own. */
 static bool is_code(const char *text)
 {
     size_t n = strlen(text);
 
     return n > 0 && n <= CODE_MAX && text[0] >= 'a' && text[0] <= 'z' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n;
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n &&
+           !mortise_code_is_of_engine(text);
 }
 
 void mortise_node_begin_failing(struct mortise_loader *ld,
@@ -37,7 +41,8 @@ static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
             mortise_diag_add(ld->diags, "E0211", slot->value->span,
                              "'%s' cannot be a code of an error", code),
             "a small letter, then small letters, digits, _ and ., 64 at most: "
-            "refund.too_late");
+            "refund.too_late; not determinism, guardrail, in_doubt or "
+            "rejected, which only the engine gives");
 }
 
 /* In on_error it sees `error`. */

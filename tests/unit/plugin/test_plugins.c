@@ -227,6 +227,9 @@ START_TEST(the_good_ones_work)
     d = called(i, 3, "fail", "{}");
     ck_assert_str_eq(d->error_class, "permanent");
     ck_assert_str_eq(d->error_code, "");
+    d = called(i, 4, "fail", "{\"code\":\"in_doubt\"}");
+    ck_assert_str_eq(d->message, "in_doubt: failed as asked");
+    ck_assert_str_eq(d->error_code, "");
     ck_assert_uint_eq(mortise_instance_open_calls(i), 0);
     ck_assert_str_eq(seen->log, "");
 }
