@@ -20,6 +20,15 @@
 #include "base/wild.h"
 #include "config/reading.h"
 
+/* Graphs that are tools (`graph/NAME`) are no operations: a word about one would
+ * deny nothing. */
+static bool is_of_graph(const char *pattern)
+{
+    static const char prefix[] = "graph/";
+
+    return strncmp(pattern, prefix, sizeof prefix - 1) == 0;
+}
+
 /* Into the list of its row. */
 static void read_patterns(void *ctx, void *into,
                           const struct mortise_slot *slot)
@@ -31,15 +40,19 @@ static void read_patterns(void *ctx, void *into,
     for (size_t i = 0; i < list->n; i++) {
         const char *s = list->items[i]->str, *slash = strchr(s, '/');
         struct mortise_diag *d;
+        bool of_graph = is_of_graph(s);
 
         if (strcmp(s, "*") == 0 ||
-            (slash != NULL && slash != s && slash[1] != '\0'))
+            (slash != NULL && slash != s && slash[1] != '\0' && !of_graph))
             continue;
         d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
                              "'%s' is no pattern of tools", s);
-        mortise_diag_help(r->diags, d,
-                          "PLUGIN/OPERATION with * for any characters "
-                          "(file/*), or * alone");
+        mortise_diag_help(r->diags, d, "%s",
+                          of_graph
+                              ? "a graph that is a tool is judged by the "
+                                "operations in it: name those"
+                              : "PLUGIN/OPERATION with * for any characters "
+                                "(file/*), or * alone");
     }
     *(struct mortise_patterns *)slot->field =
         (struct mortise_patterns){slot->name, list->items, list->n};

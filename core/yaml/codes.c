@@ -374,7 +374,9 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is no operation",
-     "A tool is PLUGIN/OPERATION, such as file/write.",
+     "A tool is PLUGIN/OPERATION, such as file/write.  The lists of `tools` in "
+     "a deployment name operations, also for graphs that are tools "
+     "(graph/NAME): those are judged by the operations in them.",
      START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "reconcile without reconcile",
      "on_in_doubt: reconcile asks the plugin whether the effect happened; "

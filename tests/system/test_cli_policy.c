@@ -147,15 +147,25 @@ START_TEST(findings_of_a_deployment_come_at_once)
 }
 END_TEST
 
-/* A graph is no operation: who denies one as a tool hears what is judged. */
+/* A graph is no operation, and to deny one denies nothing: no command goes by such
+ * a deployment. */
 START_TEST(graphs_are_judged_by_their_operations)
 {
+    static const struct {
+        const char *line;
+        int code;
+    } commands[] = {{"check mortise.yaml", 2}, {"run g.yaml", 78}};
+
     desk_deploy("tools: {deny: [graph/inner], ask: ['graph/*']}");
-    desk_ok("$MORTISE check mortise.yaml");
-    desk_out("W0825");
-    desk_out("'graph/inner' fits no operation: a graph that is a tool is "
-             "judged by the operations in it; name those");
-    desk_out("'graph/*' fits no operation");
+    desk_graph("g", "start: a\nnodes:\n  a: {type: pass, next: END}\n");
+    for (size_t i = 0; i < 2; i++) {
+        child_run("$MORTISE %s 2>&1", commands[i].line);
+        desk_code(commands[i].code);
+        desk_out("error[E0505]: 'graph/inner' is no pattern of tools");
+        desk_out("a graph that is a tool is judged by the operations in it: "
+                 "name those");
+        desk_out("error[E0505]: 'graph/*' is no pattern of tools");
+    }
 }
 END_TEST
 

@@ -138,12 +138,6 @@ static void warn_plugin(struct looking *l)
 {
     char why[2 * MORTISE_TOOL_MAX];
 
-    if (strcmp(l->plugin, "graph") == 0) {
-        warn(l, "", NULL,
-             "a graph that is a tool is judged by the operations in it; name "
-             "those");
-        return;
-    }
     snprintf(why, sizeof why, "there is no plugin '%s'", l->plugin);
     warn(l, l->near_plugin, l->near_plugin != NULL ? l->op : NULL, why);
 }
@@ -207,7 +201,8 @@ static void judge(struct looking *l)
     snprintf(l->plugin, sizeof l->plugin, "%.*s", (int)(slash - l->at->str),
              l->at->str);
     l->op = slash + 1;
-    if (l->plugin[0] == '\0' || l->op[0] == '\0') /* the file's own finding */
+    if (l->plugin[0] == '\0' || l->op[0] == '\0' ||
+        strcmp(l->plugin, "graph") == 0) /* the file's own finding */
         return;
     if (fits_any(l) || l->unknown || (l->servers && has_star(l->plugin)))
         return;
