@@ -169,6 +169,39 @@ START_TEST(children_side_by_side)
 }
 END_TEST
 
+/* With parallel_tools a child runs to its end while another call of the same reply
+ * waits for a person, whichever of the two stands first. */
+static const char *const beside[] = {
+    "[[[spawn_agent, {name: n, instructions: [hi]}], [plays__note, {}]], "
+    "$last]",
+    "[[[plays__note, {}], [spawn_agent, {name: n, instructions: [hi]}]], "
+    "$last]",
+    "[[[plays__note, {}], [spawn_agent, {name: n, mode: background, "
+    "instructions: [hi]}]], [[wait_task, {task: $1}]], $last]",
+};
+
+START_TEST(a_child_beside_an_approval)
+{
+    agent("parallel_tools: true, tool_allowlist: [{tool: plays/note, ask: "
+          "true}],",
+          beside[_i]);
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    for (int k = 0; k < 600; k++) { /* one in the background is let go of */
+        desk_ok("$MORTISE show %s --json | grep '\"status\": \"' | head -1",
+                child_of("p", 0));
+        if (strstr(child.out, "completed") != NULL)
+            break;
+        child_run("$MORTISE resume p");
+    }
+    desk_out("completed");
+    desk_ok("$MORTISE approve p $($MORTISE inbox p --ids | cut -d' ' -f2)");
+    says("\"name\":\"n\",\"state\":\"succeeded\",\"result\":\"hi\"}");
+    desk_ok("wc -l <noted");
+    ck_assert_int_eq(atoi(child.out), 1);
+}
+END_TEST
+
 /* Children have children, down to a cap, which the refusal names. */
 START_TEST(children_of_children)
 {
@@ -761,6 +794,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_child_in_the_background);
     tcase_add_test(tc, tasks_are_looked_at);
     tcase_add_test(tc, children_side_by_side);
+    tcase_add_loop_test(tc, a_child_beside_an_approval, 0, N(beside));
     tcase_add_test(tc, children_of_children);
     tcase_add_test(tc, a_result_is_reported);
     tcase_add_test(tc, nothing_is_reported);

@@ -37,13 +37,16 @@ struct result;
 typedef mortise_status take_fn(struct result *r, mortise_jv answer);
 /* ... what it refused, in those words. */
 typedef mortise_status refuse_fn(struct result *r, mortise_str words);
+/* Makes the result; PENDING: it is made another time. */
+typedef mortise_status run_fn(struct result *r);
 
 struct result {
     struct call *of;
     struct bytes parts; /* a list, closed */
     mortise_jv call;    /* the part, of the batch's message */
-    int is_error;
+    int is_error, is_started;
 
+    run_fn *held;            /* of agent_hold() */
     const struct tool *tool; /* the agent's own; NULL: the graph's */
     take_fn *take;           /* of what the host is asked */
     take_fn *fits;           /* of what is judged, where it fits */
@@ -65,9 +68,8 @@ struct tool {
     const char *parameters;
     void (*write_parameters)(const struct call *c, mortise_jw *w);
 
-    /* PENDING: the result is made another time.  NULL: `method` is asked with the
-     * arguments, and take() gets the answer. */
-    mortise_status (*run)(struct result *r);
+    /* NULL: `method` is asked with the arguments, and take() gets the answer. */
+    run_fn *run;
     const char *method;
     take_fn *take;
 };
@@ -77,6 +79,8 @@ struct batch {
     struct bytes message; /* the reply's, JSON */
     struct result *results;
     uint64_t n, next, out; /* calls; the next to be run; those that run */
+    uint64_t held;         /* of those: how many agent_hold() has */
+    int released;          /* it holds none any more */
     int waits;             /* one of them is answered another time */
     mortise_status status; /* what went wrong with asking */
     struct bytes error;    /* the first that a tool gave, JSON; or nothing */
@@ -177,6 +181,11 @@ mortise_str agent_result_step(char *room, const struct result *r,
                               const char *part);
 /* Takes the call: one that was pending is there, or could not be made. */
 void agent_result_is_there(struct result *r, mortise_status status);
+/* The result's next step may wait for long: `run` is called once no other result
+ * can be kept from its beginning by that. */
+mortise_status agent_hold(struct result *r, run_fn *run);
+/* Takes the call, if agent_hold() has the result. */
+void agent_result_is_held(struct result *r);
 
 /* ---- shown.c --------------------------------------------------------------- */
 

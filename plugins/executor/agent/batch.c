@@ -10,6 +10,10 @@
  *       to their end first.
  *   (4) A model that calls the same tools with the same arguments three times in
  *       succession is stopped ahead of the third.
+ *   (5) A call that was told to wait may ask nothing new until it is entered again.
+ *       With parallel_tools the agent's own tools therefore run first, each up to
+ *       where it waits for a child.  Then the graph's tools are started and the
+ *       children awaited, all at once.
  */
 #include "agent.h"
 
@@ -232,16 +236,37 @@ static mortise_status put_answer(struct result *r, mortise_jv answer)
 
 static void go_on(struct call *c);
 
-void agent_result_is_there(struct result *r, mortise_status status)
+/* A result that was pending. */
+static void note_end(struct batch *b, mortise_status status)
 {
-    struct batch *b = &r->of->batch;
-
     b->out--;
     if (status == MORTISE_S_SUSPENDED)
         b->waits = 1;
     else if (b->status == MORTISE_S_OK)
         b->status = status;
+}
+
+void agent_result_is_there(struct result *r, mortise_status status)
+{
+    note_end(&r->of->batch, status);
     go_on(r->of);
+}
+
+mortise_status agent_hold(struct result *r, run_fn *run)
+{
+    struct batch *b = &r->of->batch;
+
+    if (b->released || !agent_says(r->of, "parallel_tools"))
+        return run(r);
+    r->held = run;
+    b->held++;
+    return MORTISE_S_PENDING;
+}
+
+void agent_result_is_held(struct result *r)
+{
+    if (r->held != NULL)
+        go_on(r->of);
 }
 
 static void done(void *ud, mortise_status status, mortise_str text)
@@ -286,10 +311,9 @@ static mortise_status put_unread(struct result *r)
     mortise_jv wrote = mortise_jv_get(r->call, "arguments_text"), json;
     struct bytes text = {0};
     mortise_status status = bytes_decode(&text, wrote);
-    int is_object =
-        status == MORTISE_S_OK &&
-        mortise_jv_parse(bytes_str(&text), &json) == MORTISE_S_OK &&
-        mortise_jv_type(json) == MORTISE_JV_OBJECT;
+    int is_object = status == MORTISE_S_OK &&
+                    mortise_jv_parse(bytes_str(&text), &json) == MORTISE_S_OK &&
+                    mortise_jv_type(json) == MORTISE_JV_OBJECT;
 
     bytes_free(&text);
     if (status == MORTISE_S_NOMEM)
@@ -329,19 +353,18 @@ static mortise_status invoke(struct result *r)
     return status;
 }
 
-static mortise_status run(struct call *c, uint64_t i)
+static mortise_status run(struct result *r)
 {
-    struct result *r = &c->batch.results[i];
     mortise_status status;
 
+    r->is_started = 1;
     if (mortise_jv_type(mortise_jv_get(r->call, "arguments")) !=
         MORTISE_JV_OBJECT)
         return put_unread(r);
-    r->tool = agent_tool_of(c, mortise_jv_get(r->call, "name"));
     status = r->tool != NULL ? agent_run_tool(r) : invoke(r);
     if (status != MORTISE_S_PENDING)
         return status;
-    c->batch.out++;
+    r->of->batch.out++;
     return MORTISE_S_OK;
 }
 
@@ -356,13 +379,55 @@ static int has_failed(const struct call *c)
 static int may_start(const struct call *c)
 {
     const struct batch *b = &c->batch;
-    int32_t parallel = 0;
 
-    if (b->next == b->n || b->waits || b->status != MORTISE_S_OK ||
-        has_failed(c))
+    if (b->waits || b->status != MORTISE_S_OK || has_failed(c))
         return 0;
-    mortise_jv_bool(mortise_jv_get(c->node, "parallel_tools"), &parallel);
-    return parallel || b->out == 0;
+    return b->out == 0 || agent_says(c, "parallel_tools");
+}
+
+/* (5).  NULL: there is none. */
+static struct result *next_of(struct call *c)
+{
+    struct batch *b = &c->batch;
+    int any = b->released || !agent_says(c, "parallel_tools");
+
+    while (b->next < b->n) {
+        struct result *r = &b->results[b->next++];
+
+        if (!r->is_started && (any || r->tool != NULL))
+            return r;
+    }
+    return NULL;
+}
+
+static void start(struct call *c)
+{
+    struct result *r;
+
+    while (may_start(c) && (r = next_of(c)) != NULL)
+        c->batch.status = run(r);
+}
+
+/* (5) */
+static void release(struct call *c)
+{
+    struct batch *b = &c->batch;
+
+    b->released = 1;
+    b->next = 0;
+    start(c);
+    for (uint64_t i = 0; i < b->n; i++) {
+        struct result *r = &b->results[i];
+        mortise_status status;
+
+        if (r->held == NULL)
+            continue;
+        b->held--;
+        status = r->held(r);
+        r->held = NULL;
+        if (status != MORTISE_S_PENDING)
+            note_end(b, status);
+    }
 }
 
 /* Takes the call, once all that run have ended. */
@@ -371,9 +436,12 @@ static void go_on(struct call *c)
     struct batch *b = &c->batch;
     mortise_jv error;
 
-    while (may_start(c))
-        b->status = run(c, b->next++);
-    if (b->out > 0)
+    start(c);
+    if (b->out > b->held)
+        return;
+    if (!b->released && !b->waits && b->status == MORTISE_S_OK)
+        release(c);
+    if (b->out > b->held)
         return;
     if (b->status != MORTISE_S_OK) {
         agent_end_as(c, b->status);
@@ -450,6 +518,7 @@ static mortise_status find_calls(struct call *c)
         if (!is_call(part))
             continue;
         b->results[i].of = c;
+        b->results[i].tool = agent_tool_of(c, mortise_jv_get(part, "name"));
         b->results[i++].call = part;
     }
     return MORTISE_S_OK;

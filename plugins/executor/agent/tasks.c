@@ -173,9 +173,14 @@ static mortise_status ask_end(struct result *r, mortise_jv answer)
     return ask_of(r, MORTISE_SPAWN_LIST_1, ".end", put_end);
 }
 
-static mortise_status wait_for(struct result *r)
+static mortise_status await(struct result *r)
 {
     return ask_of(r, MORTISE_SPAWN_AWAIT_1, ".wait", ask_end);
+}
+
+static mortise_status wait_for(struct result *r)
+{
+    return agent_hold(r, await);
 }
 
 /* ---- starting ------------------------------------------------------------------------ */

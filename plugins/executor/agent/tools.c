@@ -165,6 +165,8 @@ static void conclude(struct result *r, mortise_status status)
 {
     if (status != MORTISE_S_PENDING)
         agent_result_is_there(r, status);
+    else
+        agent_result_is_held(r);
 }
 
 static void answered(void *ud, mortise_status status, mortise_str answer)
