@@ -227,6 +227,32 @@ START_TEST(errors_have_one_shape)
 }
 END_TEST
 
+/* A join that collects sees what the branches that came wrote; if none came, what
+ * the failed ones wrote. */
+START_TEST(a_collecting_join_sees)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD
+             "start: [a, b]\n"
+             "nodes:\n" READERS("  ") FAILS(
+                 "  ", "a",
+                 ", next: j") "  b2: {type: tool, tool: %s, next: j}\n"
+                              "  j: {type: tool, tool: t/read,\n"
+                              "      on_branch_error: collect,\n"
+                              "      args: {a: \"${has(artifacts.a)}\",\n"
+                              "             b: \"${has(artifacts.b)}\"}}\n",
+             _i == 0 ? "t/read" : "t/fail, args: {code: b}");
+    run_plain(yaml, "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j",
+                 _i == 0 ? "{\"a\":false,\"b\":true}"
+                         : "{\"a\":true,\"b\":true}");
+    end();
+}
+END_TEST
+
 /* ---- what a failed branch is ----------------------------------------------- */
 
 /* The second of two fails: an edge, or an element of a map. */
@@ -425,6 +451,7 @@ static Suite *branches(void)
     tcase_add_loop_test(tc, a_subgraph_fails_of_the_least, 0, 2);
     tcase_add_loop_test(tc, retry_on_sees_the_least, 0, 2);
     tcase_add_loop_test(tc, a_skipped_join_hands_on_the_least, 0, 6);
+    tcase_add_loop_test(tc, a_collecting_join_sees, 0, 2);
     tcase_add_loop_test(tc, an_element_fails_of_the_least, 0, 2);
     tcase_add_loop_test(tc, a_result_has_nodes_in_order, 0, 2);
     tcase_add_loop_test(tc, a_run_fails_of_the_least, 0, 2);
