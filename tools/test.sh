@@ -1,10 +1,11 @@
 #!/bin/sh
-# test.sh -- run test programs: three at once for two processors, since about
-# half of their time they wait.
+# test.sh -- run test programs: two at once for each processor, since about half
+# of their time they wait.
 #
 #     MORTISE_BUILD=build UNDER="valgrind -q" tools/test.sh build/tests/test_...
 #
-# It prints one line for each program as soon as that program ends.  Under the
+# It prints one line for each program as soon as that program ends, with the
+# seconds that it took.  Under the
 # line of a program that failed it prints each failed test with its reason.  The
 # other programs still run.  The last line names the programs that failed.
 #
@@ -31,9 +32,9 @@ report() { # report STATUS NAME TEXT LOG
     exec 9>"$TALLY/lock"
     flock 9
     echo "$2" >>"$TALLY/$1"
-    printf '  %-5s %*d of %d  %s: %s\n' "$1" "${#TOTAL}" \
+    printf '  %-5s %*d of %d  %s: %s (%d s)\n' "$1" "${#TOTAL}" \
         "$(cat "$TALLY"/OK "$TALLY"/FAIL 2>/dev/null | wc -l)" "$TOTAL" \
-        "$2" "$3"
+        "$2" "$3" "$(($(date +%s) - began))"
     if [ "$1" = FAIL ]; then
         reasons "$4" | sed 's/^/          /'
         printf '          all output: %s\n' "$4"
@@ -44,6 +45,7 @@ report() { # report STATUS NAME TEXT LOG
 if [ "$1" = --one ]; then
     log=$2.log
     name=${2##*/}
+    began=$(date +%s)
     # shellcheck disable=SC2086
     ${UNDER:-} "$2" >"$log" 2>&1
     status=$?
@@ -64,7 +66,7 @@ export TOTAL TALLY
 : >"$TALLY/OK"
 : >"$TALLY/FAIL"
 printf '%s\n' "$@" |
-    xargs -n 1 -P "${TESTS_AT_ONCE:-$((($(nproc) * 3 + 1) / 2))}" sh "$0" --one
+    xargs -n 1 -P "${TESTS_AT_ONCE:-$(($(nproc) * 2))}" sh "$0" --one
 
 passed=$(wc -l <"$TALLY/OK")
 [ "$passed" = "$TOTAL" ] && exit 0

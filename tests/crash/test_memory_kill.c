@@ -7,7 +7,7 @@
  *
  * And the file is never left half made where the disk refuses a call.
  *
- * tests/lib/powercut.c counts the calls and kills; MORTISE_HOSTILE=whole kills at each
+ * tests/lib/powercut.c counts the calls and kills; MORTISE_MATRIX=whole kills at each
  * of them. */
 #include <limits.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <jansson.h>
 
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 
 static const char graph[] =
     "start: now\n"
@@ -99,7 +99,7 @@ START_TEST(the_memory_has_what_the_run_has)
     last = call_to("state/db/", true);
     ck_assert(first > 0 && first < last);
     for (size_t n = first; n <= last; n++) {
-        if (!hostile_takes(n - first, 3))
+        if (!matrix_takes(n - first, 3))
             continue;
         if (run_watched(n) == 0)
             continue;
@@ -138,7 +138,7 @@ START_TEST(a_disk_that_refuses_leaves_no_half_file)
     last = call_to("rename .*traces.db", true);
     ck_assert(first > 0 && first < last);
     for (size_t n = first; n <= last; n++) {
-        if (!hostile_takes(n - first, 3))
+        if (!matrix_takes(n - first, 3))
             continue;
         child_run("%s POWERCUT_FAIL=any:%zu:%s:once exec $MORTISE memory "
                   "import traces.jsonl",

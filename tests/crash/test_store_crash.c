@@ -1,5 +1,7 @@
 /* test_store_crash.c -- the store, killed, cut off and let down by its disk.
  *
+ * "At every call" holds for `make whole`; else it is at a part of them (lib/matrix.h).
+ *
  * A victim, forked, opens a store and commits to two runs, noting in memory
  * that it shares with us what was acknowledged.  It dies at a call of ours, or
  * its disk fails at one.  Then the power is cut (tests/lib/powercut.c), and
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 #include "lib/commits.h"
+#include "lib/matrix.h"
 #include "lib/powercut.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
@@ -584,7 +587,8 @@ START_TEST(dies_at_every_call)
 
     ck_assert_uint_gt(total, 40);
     for (unsigned long n = 1; n <= total; n++)
-        die_twice(n, keep[_i]);
+        if (matrix_takes(n + (unsigned)_i, 5))
+            die_twice(n, keep[_i]);
 }
 END_TEST
 
@@ -600,7 +604,8 @@ START_TEST(dies_while_a_run_goes)
     strict = _i == 3;
     total = calls_of_work();
     for (unsigned long n = 1; n <= total; n++)
-        die_twice(n, keep[_i]);
+        if (matrix_takes(n + (unsigned)_i, 9))
+            die_twice(n, keep[_i]);
 }
 END_TEST
 
@@ -614,6 +619,8 @@ START_TEST(what_was_seen_stays)
     for (unsigned long n = 1; n <= total; n++) {
         struct trouble killed = {.kill_at = n};
 
+        if (!matrix_takes(n, 3))
+            continue;
         new_place();
         run_victim(&killed);
         ck_assert(!run_victim(&look));
@@ -718,6 +725,8 @@ START_TEST(dies_while_it_opens)
     int torn = 0;
 
     for (unsigned long n = 1; killed; n++) {
+        if (!matrix_takes(n + (unsigned)_i, 3))
+            continue;
         killed = kill_an_opening(n, NULL, keep[_i]);
         if (_i % 2 == 1)
             torn += tear_the_manifest();
@@ -737,6 +746,8 @@ START_TEST(dies_while_it_refuses)
     bool killed = true;
 
     for (unsigned long n = 1; killed; n++) {
+        if (!matrix_takes(n + (unsigned)_i, 3))
+            continue;
         killed = kill_an_opening(n, flip_the_log, _i == 0 ? 100 : 0);
         open_next(MORTISE_ECORRUPT, n);
         flip_the_log();
@@ -757,7 +768,8 @@ START_TEST(dies_among_compactions)
     total = calls_of_work();
     ck_assert_uint_gt(total, 200);
     for (unsigned long n = 1 + (unsigned long)_i; n <= total; n += 7)
-        die_twice(n, _i % 2 == 0 ? 0 : 50);
+        if (matrix_takes(n / 7, 4))
+            die_twice(n, _i % 2 == 0 ? 0 : 50);
 }
 END_TEST
 
@@ -777,6 +789,8 @@ START_TEST(dies_among_lazy_batches)
     for (unsigned long n = 1 + (unsigned long)_i; n <= total; n += 7) {
         struct trouble t = {.kill_at = n};
 
+        if (!matrix_takes(n / 7, 3))
+            continue;
         new_place();
         run_victim(&t);
         ck_assert_int_eq(powercut_apply(state, _i % 2 == 0 ? 0 : 50), 0);
@@ -840,7 +854,7 @@ START_TEST(the_disk_fails_at_every_call)
                                                        : total / 2;
 
     for (unsigned long n = 1; n <= most; n++)
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < 2 && matrix_takes(n + (unsigned)_i, 5); m++)
             disk_fails(kind, n, failures[_i].error, modes[m], n % 2 == 0);
 }
 END_TEST
@@ -854,7 +868,9 @@ START_TEST(the_disk_fails_while_a_run_goes)
     removes = true;
     total = calls_of_work();
     for (unsigned long n = 1; n <= total; n++)
-        disk_fails("any", n, _i == 0 ? "EIO" : "ENOSPC", "once", n % 2 == 0);
+        if (matrix_takes(n + (unsigned)_i, 7))
+            disk_fails("any", n, _i == 0 ? "EIO" : "ENOSPC", "once",
+                       n % 2 == 0);
 }
 END_TEST
 

@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/sim.h"
 #include "lib/test.h"
 
@@ -264,11 +264,11 @@ START_TEST(cases_say_the_same_each_time)
 {
     for (size_t i = 0; i < CASES; i++) {
         seed = 20260 + (uint32_t)i;
-        if (!hostile_takes(i, SHARE))
+        if (!matrix_takes(i, SHARE))
             continue;
         fprintf(stderr, "case %zu: seed %u\n", i, seed);
         make(i);
-        repeat(i, hostile_is_whole() ? TIMES : FEW_TIMES);
+        repeat(i, matrix_is_whole() ? TIMES : FEW_TIMES);
     }
 }
 END_TEST
@@ -279,7 +279,7 @@ START_TEST(crashes_show_nothing_false)
 {
     for (size_t i = 0; i < CASES; i++) {
         seed = 20260 + (uint32_t)i;
-        if (!hostile_takes(i, 4 * SHARE))
+        if (!matrix_takes(i, 4 * SHARE))
             continue;
         make(i);
         child_run("$MORTISE test --crash-everywhere g%zu.test.yaml", i);

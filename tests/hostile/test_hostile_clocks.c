@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 
 #define MINUTE 60000ll
 #define HOUR   (60 * MINUTE)
@@ -198,7 +198,7 @@ START_TEST(elapsed_time_counts)
     uint64_t before;
     pid_t run;
 
-    if (!hostile_takes((size_t)(_i + _i / N_JUMPS), N_JUMPS))
+    if (!matrix_takes((size_t)(_i + _i / N_JUMPS), N_JUMPS))
         return; /* each of them with one jump at least */
     desk_graph("w", w->graph);
     before = mortise_mono_ns();

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/child.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/test.h"
 
 static const char deployment[] =
@@ -308,7 +308,7 @@ START_TEST(killed_at_each_call)
     calls = (size_t)atoi(child.out);
     ck_assert_uint_gt(calls, 4);
     for (size_t n = 1; n <= calls; n++) {
-        if (!hostile_takes(n, c->share))
+        if (!matrix_takes(n, c->share))
             continue;
         begin_again();
         killed += run_watched(c, n) != code;
@@ -340,7 +340,7 @@ static Suite *suite(void)
     Suite *s = suite_create("hostile_creation");
     TCase *tc = tcase_create("creation");
 
-    tcase_set_timeout(tc, hostile_is_whole() ? 1200 : 180);
+    tcase_set_timeout(tc, matrix_is_whole() ? 1200 : 180);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_loop_test(tc, killed_at_each_call, 0, CREATIONS);
     suite_add_tcase(s, tc);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 
 enum { COUNT_MAX = 64 };
 
@@ -160,7 +160,7 @@ START_TEST(only_whole_ids_change_runs)
         const char *line = changes[i % n];
 
         /* Every command and every name, whatever part is taken. */
-        if (!hostile_takes(i + i / n, N / 3))
+        if (!matrix_takes(i + i / n, N / 3))
             continue;
         setenv("RUN", names[i / n], 1);
         refused("(E_NOT_FOUND)", line);
@@ -549,7 +549,7 @@ static Suite *suite(void)
     Suite *s = suite_create("hostile decisions");
     TCase *tc = tcase_create("decisions");
 
-    tcase_set_timeout(tc, hostile_is_whole() ? 600 : 120);
+    tcase_set_timeout(tc, matrix_is_whole() ? 600 : 120);
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, begin, desk_end);
     tcase_add_test(tc, only_whole_ids_change_runs);

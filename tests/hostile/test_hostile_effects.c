@@ -20,7 +20,7 @@
 
 #include "json/value.h"
 #include "lib/child.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/lone.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
@@ -404,7 +404,7 @@ START_TEST(at_each_byte_of_a_request)
 
     ck_assert_uint_gt(n, 100);
     for (size_t i = 0; i < n; i++) {
-        if (!hostile_takes(i, 16) && i + 1 < n)
+        if (!matrix_takes(i, 16) && i + 1 < n)
             continue;
         server_plan((struct plan){(int)i, fine, ALL, false});
         post(posts[_i]);
@@ -417,7 +417,7 @@ END_TEST
 START_TEST(at_each_byte_of_a_reply)
 {
     for (size_t i = 0; i + 1 < sizeof fine; i++) {
-        if (!hostile_takes(i, 8) && i + 2 < sizeof fine)
+        if (!matrix_takes(i, 8) && i + 2 < sizeof fine)
             continue;
         server_plan((struct plan){ALL, fine, (int)i, false});
         post(posts[_i]);
@@ -734,7 +734,7 @@ START_TEST(at_the_boundaries)
                            c.policy + (size_t)_i * 5;
                 /* What is never in doubt is worth less of our time. */
                 if (is_possible(&c) &&
-                    hostile_takes(c.number, may_be_repeated(&c) ? 41 : 7))
+                    matrix_takes(c.number, may_be_repeated(&c) ? 41 : 7))
                     check_one(&c);
             }
 }
@@ -747,7 +747,7 @@ static Suite *suite(void)
 
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, hostile_is_whole() ? 600 : 120);
+    tcase_set_timeout(tc, matrix_is_whole() ? 600 : 120);
     tcase_add_loop_test(tc, at_each_byte_of_a_request, 0, N(posts));
     tcase_add_loop_test(tc, at_each_byte_of_a_reply, 0, N(posts));
     tcase_add_loop_test(tc, a_timeout_in_the_middle, 0, N(posts));

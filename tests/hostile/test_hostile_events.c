@@ -9,7 +9,7 @@
 
 #include "engine/common/engine.h"
 #include "json/value.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
 
@@ -209,7 +209,7 @@ START_TEST(callbacks_that_misbehave) /* loop: how the run is stored */
     open_engine(modes[_i]);
     for (int habit = 0; habit < HABITS; habit++)
         for (int at = 1; at <= EVENTS; at++)
-            if (hostile_takes(i++, 3))
+            if (matrix_takes(i++, 3))
                 run_with((enum habit)habit, at);
     close_engine();
 }

@@ -12,7 +12,7 @@
 
 #include "engine/common/engine.h"
 #include "json/value.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
 
@@ -269,7 +269,7 @@ static void finish(struct follower *f)
 /* As the essay says; 100,000 durable events where all is asked for. */
 START_TEST(one_order_for_all)
 {
-    long events = hostile_is_whole() ? WHOLE : PART;
+    long events = matrix_is_whole() ? WHOLE : PART;
     struct mortise_graph *g = load(events / PER_ROUND + 1);
     static struct follower first = {.whole = true}, joined, slow[2], later;
     uint64_t id = 0;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/test.h"
 
 /* What becomes of the call: D it is done, F it failed, ? it is in doubt. */
@@ -200,7 +200,7 @@ START_TEST(misbehaving_servers)
     const char *era = _i / 2 != 0 ? "2026" : "2025";
 
     for (size_t w = 0; w < WORDS; w++)
-        if (hostile_takes(w * WAYS + (size_t)_i, SHARE))
+        if (matrix_takes(w * WAYS + (size_t)_i, SHARE))
             try(w, over_http, era);
 }
 END_TEST

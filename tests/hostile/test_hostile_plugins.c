@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/desk.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 
 enum { N_PLUGINS = 3, N_SIGNED };
 
@@ -247,14 +247,14 @@ START_TEST(a_death_counts)
     for (size_t p = 0; p < N_PLUGINS; p++) {
         snprintf(tool, sizeof tool, "%s/die", plugins[p]);
         for (size_t i = 0; i < N_WAYS; i++)
-            if (hostile_takes(n++, 8))
+            if (matrix_takes(n++, 8))
                 dies(plugins[p], tool, &ways[i]);
     }
     for (size_t i = 0; i < N_WAYS; i++)
-        if (hostile_takes(n++, 8))
+        if (matrix_takes(n++, 8))
             dies("deadly_async", "deadly_async/answer", &ways[i]);
     dies("deadly_inline", "deadly_inline/die", &hang);
-    if (hostile_is_whole())
+    if (matrix_is_whole())
         dies("deadly_async", "deadly_async/answer", &hang);
 }
 END_TEST
@@ -267,7 +267,7 @@ START_TEST(a_death_of_a_guardrail_counts)
 
     for (size_t side = 0; side < 2; side++) {
         for (size_t i = 0; i <= N_WAYS; i++) {
-            if (!hostile_takes(n++, 5))
+            if (!matrix_takes(n++, 5))
                 continue;
             desk_end();
             begin();
@@ -285,7 +285,7 @@ START_TEST(a_death_in_create_counts)
                                              &ways[6], &hang};
 
     for (size_t i = 0; i < 5; i++) {
-        if (!hostile_takes(i, 3))
+        if (!matrix_takes(i, 3))
             continue;
         desk_end();
         begin();
@@ -737,7 +737,7 @@ static Suite *suite(void)
 
     tcase_add_unchecked_fixture(tc, sign_all, desk_unsign);
     tcase_add_checked_fixture(tc, begin, desk_end);
-    tcase_set_timeout(tc, hostile_is_whole() ? 600 : 120);
+    tcase_set_timeout(tc, matrix_is_whole() ? 600 : 120);
     tcase_add_test(tc, a_death_counts);
     tcase_add_test(tc, a_death_of_a_guardrail_counts);
     tcase_add_test(tc, a_death_in_create_counts);
@@ -747,7 +747,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_death_is_noted_in_a_renamed_store);
     tcase_add_test(tc, quarantine_backs_off);
     tcase_add_test(tc, an_engine_goes_on_behind_a_quarantine);
-    if (hostile_is_whole())
+    if (matrix_is_whole())
         tcase_add_loop_test(tc, a_request_behind_a_quarantine, 0, 3);
     tcase_add_test(tc, a_stopped_engine_does_not_hang);
     tcase_add_test(tc, a_change_lifts_it);

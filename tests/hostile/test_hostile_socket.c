@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "service/peer.h"
 #include "lib/child.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/knock.h"
 #include "lib/test.h"
 
@@ -409,7 +409,7 @@ START_TEST(few_descriptors)
 {
     start_engine(""); /* makes the store that is looked at */
     stop_engine();
-    for (int n = 6; n < 64; n += hostile_is_whole() ? 1 : 6) {
+    for (int n = 6; n < 64; n += matrix_is_whole() ? 1 : 6) {
         int code =
             child_run("ulimit -n %d; %s runs", n, child_build("mortise"));
 

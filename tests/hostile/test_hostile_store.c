@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "lib/commits.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/warm.h"
@@ -476,7 +476,7 @@ static void consider(const struct file *f, enum way way, size_t at,
 {
     struct damage d = {f, way, at};
 
-    if (hostile_takes(n_tried++, share))
+    if (matrix_takes(n_tried++, share))
         try_damage(&d, ledger);
 }
 
@@ -786,7 +786,7 @@ static Suite *suite(void)
     TCase *tc = tcase_create("hostile store");
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, hostile_is_whole() ? 3600 : 300);
+    tcase_set_timeout(tc, matrix_is_whole() ? 3600 : 300);
     tcase_add_loop_test(tc, damage_is_an_error_or_harmless, 0, 3);
     tcase_add_loop_test(tc, meddling_is_an_error_or_harmless, 0, MEDDLINGS);
     tcase_add_loop_test(tc, what_is_no_file_is_corrupt, 0, 4);

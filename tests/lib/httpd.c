@@ -23,7 +23,7 @@ enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, HOLD, CLOSE, RESET, ASK };
 struct step {
     enum step_kind kind;
     char *p;
-    size_t n;
+    size_t n, by;
     char c;
     httpd_fn *fn;
 };
@@ -100,9 +100,9 @@ void httpd_split(struct httpd *d, const char *text)
     add(d, (struct step){.kind = SPLIT}, text, strlen(text));
 }
 
-void httpd_prefixes(struct httpd *d, const void *p, size_t n)
+void httpd_prefixes(struct httpd *d, const void *p, size_t n, size_t by)
 {
-    add(d, (struct step){.kind = PREFIX}, p, n);
+    add(d, (struct step){.kind = PREFIX, .by = by}, p, n);
 }
 
 void httpd_repeat(struct httpd *d, char c, size_t n)
@@ -275,7 +275,7 @@ static bool play(struct httpd *d, int fd, const struct script *s, size_t used,
             ok = split(fd, x->p, x->n);
             break;
         case PREFIX:
-            ok = send_all(fd, x->p, used < x->n ? used : x->n);
+            ok = send_all(fd, x->p, used * x->by < x->n ? used * x->by : x->n);
             break;
         case WAIT:
             ok = wait_for(d, -1, (int)x->n);

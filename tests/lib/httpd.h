@@ -22,8 +22,8 @@ void httpd_say(struct httpd *d, const char *text);
 void httpd_send(struct httpd *d, const void *p, size_t n);
 void httpd_repeat(struct httpd *d, char c, size_t n); /* a body of n bytes */
 void httpd_split(struct httpd *d, const char *text);  /* a byte a packet */
-/* Its first 0, 1, 2 ... bytes, one more each time that the script is played. */
-void httpd_prefixes(struct httpd *d, const void *p, size_t n);
+/* Its first bytes: none, then `by` more each time that the script is played. */
+void httpd_prefixes(struct httpd *d, const void *p, size_t n, size_t by);
 void httpd_wait(struct httpd *d, int ms);
 void httpd_hold(struct httpd *d);  /* until the next httpd_release() */
 void httpd_close(struct httpd *d); /* after what was said */

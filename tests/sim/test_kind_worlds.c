@@ -15,15 +15,15 @@
  *       nothing that it would do with one.
  *   (4) Two cancels end any run.
  *
- * A part of the graphs runs by default, in one world each; MORTISE_HOSTILE=whole
- * runs all of them, in several (`make hostile`).  MORTISE_GRAPH=N runs the graph of
+ * A part of the graphs runs by default, in one world each; MORTISE_MATRIX=whole
+ * runs all of them, in several (`make whole`).  MORTISE_GRAPH=N runs the graph of
  * that number alone, and prints it and its commands. */
 #include <signal.h>
 #include <unistd.h>
 
 #include "graph/former.h"
 #include "lib/drive.h"
-#include "lib/hostile.h"
+#include "lib/matrix.h"
 
 #define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
 
@@ -733,11 +733,11 @@ START_TEST(every_graph_comes_to_rest)
     signal(SIGABRT, show_it);
     for (unsigned i = (unsigned)_i; i < N_GRAPHS; i += PARTS) {
         if (only != NULL ? i != (unsigned)atoi(only)
-                         : !hostile_takes(i / PARTS, SHARE))
+                         : !matrix_takes(i / PARTS, SHARE))
             continue;
         tried++;
         for (uint32_t world = 0;
-             world < (hostile_is_whole() || only != NULL ? WORLDS : 1); world++)
+             world < (matrix_is_whole() || only != NULL ? WORLDS : 1); world++)
             ran += run_graph(i, world);
     }
     ck_assert(only != NULL || ran * 2 > tried);

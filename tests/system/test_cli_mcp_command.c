@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/desk.h"
+#include "lib/matrix.h"
 
 #define TOOL(name, about, schema, digit)                                       \
     "{\"name\": \"" name "\", \"description\": \"" about                       \
@@ -498,14 +499,14 @@ START_TEST(servers_pinned_at_once)
 }
 END_TEST
 
-/* Killed at each call that touches the lock's directory: the lock is as it was or
+/* Killed at calls that touch the lock's directory: the lock is as it was or
  * as it was to be, and the next one pins. */
 START_TEST(killed_while_pinning)
 {
     int n = 1;
 
     two_locks();
-    for (bool killed = true; killed; n++) {
+    for (bool killed = true; killed; n += (int)matrix_step(3)) {
         desk_ok("cp lock.one pins/mortise.lock; rm -rf books books.d");
         child_run("export POWERCUT_STATE=$PWD/books POWERCUT_ROOTS=$PWD/pins "
                   "POWERCUT_KILL=%d LD_PRELOAD=%s; " PIN("two", "files"),

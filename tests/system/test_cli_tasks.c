@@ -10,6 +10,7 @@
 
 #include "lib/desk.h"
 #include "lib/httpd.h"
+#include "lib/matrix.h"
 #include "lib/store_reader.h"
 
 /* What the build that can be killed finds, too. */
@@ -742,7 +743,7 @@ static void go_on(unsigned long n)
     ck_abort_msg("death %lu: %s%s", n, child.out, child.err);
 }
 
-/* Killed at each place of the store, one after the other, until it comes through: each
+/* Killed at places of the store, one after the other, until it comes through: each
  * of two children was made once, its one effect happened once, and what came of both
  * is the same. */
 START_TEST(killed_at_every_commit)
@@ -761,7 +762,8 @@ START_TEST(killed_at_every_commit)
           "$1}]], $last]");
     do {
         desk_ok("rm -rf state noted");
-        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p",
+                  n += matrix_step(4), faulty);
         code = child.code;
         ck_assert_msg(code == 0 || code >= 128, "it did not die: %s%s",
                       child.out, child.err);

@@ -12,6 +12,7 @@
 
 #include "lib/desk.h"
 #include "lib/httpd.h"
+#include "lib/matrix.h"
 #include "lib/shelf.h"
 
 static struct shelf shelf;
@@ -748,7 +749,7 @@ START_TEST(killed_anywhere_it_is_the_same)
             "audio/whole.wav && $MORTISE show whole --json | "
             "grep -c transcript");
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    usleep((useconds_t)(150000 * (_i + 1)));
+    usleep((useconds_t)(150000 * ((_i + 2) % 6 + 1)));
     kill(pid, SIGKILL);
     child_wait(pid);
     child_run("$MORTISE resume r || $MORTISE run g.yaml --id r");
@@ -1116,7 +1117,8 @@ static Suite *suite(void)
     tcase_add_test(tc, what_was_said_is_not_lost);
     tcase_add_test(tc, other_models_are_asked);
     tcase_add_test(tc, a_killed_conversation_goes_on);
-    tcase_add_loop_test(tc, killed_anywhere_it_is_the_same, 0, 6);
+    tcase_add_loop_test(tc, killed_anywhere_it_is_the_same, 0,
+                        matrix_is_whole() ? 6 : 1);
     tcase_add_test(tc, servers_hear);
     tcase_add_loop_test(tc, servers_may_lie, 0, N(lies));
     tcase_add_test(tc, servers_may_be_busy);

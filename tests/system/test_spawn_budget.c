@@ -10,6 +10,7 @@
 
 #include "lib/desk.h"
 #include "lib/httpd.h"
+#include "lib/matrix.h"
 #include "lib/store_reader.h"
 
 enum {
@@ -256,7 +257,7 @@ START_TEST(an_origin_that_has_ended_bounds)
 }
 END_TEST
 
-/* Killed at each place of the store, one after the other: nothing that was spent is
+/* Killed at places of the store, one after the other: nothing that was spent is
  * forgotten, or counted twice, and the calls that were out are paid for.  The server
  * may have had them all the same: one whose answer, or whose reservation, was not on
  * disk is made again. */
@@ -273,7 +274,8 @@ START_TEST(killed_at_every_commit)
     do {
         desk_ok("rm -rf state");
         before = httpd_requests(server);
-        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p",
+                  n += matrix_step(5), faulty);
         came_through = child.code == 0;
         child_run("$MORTISE show p");
         if (child.code != 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/desk.h"
+#include "lib/matrix.h"
 #include "lib/store_reader.h"
 
 /* What the build that can be killed finds, too. */
@@ -951,7 +952,7 @@ static void go_on(unsigned long n)
     ck_abort_msg("death %lu: %s%s", n, child.out, child.err);
 }
 
-/* Killed at each place of the store, one after the other, until it comes through: in
+/* Killed at places of the store, one after the other, until it comes through: in
  * between stand a claim, an admission, a child's end, and the parent's hearing of
  * it. */
 START_TEST(killed_at_every_commit)
@@ -963,7 +964,8 @@ START_TEST(killed_at_every_commit)
     graph("", "again say hi");
     do {
         desk_ok("rm -rf state");
-        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p",
+                  n += matrix_step(4), faulty);
         if (child.code == 0)
             break;
         go_on(n);
@@ -993,7 +995,8 @@ START_TEST(killed_where_none_can_begin)
         struct reader_store *r;
 
         desk_ok("rm -rf state");
-        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p",
+                  n += matrix_step(4), faulty);
         came_through = child.code == 0;
         if (!came_through)
             go_on(n);
@@ -1021,7 +1024,7 @@ START_TEST(an_engine_finds_them)
 
     snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
     graph("", "again say hi");
-    for (unsigned long n = 1; n < 60; n += 4) {
+    for (unsigned long n = 1; n < 60; n += matrix_step(10)) {
         desk_ok("rm -rf state");
         child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", n, faulty);
         if (child.code == 0)
@@ -1049,7 +1052,8 @@ START_TEST(an_engine_ends_orphans)
         struct reader_store *r;
 
         desk_ok("rm -rf state");
-        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p",
+                  n += matrix_step(4), faulty);
         came_through = child.code == 0;
         child_run("$MORTISE show p");
         if (child.code != 0)
