@@ -190,8 +190,10 @@ START_TEST(a_deadly_one_is_counted)
     desk_own_home();
     deploy("[discovery_dies]", "");
     look_for("sleeps");
-    child_run("$MORTISE run g.yaml --id r");
-    for (int i = 0; i < 2; i++)
+    desk_ok("sed -i '1s/^/interrupt_before: [a]\\n/' g.yaml");
+    child_run("$MORTISE run g.yaml --id r"); /* it is stored before any death */
+    desk_code(4);
+    for (int i = 0; i < 3; i++)
         child_run("$MORTISE resume r");
     desk_ok("$MORTISE show r --json");
     child_run("$MORTISE plugin list --json; $MORTISE why r");
