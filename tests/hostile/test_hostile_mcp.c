@@ -81,6 +81,9 @@ static const struct {
 };
 enum { WORDS = sizeof words / sizeof words[0], WAYS = 4, SHARE = 7 };
 
+/* How long a server may say nothing.  Where the table does not allow a doubt, no
+ * server is silent, however busy the machine is. */
+static const char *patience;
 static pid_t http; /* the server of this case; 0: it is started by the engine */
 
 static void deploy(const char *server)
@@ -90,8 +93,8 @@ static void deploy(const char *server)
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
              "store: {path: ./store}\n"
-             "tools: {mcp: {s: {%s, timeout: 1s, hold: 1s, unpinned: true}}}\n",
-             server);
+             "tools: {mcp: {s: {%s, timeout: %s, hold: 1s, unpinned: true}}}\n",
+             server, patience);
     desk_put("mortise.yaml", text);
 }
 
@@ -166,6 +169,7 @@ static void try(size_t word, bool over_http, const char *era)
         return;
     desk_ok("rm -rf store log effects out port stdin");
     http = 0;
+    patience = strchr(allowed, '?') != NULL ? "1s" : "60s";
     if (over_http)
         serve_http(era);
     else
