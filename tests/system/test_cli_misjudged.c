@@ -117,6 +117,8 @@ static void run(size_t position, const char *how)
              positions[position].nodes);
     desk_graph("g", text);
     desk_ok("rm -rf store");
+    if (strcmp(how, "ok") == 0) /* and so it does on a busy machine */
+        desk_ok("sed -i 's/timeout: [12]s/timeout: 60s/' g.yaml");
     child_run("$MORTISE run g.yaml --id r");
 }
 
