@@ -30,9 +30,23 @@ static void on_log(mortise_host *h, int32_t level, mortise_str msg)
 static _Thread_local char verdict[4096];
 static _Thread_local size_t n_verdict;
 
+/* Room for n bytes and a NUL.  It doubles, since AddressSanitizer's realloc() copies
+ * each time. */
+static size_t room_for(size_t n)
+{
+    size_t room = 64;
+
+    while (room <= n)
+        room *= 2;
+    return room;
+}
+
 static void add(struct bare_text *t, mortise_str chunk)
 {
-    t->p = realloc(t->p, t->n + chunk.n + 1);
+    size_t room = room_for(t->n + chunk.n);
+
+    if (t->p == NULL || room > room_for(t->n))
+        t->p = realloc(t->p, room);
     ck_assert_ptr_nonnull(t->p);
     if (chunk.n > 0)
         memcpy(t->p + t->n, chunk.p, chunk.n);
