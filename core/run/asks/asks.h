@@ -127,6 +127,10 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 int mortise_step_answer(struct mortise_run *r,
                         const struct mortise_answer_in *in,
                         struct mortise_err *err);
+/* A call of x has ended without a result: effects whose intents were not on disk
+ * in time did not begin, and are not in doubt. */
+int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
+                           struct mortise_err *err);
 /* Commits are on disk: the steps that waited for them go on. */
 int mortise_step_synced(struct mortise_run *r, struct mortise_err *err);
 /* A call of x begins: what it asks is compared with the journal from now. */

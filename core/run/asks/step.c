@@ -14,7 +14,8 @@
  *   (2) An EFFECT is performed once its intent is on disk, and its answer is
  *       recorded before, or together with, whatever depends on it, since
  *       commits are in order.  Between intent and answer it is in doubt
- *       (doubt.c).
+ *       (doubt.c), unless the call was stopped before the intent was on disk:
+ *       then it did not begin, and that is recorded when the call has ended.
  *   (3) A PUT is its own answer, and both are one commit with what is put:
  *       it is never in doubt.  The asker hears of it once that is on disk.  What
  *       a spawn handle comes to is put so, too: decided before it is asked here,
@@ -149,6 +150,13 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     if (key != NULL)
         mortise_hex(a->u.perform.key, key, MORTISE_DIGEST);
     return MORTISE_OK;
+}
+
+/* An effect, whose intent is on disk. */
+static int make(struct mortise_run *r, struct step *s, struct mortise_err *err)
+{
+    s->made = true;
+    return perform(r, s->ask, s->index, s->effect, err);
 }
 
 /* The answers of questions inside of steps, which have no turn. */
@@ -340,6 +348,7 @@ static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
     assert(s->has_effect); /* its key is in the intent, and goes out with it */
     e.how = (uint8_t)s->kind;
     e.value = in->body;
+    s->made = false;
     rv = mortise_run_record(r, &e, err);
     return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
 }
@@ -714,7 +723,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
         return tell_pending(r, x, s, in, err);
     return s->cleared /* else doubt.c let it go on */
                ? record_step(r, x, s, in, err)
-               : perform(r, in->ask, s->index, s->effect, err);
+               : make(r, s, err);
 }
 
 /* (6).  The call has to stop; what it was told is its failure. */
@@ -903,19 +912,39 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 /* It was told to stop before it had begun to be anything: when it is asked for
  * again, it is made as if for the first time. */
 static int take_back(struct mortise_run *r, const struct exec *x,
-                     struct step *s, const struct mortise_answer_in *in,
-                     json_t *words, struct mortise_err *err)
+                     struct step *s, int32_t status, json_t *words,
+                     struct mortise_err *err)
 {
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
-    int rv = MORTISE_OK;
 
     assert(s->state == STEP_OUT || s->state == STEP_OPEN);
     s->ask = 0;
-    e.status = in->status;
+    e.status = status;
     e.how = ANSWER_UNDONE;
-    if (s->state == STEP_OPEN) /* its intent is on the record */
-        rv = mortise_run_record_value(r, &e, json_incref(words), err);
-    return rv == MORTISE_OK ? reply(r, in->ask, in->status, words, err) : rv;
+    return s->state == STEP_OPEN /* its intent is on the record */
+               ? mortise_run_record_value(r, &e, json_incref(words), err)
+               : MORTISE_OK;
+}
+
+int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
+                           struct mortise_err *err)
+{
+    const struct journal *j = x->journal;
+    json_t *words = NULL;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && j != NULL && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (s->state != STEP_OPEN || s->kind != MORTISE_STEP_EFFECT ||
+            s->ask == 0 || s->made || s->cleared)
+            continue;
+        if (words == NULL && (words = json_string("it did not begin")) == NULL)
+            return mortise_nomem(err);
+        rv = take_back(r, x, s, MORTISE_S_CANCELLED, words, err);
+    }
+    json_decref(words);
+    return rv;
 }
 
 /* (8): its asker is to let go, until somebody knows. */
@@ -967,9 +996,11 @@ int mortise_step_answer(struct mortise_run *r,
         rv = MORTISE_OK; /* it was ended without it */
     } else {
         s = j->steps[in->step];
-        if (in->undone)
-            rv = take_back(r, x, s, in, value, err);
-        else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
+        if (in->undone) {
+            rv = take_back(r, x, s, in->status, value, err);
+            if (rv == MORTISE_OK)
+                rv = reply(r, in->ask, in->status, value, err);
+        } else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
             rv = answer_later(r, x, s, in, value, err);
         else
             rv = record_answer(r, x, s, in->status, json_incref(value),
@@ -994,7 +1025,7 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
         s->entrance != j->entrance)
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
-        return perform(r, s->ask, s->index, s->effect, err);
+        return make(r, s, err);
     if (s->state == STEP_OUT && s->ask != 0)
         return perform(r, s->ask, s->index, NULL, err); /* a GET */
     return pump(r, j, err);

@@ -327,6 +327,8 @@ static int end_call(struct mortise_run *r, const struct mortise_result_in *in,
     rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_usage_note(r, x, in->usage, stuck, err);
+    if (rv == MORTISE_OK && in->status != MORTISE_S_OK)
+        rv = mortise_step_take_back(r, x, err);
     mortise_exec_renew(x); /* a second answer is nobody's */
     *out = x;
     return rv;

@@ -118,6 +118,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     /* Live only. */
     struct heard *heard; /* OPEN: of what became of it; NULL: nothing */
     uint64_t ask;        /* what waits for the answer; 0: nothing */
+    bool made;           /* EFFECT: the host was told to, since its intent */
     uint32_t entrance;   /* in which it was asked last */
     uint32_t settled;    /* the entrance in which it was answered */
     bool later;          /* TOOL: its asker was told to wait, in that */

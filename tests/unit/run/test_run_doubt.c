@@ -1092,6 +1092,38 @@ START_TEST(what_did_not_begin_leaves_no_doubt)
 }
 END_TEST
 
+/* Something stops a call while the intent of its effect is on its way to the
+ * disk, before or behind the end of the call: the effect was not begun, so nobody
+ * is asked about it, also after a crash, and who goes on makes it once. */
+START_TEST(what_is_stopped_ahead_of_its_sync_did_not_begin)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_PAUSE};
+
+    begin("does",
+          _i % 4 >= 2 ? ", timeout: 5s, retry_policy: {max_attempts: 2}" : "",
+          EFFECT(1));
+    ck_assert_uint_eq(s.n_asks, 1);
+    ck_assert(!s.asks[0].performing);
+    if (_i % 4 < 2)
+        ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    ck_assert(sim_fire_timer(&s, 0));
+    if (_i % 2 == 0)
+        sync_all();
+    ck_assert(!s.asks[0].performing);
+    ck_assert(sim_end_call(&s, 0));
+    sync_all();
+    if (_i >= 4)
+        die(false);
+    sim_run_plain(&s);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    if (mortise_run_status(s.run) == MORTISE_RUN_PAUSED)
+        resume();
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 /* ---- everything, at random ---------------------------------------------- */
 
 static const char *const ops[] = {"does", "acts", "does_rec", "acts_rec",
@@ -1859,6 +1891,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, what_is_cancelled_is_asked_about, 0, N_CUTS);
     tcase_add_loop_test(tc, what_is_cancelled_may_be_undone, 0, N_CUTS);
     tcase_add_loop_test(tc, what_did_not_begin_leaves_no_doubt, 0, 2);
+    tcase_add_loop_test(tc, what_is_stopped_ahead_of_its_sync_did_not_begin, 0,
+                        8);
     tcase_add_loop_test(tc, what_is_stopped_heeds_its_author, 0, 3 * N_STOPS);
     tcase_add_loop_test(tc, never_twice_without_a_doubt, 0,
                         sizeof ops / sizeof ops[0]);
