@@ -31,7 +31,9 @@
 #   make syntax     every file with another compiler, for its warnings:
 #                   make syntax CC=clang CXX=clang++ B=build/clang
 #   make headers    each public header alone, as C11 and as C++11
-#   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
+#   make deps       install what a bare Debian 12 lacks, with apt-get; `make demo`
+#                   and `make check` do so first (NO_DEPS=1: they only say).  No
+#                   other target changes the system
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
 #   make docs       docs/cli.md, docs/errors.md and schema/ anew, from the program
@@ -67,15 +69,19 @@ TEST_INC := -Itests
 
 PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
 
-# The packages, once, before anything else: deps.sh names what is missing,
-# installs it and leaves the flags in deps.mk, which make then reads.
+# The packages, once, before anything else: deps.sh names what is missing and leaves
+# the flags in deps.mk, which make then reads.  It installs them for these goals,
+# unless NO_DEPS is set.
 BUILDS := $(filter-out clean format,$(or $(MAKECMDGOALS),all))
+INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(MAKECMDGOALS)))
 ifneq ($(BUILDS),)
 include $(B)/deps.mk
 endif
-$(B)/deps.mk: tools/deps.sh
+# (`make deps` looks again, once: make reads this anew when deps.mk has changed.)
+$(B)/deps.mk: tools/deps.sh $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,\
+    $(MAKECMDGOALS))))
 	@mkdir -p $(@D)
-	@NO_DEPS=$(NO_DEPS) sh tools/deps.sh "$(PKGS)" >$@.tmp
+	@sh tools/deps.sh $(if $(INSTALLS),--install) "$(PKGS)" >$@.tmp
 	@mv $@.tmp $@
 
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
@@ -120,7 +126,7 @@ say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers \
-        format lint docs install uninstall abi abi-accept clean deps syntax
+        format lint docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,11 +1,19 @@
 #!/bin/sh
-# deps.sh -- name and install the Debian packages that Mortise is built from,
-# then print the compiler flags they need as makefile variables.
+# deps.sh -- name the Debian packages that Mortise is built from and that are not
+# here, then print the compiler flags they need as makefile variables.
 #
-#     tools/deps.sh "PKG-CONFIG NAMES"      NO_DEPS=1: only say what is missing
+#     tools/deps.sh [--install] "PKG-CONFIG NAMES"
 #
-# Messages go to stderr; stdout is build/deps.mk.
+# With --install it installs them; otherwise it changes nothing, and fails if one is
+# missing without which nothing can be built.  Messages go to stderr; stdout is
+# build/deps.mk.
 set -eu
+
+installs=
+if [ "$1" = --install ]; then
+    installs=yes
+    shift
+fi
 
 # What to look for -> the Debian package that brings it.
 missing=
@@ -69,9 +77,9 @@ install() {
 
 if [ -n "$required" ]; then
     echo "mortise: missing Debian packages:$required" >&2
-    if [ -n "${NO_DEPS:-}" ]; then
-        echo "mortise: NO_DEPS is set, so install them yourself:" \
-             "apt-get install$required" >&2
+    if [ -z "$installs" ]; then
+        echo "mortise: 'make deps' installs them; or, as root:" \
+             "apt-get install$required$optional" >&2
         exit 1
     fi
     # shellcheck disable=SC2086
@@ -80,15 +88,16 @@ fi
 without=
 if [ -n "$optional" ]; then
     # shellcheck disable=SC2086
-    if [ -n "${NO_DEPS:-}" ] || ! install $optional; then
-        echo "mortise: without$optional the plugin voice is not built" >&2
+    if [ -z "$installs" ] || ! install $optional; then
+        echo "mortise: without$optional the plugin voice is not built" \
+             "('make deps' installs them)" >&2
         without=voice
     fi
 fi
 
 # shellcheck disable=SC2086
-echo "DEP_CFLAGS := $(pkg-config --cflags $1)"
-# shellcheck disable=SC2086
-echo "DEP_LIBS := $(pkg-config --libs $1) -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
+cflags=$(pkg-config --cflags $1) libs=$(pkg-config --libs $1)
+echo "DEP_CFLAGS := $cflags"
+echo "DEP_LIBS := $libs -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
 echo "CHECK_LIBS := $(pkg-config --libs check)"
 echo "WITHOUT += $without"
