@@ -15,7 +15,9 @@
 #   make whole      the suites of which `make check` runs a part, whole
 #   make stress     all suites STRESS=20 times, on a busy machine
 #   make nightly    what takes too long for each change: asan-all, tsan, valgrind,
-#                   spawns, whole, mutants, fuzz, lint, stress
+#                   spawns, whole, mutants, fuzz, lint, stress, reproducible, cross
+#   make reproducible   two builds of one source are byte-equal
+#   make cross      a build for arm64, with Debian's packages for it
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
 #                   red what guards it, and so must each ignored key
 #   make keys       each key of the language has such a test
@@ -43,6 +45,14 @@
 #
 # V=1 shows the commands.  B=DIR builds elsewhere; LAYERS="base json" builds a
 # part of the library (a layer may be tested before those above it exist).
+#
+# For packages: SIGN_KEY=FILE.key (FILE.pub beside it, no password) signs the bundled
+# plugins; without it a key is made for this tree.  SOURCE_DATE_EPOCH, or the date of
+# the last commit, is the date in what is made: with the same key, files are
+# byte-equal wherever and whenever they are built.
+#   make CC=aarch64-linux-gnu-gcc B=build/arm64
+# builds for another machine, with Debian's packages for it; what runs while it
+# builds is $(B)/native/mortise, made for this one.
 
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
@@ -53,6 +63,22 @@ DOCDIR  ?= $(DATADIR)/doc/mortise
 DESTDIR ?=
 CC      ?= cc
 CXX     ?= c++
+# For another machine?  Then all its tools are that machine's.
+TARGET  := $(shell $(CC) -dumpmachine 2>/dev/null)
+HERE    := $(shell cc -dumpmachine 2>/dev/null)
+arch_of = $(firstword $(subst -, ,$(1)))
+CROSS   := $(if $(HERE),$(filter-out $(call arch_of,$(HERE)),$(call arch_of,$(TARGET))))
+ifneq ($(CROSS),)
+LD      := $(TARGET)-ld
+AR      := $(TARGET)-ar
+OBJCOPY := $(TARGET)-objcopy
+ifneq ($(filter default undefined file,$(origin CXX)),)
+CXX     := $(TARGET)-g++
+endif
+PKG_CONFIG ?= env PKG_CONFIG_LIBDIR=/usr/lib/$(TARGET)/pkgconfig:/usr/share/pkgconfig \
+                  pkg-config
+endif
+PKG_CONFIG ?= pkg-config
 CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 OBJCOPY ?= objcopy
@@ -65,6 +91,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
         -Wformat=2 $(WERROR)
 OURS := -std=c11 -D_GNU_SOURCE -fvisibility=hidden -fPIC -pthread $(WARN) \
         -Icore -Isdk $(VARIANT)
+# No object names the directory that it was built in.
+PLACELESS := '-ffile-prefix-map=$(CURDIR)=.'
 TEST_INC := -Itests
 
 PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
@@ -81,7 +109,8 @@ endif
 $(B)/deps.mk: tools/deps.sh $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,\
     $(MAKECMDGOALS))))
 	@mkdir -p $(@D)
-	@sh tools/deps.sh $(if $(INSTALLS),--install) "$(PKGS)" >$@.tmp
+	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" \
+	    sh tools/deps.sh $(if $(INSTALLS),--install) "$(PKGS)" >$@.tmp
 	@mv $@.tmp $@
 
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
@@ -125,7 +154,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross \
         format lint docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -154,10 +183,10 @@ $(B)/core/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(OURS) $(PLACELESS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # g++ has other warnings than gcc.
-CXX_FLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
+CXX_FLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(PLACELESS) \
              -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 $(CORE_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 	$(call say,CXX,$<)
@@ -170,7 +199,7 @@ $(B)/tests/%.o: OURS += $(TEST_INC)
 
 $(B)/libmortise.a: $(CORE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # ---- what others link --------------------------------------------------
 #
@@ -197,7 +226,7 @@ $(B)/lib/libmortise.a: $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -r -o $(B)/lib/mortise.o $^
 	$(Q)$(OBJCOPY) --localize-hidden $(B)/lib/mortise.o
-	$(Q)rm -f $@ && ar rcs $@ $(B)/lib/mortise.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/lib/mortise.o
 
 abi_number = $(shell sed -n 's/^.define MORTISE_ABI_$(1) //p' \
                      sdk/mortise/plugin.h)
@@ -216,7 +245,7 @@ $(PCS): $(B)/%.pc: pkgconfig/%.pc.in core/mortise.h sdk/mortise/plugin.h \
 # The command line without its main(), for tests of its parts.
 $(B)/libcli.a: $(CLI_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # The same program besides, for two kinds of tests.
 MORTISES := $(B)/mortise $(B)/faults/mortise $(B)/wire/mortise
@@ -231,7 +260,7 @@ $(FAULTY:%.c=$(B)/faults/%.o): OURS += -DMORTISE_FAULTS
 $(FAULTY:%.c=$(B)/faults/%.o): $(B)/faults/%.o: %.c $(B)/flags
 	$(call say,CC,"$< (with fault points)")
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(OURS) $(PLACELESS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The process that starts programs, on its own: the engine is none of its.
 $(B)/mortise-worker: $(patsubst %.c,$(B)/%.o,$(wildcard core/worker/*.c))
@@ -260,7 +289,7 @@ $(B)/tests/test_voice_parts $(B)/tests/keys/test_voice_parts: \
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Who opens the file of that plugin besides it.
 $(foreach t,bundled_local cli_configs cli_memory,$(B)/tests/test_$t \
@@ -321,8 +350,8 @@ key_programs = $(B)/tests/keys/mortise \
 # a file `libs` with their linker flags, and one `pkgs` with what pkg-config
 # calls those whose headers lie apart.  A plugin sees sdk/ and nothing else.
 # WITHOUT="voice": those that are not built; deps.mk adds what cannot be.
-# The finished binary signs them, with a key made once for this tree: what it
-# will trust is decided by build/trust.d alone, as anywhere else.
+# The finished binary signs them, with SIGN_KEY or a key made once for this tree: what
+# it will trust is decided by build/trust.d alone, as anywhere else.
 
 PLUGIN_MANIFESTS := $(filter-out $(foreach p,$(WITHOUT),%/$(p).plugin.yaml),\
                         $(wildcard plugins/*/*/*.plugin.yaml))
@@ -332,12 +361,21 @@ PLUGINS      := $(PLUGIN_NAMES:%=$(B)/plugins/%.plugin.yaml.minisig)
 # Never instrumented: the sanitizers' libraries are not on any allowlist.
 PLUGIN_CFLAGS ?= $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS))
 PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
-                 $(WARN) -Isdk
+                 $(WARN) $(PLACELESS) -Isdk
 PLUGIN_LINK   := -shared -Wl,-z,relro,-z,now,-z,noexecstack -Wl,-z,defs
 # Of others: their warnings are not ours.
 headers_of = $(patsubst -I%,-isystem %,\
-    $(if $(wildcard $(1)/pkgs),$(shell pkg-config --cflags $$(cat $(1)/pkgs))))
-KEY := $(B)/keys/bundled
+    $(if $(wildcard $(1)/pkgs),$(shell $(PKG_CONFIG) --cflags $$(cat $(1)/pkgs))))
+SIGN_KEY ?= $(B)/keys/bundled.key
+KEY := $(SIGN_KEY:.key=)
+# Who signs, and whose texts become pages and completions.
+TOOL := $(if $(CROSS),$(B)/native/mortise,$(B)/mortise)
+$(B)/native/mortise: $(B)/mortise
+	+$(Q)$(AGAIN) B=$(@D) CC=cc CXX=c++ PKG_CONFIG=pkg-config CFLAGS=-O1 LDFLAGS= \
+	    VARIANT= $@
+# The date of what is made: by default, that of the last commit.
+EPOCH = $(eval EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct \
+    2>/dev/null || date +%s)))$(EPOCH)
 
 # What one has in C++ is compiled apart.
 PLUGIN_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard plugins/*/*/*.cpp))
@@ -367,35 +405,33 @@ $(B)/plugins/$(notdir $(1)).so: $(call plugin_objects,$(1)) \
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
     $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
-    | $(B)/mortise
+    | $(TOOL)
 	$$(call say,SIGN,$$@)
-	$$(Q)$(B)/mortise plugin sign $$< --key $(KEY).key \
+	$$(Q)SOURCE_DATE_EPOCH=$$(EPOCH) $(TOOL) plugin sign $$< --key $(KEY).key \
 	    --out $(B)/plugins >/dev/null
 endef
 $(foreach d,$(PLUGIN_DIRS),$(eval $(call plugin_rules,$(d))))
 
-$(KEY).key: | $(B)/mortise
+$(B)/keys/bundled.key: | $(TOOL)
 	$(call say,KEY,$@)
 	@mkdir -p $(@D)
-	$(Q)$(B)/mortise key new $(KEY) -W >/dev/null
+	$(Q)$(TOOL) key new $(@:.key=) -W >/dev/null
 
 $(B)/trust.d/bundled.yaml: $(KEY).key $(PLUGIN_MANIFESTS)
 	$(call say,TRUST,$@)
 	@mkdir -p $(@D) && rm -f $@
-	$(Q)$(B)/mortise key trust $(KEY).pub --trust $(@D) --name bundled \
+	$(Q)$(TOOL) key trust $(KEY).pub --trust $(@D) --name bundled \
 	    --plugins "$(PLUGIN_NAMES)" --in-process >/dev/null
 
-# Section 1 from the help texts; their date is that of the last commit.
-DATE ?= $(shell date -u +%F -d "@$${SOURCE_DATE_EPOCH:-$$(git log -1 \
-            --format=%ct 2>/dev/null || date +%s)}")
-$(B)/man/mortise.1: $(B)/mortise tools/cli-man.sh
+# Section 1 from the help texts.
+$(B)/man/mortise.1: $(TOOL) tools/cli-man.sh
 	$(call say,MAN,$(@D))
-	$(Q)rm -rf $(@D) && sh tools/cli-man.sh $< $(DATE) $(@D)
+	$(Q)rm -rf $(@D) && sh tools/cli-man.sh $< $$(date -u +%F -d @$(EPOCH)) $(@D)
 
 # For shells, from the same table; each under the name that its shell looks for.
 COMPLETIONS := $(addprefix $(B)/completion/,bash/mortise zsh/_mortise \
                                             fish/mortise.fish)
-$(COMPLETIONS): $(B)/mortise
+$(COMPLETIONS): $(TOOL)
 	$(call say,MAKE,$@)
 	@mkdir -p $(@D)
 	$(Q)$< completion $(notdir $(@D)) >$@
@@ -608,9 +644,20 @@ stress: programs
 	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh tools/stress.sh $(TESTS)
 
 # What takes too long for each change.  It is run whole before a release.
-NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz lint stress
+NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz lint stress \
+           reproducible cross
 nightly:
 	+$(Q)$(call stages,$(NIGHTLY))
+
+reproducible: $(B)/mortise
+	$(Q)MAKEFLAGS= sh tools/reproducible.sh $(B)/mortise
+CROSS_CC := aarch64-linux-gnu-gcc
+cross:
+	+$(Q)$(AGAIN) CC=$(CROSS_CC) CXX=$(CROSS_CC:gcc=g++) B=$(B)/cross all
+	$(Q)for f in $(B)/cross/mortise $(B)/cross/mortise-worker $(B)/cross/lib/*.so.* \
+	    $(B)/cross/plugins/*.so; do \
+	    readelf -h $$f | grep -q AArch64 || { echo "$$f: not for arm64" >&2; exit 1; }; \
+	done
 
 # Programs that fork with threads and go on, as plugins do that misbehave, live.
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0

@@ -15,47 +15,63 @@ if [ "$1" = --install ]; then
     shift
 fi
 
-# What to look for -> the Debian package that brings it.
-missing=
+# What to look for -> the Debian package that brings it.  CROSS is the machine that CC
+# makes programs for, if it is another; it needs libraries of its own, and runs no
+# tests.
+CC=${CC:-cc} PKG_CONFIG=${PKG_CONFIG:-pkg-config} missing= of=
+case ${CROSS:-} in
+'') ;;
+aarch64) of=:arm64 ;;
+x86_64) of=:amd64 ;;
+arm) of=:armhf ;;
+*) of=:$CROSS ;;
+esac
 want() { # want PACKAGE TEST...
     pkg=$1
     shift
     "$@" >/dev/null 2>&1 || missing="$missing $pkg"
 }
 have_header() {
-    printf '#include <%s>\n' "$1" | cc -E -x c - >/dev/null 2>&1
+    printf '#include <%s>\n' "$1" | $CC -E -x c - >/dev/null 2>&1
 }
 have_pc() {
-    pkg-config --exists "$1"
+    $PKG_CONFIG --exists "$1"
+}
+# The headers of one may be here for another machine's library.
+have_lib() { # have_lib HEADER LIBRARY
+    printf '#include <%s>\nint main(void) { return 0; }\n' "$1" |
+        $CC -x c - -o /dev/null "-l$2" >/dev/null 2>&1
 }
 
-want gcc           sh -c 'command -v cc'
-want g++           sh -c 'command -v c++'
-want libc6-dev     have_header stdio.h
-want pkg-config    sh -c 'command -v pkg-config'
-want libyaml-dev   have_pc yaml-0.1
-want libsodium-dev have_pc libsodium
-want libuv1-dev    have_pc libuv
-want libjansson-dev have_pc jansson
-want libpcre2-dev  have_pc libpcre2-8
-want libre2-dev    have_pc re2
-want libleveldb-dev have_header leveldb/c.h
-want libsqlite3-dev have_pc sqlite3
-want libcurl4-openssl-dev have_pc libcurl
-want libseccomp-dev have_pc libseccomp
-want libhnswlib-dev test -e /usr/include/hnswlib/hnswlib.h
-want check         have_pc check
-want locales       test -e /usr/share/i18n/locales/de_DE
-want minisign      sh -c 'command -v minisign'
-want tzdata        test -e /usr/share/zoneinfo/Europe/Berlin
+want gcc             sh -c 'command -v cc'
+want g++             sh -c 'command -v c++'
+want pkg-config      sh -c 'command -v pkg-config'
+want libc6-dev$of    have_header stdio.h
+want libyaml-dev$of  have_pc yaml-0.1
+want libsodium-dev$of have_pc libsodium
+want libuv1-dev$of   have_pc libuv
+want libjansson-dev$of have_pc jansson
+want libpcre2-dev$of have_pc libpcre2-8
+want libre2-dev$of   have_pc re2
+want libleveldb-dev$of have_lib leveldb/c.h leveldb
+want libsqlite3-dev$of have_pc sqlite3
+want libcurl4-openssl-dev$of have_pc libcurl
+want libseccomp-dev$of have_pc libseccomp
+want libhnswlib-dev  test -e /usr/include/hnswlib/hnswlib.h
+if [ -z "$of" ]; then
+    want check       have_pc check
+    want locales     test -e /usr/share/i18n/locales/de_DE
+    want minisign    sh -c 'command -v minisign'
+    want tzdata      test -e /usr/share/zoneinfo/Europe/Berlin
+fi
 
 # What one plugin needs and nothing else: without it that plugin is not built.
 required=$missing
 missing=
-want libpocketsphinx-dev have_pc pocketsphinx
-want libsphinxbase-dev   have_pc sphinxbase
+want libpocketsphinx-dev$of have_pc pocketsphinx
+want libsphinxbase-dev$of have_pc sphinxbase
 want pocketsphinx-en-us  test -e /usr/share/pocketsphinx/model/en-us/en-us.lm.bin
-want flite1-dev          have_header flite/flite.h
+want flite1-dev$of       have_lib flite/flite.h flite
 optional=$missing
 
 # install PACKAGE...
@@ -96,8 +112,8 @@ if [ -n "$optional" ]; then
 fi
 
 # shellcheck disable=SC2086
-cflags=$(pkg-config --cflags $1) libs=$(pkg-config --libs $1)
+cflags=$($PKG_CONFIG --cflags $1) libs=$($PKG_CONFIG --libs $1)
 echo "DEP_CFLAGS := $cflags"
 echo "DEP_LIBS := $libs -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
-echo "CHECK_LIBS := $(pkg-config --libs check)"
+[ -n "$of" ] || echo "CHECK_LIBS := $($PKG_CONFIG --libs check)"
 echo "WITHOUT += $without"

@@ -147,6 +147,24 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
 /* ---- sign ------------------------------------------------------------------
  */
 
+/* When a signature says that it was made: so that packages can be built again byte
+ * for byte, what SOURCE_DATE_EPOCH says; 0, now, where it is not set. */
+static int signed_at(uint64_t *out, struct mortise_err *err)
+{
+    const char *text = getenv("SOURCE_DATE_EPOCH");
+
+    *out = 0;
+    if (text == NULL || text[0] == '\0')
+        return MORTISE_OK;
+    if (strlen(text) <= 12 && text[strspn(text, "0123456789")] == '\0')
+        *out = strtoull(text, NULL, 10);
+    return *out > 0 ? MORTISE_OK
+                    : mortise_fail(err, MORTISE_EINVAL,
+                                   "SOURCE_DATE_EPOCH is '%.40s', not a number "
+                                   "of seconds since 1970: correct or unset it",
+                                   text);
+}
+
 static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
                      struct mortise_err *err)
 {
@@ -160,10 +178,11 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     };
     struct mortise_diags diags;
     char path[PATH_MAX];
-    int rv;
+    int rv = signed_at(&signing.timestamp, err);
 
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_plugin_sign(&signing, path, cli->mem, &diags, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_plugin_sign(&signing, path, cli->mem, &diags, err);
     mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "signed %s\n", path);
@@ -208,7 +227,11 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
         "manifest for another host, an object that breaks a rule, or whose\n"
         "module lists another plugin or version.  A `reconcile` that the\n"
         "code lacks, say, only 'mortise check --plugins' of a graph that\n"
-        "uses the plugin can know.\n",
+        "uses the plugin can know.\n"
+        "\n"
+        "The signature has the time at which it was made; with\n"
+        "SOURCE_DATE_EPOCH set, that time, so that the same source makes\n"
+        "the same files.\n",
     .opts = sign_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "

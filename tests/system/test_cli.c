@@ -1422,6 +1422,32 @@ START_TEST(revoked_key)
 }
 END_TEST
 
+/* The time in a signature is the one that SOURCE_DATE_EPOCH says: the same is signed
+ * again byte for byte. */
+START_TEST(signatures_have_the_date_of_the_source)
+{
+    static const char *const bad[] = {"x", "-1", "0", "12 ", "1234567890123"};
+    char source[4096];
+
+    ck_assert_ptr_nonnull(realpath("tests/plugins/tried.plugin.yaml", source));
+    for (int k = 1; k <= 2; k++)
+        ok(child_run("SOURCE_DATE_EPOCH=86400 $MORTISE plugin sign %s %s --key "
+                     "%s/k.key --out %d",
+                     source, child_build("tests/plugins/tried.so"), suite_dir,
+                     k));
+    ok(child_run("grep ' timestamp:86400$' 1/tried.plugin.yaml.minisig"));
+    ok(child_run("diff -r 1 2"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        child_run("SOURCE_DATE_EPOCH='%s' $MORTISE plugin sign %s --key "
+                  "%s/k.key --out 1",
+                  bad[i], source, suite_dir);
+        expect_code(3);
+        expect_err("correct or unset it");
+    }
+    ok(child_run("diff -r 1 2"));
+}
+END_TEST
+
 /* Keys are not overwritten, and passwords are asked for. */
 START_TEST(keys)
 {
@@ -1580,6 +1606,7 @@ static Suite *suite(void)
     tcase_add_test(tc, effective_grant);
     tcase_add_test(tc, tampered_plugin);
     tcase_add_test(tc, revoked_key);
+    tcase_add_test(tc, signatures_have_the_date_of_the_source);
     tcase_add_test(tc, keys);
     tcase_add_test(tc, bad_stores);
     tcase_add_test(tc, bad_deployment);
