@@ -503,7 +503,7 @@ $(MCPD): $(filter-out $(MCPD_MAINS:%=tests/mcp/%.c),$(wildcard tests/mcp/*.c)) \
 	    $(filter %.c,$^) -ljansson -lsodium
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 $(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
-$(B)/tests/test_cli_salvage $(B)/tests/test_cli_mcp_command $(B)/tests/test_hostile_creation $(B)/tests/test_memory_kill: | $(B)/tests/powercut.so
+$(B)/tests/test_cli_pins $(B)/tests/test_cli_salvage $(B)/tests/test_cli_mcp_command $(B)/tests/test_hostile_creation $(B)/tests/test_memory_kill: | $(B)/tests/powercut.so
 $(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http $(B)/tests/test_cli_retention $(B)/tests/test_spawn_native: | $(B)/tests/preload/otherclock.so
 # The plugin of an example, which has a Makefile of its own for everybody else.
 $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags

@@ -300,8 +300,9 @@ struct mortise_command {
 /* Record the commands, run nothing: the run stands still until it is resumed, or
  * something more is decided about it. */
 #define MORTISE_NO_CONTINUE 1u
-/* Go on with plugins that changed.  It is recorded: later commands need not say
- * so again.  Calls of them that wait for approval are asked about again. */
+/* Go on with plugins, and definitions of MCP tools, that changed.  It is recorded:
+ * later commands need not say so again.  Calls of them that wait for approval are
+ * asked about again. */
 #define MORTISE_ACCEPT_PLUGINS 2u
 
 /* Apply commands to a run as one, in the order decisions, update, goto,

@@ -437,12 +437,16 @@ int mortise_bring_up(struct mortise_cli *cli,
                      struct mortise_err *err)
 {
     int worst = MORTISE_OK, rv = MORTISE_OK;
+    const struct mortise_tool_pin *tool;
     struct configured c;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++)
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
+        if (mortise_deployment_is_tool(d, g->plugins[i], &tool))
+            continue; /* its plugin is there, too */
         rv = is_configured(d, g->plugins[i], &c)
                  ? try_configured(cli, c, diags, &worst, err)
                  : try_needed(cli, g, g->plugins[i], diags, &worst, err);
+    }
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++)
         rv = try_configured(
             cli, configured_model(mortise_model_find(&d->models, g->models[i])),

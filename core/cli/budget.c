@@ -129,7 +129,7 @@ static const struct mortise_opt raise_budget_opts[] = {
                      "The budget of the graph that this execution of a\n"
                      "subgraph runs; else the run's own"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins have changed"),
+                     "Go on although plugins or tools have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPTS_OF_RUNS,
 };

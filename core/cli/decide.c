@@ -243,7 +243,7 @@ static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
     MORTISE_OPT_FLAG("no-continue", no_continue,                               \
                      "Record the decision and run nothing"),                   \
         MORTISE_OPT_FLAG("accept-plugins", accept_plugins,                     \
-                         "Go on although plugins have changed"),               \
+                         "Go on although plugins or tools have changed"),      \
         MORTISE_OPT_DOWNGRADE,                                                 \
         MORTISE_OPT_JSON("One event a line, then how the run stands"),         \
         MORTISE_OPTS_OF_RUNS

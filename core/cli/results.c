@@ -91,7 +91,8 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise resolve RUN ID --done '{\"id\": \"re_123\"}'   # or --retry, "
      "--fail\n"},
     {"E_BLOCKED", "a plugin of the run is missing, has changed or is deadly",
-     "A run goes on with the very plugins that it started with.  Put that "
+     "A run goes on with the very plugins that it started with, and with the "
+     "definitions of MCP tools that mortise.lock had then.  Put the old "
      "version back, or accept the change.  A graph that a later version of "
      "Mortise does not take any more runs on with the one that took it.  Where "
      "a plugin took the process down three times in one node of the run, "

@@ -233,7 +233,7 @@ static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_FLAG("no-continue", no_continue,
                      "Record the commands and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins have changed"),
+                     "Go on although plugins or tools have changed"),
     MORTISE_OPTS_OF_GOING,
 };
 

@@ -92,7 +92,7 @@ static const struct mortise_opt steer_opts[] = {
                      "Show what the graph would be, and change nothing"),
     MORTISE_OPT_FLAG("no-continue", no_continue, "Record it and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins have changed"),
+                     "Go on although plugins or tools have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands;\n"
                      "with --dry-run the graph as one JSON object"),
     MORTISE_OPTS_OF_RUNS,

@@ -17,7 +17,7 @@ static const struct mortise_opt tell_opts[] = {
                      "For the models of this node, or what it runs"),
     MORTISE_OPT_FLAG("no-continue", no_continue, "Record it and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins have changed"),
+                     "Go on although plugins or tools have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPTS_OF_RUNS,
 };

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "cli/progress.h"
 #include "cli/plugin_set.h"
+#include "engine/common/engine.h"
 #include "json/value.h"
 #include "service/session.h"
 
@@ -521,13 +522,15 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
 {
     struct mortise_err err;
     char is[MORTISE_DIGEST_HEX];
-    const char *plugin =
-        mortise_deployment_plugin(s->settings.deployment, name, NULL);
+    const struct mortise_deployment *d = s->settings.deployment;
+    const char *plugin = mortise_deployment_plugin(d, name, NULL);
+    const struct mortise_tool_pin *tool;
+    struct mortise_pin here;
     const struct mortise_manifest *m =
-        mortise_plugins_find(s->plugins, plugin, &err);
+        mortise_pin_find(d, s->plugins, name, &here, &err);
 
     if (m != NULL) {
-        mortise_hex(is, m->digest, MORTISE_DIGEST);
+        mortise_hex(is, here.digest, MORTISE_DIGEST);
         if (strcmp(is, was) == 0)
             return;
     }
@@ -539,6 +542,13 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
         mortise_cli_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
         say_gone(w, s, name, &err);
+    } else if (mortise_deployment_is_tool(d, name, &tool)) {
+        say(w,
+            " It is blocked: it goes on with tool '%s/%s' as it was defined, "
+            "and mortise.lock has another definition since.  Pin the old one "
+            "again, or accept the new one.",
+            plugin, tool->operation);
+        w->way.more = " --accept-plugins";
     } else {
         say(w,
             " It is blocked: it goes on with plugin '%s', which has changed "

@@ -657,6 +657,14 @@ json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                     : json_object());
 }
 
+/* What stands behind a prefix; NULL: the name has another one. */
+static const char *behind(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
+}
+
 const char *mortise_deployment_plugin(const struct mortise_deployment *d,
                                       const char *name, const char **pin)
 {
@@ -668,19 +676,13 @@ const char *mortise_deployment_plugin(const struct mortise_deployment *d,
         *pin = name;
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
         return d->memory.plugin != NULL ? d->memory.plugin : name;
+    if (behind(name, MORTISE_TOOL_PIN_PREFIX) != NULL)
+        return d->tool_pins.plugin;
     if (f != NULL)
         return f->plugin;
     return strncmp(name, discovery, sizeof discovery - 1) == 0
                ? name + sizeof discovery - 1
                : mortise_guard_plugin(&d->guards, name, pin);
-}
-
-/* What stands behind a prefix; NULL: the name has another one. */
-static const char *behind(const char *name, const char *prefix)
-{
-    size_t n = strlen(prefix);
-
-    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
 }
 
 static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
@@ -694,13 +696,40 @@ static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
                         which[0] != '\0' ? " " : "", which, how);
 }
 
+/* SERVER/TOOL of the name of a definition that is pinned; NULL: it is none. */
+static const char *operation_of_pin(const char *name)
+{
+    const char *tool = behind(name, MORTISE_TOOL_PIN_PREFIX),
+               *slash = tool != NULL ? strchr(tool, '/') : NULL;
+
+    return slash != NULL ? slash + 1 : NULL;
+}
+
+bool mortise_deployment_is_tool(const struct mortise_deployment *d,
+                                const char *name,
+                                const struct mortise_tool_pin **tool)
+{
+    const char *operation = operation_of_pin(name);
+
+    *tool = operation != NULL ? mortise_tool_pin_find(&d->tool_pins, operation)
+                              : NULL;
+    return operation != NULL;
+}
+
 bool mortise_deployment_lacks(const struct mortise_deployment *d,
                               const char *name, struct mortise_err *why)
 {
     const char *place = behind(name, MORTISE_DISCOVERY_PREFIX),
                *id = behind(name, "guardrail:");
+    const struct mortise_tool_pin *tool;
     const struct mortise_yaml *config;
 
+    if (mortise_deployment_is_tool(d, name, &tool)) {
+        if (tool == NULL)
+            mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp,
+                                     operation_of_pin(name), why);
+        return tool == NULL;
+    }
     if (find_instance(d, id != NULL ? id : name, &config) &&
         (strcmp(name, MORTISE_MEMORY_INSTANCE) != 0 ||
          d->memory.plugin != NULL))

@@ -103,8 +103,8 @@ json_t *mortise_deployment_config(const struct mortise_deployment *d,
 bool mortise_deployment_composes(const struct mortise_deployment *d,
                                  const char *plugin, const char *as);
 /* The plugin behind a name among a graph's `plugins`: its own, or of what the
- * deployment calls so: a guardrail, the memory, a discovery plugin.  *pin (or
- * NULL): what a run pins it under. */
+ * deployment calls so: a guardrail, the memory, a discovery plugin, a tool.  *pin
+ * (or NULL): what a run pins it under. */
 const char *mortise_deployment_plugin(const struct mortise_deployment *d,
                                       const char *name, const char **pin);
 /* Of such a name, or a pin, whose plugin is not there: is that because the
@@ -116,6 +116,11 @@ bool mortise_deployment_lacks(const struct mortise_deployment *d,
  * language's own, or they run none. */
 const char *mortise_deployment_executor(const struct mortise_deployment *d,
                                         const char *type);
+/* Is it the name by which runs pin a tool's definition?  *tool: the definition
+ * that the lock has; NULL: it has none. */
+bool mortise_deployment_is_tool(const struct mortise_deployment *d,
+                                const char *name,
+                                const struct mortise_tool_pin **tool);
 /* The operation that the lock has for the plugin, or NULL. */
 const struct mortise_tool_pin *
 mortise_deployment_tool_pin(const struct mortise_deployment *d,

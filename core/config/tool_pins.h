@@ -7,6 +7,9 @@
 #include "config/mcp.h"
 #include "json/schema.h"
 
+/* A run pins the definition of PLUGIN/OPERATION under this and that name. */
+#define MORTISE_TOOL_PIN_PREFIX "tool:"
+
 /* PLUGIN/SERVER/TOOL: an operation. */
 struct mortise_tool_pin {
     const char *operation; /* SERVER/TOOL */

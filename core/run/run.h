@@ -28,7 +28,8 @@
 
 struct mortise_run;
 
-/* The digest of a plugin that a run goes on with (R4). */
+/* The digest of a plugin that a run goes on with (R4), or ("tool:PLUGIN/OPERATION")
+ * of the definition of a tool. */
 struct mortise_pin {
     const char *plugin;
     uint8_t digest[MORTISE_DIGEST];

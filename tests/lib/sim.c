@@ -450,7 +450,7 @@ void sim_feed(struct sim *s, struct mortise_input *in)
 
 int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
 {
-    static const struct mortise_pin pins[] = {{"t", {1, 2, 3}, false}};
+    struct mortise_pin pins[4] = {{"t", {1, 2, 3}, false}};
     static const struct mortise_spawn_change begins;
     struct mortise_admission adm = {.tenant = "default",
                                     .spawned_by = s->spawned_by,
@@ -459,9 +459,12 @@ int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
                                     .actor = "tester",
                                     .seed = {42},
                                     .pins = pins,
-                                    .n_pins = 1};
+                                    .n_pins = 1 + s->n_tools};
     int rv;
 
+    ck_assert_uint_lt(s->n_tools, sizeof pins / sizeof pins[0]);
+    for (size_t i = 0; i < s->n_tools; i++)
+        pins[1 + i] = s->tools[i];
     ck_assert_int_eq(mortise_json_parse(&adm.input, input, strlen(input), NULL),
                      MORTISE_OK);
     rv = mortise_run_admit(&s->run, &test_mem, s->graph, &adm, s->now_ms,

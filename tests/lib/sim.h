@@ -121,6 +121,8 @@ struct sim {
     json_t *published; /* events, in order */
     json_t *pending;   /* id -> payload, as the store has them (synced only
                           by the test's care) */
+    const struct mortise_pin *tools; /* that it pins beside plugin t */
+    size_t n_tools;
     const struct mortise_pin *pins; /* that the next commands accept */
     size_t n_pins;
     const struct mortise_steering *steering; /* of their steer */

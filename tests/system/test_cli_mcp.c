@@ -921,6 +921,43 @@ START_TEST(drift_is_refused)
 }
 END_TEST
 
+/* The server has these flags, a person is asked, and what it has is pinned. */
+static void pin_asking(const char *flags)
+{
+    deploy(flags, "");
+    desk_ok("sed -i 's,^tools:,tools:\\n  ask: [\"mcp/s/*\"],' mortise.yaml && "
+            "$MORTISE mcp pin s");
+}
+
+/* An approval of a tool is not used for another definition that is pinned in its
+ * place.  The same definition, pinned again, is the same tool. */
+START_TEST(a_pin_takes_approvals_back)
+{
+    pin_asking(", --pages, \"3\"");
+    desk_graph("p", "start: a\nnodes:\n  a: {type: tool, tool: mcp/s/echo, "
+                    "args: {text: one}, next: END}\n");
+    child_run("$MORTISE run p.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --no-continue");
+    pin_asking(", --describe, another");
+    child_run("$MORTISE resume r");
+    desk_code(78);
+    child_run("$MORTISE resume r --accept-plugins");
+    desk_code(4);
+    ck_assert_int_eq(logged("tools/call"), 0);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    gave("r", "one");
+    child_run("$MORTISE run p.yaml --id q");
+    desk_code(4);
+    pin_asking("");
+    child_run("$MORTISE approve $($MORTISE inbox q --ids)");
+    desk_code(78);
+    pin_asking(", --describe, another, --pages, \"2\"");
+    desk_ok("$MORTISE resume q");
+    gave("q", "one");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_mcp");
@@ -958,6 +995,7 @@ static Suite *suite(void)
     tcase_add_test(tc, answers_after_cancelling_are_nobodys);
     tcase_add_test(tc, nothing_is_left_of_many_calls);
     tcase_add_test(tc, drift_is_refused);
+    tcase_add_test(tc, a_pin_takes_approvals_back);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -2,11 +2,13 @@
  * people name them as any other, and what is not pinned is no operation.  The
  * plugin that has them is tests/plugins/mcp.c. */
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/desk.h"
+#include "lib/matrix.h"
 #include "lib/shelf.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -102,6 +104,13 @@ START_TEST(pinned_tools_run)
     graph("mcp/s/deep/er.x-y", "{}", "");
     desk_ok("$MORTISE run g.yaml --id q && $MORTISE show q --json");
     desk_out("\"text\": \"s/deep/er.x-y\"");
+    desk_ok("$MORTISE check --plugins g.yaml");
+    desk_put("t.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.yaml\ncases:\n  one:\n    operations:\n"
+             "      mcp/s/deep/er.x-y: {output: {content: [], text: "
+             "said}}\n    expect: {status: completed}\n");
+    desk_ok("$MORTISE test t.yaml");
 }
 END_TEST
 
@@ -305,6 +314,302 @@ START_TEST(the_plugin_is_told)
 }
 END_TEST
 
+/* ---- runs pin them --------------------------------------------------------- */
+
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+/* The lock has that definition of write_a and of read_a. */
+static void define(const char *write_digest, const char *read_digest)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "\"write_a\": {\"digest\": \"%s\", \"input_schema\": {\"type\": "
+             "\"object\"}}, \"read_a\": {\"digest\": \"%s\", "
+             "\"input_schema\": {\"type\": \"object\"}}",
+             write_digest, read_digest);
+    lock(text);
+}
+
+#define STEP(id, tool, next)                                                   \
+    "  " id ": {type: tool, tool: " tool ", args: {n: 1}, next: " next "}\n"
+#define ASK(id, next)                                                          \
+    "  " id ": {type: human, prompt: go on?, next: " next "}\n"
+
+static void nodes(const char *list)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, "start: a\nnodes:\n%s", list);
+    desk_graph("g", text);
+}
+
+/* Refused as a run of a changed plugin is, and the tool is named. */
+static void refused(const char *line, const char *run)
+{
+    char words[128];
+
+    snprintf(words, sizeof words, "mortise resume %s --accept-plugins", run);
+    child_run("%s >said 2>&1; code=$?; tr -s ' \n' ' ' <said; exit $code",
+              line);
+    desk_code(78);
+    desk_out("tool 'mcp/s/write_a'");
+    desk_out(words);
+}
+
+/* Has the run called it? */
+static void called(const char *run, bool want)
+{
+    child_run("$MORTISE show %s --json | grep -q '\"text\": \"s/write_a\"'",
+              run);
+    ck_assert_msg((child.code == 0) == want, "%scalled", want ? "not " : "");
+}
+
+/* An approval that was given ahead of another definition is not used for it: the
+ * person is asked again. */
+START_TEST(approvals_are_of_a_definition)
+{
+    deploy("ask: [mcp/s/write_a], ", "");
+    define(HEX, HEX);
+    nodes(STEP("a", "mcp/s/write_a", "END"));
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --no-continue");
+    define(OTHER, HEX);
+    refused("$MORTISE resume r", "r");
+    called("r", false);
+    child_run("$MORTISE resume r --accept-plugins");
+    desk_code(4);
+    called("r", false);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    called("r", true);
+}
+END_TEST
+
+/* Nor is one that was given after it, and ahead of its acceptance; what waited is
+ * asked again, and an approval of it in the command that accepts is refused. */
+START_TEST(waiting_approvals_are_asked_again)
+{
+    char id[64];
+
+    deploy("ask: [mcp/s/write_a], ", "");
+    define(HEX, HEX);
+    nodes(STEP("a", "mcp/s/write_a", "END"));
+    child_run(
+        "$MORTISE run g.yaml --id r && false; $MORTISE run g.yaml --id q");
+    desk_code(4);
+    desk_ok("$MORTISE inbox r --ids | cut -d' ' -f2");
+    ck_assert_int_eq(sscanf(child.out, "%63s", id), 1);
+    define(OTHER, HEX);
+    child_run("$MORTISE approve r %s --accept-plugins", id);
+    desk_err("E_DECISION_MISMATCH");
+    refused("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2)",
+            "r");
+    child_run("$MORTISE resume r --accept-plugins");
+    desk_code(4);
+    child_run("$MORTISE resume q --accept-plugins");
+    desk_code(4);
+    called("r", false);
+    called("q", false);
+    child_run("$MORTISE approve r %s", id);
+    desk_code(3);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    desk_ok("$MORTISE approve $($MORTISE inbox q --ids)");
+    called("r", true);
+    called("q", true);
+}
+END_TEST
+
+/* A run goes on with the definitions that it began with, or that somebody
+ * accepted; `show` and `why` name them.  A tool that the run does not use may
+ * change. */
+START_TEST(runs_keep_definitions)
+{
+    define(HEX, HEX);
+    nodes(ASK("a", "b") STEP("b", "mcp/s/write_a", "END"));
+    child_run(
+        "$MORTISE run g.yaml --id r && false; $MORTISE run g.yaml --id q");
+    desk_code(4);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"tool:mcp/s/write_a\": \"" HEX "\"");
+    desk_not_out("read_a");
+    define(HEX, OTHER);
+    desk_ok("$MORTISE why r");
+    desk_not_out("blocked");
+    define(OTHER, HEX);
+    desk_ok("$MORTISE why r | tr -s ' \n' ' '");
+    desk_out("tool 'mcp/s/write_a'");
+    desk_out("--accept-plugins");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"blocked\"");
+    desk_out("\"accept_plugins\": true");
+    desk_out("\"code\": \"E_BLOCKED\"");
+    refused("$MORTISE resume r", "r");
+    define(HEX, HEX);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    called("r", true);
+    define(OTHER, HEX);
+    child_run("$MORTISE resume q --accept-plugins");
+    desk_code(4);
+    desk_ok("$MORTISE show q --json");
+    desk_out("\"tool:mcp/s/write_a\": \"" OTHER "\"");
+    define(HEX, HEX);
+    refused("$MORTISE resume q", "q");
+    define(OTHER, HEX);
+    desk_ok("$MORTISE approve $($MORTISE inbox q --ids)");
+    called("q", true);
+}
+END_TEST
+
+/* A lock that is written otherwise, with the same definitions, changes nothing. */
+START_TEST(the_same_definition_is_none)
+{
+    lock("\"write_a\": {" PIN "{\"type\": \"object\", \"properties\": {\"n\": "
+         "{\"type\": \"integer\"}}}, \"annotations\": {\"title\": \"W\", "
+         "\"readOnlyHint\": false}}");
+    nodes(ASK("a", "b") STEP("b", "mcp/s/write_a", "END"));
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    lock("\"write_a\": {\"annotations\":  {\"readOnlyHint\":false,\n"
+         "\"title\":\"\\u0057\"},\n\"input_schema\": {\"properties\": {\"n\": "
+         "{\"type\": \"integer\"}}, \"type\": \"object\"}, \"digest\": \"" HEX
+         "\"}, \"read_a\": " ANY "}");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    called("r", true);
+}
+END_TEST
+
+/* An engine that starts leaves a run alone whose tool has another definition, and
+ * continues it when the old one is back. */
+START_TEST(engines_leave_them_alone)
+{
+    pid_t engine;
+
+    deploy("ask: [mcp/s/write_a], ", "");
+    define(HEX, HEX);
+    nodes(STEP("a", "mcp/s/write_a", "END"));
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    define(OTHER, HEX);
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
+    desk_code(78);
+    for (int back = 0; back < 2; back++) {
+        if (back == 1)
+            define(HEX, HEX);
+        engine = child_start("engine", "$MORTISE engine");
+        child_await("engine.err", back == 1 ? "completed" : "mcp/s/write_a");
+        ck_assert_int_eq(kill(engine, SIGTERM), 0);
+        ck_assert_int_eq(child_wait(engine), 0);
+        called("r", back == 1);
+    }
+}
+END_TEST
+
+#define REPLIES                                                                \
+    "models:\n"                                                                \
+    "  default:\n    provider: scripted\n    model: m\n    replies:\n"         \
+    "      - {when: {user: lead, turn: 0}, tool_calls: [{name: spawn_agent, "  \
+    "arguments: {name: kid, instructions: do it}}]}\n"                         \
+    "      - {when: {user: lead}, text: led}\n"                                \
+    "      - {when: {user: do it, turn: 0}, tool_calls: [{name: "              \
+    "mcp__s__write_a, arguments: {}}]}\n"                                      \
+    "      - {when: {user: do it}, text: did}\n"
+
+/* A child run pins the tools that it may use.  A graph inside another, and a diff,
+ * pin theirs for the run. */
+START_TEST(children_and_graphs_inside_pin_them)
+{
+    deploy("ask: [mcp/s/write_a], ", REPLIES);
+    define(HEX, HEX);
+    nodes("  a: {type: gmi, prompt: lead, subagents: true, tool_allowlist: "
+          "[\"mcp/s/*\"], next: END}\n");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    desk_ok("$MORTISE show $($MORTISE inbox --ids | cut -d' ' -f1) --json");
+    desk_out("\"tool:mcp/s/write_a\": \"" HEX "\"");
+    desk_ok("$MORTISE inbox --ids >before && cut -d' ' -f1 before >kid && ! "
+            "grep -x p kid");
+    desk_ok("$MORTISE approve $(cat before) --no-continue");
+    define(OTHER, HEX);
+    child_run("$MORTISE resume $(cat kid)");
+    desk_code(78);
+    child_run("$MORTISE resume p");
+    desk_code(78);
+    child_run("$MORTISE resume $(cat kid) --accept-plugins");
+    desk_code(4);
+    desk_ok("$MORTISE show $(cat kid) --json");
+    desk_not_out("\"text\": \"s/write_a\"");
+    child_run("$MORTISE approve $($MORTISE inbox --ids)");
+    desk_ok("$MORTISE show $(cat kid) --json");
+    desk_out("\"completed\"");
+    desk_ok("$MORTISE resume p --accept-plugins");
+    desk_graph("sub", "start: a\nnodes:\n" STEP("a", "mcp/s/read_a", "END"));
+    nodes(ASK("a", "b") "  b: {type: subgraph, graph: ./sub.yaml, next: "
+                        "END}\n");
+    child_run("$MORTISE run g.yaml --id s");
+    desk_code(4);
+    desk_ok("$MORTISE show s --json");
+    desk_out("\"tool:mcp/s/read_a\": \"" HEX "\"");
+    nodes(ASK("a", "END"));
+    child_run("$MORTISE run g.yaml --id d");
+    desk_code(4);
+    desk_put("diff.yaml", "- add: {id: b, node: {goal: do it, depends_on: a, "
+                          "tool_allowlist: [mcp/s/read_a]}}\n");
+    child_run("$MORTISE steer d diff.yaml");
+    desk_code(4);
+    desk_ok("$MORTISE show d --json");
+    desk_out("\"tool:mcp/s/read_a\": \"" HEX "\"");
+    desk_not_out("tool:mcp/s/write_a");
+}
+END_TEST
+
+/* The status of the run after `line`, killed at its n-th write, if it has so many;
+ * whether it was. */
+static bool killed_at(size_t n, const char *line)
+{
+    child_run("POWERCUT_STATE=%s/books POWERCUT_ROOTS=%s/store "
+              "POWERCUT_KILL=%zu LD_PRELOAD=%s %s",
+              desk_dir, desk_dir, n, child_build("tests/powercut.so"), line);
+    return child.code == 128 + SIGKILL;
+}
+
+/* Killed at any write while it accepts, a run has pinned the one definition or the
+ * other, and the approval of before is used for neither. */
+START_TEST(acceptance_outlives_its_process)
+{
+    size_t n = 1;
+    bool accepted = false, refuses = false;
+
+    deploy("ask: [mcp/s/write_a], ", "");
+    define(HEX, HEX);
+    nodes(STEP("a", "mcp/s/write_a", "END"));
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --no-continue");
+    define(OTHER, HEX);
+    desk_ok("cp -a store begin");
+    while (killed_at(n, "$MORTISE resume r --accept-plugins")) {
+        child_run("$MORTISE resume r");
+        ck_assert_msg(child.code == 78 || child.code == 4, "at %zu: %d: %s%s",
+                      n, child.code, child.out, child.err);
+        accepted |= child.code == 4;
+        refuses |= child.code == 78;
+        called("r", false);
+        child_run("$MORTISE resume r --accept-plugins");
+        desk_code(4);
+        called("r", false);
+        desk_ok("$MORTISE show r --json");
+        desk_out("\"tool:mcp/s/write_a\": \"" OTHER "\"");
+        desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+        called("r", true);
+        desk_ok("rm -rf store books books.d && cp -a begin store");
+        n += matrix_step(4);
+    }
+    desk_code(4);
+    ck_assert(accepted && refuses);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_pins");
@@ -312,7 +617,7 @@ static Suite *suite(void)
 
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, begin, desk_end);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 120);
     tcase_add_test(tc, pinned_tools_run);
     tcase_add_test(tc, schemas_hold);
     tcase_add_test(tc, unpinned_tools_are_none);
@@ -324,6 +629,13 @@ static Suite *suite(void)
     tcase_add_test(tc, old_runs_are_seen);
     tcase_add_test(tc, they_are_listed);
     tcase_add_test(tc, the_plugin_is_told);
+    tcase_add_test(tc, approvals_are_of_a_definition);
+    tcase_add_test(tc, waiting_approvals_are_asked_again);
+    tcase_add_test(tc, runs_keep_definitions);
+    tcase_add_test(tc, the_same_definition_is_none);
+    tcase_add_test(tc, engines_leave_them_alone);
+    tcase_add_test(tc, children_and_graphs_inside_pin_them);
+    tcase_add_test(tc, acceptance_outlives_its_process);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -251,13 +251,16 @@ int mortise_check_name(const char *what, const char *name,
 
 /* ---- pins.c -------------------------------------------------------------- */
 
-/* The plugin that a name among a graph's plugins stands for; *pin: as runs call
- * it. */
-const char *mortise_pin_plugin(const struct mortise *m, const char *name,
-                               const char **pin);
+/* Find a plugin or the definition of a tool by its name among a graph's plugins, or
+ * by the name of a run's pin.  *here: the pin of a run that begins now.  The
+ * manifest is the plugin's; NULL: there is none, or no such tool (*err). */
+const struct mortise_manifest *
+mortise_pin_find(const struct mortise_deployment *d,
+                 struct mortise_plugins *plugins, const char *name,
+                 struct mortise_pin *here, struct mortise_err *err);
 /* A plugin that a run needs cannot be used: trust says so, or something else. */
 int mortise_pin_unusable(const struct mortise_err *why);
-/* The digests of the plugins that a graph uses, each plugin once: there is room
+/* The digests of the plugins and tools that a graph uses, each once: there is room
  * for all. */
 int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
                       struct mortise_pin *pins, size_t *n,

@@ -1,12 +1,37 @@
-/* pins.c -- the plugins that a graph uses, as they are here. */
+/* pins.c -- the plugins that a graph uses, and definitions of tools, as they are
+ * here. */
 #include "engine/common/engine.h"
 
+#include <assert.h>
 #include <string.h>
 
-const char *mortise_pin_plugin(const struct mortise *m, const char *name,
-                               const char **pin)
+const struct mortise_manifest *
+mortise_pin_find(const struct mortise_deployment *d,
+                 struct mortise_plugins *plugins, const char *name,
+                 struct mortise_pin *here, struct mortise_err *err)
 {
-    return mortise_deployment_plugin(m->settings.deployment, name, pin);
+    const struct mortise_tool_pin *tool;
+    const char *plugin = mortise_deployment_plugin(d, name, &here->plugin);
+    const struct mortise_manifest *man =
+        mortise_plugins_find(plugins, plugin, err);
+    int rv;
+
+    if (man == NULL)
+        return NULL;
+    here->dev = man->dev;
+    memcpy(here->digest, man->digest, MORTISE_DIGEST);
+    if (!mortise_deployment_is_tool(d, name, &tool))
+        return man;
+    if (tool == NULL) {
+        mortise_deployment_lacks(d, name, err);
+        return NULL;
+    }
+    here->dev = false; /* the plugin has a pin of its own */
+    rv = mortise_unhex(here->digest, MORTISE_DIGEST, tool->tool->digest,
+                       strlen(tool->tool->digest));
+    assert(rv == 0); /* the lock was read */
+    (void)rv;
+    return man;
 }
 
 /* A plugin that a run needs cannot be used: trust says so, or something else.
@@ -16,28 +41,34 @@ int mortise_pin_unusable(const struct mortise_err *why)
     return why->code == MORTISE_EDENIED ? MORTISE_EDENIED : MORTISE_EBLOCKED;
 }
 
+/* A guardrail's id may be the name of a plugin, which is pinned once.  A tool, of
+ * which there may be many, has one name. */
+static bool is_known(const struct mortise_pin *pins, size_t n,
+                     const char *plugin)
+{
+    static const char tool[] = MORTISE_TOOL_PIN_PREFIX;
+
+    if (strncmp(plugin, tool, sizeof tool - 1) == 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(pins[i].plugin, plugin) == 0)
+            return true;
+    return false;
+}
+
 int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
                       struct mortise_pin *pins, size_t *n,
                       struct mortise_err *err)
 {
     *n = 0;
     for (size_t i = 0; i < g->n_plugins; i++) {
-        const char *pin, *name = mortise_pin_plugin(m, g->plugins[i], &pin);
-        const struct mortise_manifest *man;
-        size_t k = 0;
+        struct mortise_pin *pin = &pins[*n];
 
-        while (k < *n && strcmp(pins[k].plugin, pin) != 0)
-            k++;
-        if (k < *n)
-            continue;
-        man = mortise_plugins_find(m->plugins, name, err);
-        if (man == NULL)
+        if (mortise_pin_find(m->settings.deployment, m->plugins, g->plugins[i],
+                             pin, err) == NULL)
             return mortise_doing(err, mortise_pin_unusable(err), "graph '%s'",
                                  g->name);
-        pins[k].plugin = pin;
-        pins[k].dev = man->dev;
-        memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
-        ++*n;
+        *n += !is_known(pins, *n, pin->plugin);
     }
     return MORTISE_OK;
 }

@@ -133,6 +133,7 @@ static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
     o->op.input = o->schemas.input;
     o->op.output = o->schemas.output;
     o->op.ask = ask;
+    o->op.pinned = true;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->operation));
     return o;

@@ -687,14 +687,23 @@ void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
 
 /* ---- loading ------------------------------------------------------------ */
 
-static int has_changed(const struct mortise_pin *pin, const char *run,
+static int has_changed(const struct mortise *m, const struct mortise_pin *pin,
+                       const char *run, const struct mortise_pin *here,
                        const struct mortise_manifest *man,
                        struct mortise_err *err)
 {
     char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
+    const struct mortise_tool_pin *tool;
 
     mortise_hex(was, pin->digest, MORTISE_DIGEST);
-    mortise_hex(is, man->digest, MORTISE_DIGEST);
+    mortise_hex(is, here->digest, MORTISE_DIGEST);
+    if (mortise_deployment_is_tool(m->settings.deployment, pin->plugin, &tool))
+        return mortise_fail(
+            err, MORTISE_EBLOCKED,
+            "run %s goes on with tool '%s/%s' of definition %s; mortise.lock "
+            "has definition %s now. Pin the old one again, or accept the new "
+            "one: `mortise resume %s --accept-plugins`",
+            run, man->name, tool->operation, was, is, run);
     return mortise_fail(
         err, MORTISE_EBLOCKED,
         "run %s goes on with plugin '%s' of digest %s; the one here (%s "
@@ -749,19 +758,18 @@ static int check_pins(struct mortise *m, const char *id,
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
 
     for (size_t i = 0; i < n; i++) {
-        const char *pin, *name = mortise_pin_plugin(m, pins[i].plugin, &pin);
-        const struct mortise_manifest *man =
-            mortise_plugins_find(m->plugins, name, err);
+        struct mortise_pin here;
+        const struct mortise_manifest *man = mortise_pin_find(
+            m->settings.deployment, m->plugins, pins[i].plugin, &here, err);
 
         if (man == NULL)
             return is_gone(m, id, pins[i].plugin, err);
-        if (memcmp(man->digest, pins[i].digest, MORTISE_DIGEST) == 0)
+        if (memcmp(here.digest, pins[i].digest, MORTISE_DIGEST) == 0)
             continue;
         if (changed == NULL)
-            return has_changed(&pins[i], id, man, err);
-        changed[*n_changed].plugin = pins[i].plugin;
-        changed[*n_changed].dev = man->dev;
-        memcpy(changed[(*n_changed)++].digest, man->digest, MORTISE_DIGEST);
+            return has_changed(m, &pins[i], id, &here, man, err);
+        here.plugin = pins[i].plugin;
+        changed[(*n_changed)++] = here;
     }
     return MORTISE_OK;
 }
@@ -912,12 +920,13 @@ static void lift(struct mortise_obstacles *o, const char *plugin)
 static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
                          struct mortise_obstacles *o)
 {
-    const char *pin, *name = mortise_pin_plugin(m, was->plugin, &pin);
-    const struct mortise_manifest *man =
-        mortise_plugins_find(m->plugins, name, NULL);
+    const struct mortise_deployment *d = m->settings.deployment;
+    const char *name = mortise_deployment_plugin(d, was->plugin, NULL);
+    struct mortise_pin here;
+    struct mortise_err err;
 
-    if (man != NULL)
-        o->changed |= memcmp(man->digest, was->digest, MORTISE_DIGEST) != 0;
+    if (mortise_pin_find(d, m->plugins, was->plugin, &here, &err) != NULL)
+        o->changed |= memcmp(here.digest, was->digest, MORTISE_DIGEST) != 0;
     else if (mortise_plugins_is_quarantined(m->plugins, name))
         lift(o, name);
     else

@@ -10,6 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/policy.h"
+#include "config/tool_pins.h"
+
+/* Runs of the graph pin the plugin, and the definition of a tool of the lock. */
+static void pin(struct mortise_loader *ld, const struct mortise_node *n)
+{
+    char tool[MORTISE_TOOL_MAX];
+
+    mortise_load_plugin(ld, "", n->plugin);
+    if (!n->op->pinned)
+        return;
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    mortise_load_plugin(ld, MORTISE_TOOL_PIN_PREFIX, tool);
+}
+
 void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at)
@@ -26,7 +41,7 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     }
     if (why.code == MORTISE_EINVAL)
         mortise_diag_add(ld->diags, "E0607", at, "%s", why.msg);
-    mortise_load_plugin(ld, "", r->node->plugin);
+    pin(ld, r->node);
     r->node->effect = r->node->op->effect;
     r->node->timeout_ms = r->node->op->timeout_ms;
     r->node->timeout_of = "its operation's timeout; a node may say a longer "

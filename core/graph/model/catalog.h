@@ -33,7 +33,8 @@ struct mortise_operation { /* lives as long as the catalogue */
     bool asks_models; /* by the host, which tells what that costs */
     /* Where its arguments may refer to secrets. */
     struct mortise_secret_places secrets;
-    bool ask; /* the deployment wants each call approved */
+    bool ask;    /* the deployment wants each call approved */
+    bool pinned; /* the deployment's lock defines it, and so does each run */
     /* Its arguments name what it acts on: `policy` judges each call by this name,
      * too (mortise_operation_judge()).  NULL: they do not, or nobody judges. */
     const char *judged_as;

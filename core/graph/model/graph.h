@@ -552,7 +552,8 @@ struct mortise_graph {
     struct mortise_reducer *reducers;
     size_t n_reducers;
     const char **plugins; /* names used, sorted, each once; guardrail ids too,
-                             behind MORTISE_GUARD_PREFIX */
+                             behind MORTISE_GUARD_PREFIX, and tools of a lock
+                             (PLUGIN/OPERATION), behind MORTISE_TOOL_PIN_PREFIX */
     size_t n_plugins;
     const char **models; /* aliases of models that are named, likewise */
     size_t n_models;

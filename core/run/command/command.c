@@ -178,10 +178,11 @@ static int do_continue(struct mortise_run *r, const struct mortise_said *h,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-bool mortise_command_replaces(const struct mortise_said *h, const char *plugin)
+bool mortise_command_replaces(const struct mortise_said *h,
+                              const struct mortise_node *n)
 {
     for (size_t i = 0; i < h->n_pins; i++) {
-        if (strcmp(h->pins[i].plugin, plugin) == 0)
+        if (mortise_pins_is_of(h->pins[i].plugin, n))
             return true;
     }
     return false;
@@ -203,7 +204,7 @@ static int do_accept(struct mortise_run *r, const struct mortise_said *h,
         struct exec *x = r->execs[i];
 
         if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
-            mortise_command_replaces(h, mortise_exec_node(r, x)->plugin))
+            mortise_command_replaces(h, mortise_exec_node(r, x)))
             rv = mortise_request_withdraw(r, x, err);
     }
     return rv;

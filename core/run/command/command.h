@@ -59,8 +59,9 @@ int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err);
 /* Is there one of that kind in the list?  One by which an ended run goes on? */
 bool mortise_command_has(const struct mortise_said *h, uint32_t kind);
 bool mortise_command_restarts(const struct mortise_said *h);
-/* Does the run go on with another version of that plugin, by it? */
-bool mortise_command_replaces(const struct mortise_said *h, const char *plugin);
+/* Does the run go on with another version of what the node calls, by it? */
+bool mortise_command_replaces(const struct mortise_said *h,
+                              const struct mortise_node *n);
 /* A list of commands came in: validated, and applied, or held until what is in
  * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,

@@ -143,6 +143,7 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
                                        const struct mortise_run_command *c,
                                        struct mortise_err *err)
 {
+    const struct mortise_node *n;
     struct exec *x;
     struct step *s;
     const char *digest;
@@ -167,13 +168,13 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
                             c->id,
                             s != NULL ? mortise_step_kind_name(s)
                                       : mortise_ask_name(x->ask));
-    if (strcmp(c->decision, "approve") == 0 &&
-        mortise_command_replaces(h, mortise_exec_node(r, x)->plugin))
+    n = mortise_exec_node(r, x);
+    if (strcmp(c->decision, "approve") == 0 && mortise_command_replaces(h, n))
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request '%s' is about a call of plugin '%s' as it "
-                            "was, and the same command accepts another one. "
+                            "request '%s' is about a call of %s/%s as it was, "
+                            "and the same command accepts another one. "
                             "Accept that first, then approve what it asks",
-                            c->id, mortise_exec_node(r, x)->plugin);
+                            c->id, n->plugin, n->operation);
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
         return mortise_fail(err, MORTISE_EMISMATCH,

@@ -78,12 +78,14 @@ void mortise_exec_find_key(const struct mortise_run *r, struct exec *x)
     mortise_exec_effect_key(r, x, x->key);
 }
 
-/* What an approval is bound to: operation, plugin, effective arguments. */
+/* An approval is bound to operation, plugin and effective arguments, and to the
+ * definition of a tool if the run pins one. */
 void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
                               const uint8_t body[MORTISE_DIGEST],
                               uint8_t out[MORTISE_DIGEST])
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    const uint8_t *tool;
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
@@ -92,6 +94,9 @@ void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, mortise_pins_digest(r, n->plugin), MORTISE_DIGEST);
     mortise_hasher_field(&h, body, MORTISE_DIGEST);
+    tool = mortise_pins_tool(r, n);
+    if (tool != NULL)
+        mortise_hasher_field(&h, tool, MORTISE_DIGEST);
     mortise_hasher_final(&h, out);
 }
 

@@ -1,15 +1,17 @@
-/* pins.c -- the plugins that a run goes on with (R4).
+/* pins.c -- the plugins that a run goes on with, and definitions of tools (R4).
  *
- * A run pins the digest of each plugin that its graph names.  Where one has
+ * A run pins the digest of each plugin that its graph names.  If one has
  * changed, the run stands still until the old one is back, or until somebody
- * accepts the new one.
+ * accepts the new one.  A tool of an MCP server is defined by the deployment's
+ * lock, and not by its plugin: the run pins the digest of each definition that its
+ * graph names, or offers to a model, as "tool:PLUGIN/OPERATION".
  *
  *   (1) What was accepted is recorded, in the commit of the command that said
  *       so: the next process need not be told again, and whoever reads the
  *       history sees which plugin did what.
- *   (2) An approval is for the plugin that it was given for: what was approved
- *       and has not begun is asked again when its plugin changes, and so is
- *       what still waits.
+ *   (2) An approval is for the plugin that it was given for, and for the tool's
+ *       definition.  If one of them changes, a person is asked again about calls
+ *       that wait for approval, or were approved and have not begun.
  *   (2a) What it asks models by is not named in the graph, but by who asks: that
  *       is pinned when it is used first.
  *   (3) A plugin that nobody signed stands as "dev:DIGEST".  The run says so
@@ -19,6 +21,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "config/tool_pins.h"
 #include "run/state/state.h"
 
 static const char dev[] = "dev:";
@@ -29,6 +32,33 @@ static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
         if (strcmp(r->pins[i].plugin, plugin) == 0)
             return &r->pins[i];
     }
+    return NULL;
+}
+
+/* Is that "tool:PLUGIN/OPERATION" of the node? */
+static bool is_tool_of(const char *pin, const struct mortise_node *n)
+{
+    static const char prefix[] = MORTISE_TOOL_PIN_PREFIX;
+    size_t len = strlen(n->plugin);
+
+    if (strncmp(pin, prefix, sizeof prefix - 1) != 0)
+        return false;
+    pin += sizeof prefix - 1;
+    return strncmp(pin, n->plugin, len) == 0 && pin[len] == '/' &&
+           strcmp(pin + len + 1, n->operation) == 0;
+}
+
+bool mortise_pins_is_of(const char *pin, const struct mortise_node *n)
+{
+    return strcmp(pin, n->plugin) == 0 || is_tool_of(pin, n);
+}
+
+const uint8_t *mortise_pins_tool(const struct mortise_run *r,
+                                 const struct mortise_node *n)
+{
+    for (size_t i = 0; i < r->n_pins; i++)
+        if (is_tool_of(r->pins[i].plugin, n))
+            return r->pins[i].digest;
     return NULL;
 }
 
@@ -109,8 +139,8 @@ static int read_digest(struct mortise_pin *p, const json_t *value,
                       json_string_value(value) + skip,
                       json_string_length(value) - skip) == 0)
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ECORRUPT,
-                        "the pin of plugin '%s' is no digest", p->plugin);
+    return mortise_fail(err, MORTISE_ECORRUPT, "the pin of '%s' is no digest",
+                        p->plugin);
 }
 
 int mortise_pins_add(struct mortise_run *r, const json_t *pins,
@@ -166,7 +196,7 @@ int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
 
         if (p == NULL)
             return mortise_fail(err, MORTISE_ECORRUPT,
-                                "plugin '%s' takes the place of none", key);
+                                "the pin of '%s' takes the place of none", key);
         if (read_digest(p, value, err) != MORTISE_OK)
             return err->code;
     }

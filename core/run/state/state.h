@@ -1352,6 +1352,11 @@ int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
 
 /* ---- pins.c ---- */
 /* Of none: zeros. */
+/* Is that name of a pin the plugin that the node calls, or its tool? */
+bool mortise_pins_is_of(const char *pin, const struct mortise_node *n);
+/* Of the definition of the tool that the node calls; NULL: its plugin has that. */
+const uint8_t *mortise_pins_tool(const struct mortise_run *r,
+                                 const struct mortise_node *n);
 const uint8_t *mortise_pins_digest(const struct mortise_run *r,
                                    const char *plugin);
 /* As entries have them; as people are shown a run's.  New references. */

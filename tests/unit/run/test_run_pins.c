@@ -198,6 +198,119 @@ START_TEST(unsigned_ones_stay_known)
 }
 END_TEST
 
+/* ---- definitions of tools -------------------------------------------------- */
+
+static const struct mortise_pin tools[] = {{"tool:t/write", {4, 4}, false},
+                                           {"tool:t/writes", {4, 4}, false},
+                                           {"tool:tt/write", {4, 4}, false}};
+
+/* The first `n` of them are pinned, and node a waits for its approval. */
+static void wait_for_tool(size_t n)
+{
+    uint32_t seed = 1;
+
+    begin(approving);
+    s.tools = tools;
+    s.n_tools = n;
+    admit("{}");
+    sim_run_plain(&s);
+    sim_let_go(&s, "START");
+    snprintf(asked, sizeof asked, "%s", sim_request(&s, "a"));
+    sim_crash(&s, &seed);
+}
+
+/* The digest of the request of node a. */
+static void keep_digest(char out[65])
+{
+    snprintf(out, 65, "%s",
+             json_string_value(json_object_get(
+                 json_object_get(s.pending, sim_request(&s, "a")), "digest")));
+    ck_assert_uint_eq(strlen(out), 64);
+}
+
+/* Another definition of the i-th tool. */
+static void accept_tool(size_t i)
+{
+    static struct mortise_pin next;
+
+    next = tools[i];
+    next.digest[0] = 5;
+    s.pins = &next;
+    s.n_pins = 1;
+}
+
+/* An approval is of the definition of its tool, if the run pins one, and of no
+ * other. */
+START_TEST(a_definition_is_part_of_an_approval)
+{
+    char none[65], some[65], all[65];
+
+    wait_for_tool(0);
+    keep_digest(none);
+    end();
+    wait_for_tool(1);
+    keep_digest(some);
+    end();
+    wait_for_tool(3);
+    keep_digest(all);
+    end();
+    ck_assert_str_ne(none, some);
+    ck_assert_str_eq(some, all);
+}
+END_TEST
+
+/* With another definition of it, what waits is asked again under another digest,
+ * and so is what was approved and has not begun (_i). */
+START_TEST(another_definition_is_asked_again)
+{
+    char was[65], is[65];
+    uint32_t seed = 1;
+
+    wait_for_tool(3);
+    keep_digest(was);
+    if (_i == 1) {
+        ck_assert_int_eq(decide(asked, MORTISE_NO_CONTINUE), MORTISE_OK);
+        while (sim_sync_one(&s))
+            ;
+        sim_crash(&s, &seed);
+    }
+    accept_tool(0);
+    if (_i == 0)
+        ck_assert_int_eq(decide(asked, 0), MORTISE_EMISMATCH);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    ck_assert_str_ne(sim_request(&s, "a"), asked);
+    keep_digest(is);
+    ck_assert_str_ne(was, is);
+    accept_nothing();
+    ck_assert_int_eq(decide(sim_request(&s, "a"), 0), MORTISE_OK);
+    sim_run_plain(&s);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* Another definition of another tool changes nothing, whose name is alike, too. */
+START_TEST(other_tools_are_others)
+{
+    wait_for_tool(3);
+    for (size_t i = 1; i < 3; i++) {
+        accept_tool(i);
+        ck_assert_int_eq(resume(), MORTISE_OK);
+        sim_run_plain(&s);
+        ck_assert_str_eq(sim_request(&s, "a"), asked);
+    }
+    accept_tool(1);
+    ck_assert_int_eq(decide(asked, 0), MORTISE_OK);
+    accept_nothing();
+    sim_run_plain(&s);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("pins");
@@ -210,6 +323,9 @@ static Suite *suite(void)
     tcase_add_test(tc, questions_stay);
     tcase_add_test(tc, refused_commands_accept_nothing);
     tcase_add_test(tc, unsigned_ones_stay_known);
+    tcase_add_test(tc, a_definition_is_part_of_an_approval);
+    tcase_add_loop_test(tc, another_definition_is_asked_again, 0, 2);
+    tcase_add_test(tc, other_tools_are_others);
     suite_add_tcase(suite, tc);
     return suite;
 }
