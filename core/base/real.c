@@ -2,7 +2,8 @@
  *
  * The library lives in programs that may have called setlocale(), and then
  * printf and strtod speak of "1,5".  We ask printf itself which sign that is
- * (localeconv() is not safe from every thread) and translate.
+ * (localeconv() is not safe from every thread) and translate.  To read, we try
+ * the text as it is: strtod() stops in front of a point that is not its own.
  *
  * The shortest form: 15 significant digits always survive the way through a
  * double and 17 always bring it back, so one of 15, 16, 17 is the answer,
@@ -98,23 +99,30 @@ static const char *find_point(const char *s, const char *end)
     return p == end ? point : NULL;
 }
 
-int mortise_real_parse(double *out, const char *s, size_t n)
+int mortise_real_read(double *out, char *room, const char *s, size_t n)
 {
-    char text[LONGEST + 16], point[16];
-    const char *at = n <= LONGEST ? find_point(s, s + n) : NULL;
-    size_t before;
+    const char *at = find_point(s, s + n);
+    char point[16], *end;
 
     if (at == NULL)
         return -1;
-    before = (size_t)(at - s);
-    memcpy(text, s, n);
-    text[n] = '\0';
-    if (before < n && s[before] == '.') {
-        snprintf(point, sizeof point, "%.1f", 0.5); /* "0", point, "5" */
-        point[strlen(point) - 1] = '\0';
-        snprintf(text + before, sizeof text - before, "%s%.*s", point + 1,
-                 (int)(n - before - 1), at + 1);
-    }
-    *out = strtod(text, NULL);
+    memcpy(room, s, n);
+    room[n] = '\0';
+    *out = strtod(room, &end);
+    if (end == room + n)
+        return 0;
+    /* it ended before the '.', which is not the point of this locale */
+    snprintf(point, sizeof point, "%.1f", 0.5); /* "0", point, "5" */
+    point[strlen(point) - 1] = '\0';
+    snprintf(room + (at - s), n - (size_t)(at - s) + MORTISE_REAL_ROOM,
+             "%s%.*s", point + 1, (int)(s + n - at - 1), at + 1);
+    *out = strtod(room, NULL);
     return 0;
+}
+
+int mortise_real_parse(double *out, const char *s, size_t n)
+{
+    char room[LONGEST + MORTISE_REAL_ROOM];
+
+    return n <= LONGEST ? mortise_real_read(out, room, s, n) : -1;
 }
