@@ -680,6 +680,9 @@ headers: $(B)/deps.mk
 	        -Wold-style-cast -Wzero-as-null-pointer-constant -Werror \
 	        -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
+	$(call say,CHECK,"core/json/parse.c reads all JSON")
+	$(Q)! grep -rnE --include='*.[ch]' --include='*.cpp' '\<json_load' core sdk plugins || \
+	    { echo "jansson's parser is not safe without memory: mortise_json_parse()" >&2; exit 1; }
 
 # What another compiler warns of.  It makes no object.
 SYNTAX_C := $(CORE_SRC) $(TEST_SRC) $(wildcard core/import/*.c core/cli/*.c \

@@ -142,7 +142,7 @@ static int fill_limits(json_t *limits, struct mortise_cli *cli,
 static int graph_text(struct mortise_cli *cli, json_t **out,
                       struct mortise_err *err)
 {
-    json_t *graph = json_loads(graph_json, 0, NULL);
+    json_t *graph = mortise_json_ours(graph_json);
     char *text = NULL;
     int rv = graph != NULL
                  ? fill_reply(json_object_get(json_object_get(graph, "nodes"),
@@ -421,7 +421,10 @@ static json_t *decision(const json_t *request, const char *line)
     const char *why = line + first + strspn(line + first, " ,");
     bool yes = line[first] == '\0' && is_word(line, first, "yes");
     bool no = is_word(line, first, "no");
-    json_t *args = line[0] == '{' ? json_loads(line, 0, NULL) : NULL;
+    json_t *args = line[0] == '{'
+                       ? mortise_json_load(line, strlen(line), 0,
+                                           MORTISE_JSON_DEPTH_OURS, NULL)
+                       : NULL;
     json_t *out = NULL;
 
     if (no || yes || args != NULL)

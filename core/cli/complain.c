@@ -98,7 +98,7 @@ static void keep(struct mortise_cli *cli, struct mortise_diags *d)
 
     mortise_buf_init(&b, cli->mem);
     mortise_diags_json(d, &b);
-    v = mortise_buf_cstr(&b) != NULL ? json_loads(b.p, 0, NULL) : NULL;
+    mortise_json_read(&v, b.p, b.n, NULL);
     mortise_cli_keep_findings(cli, json_object_get(v, "findings"));
     json_decref(v);
     mortise_buf_finish(&b);

@@ -354,7 +354,7 @@ static void put_tools(struct mortise_buf *b, const struct mortise_graph *g)
         return;
     }
     mortise_buf_puts(b, "\n\nTools:");
-    offered = json_loads(tools->offered, JSON_ALLOW_NUL, NULL);
+    offered = mortise_json_ours(tools->offered);
     MORTISE_JSON_EACH (one_tool, i, offered) {
         const char *about = mortise_cli_text(one_tool, "description");
 

@@ -114,7 +114,10 @@ static json_t *value_of(const json_t *request, const char *line)
     size_t first = strcspn(line, " ,");
     bool yes = line[first] == '\0' && is_word(line, first, "yes");
     bool no = is_word(line, first, "no");
-    json_t *v = yes || no ? NULL : json_loads(line, JSON_DECODE_ANY, NULL);
+    json_t *v = yes || no
+                    ? NULL
+                    : mortise_json_load(line, strlen(line), JSON_DECODE_ANY,
+                                        MORTISE_JSON_DEPTH_OURS, NULL);
 
     if (!mortise_cli_is_decision(request))
         return yes || no ? json_boolean(yes) : v;

@@ -68,7 +68,7 @@ static json_t *findings(struct testing *t, struct mortise_diags *d)
 
     mortise_buf_init(&b, t->cli->mem);
     mortise_diags_json(d, &b);
-    v = b.failed ? NULL : json_loadb(b.p, b.n, 0, NULL);
+    mortise_json_read(&v, b.p, b.n, NULL);
     list = json_incref(json_object_get(v, "findings"));
     json_decref(v);
     mortise_buf_finish(&b);

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "json/value.h"
+
+enum { PACKAGE_MAX = 1 << 20 }; /* bytes of a package.json */
 
 enum fetcher { OF_NODE = 1, OF_PYTHON, OF_CONTAINERS };
 
@@ -103,14 +106,24 @@ static bool find_installed(struct server *s, const char *package, char *out,
                            size_t size)
 {
     size_t n = name_size(package);
-    json_t *json;
+    struct mortise_buf text;
+    json_t *json = NULL;
+    json_error_t why;
     const char *file;
     bool found;
 
     if (n == 0)
         return false;
     snprintf(out, size, "./node_modules/%.*s/package.json", (int)n, package);
-    json = json_load_file(mortise_server_at(s, out), 0, NULL);
+    mortise_buf_init(&text, s->all->f.arena->mem);
+    if (mortise_file_read(&text, mortise_server_at(s, out), PACKAGE_MAX,
+                          NULL) == MORTISE_OK) {
+        json = mortise_json_load(text.p, text.n, 0, MORTISE_JSON_DEEPEST, &why);
+        s->all->f.nomem |=
+            json == NULL && json_error_code(&why) == json_error_out_of_memory;
+    }
+    s->all->f.nomem |= text.failed;
+    mortise_buf_finish(&text);
     file = file_of(json);
     found = file != NULL && file[0] != '/' && strstr(file, "..") == NULL &&
             strlen(file) + n + 32 < size;

@@ -1,10 +1,10 @@
 /* value.c -- JSON values: jansson's json_t, read and written our way.
  *
- * jansson parses; we hold it to our rules and write by ourselves, because
- * identities are digests of what is written.  The promises:
+ * parse.c parses, within the bounds that are set here.  We write by ourselves,
+ * because identities are digests of what is written.  The promises:
  *
  *   (1) What parses is bounded: MORTISE_JSON_DEPTH deep, so that no later
- *       walk over it can run out of stack.  jansson would take 2048.
+ *       walk over it can run out of stack.
  *   (2) What is written reads back as the same value, reals and integers kept
  *       apart.  A value too deep to be read back is not written.
  *   (3) The canonical form depends on the value alone: not on the order of
@@ -13,10 +13,6 @@
  * A document of ours that holds values from outside is deeper than they are:
  * therefore the larger bound MORTISE_JSON_DEPTH_OURS for mortise_json_read()
  * and for writing.
- *
- * One thing we cannot promise: jansson's lexer reports some failed allocations
- * as a syntax error ("invalid token"), so MORTISE_EINVAL may mean that memory
- * ran out.  Nothing leaks and nothing is accepted then.
  */
 #include "json/value.h"
 
@@ -28,118 +24,32 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "json/parse.h"
 
 /* ---- reading --------------------------------------------------------- */
 
-/* The end of a string that starts at p, or `end`. */
-static const char *skip_string(const char *p, const char *end)
-{
-    for (p++; p < end && *p != '"'; p++)
-        if (*p == '\\' && p + 1 < end)
-            p++;
-    return p;
-}
-
-/* Where the text nests deeper than `depth`, or NULL.  On text that is no JSON
- * the answer may be wrong either way; then jansson finds the fault, within
- * its own bound. */
-static const char *too_deep(const char *text, size_t n, size_t depth)
-{
-    const char *end = text + n;
-    size_t open = 0;
-
-    for (const char *p = text; p < end; p++) {
-        if (*p == '"')
-            p = skip_string(p, end);
-        else if (*p == '[' || *p == '{') {
-            if (++open > depth)
-                return p;
-        } else if ((*p == ']' || *p == '}') && open > 0)
-            open--;
-    }
-    return NULL;
-}
-
-/* Where a text is wrong. */
-struct place {
-    size_t line, column;
-};
-
-/* Refuse the text for what stands at `at`. */
-static int fail_at(const char *text, const char *at, struct place *place,
-                   struct mortise_err *err, const char *why)
-{
-    *place = (struct place){1, 1};
-    for (const char *p = text; p < at; p++) {
-        place->column = *p == '\n' ? 1 : place->column + 1;
-        place->line += *p == '\n';
-    }
-    return mortise_fail(err, MORTISE_EINVAL, "%s", why);
-}
-
-/* Is it one string in which every byte stands for itself?  Plugins mostly give
- * those, and to take one as it is costs a tenth of looking at its letters one
- * by one. */
-static bool is_plain_string(const char *text, size_t n)
-{
-    if (n < 2 || text[0] != '"' || text[n - 1] != '"')
-        return false;
-    for (size_t i = 1; i < n - 1; i++) {
-        if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\')
-            return false;
-    }
-    return true;
-}
-
-static int parse_plain(json_t **out, const char *text, size_t n,
-                       struct mortise_err *err)
-{
-    *out = json_stringn_nocheck(text + 1, n - 2);
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
-/* The words of a MORTISE_EINVAL are without its place. */
+/* The text of a MORTISE_EINVAL is without its place, which is in *why. */
 static int parse(json_t **out, const char *text, size_t n, size_t depth,
-                 struct place *place, struct mortise_err *err)
+                 json_error_t *why, struct mortise_err *err)
 {
-    const char *deep = too_deep(text, n, depth);
-    const char *nul = n > 0 ? memchr(text, '\0', n) : NULL;
-    json_error_t why;
-    char words[48];
-
-    *out = NULL;
-    /* jansson takes one behind a lone number or word for the end of text. */
-    if (nul != NULL)
-        return fail_at(text, nul, place, err,
-                       "a NUL byte (in a string: \\u0000)");
-    if (deep != NULL) {
-        snprintf(words, sizeof words, "nested deeper than %zu", depth);
-        return fail_at(text, deep, place, err, words);
-    }
-    why.text[0] = '\0';
-    *out = json_loadb(text, n,
-                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
-                      &why);
+    *out = mortise_json_load(
+        text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
+        depth, why);
     if (*out != NULL)
         return MORTISE_OK;
-    if (why.text[0] == '\0' ||
-        json_error_code(&why) == json_error_out_of_memory)
-        return mortise_nomem(err);
-    *place = (struct place){(size_t)why.line, (size_t)why.column};
-    return mortise_fail(err, MORTISE_EINVAL, "%s", why.text);
+    return json_error_code(why) == json_error_out_of_memory
+               ? mortise_nomem(err)
+               : mortise_fail(err, MORTISE_EINVAL, "%s", why->text);
 }
 
 static int parse_whole(json_t **out, const char *text, size_t n, size_t depth,
                        struct mortise_err *err)
 {
-    struct place place;
-    int rv;
+    json_error_t why;
+    int rv = parse(out, text, n, depth, &why, err);
 
-    if (is_plain_string(text, n))
-        return parse_plain(out, text, n, err);
-    rv = parse(out, text, n, depth, &place, err);
-    return rv == MORTISE_EINVAL ? mortise_doing(err, rv, "line %zu column %zu",
-                                                place.line, place.column)
+    return rv == MORTISE_EINVAL ? mortise_doing(err, rv, "line %d column %d",
+                                                why.line, why.column)
                                 : rv;
 }
 
@@ -152,10 +62,10 @@ int mortise_json_parse(json_t **out, const char *text, size_t n,
 int mortise_json_parse_line(json_t **out, const char *text, size_t n,
                             size_t *column, struct mortise_err *err)
 {
-    struct place place = {1, 1};
-    int rv = parse(out, text, n, MORTISE_JSON_DEPTH, &place, err);
+    json_error_t why;
+    int rv = parse(out, text, n, MORTISE_JSON_DEPTH, &why, err);
 
-    *column = place.column;
+    *column = rv == MORTISE_EINVAL ? (size_t)why.column : 1;
     return rv;
 }
 
@@ -430,6 +340,15 @@ void mortise_json_pointer(struct mortise_buf *pointer, const char *key)
         else
             mortise_buf_put(pointer, key, 1);
     }
+}
+
+json_t *mortise_json_ours(const char *text)
+{
+    json_t *v;
+    int rv = mortise_json_read(&v, text, strlen(text), NULL);
+
+    assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM);
+    return v;
 }
 
 json_t *mortise_json_strn(const char *s, size_t n)

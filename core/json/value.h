@@ -13,10 +13,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "json/parse.h"
 
 enum {
-    MORTISE_JSON_DEPTH = 64,      /* of what comes from outside */
-    MORTISE_JSON_DEPTH_OURS = 256 /* of documents that hold such values */
+    MORTISE_JSON_DEPTH = 64, /* of what comes from outside */
+    MORTISE_JSON_DEPTH_OURS =
+        MORTISE_JSON_DEEPEST /* of documents that hold such values */
 };
 
 /* Any JSON value from n bytes of UTF-8.  Errors: "line L column C: ...",
@@ -32,6 +34,10 @@ int mortise_json_parse_line(json_t **out, const char *text, size_t n,
 /* The same for what mortise_json_write() wrote: MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err);
+
+/* The value of a text that is a constant of ours or that mortise_json_text()
+ * wrote, a new reference.  NULL: memory ran out. */
+json_t *mortise_json_ours(const char *text);
 
 /* Compact, members in their order; appended to b.  MORTISE_ENOMEM, or
  * MORTISE_ELIMIT for a value deeper than MORTISE_JSON_DEPTH_OURS. */

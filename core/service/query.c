@@ -486,11 +486,12 @@ static json_t *found_json(const struct mortise_query *q,
                           struct mortise_buf *report,
                           const struct mortise_buf *findings)
 {
-    json_t *all = json_loadb(findings->p, findings->n, 0, NULL);
-    json_t *out =
-        json_pack("{s:s, s:s, s:o, s:O}", "run", q->word, "tenant", q->tenant,
-                  "report", mortise_json_strn(report->p, report->n), "findings",
-                  json_object_get(all, "findings"));
+    json_t *all, *out;
+
+    mortise_json_read(&all, findings->p, findings->n, NULL);
+    out = json_pack("{s:s, s:s, s:o, s:O}", "run", q->word, "tenant", q->tenant,
+                    "report", mortise_json_strn(report->p, report->n),
+                    "findings", json_object_get(all, "findings"));
 
     json_decref(all);
     return out;

@@ -297,16 +297,16 @@ static int send_report(struct mortise_request *q,
                        const struct mortise_buf *findings,
                        struct mortise_err *err)
 {
-    json_t *item, *all;
+    json_t *item = NULL, *all = NULL;
     int said = 0;
 
     if (report->n == 0)
         return MORTISE_OK;
-    all =
-        findings->failed ? NULL : json_loadb(findings->p, findings->n, 0, NULL);
-    item = json_pack("{s:s, s:o, s:O*}", "type", "report", "text",
-                     mortise_json_strn(report->p, report->n), "findings",
-                     json_object_get(all, "findings"));
+    if (!findings->failed && mortise_json_read(&all, findings->p, findings->n,
+                                               NULL) != MORTISE_ENOMEM)
+        item = json_pack("{s:s, s:o, s:O*}", "type", "report", "text",
+                         mortise_json_strn(report->p, report->n), "findings",
+                         json_object_get(all, "findings"));
     json_decref(all);
     if (item == NULL)
         return mortise_nomem(err);

@@ -321,7 +321,7 @@ static json_t *of_row(struct outline *o, const struct mortise_key *key)
         return of_forms(o, key);
     default:
         assert(shapes[key->value] != NULL); /* or a case above */
-        return json_loads(shapes[key->value], 0, NULL);
+        return mortise_json_ours(shapes[key->value]);
     }
 }
 

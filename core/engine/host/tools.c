@@ -57,9 +57,8 @@ static bool is_offered(const struct mortise_asked *a,
 static json_t *list_of(const struct mortise_asked *a, bool whole)
 {
     const struct mortise_graph *tools = a->call->node->tools;
-    json_t *all = tools != NULL
-                      ? json_loads(tools->offered, JSON_ALLOW_NUL, NULL)
-                      : json_array();
+    json_t *all =
+        tools != NULL ? mortise_json_ours(tools->offered) : json_array();
     json_t *list = json_array();
     int rv = all != NULL && list != NULL ? 0 : -1;
 

@@ -52,16 +52,23 @@ static char *matches_of(const struct mortise_mem *mem,
                         const struct mortise_source *was,
                         const struct mortise_source *now)
 {
-    json_t *all =
-        now != NULL ? json_loadb(now->text, now->size, 0, NULL) : json_object();
-    json_t *before =
-        was != NULL ? json_loadb(was->text, was->size, 0, NULL) : NULL;
+    json_t *all = json_object(), *one;
     char *text = NULL;
+    int rv = all != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 
-    if (all != NULL && (before == NULL || json_object_update(all, before) == 0))
+    for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
+        const struct mortise_source *from = i == 0 ? now : was;
+
+        if (from == NULL)
+            continue;
+        rv = mortise_json_read(&one, from->text, from->size, NULL);
+        if (rv == MORTISE_OK && json_object_update(all, one) != 0)
+            rv = MORTISE_ENOMEM;
+        json_decref(one);
+    }
+    if (rv == MORTISE_OK)
         text = mortise_json_text(mem, all);
     json_decref(all);
-    json_decref(before);
     return text;
 }
 

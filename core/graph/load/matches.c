@@ -26,7 +26,7 @@ static void read_pinned(struct mortise_loader *root)
         return;
     mortise_buf_init(&text, root->mem);
     if (files->read(files->ud, path, &text, &why) == MORTISE_OK)
-        root->matches = json_loadb(text.p, text.n, 0, NULL);
+        mortise_json_read(&root->matches, text.p, text.n, &why);
     root->nomem |= why.code == MORTISE_ENOMEM;
     mortise_buf_finish(&text);
     root->has_pinned_matches = root->matches != NULL;

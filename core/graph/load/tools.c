@@ -681,7 +681,7 @@ const struct mortise_key mortise_tool_rows[2] = {
 static int put_offer(json_t *list, const char *name, const char *description,
                      const char *parameters)
 {
-    json_t *schema = json_loads(parameters, JSON_ALLOW_NUL, NULL);
+    json_t *schema = mortise_json_ours(parameters);
     json_t *one =
         schema != NULL
             ? json_pack("{s:s, s:s*, s:o}", "name", name, "description",

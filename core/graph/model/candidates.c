@@ -22,11 +22,10 @@ static json_t *candidate(const struct mortise_offer *o, const char *kind)
 {
     bool extension = strcmp(kind, "extension") == 0;
 
-    return json_pack(
-        "{s:s, s:s, s:s, s:s*, s:o*}", "id", o->tool, "kind",
-        extension ? kind : "tool", "name", o->name, "description",
-        o->description[0] != '\0' ? o->description : NULL, "input_schema",
-        json_loads(o->parameters, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    return json_pack("{s:s, s:s, s:s, s:s*, s:o}", "id", o->tool, "kind",
+                     extension ? kind : "tool", "name", o->name, "description",
+                     o->description[0] != '\0' ? o->description : NULL,
+                     "input_schema", mortise_json_ours(o->parameters));
 }
 
 json_t *mortise_graph_candidates(const struct mortise_graph *tools,

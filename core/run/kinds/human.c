@@ -275,7 +275,7 @@ static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct mortise_schema *schema = human_of(r, x)->answer_schema;
-    json_t *llm = json_loads(n->judge->llm, JSON_ALLOW_NUL, NULL);
+    json_t *llm = mortise_json_ours(n->judge->llm);
     json_t *body =
         llm != NULL
             ? json_pack(

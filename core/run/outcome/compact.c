@@ -54,7 +54,7 @@ static json_t *body_for(const struct outcome *o)
     json_t *llm = NULL;
 
     if (n->compaction->llm != NULL &&
-        (llm = json_loads(n->compaction->llm, JSON_ALLOW_NUL, NULL)) == NULL)
+        (llm = mortise_json_ours(n->compaction->llm)) == NULL)
         return NULL;
     return json_pack("{s:{s:s, s:s, s:O*, s:o*}, s:O, s:i}", "node", "id",
                      n->id, "type", mortise_node_type_name(n->type), "goal",
