@@ -188,12 +188,17 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     const char *class, *code;
     json_t *v;
     bool ok;
+    int rv;
 
     if (detail.n == 0)
         return true;
-    if (detail.n > DETAIL_MAX ||
-        mortise_json_parse(&v, detail.p, (size_t)detail.n, NULL) != MORTISE_OK)
+    if (detail.n > DETAIL_MAX)
         return false;
+    rv = mortise_json_parse(&v, detail.p, (size_t)detail.n, NULL);
+    if (rv == MORTISE_ENOMEM) /* or a plugin's transient error ends a run */
+        w->class = class_of("transient");
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM;
     class = json_string_value(json_object_get(v, "class"));
     code = json_string_value(json_object_get(v, "code"));
     w->class = class_of(class);

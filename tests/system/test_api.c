@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,15 +47,12 @@ static void note(void *ud, int level, const char *msg)
     pthread_mutex_unlock(&log_lock);
 }
 
-static const char *const plugins[] = {"ok_inline",      "ok_async",
-                                      "ok_blocking",    "counts",
-                                      "ok_guardrail",   "never_finishes",
-                                      "finishes_twice", "emits_garbage",
-                                      "emits_events",   "create_fails",
-                                      "asks_state",     "asks_async",
-                                      "ignores_cancel", "counts_reconcile",
-                                      "breaks_pipes",   "keeps",
-                                      "says",           "spends"};
+static const char *const plugins[] = {
+    "ok_inline",      "ok_async",         "ok_blocking",    "counts",
+    "ok_guardrail",   "never_finishes",   "finishes_twice", "emits_garbage",
+    "emits_events",   "create_fails",     "asks_state",     "asks_async",
+    "ignores_cancel", "counts_reconcile", "breaks_pipes",   "keeps",
+    "says",           "spends",           "large_output"};
 
 static void write_deployment(void)
 {
@@ -561,6 +559,38 @@ START_TEST(misbehaving_plugins)
           "  a: {type: tool, tool: create_fails/run, args: {}, next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_str_eq(shown("error.code"), "\"plugin\"");
+}
+END_TEST
+
+static atomic_int refusals; /* of large blocks of jansson's, from now on */
+
+static void *refuse_large(size_t n)
+{
+    if (n >= 1 << 20 && atomic_fetch_sub(&refusals, 1) > 0)
+        return NULL;
+    return malloc(n);
+}
+
+/* Memory that runs out for an output is no fault of the plugin's: the error is
+ * transient, and the call is tried again. */
+START_TEST(no_memory_for_an_output)
+{
+    json_set_alloc_funcs(refuse_large, free);
+    atomic_store(&refusals, 1);
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: large_output/run, args: {bytes: 2000000},"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"memory\"");
+    ck_assert_str_eq(shown("error.class"), "\"transient\"");
+    atomic_store(&refusals, 1);
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: large_output/run, args: {bytes: 2000000},"
+          " retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_le(atomic_load(&refusals), 0);
 }
 END_TEST
 
@@ -2120,6 +2150,7 @@ static Suite *suite(void)
     tcase_add_test(tc, never_finishing);
     tcase_add_test(tc, a_hanging_worker_is_replaced);
     tcase_add_test(tc, misbehaving_plugins);
+    tcase_add_test(tc, no_memory_for_an_output);
     tcase_add_test(tc, plugins_go_and_write);
     tcase_add_test(tc, plugins_cost);
     tcase_add_test(tc, manifests_bound_costs);

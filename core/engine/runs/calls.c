@@ -187,18 +187,30 @@ static const char *class_of(const char *said)
     return "permanent";
 }
 
+/* [any] */
+static void set_no_memory(struct mortise_ongoing *c)
+{
+    set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+               "memory ran out for what the plugin emitted");
+}
+
 /* [any]: a value that was emitted; NULL: it is none, and the call failed. */
 static json_t *parse(struct mortise_ongoing *c, const char *what,
                      const char *text, size_t n)
 {
     struct mortise_err err, why;
     json_t *value;
+    int rv = mortise_json_parse(&value, text, n, &err);
 
-    if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK) {
+    if (rv == MORTISE_OK) {
         value = mortise_secret_store_masked(c->m->secret_store, value);
         if (value != NULL)
             return value;
-        mortise_nomem(&err);
+        rv = MORTISE_ENOMEM;
+    }
+    if (rv == MORTISE_ENOMEM) {
+        set_no_memory(c);
+        return NULL;
     }
     mortise_fail(&why, MORTISE_EINVAL,
                  "plugin '%s' emitted an %s that is not JSON: %s",
@@ -229,8 +241,7 @@ static void take_said(struct mortise_ongoing *c,
         return;
     c->said = json_pack("{s:o*}", "update", update);
     if (c->said == NULL || (done->target != NULL && !set_target(c, done)))
-        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-                   "memory ran out for what the plugin emitted");
+        set_no_memory(c);
 }
 
 /* [any]: parsed here, once, and off the loop for plugins with threads. */
@@ -306,8 +317,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
     if (take_usage(c, done->usage) != MORTISE_OK)
-        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-                   "memory ran out for what the plugin emitted");
+        set_no_memory(c);
     c->mute = done->mute ||
               (done->status == MORTISE_S_OK && c->status != MORTISE_S_OK);
     mortise_call_post(m, &c->ended);
@@ -1499,24 +1509,30 @@ static bool is_text(const char *type)
     return type == text_delta || type == reasoning_delta;
 }
 
-/* What was emitted, a text or an object; NULL: it is none. */
+/* The text or the object that was emitted; NULL: it is neither.  If memory ran
+ * out for an object, count it as *missed. */
 static json_t *read_message(const struct mortise_ongoing *c,
-                            const struct message *msg)
+                            const struct message *msg, uint64_t *missed)
 {
-    struct mortise_err err;
+    struct mortise_secret_store *secrets = msg->m->secret_store;
     json_t *data = NULL;
+    int rv;
 
     if (is_text(msg->type))
-        return mortise_secret_store_masked(msg->m->secret_store,
+        return mortise_secret_store_masked(secrets,
                                            json_stringn(msg->text, msg->n));
-    if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
-        json_is_object(data))
-        return mortise_secret_store_masked(msg->m->secret_store, data);
-    json_decref(data);
-    mortise_log(msg->m, MORTISE_LOG_WARN,
-                "plugin '%s' emitted an event that is no JSON object",
-                c->lane->plugin);
-    return NULL;
+    rv = mortise_json_parse(&data, msg->text, msg->n, NULL);
+    if (rv == MORTISE_OK && json_is_object(data))
+        data = mortise_secret_store_masked(secrets, data);
+    else if (rv != MORTISE_ENOMEM) {
+        mortise_json_drop(&data);
+        mortise_log(msg->m, MORTISE_LOG_WARN,
+                    "plugin '%s' emitted an event that is no JSON object",
+                    c->lane->plugin);
+        return NULL;
+    }
+    *missed += data == NULL;
+    return data;
 }
 
 /* Streams of text are looked at by guardrails (streams.c). */
@@ -1572,7 +1588,7 @@ static void message_task(struct mortise_task *t)
                       (c->live->topic == NULL && !held)))
         c = NULL; /* nobody sees it, or it was seen before */
     if (c != NULL)
-        data = read_message(c, msg);
+        data = read_message(c, msg, &missed);
     message_free(msg); /* its room is for the event */
     if (c != NULL && missed > 0)
         mortise_watch_miss(c->live, missed);

@@ -56,27 +56,32 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "+N", more than now; or N, in all.  False: neither, or nothing. */
-static bool read_limit(enum mortise_spend what, const json_t *value,
-                       uint64_t now, uint64_t *out)
+/* "+N", more than now; or N, in all.  MORTISE_EINVAL: neither, or nothing. */
+static int read_limit(enum mortise_spend what, const json_t *value,
+                      uint64_t now, uint64_t *out)
 {
     const char *text = json_string_value(value);
     json_t *number = NULL;
     bool is = false;
+    int rv = MORTISE_OK;
 
     if (text == NULL) {
         is = mortise_spend_read(what, value, out);
     } else if (text[0] == '+' && is_digit(text[1]) &&
-               is_digit(text[strlen(text) - 1]) &&
-               mortise_json_parse(&number, text + 1, strlen(text + 1), NULL) ==
-                   MORTISE_OK) {
-        is = mortise_spend_read(what, number, out) && *out > 0;
+               is_digit(text[strlen(text) - 1])) {
+        rv = mortise_json_parse(&number, text + 1, strlen(text + 1), NULL);
+        is = rv == MORTISE_OK && mortise_spend_read(what, number, out) &&
+             *out > 0;
         *out += is ? now : 0;
     }
     json_decref(number);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
     return is && *out > 0 &&
-           *out <=
-               (what == MORTISE_SPEND_WALL ? BUDGET_MOST : MORTISE_USAGE_MAX);
+                   *out <= (what == MORTISE_SPEND_WALL ? BUDGET_MOST
+                                                       : MORTISE_USAGE_MAX)
+               ? MORTISE_OK
+               : MORTISE_EINVAL;
 }
 
 /* One member of the command: what the limit is to be. */
@@ -85,13 +90,17 @@ static int find_limit(const struct purse *p, const char *name,
                       struct mortise_err *err)
 {
     char text[BUDGET_TEXT];
+    int rv;
 
     *k = mortise_spend_find(name);
     assert(p != NULL); /* limits_of() looked */
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph's budget has no '%s'", name);
-    if (!read_limit(*k, value, p->most[*k], out))
+    rv = read_limit(*k, value, p->most[*k], out);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a budget is raised to N or by +N, %s in all: %s",
                             *k == MORTISE_SPEND_USD

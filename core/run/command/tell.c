@@ -35,10 +35,16 @@ static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
     uint64_t limit = r->graph->expr_cost;
     int rv = mortise_schema_check_within(n->message_schema, text, limit, &why);
 
-    if (rv == MORTISE_EINVAL &&
-        mortise_json_parse(&value, json_string_value(text),
-                           json_string_length(text), NULL) == MORTISE_OK)
-        rv = mortise_schema_check_within(n->message_schema, value, limit, &why);
+    if (rv == MORTISE_EINVAL) {
+        int parsed = mortise_json_parse(&value, json_string_value(text),
+                                        json_string_length(text), NULL);
+
+        if (parsed == MORTISE_OK)
+            rv = mortise_schema_check_within(n->message_schema, value, limit,
+                                             &why);
+        else if (parsed == MORTISE_ENOMEM)
+            rv = mortise_nomem(&why);
+    }
     json_decref(value);
     if (rv != MORTISE_EINVAL) {
         if (rv != MORTISE_OK && err != NULL)

@@ -1428,6 +1428,29 @@ START_TEST(gibberish_is_cleaned)
 }
 END_TEST
 
+static void *refuse(size_t n)
+{
+    (void)n;
+    return NULL;
+}
+
+/* Details that there is no memory for are not wrong: the plugin is not blamed,
+ * and the call may be tried again. */
+START_TEST(details_without_memory_are_transient)
+{
+    struct mortise_instance *i = start("speaks_gibberish");
+    const struct witnessed *d;
+
+    json_set_alloc_funcs(refuse, free);
+    d = called(i, 1, "run", "{}");
+    json_set_alloc_funcs(malloc, free);
+    ck_assert_str_eq(d->error_class, "transient");
+    ck_assert_ptr_null(strstr(seen->log, "the detail of an error"));
+    called(i, 2, "run", "{}");
+    ck_assert_ptr_nonnull(strstr(seen->log, "the detail of an error"));
+}
+END_TEST
+
 /* Events pass on; one that is too large does not. */
 START_TEST(events_pass)
 {
@@ -1779,6 +1802,7 @@ static Suite *suite(void)
     tcase_add_test(tc, large_outputs_arrive_whole);
     tcase_add_test(tc, garbage_comes_as_it_was);
     tcase_add_test(tc, gibberish_is_cleaned);
+    tcase_add_test(tc, details_without_memory_are_transient);
     tcase_add_test(tc, events_pass);
     tcase_add_test(tc, a_worker_waits_for_its_answer);
     tcase_add_test(tc, cancelling_wakes_a_worker);
