@@ -88,7 +88,7 @@ enum mortise_result {
     MORTISE_EBLOCKED = -17,      /* a plugin is missing, changed or deadly */
     MORTISE_EUNAVAILABLE = -18,  /* exists in the design, not in this build */
     MORTISE_EDETERMINISM = -19,  /* a replay asked for something else */
-    MORTISE_ELIMIT = -20,        /* a declared bound was passed */
+    MORTISE_ELIMIT = -20,        /* a bound was passed; no descriptor left */
     MORTISE_ESTATE = -21,        /* not in this state of the object */
     MORTISE_ENOSPC = -22,        /* the disk is full */
     /* Of spawn handles. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/infile.h"
 
@@ -122,6 +123,9 @@ static int code_of(int errnum)
     switch (errnum) {
     case ENOMEM:
         return MORTISE_ENOMEM;
+    case EMFILE:
+    case ENFILE:
+        return MORTISE_ELIMIT;
     case ENOSPC:
     case EDQUOT:
     case EFBIG: /* `ulimit -f` */
@@ -139,6 +143,30 @@ static int code_of(int errnum)
     }
 }
 
+bool mortise_is_shortage(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+/* A shortage names the limit, and where it is raised. */
+static const char *words_of(int errnum, char *room, size_t size)
+{
+    struct rlimit most;
+
+    if (errnum == MORTISE_NO_FILE)
+        return "not a regular file";
+    if (errnum == ENFILE)
+        return "the system has no room for another open file (sysctl "
+               "fs.file-max)";
+    if (errnum != EMFILE || getrlimit(RLIMIT_NOFILE, &most) != 0)
+        return strerror_r(errnum, room, size); /* GNU's */
+    snprintf(room, size,
+             "no file descriptors are left of the %llu that this process may "
+             "have (ulimit -n, or LimitNOFILE= of the service)",
+             (unsigned long long)most.rlim_cur);
+    return room;
+}
+
 int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
 {
     int code = code_of(errnum);
@@ -153,9 +181,7 @@ int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
     va_end(ap);
     n = strlen(err->msg);
     snprintf(err->msg + n, sizeof err->msg - n, ": %s",
-             errnum == MORTISE_NO_FILE
-                 ? "not a regular file"
-                 : strerror_r(errnum, room, sizeof room)); /* GNU's */
+             words_of(errnum, room, sizeof room));
     mend_tail(err->msg, sizeof err->msg);
     return code;
 }

@@ -3,6 +3,7 @@
 #define MORTISE_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "mortise.h"
 
@@ -23,8 +24,12 @@ int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
 /* MORTISE_ENOMEM with its words. */
 int mortise_nomem(struct mortise_err *err);
 
-/* From errno: "DOING: strerror", ENOMEM, ENOSPC, ENOENT and EACCES mapped,
- * everything else MORTISE_EIO. */
+/* Does errno mean that no descriptor (EMFILE, ENFILE) or memory was left?  It
+ * then means nothing about the file: not that it is absent, nor that it is bad. */
+bool mortise_is_shortage(int errnum);
+
+/* From errno: "DOING: strerror", ENOMEM, ENOSPC, ENOENT and EACCES mapped, no
+ * descriptor left MORTISE_ELIMIT, everything else MORTISE_EIO. */
 int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 

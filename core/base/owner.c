@@ -48,17 +48,19 @@ static int too_long(const char *path, struct mortise_err *err)
 
 /* ---- who ----------------------------------------------------------------- */
 
-/* (3) */
-static bool is_own_group(const char *path, gid_t gid)
+/* (3); *errnum: why it is not known. */
+static bool is_own_group(const char *path, gid_t gid, int *errnum)
 {
     char users[ENTRY_MAX], groups[ENTRY_MAX];
     struct passwd pw, *user = NULL;
     struct group gr, *group = NULL;
 
-    if (getpwuid_r(geteuid(), &pw, users, sizeof users, &user) != 0 ||
-        user == NULL || user->pw_gid != gid ||
-        getgrgid_r(gid, &gr, groups, sizeof groups, &group) != 0 ||
-        group == NULL || strcmp(group->gr_name, user->pw_name) != 0)
+    *errnum = getpwuid_r(geteuid(), &pw, users, sizeof users, &user);
+    if (*errnum != 0 || user == NULL || user->pw_gid != gid)
+        return false;
+    *errnum = getgrgid_r(gid, &gr, groups, sizeof groups, &group);
+    if (*errnum != 0 || group == NULL ||
+        strcmp(group->gr_name, user->pw_name) != 0)
         return false;
     for (char **m = group->gr_mem; *m != NULL; m++)
         if (strcmp(*m, user->pw_name) != 0)
@@ -66,24 +68,27 @@ static bool is_own_group(const char *path, gid_t gid)
     return getxattr(path, "system.posix_acl_access", NULL, 0) <= 0;
 }
 
-static bool others_may_write(const char *path, const struct stat *st, bool last)
+static bool others_may_write(const char *path, const struct stat *st, bool last,
+                             int *errnum)
 {
     if (S_ISLNK(st->st_mode) ||
         (!last && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0))
         return false;
     if ((st->st_mode & S_IWOTH) != 0)
         return true;
-    return (st->st_mode & S_IWGRP) != 0 && !is_own_group(path, st->st_gid);
+    return (st->st_mode & S_IWGRP) != 0 &&
+           !is_own_group(path, st->st_gid, errnum);
 }
 
-/* (1), (2) */
+/* (1), (2); *errnum: the shortage for which who is in its group is not known. */
 static bool is_faulty(struct mortise_fault *f, const char *path,
-                      const struct stat *st, bool last)
+                      const struct stat *st, bool last, int *errnum)
 {
+    *errnum = 0;
     f->uid = st->st_uid;
     f->mode = st->st_mode;
     f->foreign = st->st_uid != 0 && st->st_uid != geteuid();
-    if (!f->foreign && !others_may_write(path, st, last))
+    if (!f->foreign && !others_may_write(path, st, last, errnum))
         return false;
     snprintf(f->path, sizeof f->path, "%s", path);
     return true;
@@ -139,9 +144,14 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
 static int judge(struct walk *w, const struct stat *st, bool last)
 {
     struct mortise_fault f;
+    int errnum;
 
-    if (!is_faulty(&f, w->at[0] != '\0' ? w->at : "/", st, last) ||
-        (w->fault != NULL && w->fault(w->ud, &f)))
+    if (!is_faulty(&f, w->at[0] != '\0' ? w->at : "/", st, last, &errnum))
+        return MORTISE_OK;
+    if (mortise_is_shortage(errnum))
+        return mortise_syserr(w->err, errnum, "look up who may write %s",
+                              f.path);
+    if (w->fault != NULL && w->fault(w->ud, &f))
         return MORTISE_OK;
     return mortise_owner_refuse(&f, NULL, w->err);
 }
@@ -283,6 +293,10 @@ int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
     const struct dirent *e;
     const struct walk there = w;
 
+    if (rv == MORTISE_OK && d == NULL && w.rest[strspn(w.rest, "/")] == '\0' &&
+        mortise_is_shortage(errno))
+        return mortise_syserr(err, errno, "look into %s", dir);
+
     while (rv == MORTISE_OK && d != NULL && (e = readdir(d)) != NULL) {
         if (e->d_name[0] == '.')
             continue;
@@ -311,12 +325,13 @@ bool mortise_owner_is_ours(int dir, const char *path, const char *name,
 {
     char at[PATH_MAX];
     struct stat st, to;
+    int errnum;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         (size_t)snprintf(at, sizeof at, "%s/%s", path, name) >= sizeof at)
         return true;
     if ((is_opened(st.st_mode) || S_ISLNK(st.st_mode)) &&
-        is_faulty(f, at, &st, true))
+        is_faulty(f, at, &st, true, &errnum))
         return false;
     return !S_ISLNK(st.st_mode) || fstatat(dir, name, &to, 0) != 0 ||
            !is_opened(to.st_mode) ||

@@ -40,12 +40,15 @@ static int find(char out[PATH_MAX], const char *var, const char *beside,
     const char *home = secure_getenv("HOME");
     char room[ENTRY_MAX];
     struct passwd pw, *user = NULL;
+    int errnum;
 
     /* The specification: a relative path does not count. */
     if (base != NULL && base[0] == '/')
         return mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name);
     if (!is_mine(home)) {
-        getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
+        errnum = getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
+        if (mortise_is_shortage(errnum)) /* there may be one all the same */
+            return mortise_syserr(err, errnum, "look up this user");
         home = user != NULL ? user->pw_dir : home;
     }
     if (home == NULL || home[0] != '/')

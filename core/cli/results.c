@@ -111,7 +111,10 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise resume RUN\n"},
     {"E_LIMIT", "a declared bound was passed",
      "A size, a count or a cost is beyond what the graph, the deployment or "
-     "the format allows; the words name the bound.",
+     "the format allows; the words name the bound.  Or no file descriptor was "
+     "left: raise `ulimit -n` (LimitNOFILE= of a service).  Calls of a run "
+     "wait "
+     "for one; nothing is paused.",
      "$ mortise run a.yaml --input @65MiB.json\n"},
     {"E_STATE", "not in this state",
      "The thing exists and cannot do this now; the words say how it stands.",

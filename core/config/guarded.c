@@ -124,6 +124,8 @@ static int check_needs(const struct mortise_settings *s,
         return MORTISE_OK;
     *span = needs[0].value->span;
     list_needs(keys, needs, n);
+    if (a->why.code == MORTISE_ELIMIT)
+        return mortise_fail(err, MORTISE_ELIMIT, "%s", a->why.msg);
     if (a->why.code != MORTISE_OK)
         return mortise_fail(err, MORTISE_EDENIED,
                             NEEDS "%s, and nothing that you say of it counts: "

@@ -63,14 +63,13 @@ static void forgets(void *ud, const char *why)
 static int found_wrong(struct mortise *m, struct mortise_diags *diags,
                        struct mortise_err *err)
 {
+    int rv = mortise_diags_result(diags);
     struct mortise_buf text;
-    int rv;
 
     mortise_buf_init(&text, m->mem);
     mortise_diags_text(diags, &text);
     rv = mortise_buf_cstr(&text) != NULL
-             ? mortise_fail(err,
-                            diags->denied ? MORTISE_EDENIED : MORTISE_ECONFIG,
+             ? mortise_fail(err, rv == MORTISE_ECHECK ? MORTISE_ECONFIG : rv,
                             "%s", text.p)
              : mortise_nomem(err);
     mortise_buf_finish(&text);

@@ -105,8 +105,10 @@ int mortise_plugin_open_object(const struct entry *e,
 /* Why it may not start, in words that last. */
 int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
                                    const char *why);
-/* A quarantine may be over by now, or lifted. */
-void mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e);
+/* A quarantine may be over by now, or lifted.  MORTISE_ELIMIT: no descriptor was
+ * left to look. */
+int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
+                              struct mortise_err *err);
 /* Read the trust directories. */
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err);

@@ -159,10 +159,23 @@ static int check_generations(const char *name, struct mortise_err *err)
                         n);
 }
 
+/* The dynamic linker gives no errno, only its words. */
+static bool ends_as(const char *words, int errnum)
+{
+    const char *said = strerror(errnum);
+    size_t n = strlen(words), tail = strlen(said);
+
+    return n >= tail && strcmp(words + n - tail, said) == 0;
+}
+
 static int dl_error(struct mortise_err *err)
 {
+    static const int shortages[] = {EMFILE, ENFILE};
     const char *why = dlerror();
 
+    for (size_t i = 0; why != NULL && i < 2; i++)
+        if (ends_as(why, shortages[i]))
+            return mortise_syserr(err, shortages[i], "cannot be loaded");
     return mortise_fail(err, MORTISE_EINVAL, "cannot be loaded: %s",
                         why != NULL ? why : "no reason given");
 }

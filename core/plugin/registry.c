@@ -131,13 +131,15 @@ static int look(struct mortise_plugins *p, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_plugins_list(p, err) : rv;
 }
 
-/* What was found before an error is not used.  Memory may be there next time. */
+/* What was found before an error is not used.  Memory and descriptors may be there
+ * next time. */
 static void unlook(struct mortise_plugins *p)
 {
     mortise_trust_close(p->trust);
     p->trust = NULL;
     p->n = 0;
-    p->looked = p->no_look.code != MORTISE_ENOMEM;
+    p->looked =
+        p->no_look.code != MORTISE_ENOMEM && p->no_look.code != MORTISE_ELIMIT;
 }
 
 int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
@@ -254,6 +256,13 @@ static int not_found(struct mortise_plugins *p, const char *name,
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
+/* Is it refused, or are the trust files only yet to be read? */
+static int distrust_code(const struct mortise_plugins *p)
+{
+    return p->no_trust.code == MORTISE_ELIMIT ? MORTISE_ELIMIT
+                                              : MORTISE_EDENIED;
+}
+
 /* The entry that a name stands for, if it may be used. */
 static int usable(struct mortise_plugins *p, const char *name,
                   struct entry **out, struct mortise_err *why)
@@ -270,10 +279,12 @@ static int usable(struct mortise_plugins *p, const char *name,
     e = best(p, name);
     if (e == NULL)
         return not_found(p, name, why);
-    mortise_plugin_look_again(p, e);
+    rv = mortise_plugin_look_again(p, e, why);
+    if (rv != MORTISE_OK)
+        return rv;
     if (e->pub.problem != NULL)
         return mortise_fail(why,
-                            e->distrusted != NULL    ? MORTISE_EDENIED
+                            e->distrusted != NULL    ? distrust_code(p)
                             : e->quarantined != NULL ? MORTISE_EBLOCKED
                                                      : e->code,
                             "plugin %s (%s): %s", name, e->pub.path,
@@ -297,7 +308,7 @@ int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
     e = best(p, name);
     if (e == NULL || e->distrusted == NULL)
         return MORTISE_OK;
-    return mortise_fail(why, MORTISE_EDENIED, "plugin %s (%s): %s", name,
+    return mortise_fail(why, distrust_code(p), "plugin %s (%s): %s", name,
                         e->pub.path, e->distrusted);
 }
 
@@ -452,7 +463,7 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
     for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         struct entry *e = &p->entries[i];
 
-        mortise_plugin_look_again(p, e);
+        mortise_plugin_look_again(p, e, NULL);
         if (e->quarantined != NULL && e->until_ms != 0 &&
             (until == 0 || e->until_ms < until))
             until = e->until_ms;
@@ -463,9 +474,14 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err)
 {
-    struct entry *e = known(p, name);
-    int rv = MORTISE_OK;
+    int rv = mortise_plugins_look(p, err);
+    struct entry *e;
 
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_judge(p, name, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    e = best(p, name);
     if (e == NULL)
         return not_found(p, name, err);
     if (e->quarantined == NULL && !e->noted)

@@ -154,6 +154,8 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
         r->nomem = true;
     else if (rv != MORTISE_OK)
         bad_key(r, slot->value, &err);
+    if (rv != MORTISE_OK)
+        mortise_diags_because(r->diags, &err);
 }
 
 static void check_pattern(struct reading *r, const struct mortise_yaml *v)
@@ -499,7 +501,11 @@ static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
         rv = read_dir(&r, err);
         t->seqs[i] = r.seq;
     }
-    if (rv == MORTISE_OK && diags->n_errors > errors)
+    if (rv == MORTISE_OK && diags->short_of != NULL)
+        rv = mortise_fail(err, MORTISE_ELIMIT,
+                          "a trust file cannot be read now: %s",
+                          diags->short_of);
+    else if (rv == MORTISE_OK && diags->n_errors > errors)
         rv = mortise_fail(err, MORTISE_ECHECK,
                           "a trust file has errors, so nothing is trusted");
     for (struct trusted *k = t->trusted; k != NULL; k = k->next)

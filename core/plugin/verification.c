@@ -387,11 +387,12 @@ static int judge_either(struct mortise_plugins *p, struct entry *e,
     return rv;
 }
 
-/* Does a refusal concern this plugin alone, or everything? */
+/* Does a refusal concern this plugin alone, or everything?  A shortage of
+ * descriptors is nothing that the plugin is refused for. */
 static bool is_fatal(int rv)
 {
     return rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT ||
-           rv == MORTISE_ESTATE;
+           rv == MORTISE_ESTATE || rv == MORTISE_ELIMIT;
 }
 
 static int read_entry(struct mortise_plugins *p, struct entry *e,
@@ -520,12 +521,16 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
 }
 
 /* A quarantine may be over by now, or lifted. */
-void mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e)
+int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
+                              struct mortise_err *err)
 {
+    int rv;
+
     if (e->quarantined == NULL || e->given_up)
-        return;
-    check_quarantine(p, e, NULL);
+        return MORTISE_OK;
+    rv = check_quarantine(p, e, err);
     mortise_plugin_publish(e);
+    return rv == MORTISE_ELIMIT ? rv : MORTISE_OK;
 }
 
 /* ---- trust, which changes (registry.c (8)) --------------------------------- */
@@ -622,6 +627,8 @@ void mortise_plugins_look_at_trust(struct mortise_plugins *p)
         mortise_trust_close(was);
     } else {
         p->no_trust = why;
+        if (why.code == MORTISE_ELIMIT) /* they are yet to be read */
+            memset(p->print, 0, sizeof p->print);
         if (p->trust != was)
             mortise_trust_close(p->trust);
         p->trust = was;

@@ -269,11 +269,15 @@ void mortise_diags_because(struct mortise_diags *d,
                            const struct mortise_err *why)
 {
     d->denied |= why->code == MORTISE_EDENIED;
+    if (why->code == MORTISE_ELIMIT && d->short_of == NULL)
+        d->short_of = clean(d, why->msg);
 }
 
 int mortise_diags_result(const struct mortise_diags *d)
 {
-    return d->denied ? MORTISE_EDENIED : MORTISE_ECHECK;
+    return d->short_of != NULL ? MORTISE_ELIMIT
+           : d->denied         ? MORTISE_EDENIED
+                               : MORTISE_ECHECK;
 }
 
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,

@@ -50,6 +50,8 @@ struct mortise_diags {
         n_warnings; /* found, of which MORTISE_DIAGS_MOST are kept */
     bool failed;    /* memory ran out: findings are missing */
     bool denied;    /* what one is about is refused by trust */
+    /* No descriptor was left to look at what one is about; NULL: there was. */
+    const char *short_of;
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
@@ -65,8 +67,9 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
 /* The newest finding is there because of that. */
 void mortise_diags_because(struct mortise_diags *d,
                            const struct mortise_err *why);
-/* MORTISE_ECHECK, or MORTISE_EDENIED where trust is why: what a file with
- * these findings is refused with. */
+/* What a file with these findings is refused with: MORTISE_ECHECK, MORTISE_EDENIED
+ * where trust is why, or MORTISE_ELIMIT where a shortage of descriptors is: then
+ * the findings do not say how the file is. */
 int mortise_diags_result(const struct mortise_diags *d);
 /* `diag` NULL is fine. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,

@@ -698,6 +698,7 @@ static int report_unreadable(struct mortise_arena *a, const char *path,
     if (errnum == ENOMEM)
         return MORTISE_ENOMEM;
     mortise_syserr(&err, errnum, "cannot read the file");
+    mortise_diags_because(diags, &err);
     return mortise_yaml_unreadable(a, path, err.msg, diags);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -577,6 +578,48 @@ START_TEST(revocation_under_a_live_engine)
 }
 END_TEST
 
+/* From now on a process may open no more files, or (`most` > 0) so many. */
+static void leave_descriptors(pid_t pid, rlim_t most)
+{
+    struct rlimit now;
+
+    ck_assert_int_eq(prlimit(pid, RLIMIT_NOFILE, NULL, &now), 0);
+    now.rlim_cur = most;
+    ck_assert_int_eq(prlimit(pid, RLIMIT_NOFILE, &now, NULL), 0);
+}
+
+/* Trust that cannot be read for want of descriptors is not refused: the call waits,
+ * of a plugin that runs as of one that is yet to be loaded, and the run goes on
+ * when there are some again. */
+START_TEST(no_descriptor_is_no_refusal)
+{
+    static const char *const then[] = {
+        "  b: {type: tool, tool: tried/echo, args: {value: 2}, next: END}\n",
+        "  b: {type: tool, tool: text/lines, args: {text: a}, next: END}\n"};
+    char body[1024];
+    pid_t run;
+
+    sign_release();
+    snprintf(body, sizeof body,
+             "start: a\nnodes:\n"
+             "  a: {type: tool, tool: tried/nap, args: {ms: 2000}, next: b}\n"
+             "%s",
+             then[_i]);
+    desk_graph("h", body);
+    run = child_start("run", "$MORTISE run h.yaml --id r");
+    child_await("run.err", "at work");
+    leave_descriptors(run, 3);
+    desk_ok("touch -d 2030-01-01 trust.d/*");
+    child_await("run.err", "run r waits at 1.0/b");
+    child_await("run.err", "no file descriptors are left of the 3 ");
+    leave_descriptors(run, 1024);
+    ck_assert_int_eq(child_wait(run), 0);
+    desk_ok("! grep -e 'not trusted' -e blocked -e paused run.out run.err");
+    desk_ok("$MORTISE show r");
+    desk_out("completed");
+}
+END_TEST
+
 /* A stolen key cannot lock a name for good: once it is revoked, what it signed
  * does not count. */
 START_TEST(a_stolen_key_locks_nothing)
@@ -793,6 +836,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_store_is_closed_to_others);
     tcase_add_test(tc, the_way_is_judged);
     tcase_add_test(tc, revocation_under_a_live_engine);
+    tcase_add_loop_test(tc, no_descriptor_is_no_refusal, 0, 2);
     tcase_add_test(tc, a_stolen_key_locks_nothing);
     tcase_add_test(tc, revocations_are_not_forgotten);
     tcase_add_loop_test(tc, a_store_knows_what_its_user_knew, 0, 2);

@@ -169,17 +169,20 @@ static int put_named(const char *dir, const struct mortise_names *permission,
 /* The places that a plugin's permissions.fs takes from its config count from the
  * deployment, like its other paths: not from where we were started, which another
  * plugin may change. */
-static int put_paths(struct mortise *m, const char *plugin, json_t *config)
+static int put_paths(struct mortise *m, const char *plugin, json_t *config,
+                     struct mortise_err *err)
 {
     const char *file = m->settings.deployment->path;
     const struct mortise_manifest *man =
-        mortise_plugins_find(m->plugins, plugin, NULL);
+        mortise_plugins_find(m->plugins, plugin, err);
     struct mortise_arena a;
     json_t *whole;
     char *dir;
     int rv;
 
-    if (man == NULL || file == NULL)
+    if (man == NULL) /* whoever starts it says why, unless that may pass */
+        return err->code == MORTISE_ELIMIT ? MORTISE_ELIMIT : MORTISE_OK;
+    if (file == NULL)
         return MORTISE_OK;
     whole = mortise_whole_path(file);
     mortise_arena_init(&a, m->mem);
@@ -234,7 +237,7 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
 
     *out = NULL;
     if (rv == MORTISE_OK)
-        rv = put_paths(m, plugin, config);
+        rv = put_paths(m, plugin, config, err);
     if (rv == MORTISE_OK && strcmp(as, MORTISE_MEMORY_INSTANCE) == 0)
         rv = put_directory(m, plugin, config);
     if (rv == MORTISE_OK)

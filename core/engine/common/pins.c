@@ -34,11 +34,13 @@ mortise_pin_find(const struct mortise_deployment *d,
     return man;
 }
 
-/* A plugin that a run needs cannot be used: trust says so, or something else.
- */
+/* A plugin that a run needs cannot be used: trust says so, or something else; or
+ * there was no descriptor to look at it. */
 int mortise_pin_unusable(const struct mortise_err *why)
 {
-    return why->code == MORTISE_EDENIED ? MORTISE_EDENIED : MORTISE_EBLOCKED;
+    return why->code == MORTISE_EDENIED || why->code == MORTISE_ELIMIT
+               ? why->code
+               : MORTISE_EBLOCKED;
 }
 
 /* A guardrail's id may be the name of a plugin, which is pinned once.  A tool, of

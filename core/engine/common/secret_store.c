@@ -260,7 +260,8 @@ static int read_file(struct mortise_secret_store *v, struct secret *s,
 
     if (fd < 0) {
         mortise_syserr(err, errno, "file %s", path);
-        err->code = MORTISE_ECONFIG;
+        if (err->code != MORTISE_ELIMIT) /* else nothing is wrong with it */
+            err->code = MORTISE_ECONFIG;
         return err->code;
     }
     while ((more = read_some(fd, t)) > 0)
@@ -392,6 +393,8 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
     close(out[1]);
     if (rv != 0) {
         close(out[0]);
+        if (mortise_is_shortage(rv))
+            return mortise_syserr(err, rv, "program %s", argv[0]);
         return mortise_fail(err, MORTISE_ECONFIG, "program %s: %s", argv[0],
                             strerror(rv));
     }

@@ -677,6 +677,7 @@ static int32_t refused(int rv)
 {
     switch (rv) {
     case MORTISE_ENOMEM:
+    case MORTISE_ELIMIT: /* descriptors: another time there may be some */
         return MORTISE_S_NOMEM;
     case MORTISE_ECONFIG:
     case MORTISE_ENOTFOUND:

@@ -144,9 +144,10 @@ static void answer(struct mortise_asked *a)
         rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     mortise_host_call_answer(a,
-                             rv == MORTISE_OK       ? MORTISE_S_OK
-                             : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
-                                                    : MORTISE_S_FAILED,
+                             rv == MORTISE_OK ? MORTISE_S_OK
+                             : rv == MORTISE_ENOMEM || rv == MORTISE_ELIMIT
+                                 ? MORTISE_S_NOMEM
+                                 : MORTISE_S_FAILED,
                              out, rv == MORTISE_OK ? "" : err.msg);
 }
 

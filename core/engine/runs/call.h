@@ -79,8 +79,11 @@ struct mortise_ongoing { /* a call */
     bool mute;   /* its plugin's end says nothing at all of what it did */
     struct mortise_task ended, starved;
     struct mortise_task parked; /* nobody may be called: its run is paused */
-    bool is_parked;
-    bool is_starved;     /* under calls_lock */
+    bool is_parked;             /* ... or `again` calls: no lane has it */
+    struct mortise_timer again; /* no descriptor was left to call it */
+    unsigned tries;             /* that ended so */
+    char *wanted;               /* whose, as queue() got it; NULL: the lane's */
+    bool is_starved;            /* under calls_lock */
     atomic_bool is_over; /* its plugin said so, and the loop is yet to hear */
     uint64_t unsaid;     /* events that were missed, which is yet to be told */
     struct mortise_task job; /* of a worker */

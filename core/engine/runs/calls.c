@@ -48,6 +48,9 @@ enum {
     EVENT_COSTS = 384,
     SAYS_SO_MS = 500, /* for a plugin to say itself that it took too long */
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
+    /* Between two looks whether a descriptor is left: doubled each time. */
+    SHORT_MS = 50,
+    SHORT_MAX_MS = 2000,
     NS_PER_MS = 1000000
 };
 
@@ -64,6 +67,7 @@ static void unref(struct mortise_ongoing *c)
     mortise_usage_finish(&c->usage);
     mortise_usage_finish(&c->served);
     mortise_release_str(c->mem, c->message);
+    mortise_release_str(c->mem, c->wanted);
     mortise_release(c->mem, c->body, c->body_room);
     mortise_release(c->mem, c, sizeof *c + c->text_size);
 }
@@ -115,6 +119,7 @@ static void delist(struct mortise_ongoing *c)
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
     mortise_timer_disarm(&m->timers, &c->due);
+    mortise_timer_disarm(&m->timers, &c->again);
     if (c->at != NULL)
         *c->at = c->next;
     if (c->next != NULL)
@@ -456,6 +461,20 @@ static void park(struct mortise_ongoing *c, const struct mortise_err *why)
     mortise_ready(m, &c->parked);
 }
 
+/* A shortage of descriptors is not the plugin's and not the run's: the call waits
+ * until one may be had.  The run stays as it is, and its node's timeout counts. */
+static void await_descriptors(struct mortise_ongoing *c,
+                              const struct mortise_err *why)
+{
+    uint64_t ms = (uint64_t)SHORT_MS << (c->tries < 6 ? c->tries : 6);
+
+    if (c->tries++ == 0)
+        mortise_log(c->m, MORTISE_LOG_WARN, "run %s waits at %s: %s", c->run_id,
+                    c->path, why->msg);
+    mortise_timer_arm(&c->m->timers, &c->again,
+                      mortise_mono_in(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
+}
+
 static bool is_full(const struct mortise_lane *l)
 {
     return l->limit != 0 && l->running >= l->limit;
@@ -545,11 +564,16 @@ static void lane_pump(struct mortise_lane *l)
         struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
                                                struct mortise_ongoing, turn);
 
-        if (mortise_plugins_trusted(l->m->plugins, l->plugin, &why) ==
-            MORTISE_OK)
+        switch (mortise_plugins_trusted(l->m->plugins, l->plugin, &why)) {
+        case MORTISE_OK:
             dispatch(c);
-        else
+            break;
+        case MORTISE_ELIMIT:
+            await_descriptors(c, &why);
+            break;
+        default:
             park(c, &why);
+        }
     }
     want_room(l);
 }
@@ -999,6 +1023,7 @@ static void quiesce_over(struct mortise_timer *t);
 static void idle_over(struct mortise_timer *t);
 static void overdue(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
+static void call_again(struct mortise_timer *t);
 
 /* Of a run, or (NULL) of none.  Takes the body (NULL: memory ran out), which has
  * so much room. */
@@ -1028,6 +1053,7 @@ static struct mortise_ongoing *call_new(struct mortise *m,
     c->quiesce.fire = quiesce_over;
     c->idle.fire = idle_over;
     c->due.fire = overdue;
+    c->again.fire = call_again;
     c->ended.run = ended;
     c->starved.run = starved;
     c->job.run = on_worker;
@@ -1116,6 +1142,14 @@ static void queue(struct mortise_ongoing *c, const char *name)
     int rv = lane_get(m, name, kind, &s, &why);
 
     mortise_inside_for(before);
+    if (rv == MORTISE_ELIMIT &&
+        (c->wanted != NULL ||
+         (c->wanted = mortise_strdup(c->mem, name)) != NULL)) {
+        c->is_parked = true;
+        await_descriptors(c, &why);
+        return;
+    }
+    c->is_parked = false;
     if (rv != MORTISE_OK) {
         if (!is_trusted(m, name, kind, &why))
             park(c, &why);
@@ -1136,6 +1170,18 @@ static void queue(struct mortise_ongoing *c, const char *name)
         begin_background(s.lane);
     mortise_tasks_put(&s.lane->waiting, &c->turn);
     lane_pump(s.lane);
+}
+
+static void call_again(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, again);
+
+    if (c->lane == NULL) {
+        queue(c, c->wanted);
+    } else {
+        mortise_tasks_put(&c->lane->waiting, &c->turn);
+        lane_pump(c->lane);
+    }
 }
 
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,

@@ -83,7 +83,10 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
         mortise_diags_text(&diags, report);
     if (findings != NULL && report->n > 0)
         mortise_diags_json(&diags, findings);
-    if (rv == MORTISE_ECHECK)
+    if (rv == MORTISE_ECHECK && diags.short_of != NULL)
+        rv = mortise_fail(err, MORTISE_ELIMIT, "%s cannot be checked now: %s",
+                          file->path, diags.short_of);
+    else if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
                           "%s has %zu error%s", file->path, diags.n_errors,
                           diags.n_errors == 1 ? "" : "s");

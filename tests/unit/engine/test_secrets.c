@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "engine/common/engine.h"
@@ -430,6 +431,31 @@ START_TEST(providers_say_why)
 }
 END_TEST
 
+/* Without a descriptor nothing is wrong with the secret's file or program. */
+START_TEST(no_descriptor_is_not_the_secrets_fault)
+{
+    static const char *const from[] = {"{api: {file: token}}",
+                                       "{api: {exec: [echo, a]}}"};
+    struct rlimit was, none;
+    char *value = NULL;
+    int rv;
+
+    put("token", "a token of some length\n", 0600);
+    open_engine(from[_i], "{}");
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = (struct rlimit){3, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rv = mortise_secret_store_get(m->secret_store, "api", &value, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    ck_assert_msg(rv == MORTISE_ELIMIT && strstr(err.msg, "ulimit -n") != NULL,
+                  "%d: %s", rv, err.msg);
+    ck_assert_int_eq(
+        mortise_secret_store_get(m->secret_store, "api", &value, &err),
+        MORTISE_OK);
+    mortise_secret_store_give_back(m->secret_store, value);
+}
+END_TEST
+
 /* systemd's credentials are files of the directory that it names.
  * key: secret.systemd-creds */
 START_TEST(credentials_are_read)
@@ -716,6 +742,7 @@ static Suite *suite(void)
     tcase_add_test(tc, inputs_choose_no_secrets);
     tcase_add_test(tc, programs_are_asked_once);
     tcase_add_test(tc, closing_while_asked);
+    tcase_add_loop_test(tc, no_descriptor_is_not_the_secrets_fault, 0, 2);
     tcase_add_loop_test(tc, providers_say_why, 0,
                         sizeof providers / sizeof providers[0]);
     tcase_add_test(tc, credentials_are_read);

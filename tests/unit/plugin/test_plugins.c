@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -623,6 +624,52 @@ START_TEST(a_broken_trust_file_closes_everything)
 }
 END_TEST
 
+enum { ENOUGH = 3 }; /* descriptors at once, for what follows */
+
+/* Each of the next so many opens succeeds, and then none does: EMFILE. */
+static struct rlimit leave_descriptors(unsigned n)
+{
+    int fds[64], next;
+    struct rlimit was, now;
+    unsigned i = 0;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    for (; i < n; i++)
+        ck_assert_int_ge(fds[i] = dup(STDIN_FILENO), 0);
+    next = dup(STDIN_FILENO); /* the lowest that is free behind them */
+    close(next);
+    while (i > 0)
+        close(fds[--i]);
+    now = (struct rlimit){(rlim_t)next, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &now), 0);
+    return was;
+}
+
+/* With none, one, two, ... descriptors left a plugin is found and started, or the
+ * answer is that there are too few: never that somebody refuses it, or that
+ * something is not there.  Nothing of that answer stays. */
+START_TEST(no_descriptor_refuses_nothing)
+{
+    struct mortise_instance *i;
+    struct rlimit was;
+    int rv;
+
+    shelf_put(&shelf, "ok_inline");
+    opens_later = _i % 2 != 0;
+    was = leave_descriptors((unsigned)_i / 2);
+    rv = try_open();
+    if (rv == MORTISE_OK)
+        rv = try_start("ok_inline", NULL, &i);
+    setrlimit(RLIMIT_NOFILE, &was);
+    ck_assert_int_eq(rv, _i / 2 < ENOUGH ? MORTISE_ELIMIT : MORTISE_OK);
+    ck_assert(rv == MORTISE_OK || strstr(err.msg, "ulimit -n") != NULL);
+    if (plugins == NULL)
+        open_shelf();
+    ck_assert_msg(try_start("ok_inline", NULL, &i) == MORTISE_OK, "%s",
+                  err.msg);
+}
+END_TEST
+
 /* Write a source manifest that differs from the tree's in one line, sign it. */
 static int sign_changed(const char *name, const char *what, const char *with,
                         bool unchecked, struct mortise_diags *diags)
@@ -898,13 +945,10 @@ END_TEST
 static const struct {
     const char *file;
     bool is_fine;
-} file_names[] = {{"ok_inline", true},
-                  {"ok_inline-1.0.0", true},
+} file_names[] = {{"ok_inline", true},        {"ok_inline-1.0.0", true},
                   {"ok_inline-1.0", true}, /* the same version */
-                  {"ok_inline-1.0.1", false},
-                  {"ok_inline-old", false},
-                  {"ok_inlin", false},
-                  {"other", false}};
+                  {"ok_inline-1.0.1", false}, {"ok_inline-old", false},
+                  {"ok_inlin", false},        {"other", false}};
 
 START_TEST(a_file_is_called_as_its_plugin)
 {
@@ -1772,6 +1816,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_revoked_key_is_refused);
     tcase_add_test(tc, trust_never_goes_back);
     tcase_add_test(tc, a_broken_trust_file_closes_everything);
+    tcase_add_loop_test(tc, no_descriptor_refuses_nothing, 0, 2 * ENOUGH + 2);
     tcase_add_test(tc, seq_never_goes_back);
     tcase_add_test(tc, manifests_are_held_against_the_host);
     tcase_add_test(tc, the_comment_must_match_the_manifest);
