@@ -10,15 +10,22 @@
  *       program that we are part of: they are made under the mask under which
  *       curl is called.  A SIGPIPE of TLS meanwhile is one of the engine's own,
  *       which thread_state.c takes.
+ *   (3) Transfers wait in curl for a connection when there are as many as half of
+ *       the process's descriptors may serve: connecting takes two for a moment
+ *       (two addresses at once, a resolver), and the engine needs some, too.
  */
 #include "engine/http/curl_loop.h"
+
+#include <limits.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/table.h"
 
 enum {
-    CONNECTIONS = 64, /* kept for use again */
+    CONNECTIONS = 64, /* kept for use again, at most */
+    RESERVE = 32,     /* descriptors of the engine's (3) */
     NS_PER_MS = 1000000
 };
 
@@ -171,9 +178,23 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *ud,
 
 /* ---- start and close ---------------------------------------------------- */
 
+/* (3) */
+static long most_connections(void)
+{
+    struct rlimit r;
+    rlim_t most;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY ||
+        r.rlim_cur > INT_MAX)
+        return INT_MAX;
+    most = r.rlim_cur > RESERVE ? (r.rlim_cur - RESERVE) / 2 : 0;
+    return most > 0 ? (long)most : 1;
+}
+
 int mortise_curl_loop_start(struct mortise_curl_loop *l,
                             struct mortise_err *err)
 {
+    long most = most_connections();
     int rv;
 
     if (l->multi != NULL)
@@ -189,7 +210,9 @@ int mortise_curl_loop_start(struct mortise_curl_loop *l,
     l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETDATA, (void *)l);
     l->curl->multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_alarm);
     l->curl->multi_setopt(l->multi, CURLMOPT_TIMERDATA, (void *)l);
-    l->curl->multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS);
+    l->curl->multi_setopt(l->multi, CURLMOPT_MAXCONNECTS,
+                          most < CONNECTIONS ? most : (long)CONNECTIONS);
+    l->curl->multi_setopt(l->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
     return MORTISE_OK;
 }
 

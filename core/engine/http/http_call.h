@@ -39,6 +39,7 @@ struct mortise_http_call {
     unsigned hops;      /* before this one */
     unsigned sent;      /* times */
     bool refused;       /* an address was */
+    int no_socket;      /* errno of a shortage of them; 0: there was none */
     bool acted;         /* an earlier hop had done what was asked */
 
     unsigned tries; /* that failed before this one */

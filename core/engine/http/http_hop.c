@@ -18,6 +18,7 @@
  *       to itself, which ends when the name was found or not.  Otherwise a name
  *       server that is silent would hold up the loop, and all runs with it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,13 +87,16 @@ static curl_socket_t on_socket_open(void *ud, curlsocktype purpose,
                                     struct curl_sockaddr *a)
 {
     struct mortise_http_call *c = ud;
+    int fd;
 
     (void)purpose;
     if (!c->proxied && !mortise_egress_address(c->grant, &a->addr)) {
         c->refused = true;
         return CURL_SOCKET_BAD;
     }
-    return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    c->no_socket = fd < 0 && mortise_is_shortage(errno) ? errno : 0;
+    return fd;
 }
 
 /* (3): connected, and about to send. */
@@ -306,6 +310,7 @@ void mortise_http_hop_begin(struct mortise_http_call *c)
 
     c->sent = 0;
     c->refused = false;
+    c->no_socket = 0;
     c->moved = 0;
     c->curl_words[0] = '\0';
     c->easy = curl->easy_init();
@@ -419,6 +424,8 @@ static void end_whole(struct mortise_http_call *c)
 
 void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
 {
+    struct mortise_err err;
+
     if (c->ended)
         mortise_http_hop_finish(c);
     else if (code == CURLE_OK && !c->reply.head_there)
@@ -442,7 +449,10 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
             "granted is the name (if that is meant: \"%s private\", or "
             "localhost)",
             c->where, c->where);
-    else
+    else if (c->no_socket != 0 && code == CURLE_COULDNT_CONNECT) {
+        mortise_syserr(&err, c->no_socket, "%s", c->where);
+        mortise_http_end(c, MORTISE_HTTP_UNREACHABLE, "%s", err.msg);
+    } else
         mortise_http_end(c, outcome_of(code), "%s: %s", c->where,
                          c->curl_words[0] != '\0'
                              ? c->curl_words

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #include "lib/test.h"
 #include "lib/turn.h"
 #include "lib/warm.h"
+
+enum { MANY = 1000 };
 
 static struct httpd *d;
 static struct mortise_http *h;
@@ -1180,6 +1183,38 @@ START_TEST(pieces_come_as_they_are_said)
 }
 END_TEST
 
+static int many_left;
+
+static void one_of_many(void *ud, const struct mortise_http_answer *a)
+{
+    (void)ud;
+    ck_assert_msg(a->outcome == MORTISE_HTTP_ANSWERED, "%s", a->words);
+    many_left--;
+}
+
+/* With few descriptors many requests at once wait for each other's connections;
+ * none fails. */
+START_TEST(descriptors_are_waited_for)
+{
+    struct mortise_http_request r = request("GET", "/a");
+    struct rlimit was, now;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    now = (struct rlimit){96, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &now), 0);
+    httpd_on(d, "/a");
+    httpd_wait(d, 5);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na");
+    r.done = one_of_many;
+    for (many_left = 0; many_left < MANY; many_left++)
+        ck_assert_ptr_nonnull(mortise_http_start(h, &r));
+    while (many_left > 0)
+        turn();
+    ck_assert_uint_lt(httpd_connections(d), 96 / 2);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+}
+END_TEST
+
 /* Cancelled from a piece, in the middle, before anything: it is over, and never
  * heard of again. */
 START_TEST(cancelled_is_cancelled)
@@ -1313,6 +1348,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_will_not_pass_is_not);
     tcase_add_test(tc, waiting_tries_are_let_go);
     tcase_add_test(tc, pieces_come_as_they_are_said);
+    tcase_add_test(tc, descriptors_are_waited_for);
     tcase_add_test(tc, cancelled_is_cancelled);
     tcase_add_test(tc, memory_runs_out);
     tcase_add_test(tc, memory_runs_out_again);
