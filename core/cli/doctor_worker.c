@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cli/doctor.h"
 #include "engine/host/launching.h"
+#include "engine/parts/event_loop.h"
 #include "engine/parts/process.h"
 
 enum { PATIENCE_MS = 10000 };
@@ -110,10 +111,10 @@ static int start(struct trial *t, const struct mortise_mem *mem,
 static int try_program(struct trial *t, const struct mortise_mem *mem,
                        struct mortise_err *err)
 {
-    int rv = uv_loop_init(&t->loop);
+    int rv = mortise_event_loop_init(&t->loop, err);
 
-    if (rv != 0)
-        return mortise_fail(err, MORTISE_EIO, "a loop: %s", uv_strerror(rv));
+    if (rv != MORTISE_OK)
+        return rv;
     uv_timer_init(&t->loop, &t->patience);
     t->patience.data = t;
     rv = mortise_processes_open(&t->all, mem, &t->loop, &t->timers, err);

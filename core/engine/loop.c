@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "engine/parts/event_loop.h"
 
 enum {
     TASKS = 64,          /* between two looks at the clock and the queue */
@@ -49,10 +50,10 @@ static void on_alarm(uv_timer_t *t)
 
 int mortise_loop_open(struct mortise *m, struct mortise_err *err)
 {
-    int rv = uv_loop_init(&m->loop);
+    int rv = mortise_event_loop_init(&m->loop, err);
 
-    if (rv != 0)
-        return mortise_syserr(err, -rv, "start the event loop");
+    if (rv != MORTISE_OK)
+        return rv;
     rv = uv_async_init(&m->loop, &m->wake, on_wake);
     if (rv != 0) {
         uv_loop_close(&m->loop);

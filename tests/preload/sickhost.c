@@ -1,6 +1,6 @@
 /* sickhost.c -- a host with something wrong, for `mortise doctor`: preloaded,
  * and told what by the environment's SICK (words: clock landlock seccomp memfd
- * proc nfs full slow eio curl). */
+ * proc nfs full slow eio curl pipes). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@ int SHOWN memfd_create(const char *name, unsigned flags);
 int SHOWN access(const char *path, int mode);
 int SHOWN fstatfs(int fd, struct statfs *out);
 int SHOWN fdatasync(int fd);
+int SHOWN pipe2(int fds[2], int flags);
 SHOWN void *dlopen(const char *path, int flags);
 
 static int is(const char *word)
@@ -98,6 +99,17 @@ int memfd_create(const char *name, unsigned flags)
         return -1;
     }
     return real(name, flags);
+}
+
+int pipe2(int fds[2], int flags)
+{
+    REAL(int, pipe2, int *, int);
+
+    if (is("pipes")) {
+        errno = EMFILE;
+        return -1;
+    }
+    return real(fds, flags);
 }
 
 int access(const char *path, int mode)

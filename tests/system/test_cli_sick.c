@@ -37,6 +37,22 @@ START_TEST(sick)
 }
 END_TEST
 
+/* libuv would end the process: an engine for which there are no descriptors says so
+ * before it makes a loop. */
+START_TEST(no_pipe)
+{
+    desk_graph("echo", "start: a\nnodes:\n"
+                       "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                       "next: END}\n");
+    child_run("SICK=pipes LD_PRELOAD=%s $MORTISE run echo.yaml --id r",
+              child_build("tests/preload/sickhost.so"));
+    desk_code(1);
+    desk_err("E_LIMIT");
+    desk_err("no file descriptors are left");
+    desk_ok("$MORTISE run echo.yaml --id r");
+}
+END_TEST
+
 /* Without libcurl whoever asks for HTTP is told so, and nobody else. */
 START_TEST(no_curl)
 {
@@ -62,6 +78,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, sick, 0, N_BAD);
     tcase_add_test(tc, no_curl);
+    tcase_add_test(tc, no_pipe);
     suite_add_tcase(s, tc);
     return s;
 }
