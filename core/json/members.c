@@ -48,9 +48,10 @@ static int read_one(const struct mortise_member *row, const json_t *v, void *to,
 {
     switch (row->type) {
     case MORTISE_MEMBER_TEXT:
-        if (!json_is_string(v) ||
-            strlen(json_string_value(v)) != json_string_length(v))
+        if (!json_is_string(v))
             return expected(row, "a string", err);
+        if (strlen(json_string_value(v)) != json_string_length(v))
+            return expected(row, "a string without a NUL", err);
         *(const char **)to = json_string_value(v);
         break;
     case MORTISE_MEMBER_NUMBER:

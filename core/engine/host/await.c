@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/host/body.h"
 #include "engine/runs/host_calls.h"
 #include "engine/common/secret_store.h"
 #include "json/schema.h"
@@ -38,7 +39,7 @@ static bool are_strings(const json_t *list)
         return false;
     json_array_foreach(list, i, one)
     {
-        if (!json_is_string(one))
+        if (!mortise_body_is_text(one))
             return false;
     }
     return true;

@@ -20,6 +20,7 @@
 #include <mortise/discovery.h>
 
 #include "engine/common/found.h"
+#include "engine/host/body.h"
 #include "engine/runs/discover.h"
 
 enum { MOST = 8 }; /* results, where nobody said */
@@ -38,7 +39,9 @@ static const char *kind_of(const json_t *body)
 {
     const json_t *kind = json_object_get(body, "kind");
 
-    return kind != NULL ? json_string_value(kind) : "any";
+    return kind == NULL                 ? "any"
+           : mortise_body_is_text(kind) ? json_string_value(kind)
+                                        : "";
 }
 
 static bool is_number(const json_t *body, const char *name, json_int_t most)

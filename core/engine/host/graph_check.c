@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "draw/picture.h"
+#include "engine/host/body.h"
 #include "mortise/plugin.h"
 #include "yaml/write.h"
 
@@ -33,7 +34,7 @@ static bool are_names(const json_t *list)
     bool ok = list == NULL || json_array_size(list) > 0;
 
     MORTISE_JSON_EACH (one, i, list)
-        ok = ok && json_is_string(one);
+        ok = ok && mortise_body_is_text(one);
     return ok;
 }
 
@@ -44,7 +45,7 @@ static int32_t check(struct mortise_asked *a, char *words)
     const json_t *types = json_object_get(a->body, "types");
 
     if (json_is_string(json_object_get(a->body, "source")) &&
-        (path == NULL || json_is_string(path)) &&
+        (path == NULL || mortise_body_is_text(path)) &&
         (with == NULL || json_is_object(with)) && are_names(types) &&
         json_object_size(a->body) == 1 + (size_t)(path != NULL) +
                                          (size_t)(with != NULL) +

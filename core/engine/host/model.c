@@ -36,6 +36,7 @@
 
 #include "config/deploy.h"
 #include "engine/common/secret_store.h"
+#include "engine/host/body.h"
 #include "engine/host/conversation.h"
 #include "engine/host/json_reply.h"
 #include "engine/host/turns.h"
@@ -87,9 +88,13 @@ static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
 /* The alias, and the plugin that is the way to it. */
 static int32_t check_alias(struct mortise_asked *a, char *words)
 {
+    const json_t *alias = json_object_get(a->body, "alias");
     const struct mortise_manifest *man;
     struct mortise_err why;
 
+    if (alias != NULL && !mortise_body_is_text(alias))
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "'alias' must be a string without a NUL");
     if (mortise_model_need(models_of(a), alias_of(a), &why) != MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
     man = mortise_plugins_find(a->m->plugins, model_of(a)->provider, &why);

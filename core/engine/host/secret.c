@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/host/body.h"
 #include "engine/runs/call.h"
 #include "engine/parts/pool.h"
 #include "plugin/grant.h"
@@ -116,7 +117,8 @@ static int32_t check(struct mortise_asked *a, char *words)
     struct mortise_err why;
     int rv;
 
-    if (name == NULL || json_object_size(a->body) != 1)
+    if (!mortise_body_is_text(json_object_get(a->body, "name")) ||
+        json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "a request of %s is {name}", a->method_name);
     rv = mortise_secret_granted(a->m->settings.deployment, a->manifest, a->as,

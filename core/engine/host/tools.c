@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "engine/host/body.h"
 #include "engine/host/turns.h"
 
 /* ---- the list ------------------------------------------------------------- */
@@ -114,9 +115,9 @@ static int32_t check_invoke(struct mortise_asked *a, char *words)
     const json_t *id = json_object_get(body, "tool_use_id");
     bool plans = json_is_true(json_object_get(body, "planner"));
 
-    if ((!plans && !json_is_string(json_object_get(body, "tool"))) ||
+    if ((!plans && !mortise_body_is_text(json_object_get(body, "tool"))) ||
         !json_is_object(json_object_get(body, "arguments")) ||
-        (id != NULL && !json_is_string(id)) ||
+        (id != NULL && !mortise_body_is_text(id)) ||
         json_object_size(body) != 2 + (size_t)(id != NULL))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "a request of %s is {tool, arguments, "

@@ -465,6 +465,9 @@ static const struct {
     {"{alias: defalt, messages: [{role: user, parts: [{type: text, text: "
      "a}]}]}",
      "did you mean 'default'?"},
+    {"{alias: \"default\\0x\", messages: [{role: user, parts: [{type: text, "
+     "text: a}]}]}",
+     "'alias' must be a string without a NUL"},
     {"{messages: [{role: user, parts: [{type: text, txt: a}]}]}",
      "at /messages/0/parts/0"},
     {"{messages: [{role: user, parts: [{type: song}]}]}",
