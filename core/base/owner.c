@@ -119,19 +119,35 @@ static void quote(char *out, size_t size, const char *s)
     out[n] = '\0';
 }
 
+void mortise_owner_sudo(uid_t uid, char out[96])
+{
+    char name[64], word[84];
+
+    mortise_owner_name(uid, name);
+    if (strncmp(name, "uid ", 4) == 0) /* a name has no blank */
+        snprintf(name, sizeof name, "#%lu", (unsigned long)uid);
+    quote(word, sizeof word, name);
+    snprintf(out, 96, "sudo -u %s", word);
+}
+
 int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
                          struct mortise_err *err)
 {
-    char word[700];
+    char word[700], sudo[96], or_as[160] = "";
 
+    if (f->foreign && geteuid() == 0) { /* only root may become anybody */
+        mortise_owner_sudo(f->uid, sudo);
+        snprintf(or_as, sizeof or_as,
+                 "run it as that user (%s mortise ...), or ", sudo);
+    }
     quote(word, sizeof word, all != NULL ? all : f->path);
     if (f->foreign)
         return mortise_fail(
             err, MORTISE_EDENIED,
             "%s belongs to uid %lu, neither to root nor to you (uid %lu), so "
-            "somebody else decides what is there; if you have looked at it: "
+            "somebody else decides what is there; %sif you have looked at it: "
             "chown -h%s %lu %s",
-            f->path, (unsigned long)f->uid, (unsigned long)geteuid(),
+            f->path, (unsigned long)f->uid, (unsigned long)geteuid(), or_as,
             all != NULL ? "R" : "", (unsigned long)geteuid(), word);
     return mortise_fail(err, MORTISE_EDENIED,
                         "%s may be written by others (mode %04o), so they "

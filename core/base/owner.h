@@ -44,5 +44,7 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
 
 /* The name of a uid, or "uid N". */
 void mortise_owner_name(uid_t uid, char out[64]);
+/* "sudo -u NAME", to be pasted before a command; '#N' of a uid without a name. */
+void mortise_owner_sudo(uid_t uid, char out[96]);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -57,6 +58,7 @@ static void check_mode(struct mortise_doctor *d,
                        const struct mortise_settings *s, int dir)
 {
     const char *path = s->store;
+    char sudo[96], run_as[160];
     struct stat st;
 
     if (fstat(dir, &st) != 0)
@@ -65,9 +67,11 @@ static void check_mode(struct mortise_doctor *d,
         check_shared_mode(d, s, dir);
         return;
     }
+    mortise_owner_sudo(st.st_uid, sudo);
+    snprintf(run_as, sizeof run_as,
+             "run as its owner (%s mortise doctor), or chown -R it", sudo);
     if (st.st_uid != geteuid())
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "run as its owner, or chown -R it",
+        mortise_doctor_say(d, MORTISE_SICK, "store", run_as,
                            "%s belongs to uid %u, and this is uid %u", path,
                            (unsigned)st.st_uid, (unsigned)geteuid());
     else if ((st.st_mode & 077) != 0)

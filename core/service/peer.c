@@ -33,19 +33,20 @@ int mortise_peer_judge_store(uid_t we, const gid_t *group,
                              struct mortise_err *err)
 {
     bool shared = group != NULL && store->st_gid == *group;
-    char owner[64], us[64];
+    char owner[64], us[64], sudo[96];
 
     if (store->st_uid != we && store->st_uid != 0 && !shared) {
         mortise_owner_name(store->st_uid, owner);
         mortise_owner_name(we, us);
+        mortise_owner_sudo(store->st_uid, sudo);
         return mortise_fail(
             err, MORTISE_EDENIED,
             "the store %s belongs to %s (uid %lu), and you are %s (uid %lu): "
             "its owner would read and could change what is said there; use it "
-            "as its owner (sudo -u '%s' mortise ...), or name a store of your "
-            "own (--store DIR)",
+            "as its owner (%s mortise ...), or name a store of your own "
+            "(--store DIR)",
             path, owner, (unsigned long)store->st_uid, us, (unsigned long)we,
-            owner);
+            sudo);
     }
     if ((store->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return mortise_fail(

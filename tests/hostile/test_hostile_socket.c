@@ -555,6 +555,22 @@ START_TEST(whom_a_member_trusts)
 }
 END_TEST
 
+/* Root, and whoever else finds a store of another user, gets the command to paste:
+ * also where that user has no name. */
+START_TEST(advice_to_root)
+{
+    struct stat st = {.st_uid = 54321, .st_mode = S_IFDIR | 0700};
+    struct mortise_err err;
+
+    ck_assert_int_eq(mortise_peer_judge_store(0, NULL, &st, "the/store", &err),
+                     MORTISE_EDENIED);
+    ck_assert_msg(has(err.msg, "sudo -u '#54321' mortise"), "%s", err.msg);
+    st.st_uid = 1;
+    mortise_peer_judge_store(0, NULL, &st, "the/store", &err);
+    ck_assert_msg(has(err.msg, "sudo -u daemon mortise"), "%s", err.msg);
+}
+END_TEST
+
 /* Who may be told anything, for each of us, owner, mode and peer. */
 START_TEST(whom_to_trust)
 {
@@ -787,6 +803,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_client_of_another_version);
     tcase_add_test(tc, an_engine_of_another_version);
     tcase_add_test(tc, whom_to_trust);
+    tcase_add_test(tc, advice_to_root);
     tcase_add_test(tc, whom_a_member_trusts);
     if (geteuid() == 0) /* else whom_to_trust alone says it */
         tcase_add_test(tc, a_trap);
