@@ -489,6 +489,27 @@ START_TEST(a_registry_is_read)
 }
 END_TEST
 
+/* A registry cannot send us, and what is said to it, elsewhere. */
+START_TEST(a_redirect_is_not_followed)
+{
+    char plugins[512];
+
+    httpd = httpd_start();
+    httpd_answer(httpd, "/index.json", "302 Found",
+                 "Location: /elsewhere.json\r\n", "");
+    httpd_answer(httpd, "/elsewhere.json", "200 OK", "", "{\"entries\":[]}");
+    snprintf(plugins, sizeof plugins,
+             "[{plugin: registry, config: {format: index, base_url: \"%s\"}}]",
+             httpd_url(httpd, "/index.json"));
+    deploy(plugins, "");
+    child_run("$MORTISE discovery pin registry");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("a redirect to /elsewhere.json, which is not followed");
+    ck_assert_uint_eq(httpd_requests(httpd), 1);
+    httpd_stop(httpd);
+}
+END_TEST
+
 /* A registry that gives this, in the deployment. */
 static void serve(const char *body)
 {
@@ -791,6 +812,7 @@ static Suite *suite(void)
     tcase_add_test(tc, killed_while_it_looks);
     tcase_add_test(tc, an_index_is_pinned);
     tcase_add_test(tc, a_registry_is_read);
+    tcase_add_test(tc, a_redirect_is_not_followed);
     tcase_add_test(tc, entries_are_pinned);
     tcase_add_test(tc, changes_are_told);
     tcase_add_test(tc, two_pin_at_once);

@@ -11,6 +11,8 @@
  *       whose digest is not the pinned one, or for which none is pinned, is not
  *       used, and the log has the digest: who has looked at it may pin it.  Of
  *       several with one key that is the one that counts.
+ *   (4) A redirect is an error that names where it leads: whoever answers there
+ *       is not whom the config trusts, and would get the request.
  */
 #include <stdio.h>
 #include <string.h>
@@ -188,11 +190,20 @@ static mortise_status take_entry(struct mortise_inst *i, mortise_call call,
 
 /* ---- over HTTP ----------------------------------------------------------- */
 
+/* Where an answer leads; false: it does not say. */
+static bool redirect_of(mortise_jv answer, char *to, size_t size)
+{
+    mortise_jv headers = mortise_jv_get(answer, "headers");
+
+    return mortise_jv_cstr(mortise_jv_get(headers, "location"), to, size) ==
+           MORTISE_S_OK;
+}
+
 static mortise_status failed(struct mortise_inst *i, mortise_call call,
                              const char *url, mortise_status status,
                              mortise_str answer)
 {
-    char room[256], words[REGISTRY_SAYS];
+    char room[256], words[REGISTRY_SAYS], to[400];
     int64_t code = 0;
     mortise_jv v;
 
@@ -200,7 +211,12 @@ static mortise_status failed(struct mortise_inst *i, mortise_call call,
         return status;
     if (status == MORTISE_S_OK && mortise_jv_parse(answer, &v) == MORTISE_S_OK)
         mortise_jv_int(mortise_jv_get(v, "status"), &code);
-    if (code != 0)
+    if (code >= 300 && code < 400 && redirect_of(v, to, sizeof to))
+        snprintf(words, sizeof words,
+                 "%.400s answered %lld: a redirect to %s, which is not "
+                 "followed; if that is the registry, name it as base_url",
+                 url, (long long)code, to);
+    else if (code != 0)
         snprintf(words, sizeof words, "%.400s answered %lld", url,
                  (long long)code);
     else
@@ -224,6 +240,7 @@ static mortise_status get(struct mortise_inst *i, mortise_call call,
                             .n_headers = 1,
                             .timeout_ms = TIMEOUT_MS,
                             .max_body = MAX_BODY,
+                            .no_redirects = 1, /* (4) */
                             .retries = 2};
     char token[4200];
     mortise_str answer;
