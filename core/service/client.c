@@ -105,8 +105,15 @@ static int send_line(struct mortise_client *c, const json_t *request, int ms,
     mortise_buf_init(&line, c->mem);
     rv = mortise_json_write(&line, request);
     mortise_buf_puts(&line, "\n");
-    rv = rv == MORTISE_OK && !line.failed ? send_all(c, line.p, line.n, ms, err)
-                                          : mortise_nomem(err);
+    if (rv == MORTISE_OK && !line.failed && line.n > MORTISE_REQUEST_MAX + 1)
+        rv = mortise_fail(err, MORTISE_ELIMIT,
+                          "a request of %zu bytes is longer than %d MiB, which "
+                          "is the most that an engine takes",
+                          line.n, MORTISE_REQUEST_MAX >> 20);
+    else
+        rv = rv == MORTISE_OK && !line.failed
+                 ? send_all(c, line.p, line.n, ms, err)
+                 : mortise_nomem(err);
     mortise_buf_finish(&line);
     return rv;
 }

@@ -40,13 +40,12 @@
 
 enum {
     CONNECTIONS = 256,
-    MEMBER_PLACES = 64,   /* of one user who is neither the owner nor root */
-    MEMBERS_PLACES = 192, /* of all of them */
-    LINE_MAX_BYTES = 16 << 20, /* of a request */
-    READ_AHEAD = 64 << 10,     /* behind the request that is served */
-    HELD_MAX = 64 << 20,       /* of all connections: the sum of `in` */
-    ANSWERS = 64 << 10,        /* unread: then nothing more is served */
-    QUEUE_MAX = 1 << 20,       /* unread: then a follower gets no more events */
+    MEMBER_PLACES = 64,    /* of one user who is neither the owner nor root */
+    MEMBERS_PLACES = 192,  /* of all of them */
+    READ_AHEAD = 64 << 10, /* behind the request that is served */
+    HELD_MAX = 64 << 20,   /* of all connections: the sum of `in` */
+    ANSWERS = 64 << 10,    /* unread: then nothing more is served */
+    QUEUE_MAX = 1 << 20,   /* unread: then a follower gets no more events */
     BEAT_MS = 5000,
     STALL_MS = 10000,
     CHUNK = 64 << 10
@@ -165,7 +164,7 @@ static bool may_read(struct mortise_conn *c)
         return c->in.n < READ_AHEAD;
     room = c->all->held < HELD_MAX || is_furthest(c);
     set_starved(c, !room);
-    return room && c->in.n <= LINE_MAX_BYTES;
+    return room && c->in.n <= MORTISE_REQUEST_MAX;
 }
 
 /* ---- closing a connection ----------------------------------------------- */
@@ -354,20 +353,22 @@ static void find_line(struct mortise_conn *c)
 static bool may_serve(const struct mortise_conn *c)
 {
     return c->asker.request == NULL && !c->closing && unread(c) < ANSWERS &&
-           (c->line_end != 0 || c->in.n > LINE_MAX_BYTES);
+           (c->line_end != 0 || c->in.n > MORTISE_REQUEST_MAX);
 }
 
 /* The next line, or that it is too long. */
 static void serve_next(struct mortise_conn *c)
 {
-    char words[64];
+    char words[128];
     size_t n = c->line_end;
 
     if (!may_serve(c))
         return;
     if (n == 0) {
-        snprintf(words, sizeof words, "a request is longer than %d MiB",
-                 LINE_MAX_BYTES >> 20);
+        snprintf(words, sizeof words,
+                 "a request is longer than %d MiB: %zu bytes of it came, and "
+                 "not its end",
+                 MORTISE_REQUEST_MAX >> 20, c->in.n);
         put_last(c, MORTISE_ELIMIT, words);
         return;
     }

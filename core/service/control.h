@@ -8,7 +8,8 @@
 
 enum {
     MORTISE_LINE_MAX = 64 << 20, /* of a reply, for a client */
-    MORTISE_PROTOCOL = 1         /* what `hello` compares */
+    MORTISE_REQUEST_MAX = 16 << 20,
+    MORTISE_PROTOCOL = 1 /* what `hello` compares */
 };
 
 /* Answer what is under way (the engine is closing), remove the socket.  The

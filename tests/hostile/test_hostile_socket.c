@@ -330,9 +330,33 @@ START_TEST(longer_than_any)
     start_engine("");
     ck_assert_int_eq(mortise("run g.yaml --id large --input @large.json"), 1);
     ck_assert_msg(has(child.err, "longer than 16 MiB") &&
+                      has(child.err, "a request of 20000") &&
                       has(child.err, "(E_LIMIT)"),
                   "%s", child.err);
     ck_assert_int_eq(mortise("show large"), 3);
+    assert_calm();
+    stop_engine();
+}
+END_TEST
+
+/* The same of a client that does not look at how long its request is. */
+START_TEST(longer_than_any_on_the_socket)
+{
+    static char request[(16 << 20) + 1];
+    const char *said;
+    int fd;
+
+    memset(request, ' ', sizeof request);
+    start_engine("");
+    fd = knock(store);
+    knock_say(fd, request, sizeof request);
+    said = knock_line(fd);
+    ck_assert_msg(
+        has(said, "\"E_LIMIT\"") &&
+            has(said, "longer than 16 MiB: 16777217 bytes of it came"),
+        "%s", said);
+    ck_assert_str_eq(knock_line(fd), "");
+    close(fd);
     assert_calm();
     stop_engine();
 }
@@ -797,6 +821,7 @@ static Suite *suite(void)
     tcase_add_test(tc, senders_that_die);
     tcase_add_loop_test(tc, senders_that_stop, 0, 2);
     tcase_add_test(tc, longer_than_any);
+    tcase_add_test(tc, longer_than_any_on_the_socket);
     tcase_add_test(tc, idle_connections);
     tcase_add_test(tc, no_descriptors);
     tcase_add_test(tc, few_descriptors);

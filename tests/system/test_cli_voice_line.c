@@ -600,7 +600,8 @@ START_TEST(terminals_may_lie)
 }
 END_TEST
 
-/* Nobody there, which may pass; and one who is none of the deployment's. */
+/* Nobody there, which may pass; one who is none of the deployment's; and one whose
+ * path no socket can have. */
 START_TEST(terminals_may_be_missing)
 {
     deploy(yes);
@@ -609,11 +610,16 @@ START_TEST(terminals_may_be_missing)
     desk_code(1);
     desk_out("\"code\":\"voice.line\"");
     desk_out("\"class\":\"transient\"");
-    desk_out("t.sock: No such file or directory");
+    desk_out("t.sock: No such file or directory; start the terminal, or "
+             "change `sockets`");
     graph("mode: listen-only, audio_in: \"unix:/tmp/other.sock\"");
     child_run("$MORTISE run g.yaml --id r2");
     desk_code(1);
     desk_out("\"code\":\"denied\"");
+    desk_ok("sed -i 's#sockets: .#&\"/tmp/%0110d\", #' mortise.yaml", 0);
+    child_run("$MORTISE run g.yaml --id r3");
+    desk_code(78);
+    desk_err("at /sockets/0: 115 characters, expected at most 107");
 }
 END_TEST
 

@@ -54,9 +54,13 @@ struct terminal {
 static mortise_status no_line(struct session *s, const char *path, int error)
 {
     const char *words = strerrordesc_np(error);
+    int is_gone = error == ENOENT || error == ENOTDIR;
 
-    return no(s, &voice_line, "unix:%s: %s", path,
-              words != NULL ? words : "unknown error");
+    return no(s, &voice_line, "unix:%s: %s%s", path,
+              words != NULL ? words : "unknown error",
+              is_gone ? "; start the terminal, or change `sockets` of the "
+                        "plugin's config"
+                      : "");
 }
 
 /* A socket before which others wait says so at once, and has room later (3). */
@@ -88,8 +92,10 @@ mortise_status terminal_open(struct session *s, const char *path,
     struct terminal *t;
 
     if (strlen(path) >= sizeof to.sun_path)
-        return no(s, &voice_invalid, "unix:%s is longer than a socket's name",
-                  path);
+        return no(s, &voice_invalid,
+                  "unix:%s has %zu bytes, and the path of a socket has %zu at "
+                  "most: make it shorter in `sockets` of the plugin's config",
+                  path, strlen(path), sizeof to.sun_path - 1);
     memcpy(to.sun_path, path, strlen(path));
     t = calloc(1, sizeof *t);
     if (t == NULL)
