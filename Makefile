@@ -41,6 +41,8 @@
 #   make docs       docs/cli.md, docs/errors.md and schema/ anew, from the program
 #   make abi        what we promised others still holds; abi-accept: as it is now
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
+#   make dist       build/mortise-VERSION.tar.gz, which builds without git
+#   make deb        Debian's packages in build/deb/, from that (dpkg-buildpackage)
 #   make clean
 #
 # V=1 shows the commands.  B=DIR builds elsewhere; LAYERS="base json" builds a
@@ -60,6 +62,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 MANDIR  ?= $(DATADIR)/man
 DOCDIR  ?= $(DATADIR)/doc/mortise
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 CC      ?= cc
 CXX     ?= c++
@@ -98,20 +101,24 @@ TEST_INC := -Itests
 PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
 
 # The packages, once, before anything else: deps.sh names what is missing and leaves
-# the flags in deps.mk, which make then reads.  It installs them for these goals,
-# unless NO_DEPS is set.
-BUILDS := $(filter-out clean format,$(or $(MAKECMDGOALS),all))
-INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(MAKECMDGOALS)))
+# the flags in deps.mk, which make then reads; test-deps.mk, if a goal needs more than
+# what is installed.  It installs packages for these goals, unless NO_DEPS is set.
+# (`make deps` looks again, once: make reads this anew when one of them has changed.)
+GOALS    := $(or $(MAKECMDGOALS),all)
+BUILDS   := $(filter-out clean format dist deb,$(GOALS))
+TESTS_TOO := $(filter-out all install uninstall demo abi $(B)/mortise,$(BUILDS))
+INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(GOALS)))
 ifneq ($(BUILDS),)
-include $(B)/deps.mk
+include $(B)/deps.mk $(if $(TESTS_TOO),$(B)/test-deps.mk)
 endif
-# (`make deps` looks again, once: make reads this anew when deps.mk has changed.)
-$(B)/deps.mk: tools/deps.sh $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,\
-    $(MAKECMDGOALS))))
+$(B)/deps.mk $(B)/test-deps.mk: tools/deps.sh \
+    $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,$(GOALS))))
 	@mkdir -p $(@D)
-	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" \
-	    sh tools/deps.sh $(if $(INSTALLS),--install) "$(PKGS)" >$@.tmp
+	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" sh tools/deps.sh \
+	    $(if $(INSTALLS),--install) $(if $(findstring test-,$@),--tests,"$(PKGS)") \
+	    >$@.tmp
 	@mv $@.tmp $@
+$(B)/test-deps.mk: | $(B)/deps.mk
 
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
@@ -154,7 +161,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
         format lint docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -373,9 +380,10 @@ TOOL := $(if $(CROSS),$(B)/native/mortise,$(B)/mortise)
 $(B)/native/mortise: $(B)/mortise
 	+$(Q)$(AGAIN) B=$(@D) CC=cc CXX=c++ PKG_CONFIG=pkg-config CFLAGS=-O1 LDFLAGS= \
 	    VARIANT= $@
-# The date of what is made: by default, that of the last commit.
-EPOCH = $(eval EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct \
-    2>/dev/null || date +%s)))$(EPOCH)
+# The date of what is made: by default, that of the last commit, which is in a file of
+# the tarball.
+EPOCH = $(eval EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell cat .epoch 2>/dev/null || \
+    git log -1 --format=%ct 2>/dev/null || date +%s)))$(EPOCH)
 
 # What one has in C++ is compiled apart.
 PLUGIN_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard plugins/*/*/*.cpp))
@@ -441,8 +449,19 @@ $(B)/templates:
 	@mkdir -p $(@D)
 	$(Q)ln -sfnr templates $@
 
+# The engine as a service of the machine: its unit, its user and its directories.
+SERVICE := $(B)/mortise@.service $(B)/sysusers/mortise.conf $(B)/tmpfiles/mortise.conf
+$(B)/mortise@.service: packaging/mortise@.service.in $(B)/places
+	$(call say,MAKE,$@)
+	$(Q)sed 's|@BINDIR@|$(PREFIX)/bin|' $< >$@
+$(B)/sysusers/mortise.conf $(B)/tmpfiles/mortise.conf: \
+    $(B)/%/mortise.conf: packaging/mortise.%
+	$(call say,MAKE,$@)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
 all: $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
-    $(B)/man/mortise.1 $(COMPLETIONS) $(B)/templates
+    $(B)/man/mortise.1 $(COMPLETIONS) $(B)/templates $(SERVICE)
 
 # ---- checking -----------------------------------------------------------
 
@@ -773,7 +792,7 @@ lint: $(B)/man/mortise.1
 
 # Each group: where it goes, with which mode, and its files.
 GROUPS = bin header sdk lib pc worker plugins trust schema man1 man3 man5 \
-          bash zsh fish pages docs $(DOC_DIRS) $(TEMPLATE_DIRS)
+          bash zsh fish unit users tmpfiles pages docs $(DOC_DIRS) $(TEMPLATE_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -790,6 +809,9 @@ man5    = $(MANDIR)/man5                 644 $(wildcard docs/man/*.5)
 bash    = $(DATADIR)/bash-completion/completions 644 $(filter %/bash/mortise,$(COMPLETIONS))
 zsh     = $(DATADIR)/zsh/site-functions  644 $(filter %/_mortise,$(COMPLETIONS))
 fish    = $(DATADIR)/fish/vendor_completions.d 644 $(filter %.fish,$(COMPLETIONS))
+unit     = $(UNITDIR)                    644 $(B)/mortise@.service
+users    = $(PREFIX)/lib/sysusers.d      644 $(B)/sysusers/mortise.conf
+tmpfiles = $(PREFIX)/lib/tmpfiles.d      644 $(B)/tmpfiles/mortise.conf
 # What pages and headers call docs/, configs/ and examples/ is below one
 # directory, as it is in the tree.
 pages   = $(DOCDIR)                      644 README.md CHANGELOG.md LICENSE
@@ -821,7 +843,7 @@ install: all
 	$(call each,put)
 	for l in $(SO_LINKS); do \
 	    ln -sf $(notdir $(SO)) $(call to,lib)/$$l || exit 1; done
-	ln -sfn $(word 1,$(schema)) $(DESTDIR)$(DOCDIR)/schema
+	ln -sfnr $(call to,schema) $(DESTDIR)$(DOCDIR)/schema
 
 # Directories stay when they hold what is not ours.
 uninstall:
@@ -834,6 +856,31 @@ uninstall:
 	-cd $(DESTDIR)$(DOCDIR) && \
 	    rmdir -p --ignore-fail-on-non-empty $(DOC_LEAVES) && \
 	    rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
+
+# What git has, as it is in the tree, and the date of the last commit.
+DIST := mortise-$(VERSION)
+dist:
+	$(call say,TAR,$(B)/$(DIST).tar.gz)
+	$(Q)rm -rf $(B)/$(DIST) && mkdir -p $(B)/$(DIST)
+	$(Q)git ls-files -z | tar -c --null -T - | tar -x -C $(B)/$(DIST)
+	$(Q)echo $(EPOCH) >$(B)/$(DIST)/.epoch
+	$(Q)tar -C $(B) -c --sort=name --mtime=@$(EPOCH) --owner=0 --group=0 \
+	    --numeric-owner --mode=u=rwX,go=rX $(DIST) | gzip -9n >$(B)/$(DIST).tar.gz
+	$(Q)rm -rf $(B)/$(DIST)
+
+# SIGN_KEY is taken from the environment, too, by packaging/debian/rules.
+deb: dist
+	$(call say,DEB,$(B)/deb)
+	$(Q)rm -rf $(B)/deb && mkdir -p $(B)/deb
+	$(Q)cp $(B)/$(DIST).tar.gz $(B)/deb/mortise_$(VERSION).orig.tar.gz
+	$(Q)tar -xzf $(B)/$(DIST).tar.gz -C $(B)/deb
+	$(Q)cp -r packaging/debian $(B)/deb/$(DIST)
+	$(Q)cd $(B)/deb/$(DIST)/debian && sed "s|@VERSION@|$(VERSION)|; \
+	    s|@DATE@|$$(LC_ALL=C date -u -R -d @$(EPOCH))|" changelog.in >changelog && \
+	    rm changelog.in
+	$(Q)cd $(B)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES \
+	    SOURCE_DATE_EPOCH=$(EPOCH) $(if $(filter file,$(origin SIGN_KEY)),,\
+	    SIGN_KEY=$(abspath $(SIGN_KEY))) dpkg-buildpackage -b -us -uc
 
 clean:
 	rm -rf build

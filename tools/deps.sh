@@ -3,10 +3,11 @@
 # here, then print the compiler flags they need as makefile variables.
 #
 #     tools/deps.sh [--install] "PKG-CONFIG NAMES"
+#     tools/deps.sh [--install] --tests           of the tests alone
 #
 # With --install it installs them; otherwise it changes nothing, and fails if one is
 # missing without which nothing can be built.  Messages go to stderr; stdout is
-# build/deps.mk.
+# build/deps.mk or build/test-deps.mk.
 set -eu
 
 installs=
@@ -43,35 +44,37 @@ have_lib() { # have_lib HEADER LIBRARY
         $CC -x c - -o /dev/null "-l$2" >/dev/null 2>&1
 }
 
-want gcc             sh -c 'command -v cc'
-want g++             sh -c 'command -v c++'
-want pkg-config      sh -c 'command -v pkg-config'
-want libc6-dev$of    have_header stdio.h
-want libyaml-dev$of  have_pc yaml-0.1
-want libsodium-dev$of have_pc libsodium
-want libuv1-dev$of   have_pc libuv
-want libjansson-dev$of have_pc jansson
-want libpcre2-dev$of have_pc libpcre2-8
-want libre2-dev$of   have_pc re2
-want libleveldb-dev$of have_lib leveldb/c.h leveldb
-want libsqlite3-dev$of have_pc sqlite3
-want libcurl4-openssl-dev$of have_pc libcurl
-want libseccomp-dev$of have_pc libseccomp
-want libhnswlib-dev  test -e /usr/include/hnswlib/hnswlib.h
-if [ -z "$of" ]; then
+if [ "$1" = --tests ]; then
     want check       have_pc check
     want locales     test -e /usr/share/i18n/locales/de_DE
     want minisign    sh -c 'command -v minisign'
     want tzdata      test -e /usr/share/zoneinfo/Europe/Berlin
+    required=$missing
+    missing=
+else
+    want gcc             sh -c 'command -v cc'
+    want g++             sh -c 'command -v c++'
+    want pkg-config      sh -c 'command -v pkg-config'
+    want libc6-dev$of    have_header stdio.h
+    want libyaml-dev$of  have_pc yaml-0.1
+    want libsodium-dev$of have_pc libsodium
+    want libuv1-dev$of   have_pc libuv
+    want libjansson-dev$of have_pc jansson
+    want libpcre2-dev$of have_pc libpcre2-8
+    want libre2-dev$of   have_pc re2
+    want libleveldb-dev$of have_lib leveldb/c.h leveldb
+    want libsqlite3-dev$of have_pc sqlite3
+    want libcurl4-openssl-dev$of have_pc libcurl
+    want libseccomp-dev$of have_pc libseccomp
+    want libhnswlib-dev  test -e /usr/include/hnswlib/hnswlib.h
+    required=$missing
+    missing=
+    # What one plugin needs and nothing else: without it that plugin is not built.
+    want libpocketsphinx-dev$of have_pc pocketsphinx
+    want libsphinxbase-dev$of have_pc sphinxbase
+    want pocketsphinx-en-us  test -e /usr/share/pocketsphinx/model/en-us/en-us.lm.bin
+    want flite1-dev$of       have_lib flite/flite.h flite
 fi
-
-# What one plugin needs and nothing else: without it that plugin is not built.
-required=$missing
-missing=
-want libpocketsphinx-dev$of have_pc pocketsphinx
-want libsphinxbase-dev$of have_pc sphinxbase
-want pocketsphinx-en-us  test -e /usr/share/pocketsphinx/model/en-us/en-us.lm.bin
-want flite1-dev$of       have_lib flite/flite.h flite
 optional=$missing
 
 # install PACKAGE...
@@ -111,9 +114,13 @@ if [ -n "$optional" ]; then
     fi
 fi
 
+if [ "$1" = --tests ]; then
+    libs=$($PKG_CONFIG --libs check)
+    echo "CHECK_LIBS := $libs"
+    exit
+fi
 # shellcheck disable=SC2086
 cflags=$($PKG_CONFIG --cflags $1) libs=$($PKG_CONFIG --libs $1)
 echo "DEP_CFLAGS := $cflags"
 echo "DEP_LIBS := $libs -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
-[ -n "$of" ] || echo "CHECK_LIBS := $($PKG_CONFIG --libs check)"
 echo "WITHOUT += $without"
