@@ -260,3 +260,13 @@ void child_await(const char *file, const char *text)
         nanosleep(&tick, NULL);
     }
 }
+
+const char *child_fitness(unsigned mend, unsigned look)
+{
+    static char line[64];
+
+    look += strstr(child.out, "\nwarn disk        tmpfs: ") != NULL;
+    snprintf(line, sizeof line, "\n%sfit: %u to mend, %u to look at\n",
+             mend > 0 ? "not " : "", mend, look);
+    return line;
+}

@@ -43,4 +43,8 @@ int child_wait(pid_t pid);
 /* Kill it with SIGKILL and reap it. */
 void child_kill(pid_t pid);
 
+/* The last line of the `mortise doctor` that ran: so much to mend, so much to look
+ * at, and one thing more if the store is on a tmpfs, where tests may run. */
+const char *child_fitness(unsigned mend, unsigned look);
+
 #endif

@@ -115,6 +115,14 @@ void desk_end(void)
     test_rmdir(desk_dir);
 }
 
+void desk_admit(const char *graph, const char *node, const char *id,
+                const char *input)
+{
+    desk_ok("sed -i '1s/^/interrupt_before: [%s]\\n/' %s", node, graph);
+    child_run("$MORTISE run %s --id %s --input '%s'", graph, id, input);
+    desk_code(4);
+}
+
 unsigned desk_entrances(void)
 {
     char path[8192], *text;

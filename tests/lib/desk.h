@@ -45,6 +45,12 @@ struct reader_store *desk_store(void);
  * programs that have $OTHERCLOCK name the file `clock` of the directory. */
 void desk_set_clock(long long ms);
 
+/* A run of the file GRAPH that stops before `node`, its first one, so that it is on
+ * disk: a process that dies in a first node may die before its run is stored.  Its
+ * `mortise resume` goes on.  `input`: JSON text. */
+void desk_admit(const char *graph, const char *node, const char *id,
+                const char *input);
+
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);
 

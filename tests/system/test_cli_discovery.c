@@ -190,9 +190,7 @@ START_TEST(a_deadly_one_is_counted)
     desk_own_home();
     deploy("[discovery_dies]", "");
     look_for("sleeps");
-    desk_ok("sed -i '1s/^/interrupt_before: [a]\\n/' g.yaml");
-    child_run("$MORTISE run g.yaml --id r"); /* it is stored before any death */
-    desk_code(4);
+    desk_admit("g.yaml", "a", "r", "{}");
     for (int i = 0; i < 3; i++)
         child_run("$MORTISE resume r");
     desk_ok("$MORTISE show r --json");
@@ -340,7 +338,8 @@ START_TEST(killed_while_it_looks)
     lead();
     deploy("[{plugin: finds, config: {file: wait}}]", "");
     desk_put("wait", "");
-    desk_ok("$MORTISE run e.yaml --id r --input '{\"q\": \"refunds\"}' & "
+    desk_admit("e.yaml", "a", "r", "{\"q\": \"refunds\"}");
+    desk_ok("$MORTISE resume r & "
             "while ! test -s entered; do sleep 0.05; done; kill -9 $!; "
             "wait $! || rm wait");
     desk_ok("$MORTISE resume r");

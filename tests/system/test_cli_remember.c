@@ -277,9 +277,10 @@ START_TEST(kills_change_nothing)
     deploy(memory);
     desk(how[_i / 2]);
     desk_put(hold, "");
-    pid = child_start("run", "$MORTISE run g.yaml --id r --input "
-                             "'{\"who\": \"ann\", \"say\": \"likes tea\"}'");
-    if (_i % 2 == 0) { /* once there is a run, soon ... */
+    desk_admit("g.yaml", "note", "r",
+               "{\"who\": \"ann\", \"say\": \"likes tea\"}");
+    pid = child_start("run", "$MORTISE resume r");
+    if (_i % 2 == 0) { /* soon behind its start ... */
         child_await("run.out", "node_start note");
         usleep(500 * 1000);
     } else
@@ -360,8 +361,9 @@ START_TEST(a_dying_memory)
     deploy(memory);
     desk("journaled");
     desk_put("dead", "");
-    child_run("$MORTISE run g.yaml --id r --input "
-              "'{\"who\": \"ann\", \"say\": \"likes tea\"}'");
+    desk_admit("g.yaml", "note", "r",
+               "{\"who\": \"ann\", \"say\": \"likes tea\"}");
+    child_run("$MORTISE resume r");
     ck_assert_int_ne(child.code, 0);
     desk_ok("$MORTISE resume r");
     looked("r", "likes tea");
