@@ -22,6 +22,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/nomem.h"
 #include "cli/cli.h"
 #include "plugin/death.h"
 
@@ -315,7 +316,12 @@ static void hide_memory(void)
 int main(int argc, char **argv)
 {
     struct mortise_cli cli = {.mem = &mortise_heap};
+    static const char no_memory[] =
+        "mortise: out of memory or threads; what was recorded stays "
+        "(E_NO_MEMORY)\n";
 
+    mortise_end_without_memory(no_memory, sizeof no_memory - 1,
+                               MORTISE_EXIT_FAILED);
     hide_memory();
     keep_standard_descriptors();
     allow_descriptors();

@@ -1,0 +1,52 @@
+// nomem.cpp -- a library in C++ (LevelDB) that runs out of memory, or of room for
+// another thread, throws through C, where nobody can catch it.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "base/nomem.h"
+
+namespace
+{
+
+const char *words;
+size_t n_words;
+int code;
+
+bool is_shortage()
+{
+    try {
+        if (std::current_exception() != nullptr)
+            throw;
+    } catch (const std::bad_alloc &) {
+        return true;
+    } catch (const std::system_error &e) {
+        return e.code().value() == EAGAIN || e.code().value() == ENOMEM;
+    } catch (...) {
+    }
+    return false;
+}
+
+[[noreturn]] void end()
+{
+    if (!is_shortage())
+        std::abort();
+    if (write(STDERR_FILENO, words, n_words) < 0)
+        _exit(code);
+    _exit(code);
+}
+
+} // namespace
+
+void mortise_end_without_memory(const char *w, size_t n, int status)
+{
+    words = w;
+    n_words = n;
+    code = status;
+    std::set_terminate(end);
+}
