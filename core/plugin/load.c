@@ -37,6 +37,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/dynlib.h"
 #include "base/mem.h"
 #include "base/files.h"
 #include "plugin/memfd.h"
@@ -159,27 +160,6 @@ static int check_generations(const char *name, struct mortise_err *err)
                         n);
 }
 
-/* The dynamic linker gives no errno, only its words. */
-static bool ends_as(const char *words, int errnum)
-{
-    const char *said = strerror(errnum);
-    size_t n = strlen(words), tail = strlen(said);
-
-    return n >= tail && strcmp(words + n - tail, said) == 0;
-}
-
-static int dl_error(struct mortise_err *err)
-{
-    static const int shortages[] = {EMFILE, ENFILE};
-    const char *why = dlerror();
-
-    for (size_t i = 0; why != NULL && i < 2; i++)
-        if (ends_as(why, shortages[i]))
-            return mortise_syserr(err, shortages[i], "cannot be loaded");
-    return mortise_fail(err, MORTISE_EINVAL, "cannot be loaded: %s",
-                        why != NULL ? why : "no reason given");
-}
-
 /* Is the object behind the handle the one of that name? */
 static bool is_that(void *handle, const char *path)
 {
@@ -201,7 +181,7 @@ static int open_memfd(void **out, int fd, struct mortise_err *err)
     dlerror();
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL)
-        return dl_error(err);
+        return mortise_dynlib_error(err, "cannot be loaded");
     if (!is_that(handle, path))
         return mortise_fail(err, MORTISE_ESTATE,
                             "the dynamic linker gave another object than %s",

@@ -46,7 +46,8 @@ struct mortise_curl {
 };
 
 /* The table, for the life of the process; MORTISE_EUNAVAILABLE when there is no
- * libcurl that will do.  [any] */
+ * libcurl that will do, MORTISE_ELIMIT or MORTISE_ENOMEM when descriptors or memory were
+ * short: ask again.  [any] */
 int mortise_curl_get(const struct mortise_curl **out, struct mortise_err *err);
 
 #endif

@@ -425,8 +425,9 @@ static void begin(struct mortise_http_call *c)
 
     if (rv != MORTISE_OK) {
         mortise_http_end(c,
-                         rv == MORTISE_ENOMEM ? MORTISE_HTTP_NOMEM
-                                              : MORTISE_HTTP_UNAVAILABLE,
+                         rv == MORTISE_ENOMEM || rv == MORTISE_ELIMIT
+                             ? MORTISE_HTTP_NOMEM
+                             : MORTISE_HTTP_UNAVAILABLE,
                          "%s", err.msg);
         return;
     }

@@ -1118,17 +1118,22 @@ static void begin_background(struct mortise_lane *l)
 }
 
 /* Its plugin did not come up.  Where create() says that another try may help, the
- * call failed as create() did: whoever made it may try again. */
+ * call failed as create() did: whoever made it may try again.  So it may where memory
+ * was short. */
 static void end_unstarted(struct mortise_ongoing *c,
                           const struct mortise_create_failure *f,
-                          const char *words)
+                          const struct mortise_err *why)
 {
     bool again = f != NULL && f->transient;
 
+    if (f == NULL && why->code == MORTISE_ENOMEM) {
+        end_early(c, MORTISE_S_NOMEM, "memory", "transient", why->msg);
+        return;
+    }
     c->retry_after_ms = again ? f->retry_after_ms : 0;
     end_early(c, MORTISE_S_FAILED,
               again && f->code[0] != '\0' ? f->code : "plugin",
-              again ? "transient" : "permanent", words);
+              again ? "transient" : "permanent", why->msg);
 }
 
 /* It waits for its turn with its plugin, which is started if it has to be. */
@@ -1154,7 +1159,7 @@ static void queue(struct mortise_ongoing *c, const char *name)
         if (!is_trusted(m, name, kind, &why))
             park(c, &why);
         else
-            end_unstarted(c, s.failure, why.msg);
+            end_unstarted(c, s.failure, &why);
         return;
     }
     if (s.took_ms > m->start_ms) {

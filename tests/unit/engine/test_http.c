@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "engine/http/curl.h"
 #include "engine/http/http.h"
 #include "lib/httpd.h"
 #include "lib/test.h"
@@ -1192,6 +1193,23 @@ static void one_of_many(void *ud, const struct mortise_http_answer *a)
     many_left--;
 }
 
+/* That libcurl could not be opened for want of descriptors is not remembered. */
+START_TEST(libcurl_is_looked_for_again)
+{
+    const struct mortise_curl *curl;
+    struct rlimit was, none;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = (struct rlimit){0, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_int_eq(mortise_curl_get(&curl, &err), MORTISE_ELIMIT);
+    ck_assert_ptr_null(curl);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    ck_assert_int_eq(mortise_curl_get(&curl, &err), MORTISE_OK);
+    ck_assert_ptr_nonnull(curl);
+}
+END_TEST
+
 /* With few descriptors many requests at once wait for each other's connections;
  * none fails. */
 START_TEST(descriptors_are_waited_for)
@@ -1312,6 +1330,8 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 30);
+    /* first: where tests share a process, libcurl is there later */
+    tcase_add_test(tc, libcurl_is_looked_for_again);
     tcase_add_test(tc, an_answer_is_what_was_said);
     tcase_add_test(tc, however_it_is_cut);
     tcase_add_test(tc, a_request_is_what_was_asked);
