@@ -23,6 +23,7 @@ struct pinning {
     json_t
         *news; /* servers -> what is not what the file has, or null: nothing */
     bool drifted, failed;
+    bool replaced; /* what was pinned before */
     char path[PATH_MAX];
 };
 
@@ -54,6 +55,7 @@ static int replace(struct pinning *p, const char *server, json_t *now,
     mortise_out_flush(&p->m.cli->out);
     if (json_equal(before, now))
         return MORTISE_OK;
+    p->replaced |= before != NULL;
     if ((now != NULL ? json_object_set(p->news, server, now)
                      : json_object_set_new(p->news, server, json_null())) != 0)
         return mortise_nomem(err);
@@ -139,9 +141,16 @@ static int change(void *ud, json_t *lock, struct mortise_err *err)
 
 static int write_lock(struct pinning *p, struct mortise_err *err)
 {
-    return json_object_size(p->news) == 0 || p->m.cli->args.only_check
-               ? MORTISE_OK
-               : mortise_lock_file_change(p->m.cli, p->path, change, p, err);
+    int rv;
+
+    if (json_object_size(p->news) == 0 || p->m.cli->args.only_check)
+        return MORTISE_OK;
+    rv = mortise_lock_file_change(p->m.cli, p->path, change, p, err);
+    if (rv == MORTISE_OK && p->replaced)
+        mortise_out_puts(&p->m.cli->out,
+                         "engines that run keep the old definitions until they "
+                         "are started again\n");
+    return rv;
 }
 
 static int pin(struct pinning *p, struct mortise_err *err)

@@ -366,7 +366,9 @@ START_TEST(pinned)
                                 "    input_schema/properties\n"
                                 "    + {\"a\":{}}\n"
                                 "+ more\n"
-                                "wrote mortise.lock\n");
+                                "wrote mortise.lock\n"
+                                "engines that run keep the old definitions "
+                                "until they are started again\n");
     serve("files", TOOL("more", "", ANY, "4"));
     desk_ok("$MORTISE mcp pin");
     desk_out("files: 0 new, 1 changed, 1 gone\n- echo\n~ more\n    its digest");
