@@ -65,7 +65,9 @@ DOCDIR  ?= $(DATADIR)/doc/mortise
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 CC      ?= cc
-CXX     ?= c++
+ifeq ($(origin CXX),default) # make's own is g++
+CXX     := c++
+endif
 # For another machine?  Then all its tools are that machine's.
 TARGET  := $(shell $(CC) -dumpmachine 2>/dev/null)
 HERE    := $(shell cc -dumpmachine 2>/dev/null)
@@ -115,7 +117,7 @@ $(B)/deps.mk $(B)/test-deps.mk: tools/deps.sh \
     $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,$(GOALS))))
 	@mkdir -p $(@D)
 	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" sh tools/deps.sh \
-	    $(if $(INSTALLS),--install) $(if $(findstring test-,$@),--tests,"$(PKGS)") \
+	    $(if $(INSTALLS),--install) $(if $(findstring test-,$(notdir $@)),--tests,"$(PKGS)") \
 	    >$@.tmp
 	@mv $@.tmp $@
 $(B)/test-deps.mk: | $(B)/deps.mk
