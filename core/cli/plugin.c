@@ -147,8 +147,8 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
 /* ---- sign ------------------------------------------------------------------
  */
 
-/* When a signature says that it was made: so that packages can be built again byte
- * for byte, what SOURCE_DATE_EPOCH says; 0, now, where it is not set. */
+/* The time of a signature: SOURCE_DATE_EPOCH, so that packages can be built again byte
+ * for byte; 0, which is now, if it is not set. */
 static int signed_at(uint64_t *out, struct mortise_err *err)
 {
     const char *text = getenv("SOURCE_DATE_EPOCH");

@@ -1,8 +1,8 @@
 /* test_make_deps.c -- `make` changes no system: which targets install packages.
  *
- * No library is found (PKG_CONFIG_LIBDIR), and an apt-get that only writes down what
- * it was told is first on the PATH.  Nothing can be built, so each make ends with
- * an error. */
+ * PKG_CONFIG_LIBDIR hides all libraries, and the first apt-get on the PATH is one that
+ * only writes its arguments down.  Nothing can be built, so each make ends with an
+ * error. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1092,9 +1092,9 @@ START_TEST(what_did_not_begin_leaves_no_doubt)
 }
 END_TEST
 
-/* Something stops a call while the intent of its effect is on its way to the
- * disk, before or behind the end of the call: the effect was not begun, so nobody
- * is asked about it, also after a crash, and who goes on makes it once. */
+/* A call is stopped while the intent of its effect is on its way to the disk, and the
+ * intent gets there before or after the end of the call.  The effect has not begun:
+ * nobody is asked about it, also after a crash, and a resume makes it once. */
 START_TEST(what_is_stopped_ahead_of_its_sync_did_not_begin)
 {
     struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_PAUSE};
