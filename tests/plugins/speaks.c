@@ -189,6 +189,9 @@ static mortise_status chat(mortise_inst *i, const mortise_request *r)
 #define CALL                                                                   \
     "{\"type\": \"tool_call\", \"id\": \"1\", \"name\": \"f\", "               \
     "\"arguments\": {}}"
+#define NAMELESS                                                               \
+    "{\"type\": \"tool_call\", \"id\": \"1\", \"name\": \"f\\u0000\", "        \
+    "\"arguments\": {}}"
 #define CALLING(calls)                                                         \
     "{\"message\": {\"role\": \"assistant\", \"parts\": [" calls               \
     "]}, \"stop\": \"end\"}"
@@ -198,6 +201,9 @@ static mortise_status chat(mortise_inst *i, const mortise_request *r)
     if (strcmp(what, "calls") == 0)
         return mortise_emit_output(i->host, i->api, r->call,
                                    mortise_strz(CALLING(CALL ", " CALL)));
+    if (strcmp(what, "nul") == 0)
+        return mortise_emit_output(i->host, i->api, r->call,
+                                   mortise_strz(CALLING(NAMELESS)));
     if (strcmp(what, "stop") == 0)
         return mortise_emit_output(
             i->host, i->api, r->call,

@@ -468,7 +468,8 @@ static void fail(struct mortise_asked *a, const char *code,
     answer(a, out);
 }
 
-/* The calls of tools in a reply; -1: two have one id. */
+/* The calls of tools in a reply; -1: two have one id, or one has an id or a name with
+ * a NUL, which no tool has. */
 static int count_calls(const json_t *reply, struct mortise_err *why)
 {
     json_t *ids = json_object();
@@ -484,7 +485,11 @@ static int count_calls(const json_t *reply, struct mortise_err *why)
             n < 0)
             continue;
         n++;
-        if (json_object_get(ids, id) != NULL)
+        if (!mortise_body_is_text(json_object_get(part, "id")) ||
+            !mortise_body_is_text(json_object_get(part, "name")))
+            n = mortise_fail(why, MORTISE_EINVAL,
+                             "a tool call has a NUL in its id or name");
+        else if (json_object_get(ids, id) != NULL)
             n = mortise_fail(why, MORTISE_EINVAL,
                              "two of its tool calls have the id '%.128s'", id);
         else if (json_object_set_new(ids, id, json_true()) != 0)

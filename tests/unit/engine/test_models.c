@@ -365,6 +365,11 @@ START_TEST(calls_are_told_apart)
         "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
         "\"model.protocol\",\"message\":\"the provider's reply is none: two of "
         "its tool calls have the id '1'\"}" ONE_CALL "}");
+    say("nul");
+    gave(
+        "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+        "\"model.protocol\",\"message\":\"the provider's reply is none: a tool "
+        "call has a NUL in its id or name\"}" ONE_CALL "}");
     say("stop");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
          "\"model.protocol\",\"message\":\"the provider's reply is none: it "
