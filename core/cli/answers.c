@@ -187,7 +187,7 @@ static void watch(struct mortise_rehearsing *r,
 /* When the call is answered.  One that a process made which died is answered when
  * that one would have been: the other side continued its work.  So it wins the
  * races that it would have won.  One that takes longer than its timeout does so
- * each time. */
+ * each time, until a person has it made again: that could go on for ever. */
 static uint64_t due(const struct mortise_rehearsing *r,
                     const struct mortise_run_call *call,
                     const struct mortise_case_answer *a, const json_t *entry)
@@ -197,6 +197,10 @@ static uint64_t due(const struct mortise_rehearsing *r,
     if (entry != NULL && ends &&
         mortise_cli_integer(entry, "process") != r->inherited)
         return mortise_cli_integer(entry, "due");
+    if (entry != NULL && !ends &&
+        mortise_ledger_find(&r->ledger, "doubt", call->path, "how", "retry") !=
+            NULL)
+        return mortise_now_ms();
     return mortise_now_ms() + a->after_ms;
 }
 
