@@ -144,7 +144,8 @@ static void refuse(struct mortise_scripted *out)
 
 /* ---- what must not happen (4) -------------------------------------------- */
 
-/* An effect with an earlier entry: may it be there again? */
+/* An effect with an earlier entry: may it be there again?  A step is judged by
+ * mortise_answer_act(). */
 static bool may_repeat(const struct mortise_rehearsing *r,
                        const struct mortise_run_call *call, const json_t *entry)
 {
@@ -182,6 +183,29 @@ static void watch(struct mortise_rehearsing *r,
                         "%s was repeated with another idempotency key", tool);
 }
 
+/* Its entry says `twice`: that may be.  A call without an answer has no entry, and
+ * fails. */
+bool mortise_answer_act(void *ud, size_t token)
+{
+    struct mortise_rehearsing *r = ud;
+    const json_t *entry = json_array_get(r->ledger.list, token);
+    const char *id = mortise_cli_text(entry, "call");
+    const char *path = mortise_cli_text(entry, "path");
+    char name[MORTISE_CLI_EXECUTION];
+    bool first =
+        mortise_ledger_find(&r->ledger, "acted", id, NULL, NULL) == NULL;
+
+    if (id[0] == '\0')
+        return true;
+    if (!first && !json_is_true(json_object_get(entry, "twice")) &&
+        mortise_ledger_find(&r->ledger, "doubt", path, "how", "retry") == NULL)
+        mortise_problem(r, "E0904", NULL,
+                        "the effect of %s happened twice, and nobody was asked",
+                        mortise_cli_short_path(path, name));
+    mortise_remember(r, json_pack("{s:s}", "acted", id));
+    return first;
+}
+
 /* ---- answering ----------------------------------------------------------- */
 
 /* When the call is answered.  One that a process made which died is answered when
@@ -209,15 +233,19 @@ static void note(struct mortise_rehearsing *r,
                  const char *context, const struct mortise_case_script *s,
                  size_t answer, uint64_t due_ms)
 {
+    const struct mortise_operation *op = call->node->op;
     bool happened = s == NULL || s->list[answer].answer.code == NULL;
+    bool twice = !happened || (op != NULL && op->idempotent) ||
+                 call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
+                 mortise_script_step(r->m, call) == MORTISE_SCRIPT_REPEAT;
 
     mortise_remember(
-        r,
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:I}", "call", id,
-                  "path", call->path, "context", context, "key", call->key,
-                  "script", s != NULL ? s->name->str : "", "answer",
-                  (json_int_t)answer, "happened", (int)happened, "due",
-                  (json_int_t)due_ms, "process", (json_int_t)r->inherited));
+        r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I, s:I}",
+                     "call", id, "path", call->path, "context", context, "key",
+                     call->key, "script", s != NULL ? s->name->str : "",
+                     "answer", (json_int_t)answer, "happened", (int)happened,
+                     "twice", (int)twice, "due", (json_int_t)due_ms, "process",
+                     (json_int_t)r->inherited));
 }
 
 /* {update?, goto?}; NULL: memory ran out. */
@@ -306,26 +334,48 @@ static void unscripted(struct mortise_rehearsing *r,
                     tool, mortise_cli_short_path(call->path, name));
 }
 
-/* A scripted doubt is one of the first time; where the run would take it for a
- * failure like any, the case says what cannot be. */
-static void leave_open(struct mortise_rehearsing *r,
-                       const struct mortise_run_call *call,
-                       const struct mortise_case_answer *a, const char *tool,
-                       struct mortise_scripted *out)
+/* Why the call can never be in doubt; NULL: it can be. */
+static const char *never_in_doubt(const struct mortise_rehearsing *r,
+                                  const struct mortise_run_call *call)
 {
     const struct mortise_operation *op = call->node->op;
+    enum mortise_script_step step = mortise_script_step(r->m, call);
+
+    if (call->node->effect < MORTISE_WRITE)
+        return "it has no effect";
+    if (op->idempotent)
+        return "it may be repeated (idempotent)";
+    if (call->node->on_in_doubt == MORTISE_DOUBT_RETRY)
+        return "its node says on_in_doubt: retry";
+    if (op->steps && step == MORTISE_SCRIPT_NONE)
+        return "its request only reads";
+    return step == MORTISE_SCRIPT_REPEAT ? "its request may be repeated" : NULL;
+}
+
+/* A scripted doubt is one of the first time; where the run would take it for a
+ * failure like any, the case says what cannot be.  True: the call itself ends so;
+ * false: its step does, or it is not the first time. */
+static bool leave_open(struct mortise_rehearsing *r,
+                       const struct mortise_run_call *call,
+                       const struct mortise_case_answer *a, const char *tool,
+                       bool first, struct mortise_scripted *out)
+{
+    const char *never = never_in_doubt(r, call);
     char name[MORTISE_CLI_EXECUTION];
 
-    if (call->node->effect < MORTISE_WRITE || op->idempotent || op->steps)
+    if (never != NULL)
         mortise_problem(r, "E0903", "take 'doubt' out",
-                        "a call of %s by %s is never in doubt: it %s", tool,
-                        mortise_cli_short_path(call->path, name),
-                        op->steps ? "does nothing but by asking (intent: "
-                                    "steps)"
-                        : op->idempotent ? "may be repeated (idempotent)"
-                                         : "has no effect");
+                        "a call of %s by %s is never in doubt: %s", tool,
+                        mortise_cli_short_path(call->path, name), never);
+    if (mortise_script_step(r->m, call) != MORTISE_SCRIPT_NONE)
+        out->doubt = a->doubt;
+    if (out->doubt != NULL || !first)
+        return false;
     *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
+                                     .code = "in_doubt",
+                                     .error_class = "permanent",
                                      .message = a->doubt};
+    return true;
 }
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
@@ -368,10 +418,10 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     a = &s->list[i].answer;
     due_ms = due(r, call, a, entry);
     note(r, call, id, context, s, i, due_ms);
-    if (entry == NULL && a->doubt != NULL && call->kind == MORTISE_RUN_EXECUTE)
-        leave_open(r, call, a, tool, out);
-    else
+    if (a->doubt == NULL || call->kind != MORTISE_RUN_EXECUTE ||
+        !leave_open(r, call, a, tool, entry == NULL, out))
         give(r, a, out);
+    out->token = json_array_size(r->ledger.list) - 1;
     out->after_ms = due_ms > now ? due_ms - now : 0;
     return true;
 }
@@ -419,15 +469,17 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
         script_of(r->what->one, path, mortise_cli_text(request, "tool"));
     char context[MORTISE_CONTEXT];
     const struct mortise_case_answer *a;
-    const json_t *entry;
+    const json_t *entry, *args = json_object_get(request, "args");
     size_t i;
 
-    if (s == NULL || json_object_get(request, "step") != NULL)
+    if (s == NULL)
         return NULL;
+    if (json_object_get(request, "step") != NULL) /* of the call (script.c) */
+        args = json_object_get(args, "arguments");
     mortise_context(path, context);
     entry = known_of(r, s, request);
     i = entry != NULL ? mortise_cli_integer(entry, "answer")
-                      : pick(r, s, context, json_object_get(request, "args"));
+                      : pick(r, s, context, args);
     if (i >= s->n)
         return NULL;
     a = &s->list[i].answer;

@@ -166,8 +166,8 @@ static const struct mortise_key answer_keys[] = {
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_case_answer, doubt)},
     {.name = "in_doubt",
-     .about = "What a person says where the effect is in doubt, after a crash "
-              "or by 'doubt': done, retry or fail.",
+     .about = "What a person says when the effect is in doubt after a crash, a "
+              "timeout or 'doubt': done, retry or fail.",
      .words = doubts,
      MORTISE_INTO_WORD(struct mortise_case_answer, in_doubt)},
     {.name = "goto",

@@ -199,6 +199,17 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
 
 /* ---- doubt --------------------------------------------------------------- */
 
+/* The value of `done`: the result of the call, or of its step. */
+static json_t *say_done(const struct mortise_case_answer *a,
+                        const json_t *request)
+{
+    json_t *result = mortise_answer_result(a);
+
+    return json_object_get(request, "step") != NULL
+               ? json_pack("{s:o}", "result", result)
+               : result;
+}
+
 static bool resolve(struct mortise_rehearsing *r, const json_t *request)
 {
     char name[MORTISE_CONTEXT];
@@ -221,8 +232,7 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
         return false; /* nobody finds out */
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
     return give(r, &cmd,
-                a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)
-                                                 : NULL,
+                a->in_doubt == MORTISE_CASE_DONE ? say_done(a, request) : NULL,
                 NULL, node);
 }
 

@@ -272,6 +272,7 @@ static int rehearse(struct mortise_rehearsing *r, json_t **out,
     const struct mortise_script script = {.ud = r,
                                           .name = r->what->one->name->str,
                                           .call = mortise_answer_call,
+                                          .act = mortise_answer_act,
                                           .commit = on_commit,
                                           .late = skip};
     int rv;

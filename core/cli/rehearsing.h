@@ -44,6 +44,9 @@ void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out);
+/* The step of a scripted call is made: its entry of the ledger.  True: for the first
+ * time. */
+bool mortise_answer_act(void *ud, size_t token);
 /* lookups.c: the same of one that looks something up; false: it is none. */
 bool mortise_answer_lookup(struct mortise_rehearsing *r,
                            const struct mortise_run_call *call,

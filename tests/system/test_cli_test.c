@@ -566,6 +566,129 @@ START_TEST(a_late_effect_is_in_doubt)
 }
 END_TEST
 
+/* ---- every kind of operation ----------------------------------------------- */
+
+enum kind { PLAIN, DOUBTFUL, TELLS };
+
+/* Class, intent and the method of a request decide whether an effect can be in
+ * doubt.  A script ends as a run with the same answers from the world would. */
+static const struct {
+    const char *tool, *args, *more;
+    enum kind kind;
+    const char *never; /* of a PLAIN one: why it is never in doubt */
+} effects[] = {
+    /* intent: call */
+    {"tried/echo", "value: 1", "", PLAIN, "it has no effect"},
+    {"tried/nap", "ms: 1", "", PLAIN, "it has no effect"},
+    {"tried/echo", "value: 1", "effect_class: write, ", DOUBTFUL, NULL},
+    {"tried/linger", "", "", DOUBTFUL, NULL},
+    {"tried/linger", "", "on_in_doubt: retry, ", PLAIN,
+     "its node says on_in_doubt: retry"},
+    {"relays/call_idem", "", "", PLAIN, "it may be repeated (idempotent)"},
+    {"relays/call_rec", "", "", TELLS, NULL},
+    /* intent: steps */
+    {"does/write", "", "", DOUBTFUL, NULL},
+    {"does/external", "method: GET", "", DOUBTFUL, NULL},
+    {"relays/steps", "", "", DOUBTFUL, NULL},
+    {"relays/steps", "", "on_in_doubt: retry, ", PLAIN,
+     "its node says on_in_doubt: retry"},
+    {"relays/steps_idem", "", "", PLAIN, "it may be repeated (idempotent)"},
+    {"relays/steps_rec", "", "", TELLS, NULL},
+    {"http/request", "url: 'http://x/'", "", DOUBTFUL, NULL},
+    {"http/request", "url: 'http://x/', method: PATCH", "", DOUBTFUL, NULL},
+    {"http/request", "url: 'http://x/', method: GET", "", PLAIN,
+     "its request only reads"},
+    {"http/request", "url: 'http://x/', method: PUT", "", PLAIN,
+     "its request may be repeated"},
+    {"http/submit", "url: 'http://x/'", "", PLAIN,
+     "it may be repeated (idempotent)"},
+};
+
+static const char ended[3][6][40] = {
+    [PLAIN] = {"failed, error: timeout.call", "completed",
+               "failed, error: timeout.call", "failed, error: timeout.call",
+               "failed, error: timeout.call", "failed, error: in_doubt"},
+    [DOUBTFUL] = {"in_doubt", "in_doubt", "completed", "completed",
+                  "failed, error: in_doubt", "in_doubt"},
+    [TELLS] = {"completed", "completed", "completed", "completed", "completed",
+               "completed"},
+};
+
+static void put_effect(size_t i)
+{
+    static const char answer[] =
+        "output: {status: 200, url: x, headers: {}, body: x}";
+    const char(*as)[40] = ended[effects[i].kind];
+    char nodes[512], cases[4096];
+
+    snprintf(nodes, sizeof nodes,
+             "start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: %s, args: {%s}, %stimeout: 200ms, "
+             "retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n",
+             effects[i].tool, effects[i].args, effects[i].more);
+    desk_graph("g.graph", nodes);
+    snprintf(cases, sizeof cases,
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  late: {operations: {%s: {%s, after: 3s}}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  second: {operations: {%s: [{%s, after: 3s}, {%s}]}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  done: {operations: {%s: {%s, after: 3s, in_doubt: done}}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  retry: {operations: {%s: {%s, after: 3s, in_doubt: retry}}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  fail: {operations: {%s: {%s, after: 3s, in_doubt: fail}}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  doubt: {operations: {%s: {%s, doubt: cut off}}, "
+             "people: {a: {approve: true}}, expect: {status: %s}}\n"
+             "  crash: {operations: {%s: [{error: {code: e, class: "
+             "transient}}, {%s}]}, people: {a: {approve: true}}, expect: "
+             "{status: completed}}\n",
+             effects[i].tool, answer, as[0], effects[i].tool, answer, answer,
+             as[1], effects[i].tool, answer, as[2], effects[i].tool, answer,
+             as[3], effects[i].tool, answer, as[4], effects[i].tool, answer,
+             as[5], effects[i].tool, answer);
+    desk_put("t.test.yaml", cases);
+}
+
+/* A timeout, what people say then, a doubt and a crash, of each kind. */
+START_TEST(each_kind_of_effect_is_what_it_is)
+{
+    char words[256];
+
+    add_plugin("relays");
+    add_plugin("does");
+    for (size_t i = 0; i < sizeof effects / sizeof effects[0]; i++) {
+        printf("%s {%s}\n", effects[i].tool, effects[i].args);
+        put_effect(i);
+        child_run("$MORTISE test t.test.yaml");
+        if (effects[i].kind != PLAIN) {
+            desk_code(0);
+        } else {
+            snprintf(words, sizeof words,
+                     "error[E0903]: a call of %s by a is never in doubt: %s\n",
+                     effects[i].tool, effects[i].never);
+            desk_out(words);
+            desk_out("\n6 passed, 1 failed\n");
+        }
+        ck_assert_ptr_null(strstr(child.out, "(null)"));
+        child_run("$MORTISE test --crash-everywhere --filter crash "
+                  "t.test.yaml");
+        desk_code(effects[i].kind == DOUBTFUL);
+        if (effects[i].kind == DOUBTFUL) {
+            desk_out("a crash leaves it open whether ");
+            desk_ok("$MORTISE test --crash-everywhere --filter done "
+                    "t.test.yaml");
+            desk_ok("$MORTISE test --crash-everywhere --filter retry "
+                    "t.test.yaml");
+        }
+    }
+}
+END_TEST
+
 /* The judge of a human node is scripted by its operation or by the node's name,
  * decides, or leaves it to the person; it runs in earnest where it is named. */
 START_TEST(judges_are_scripted)
@@ -1142,6 +1265,12 @@ static Suite *suite(void)
     tcase_add_test(tc, ways_out_of_a_map_are_counted);
     tcase_add_test(tc, junit_is_written);
     tcase_add_test(tc, interrupts_leave_nothing);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("effects");
+    tcase_set_timeout(tc, 240);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, each_kind_of_effect_is_what_it_is);
     suite_add_tcase(s, tc);
     return s;
 }

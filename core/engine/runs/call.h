@@ -57,6 +57,22 @@ struct mortise_kept {
     void (*drop)(struct mortise_kept *kept);
 };
 
+/* The one step of a scripted call (script.c (8)). */
+struct mortise_scripted_step {
+    enum {
+        MORTISE_SCRIPTED_PLAIN, /* it has none */
+        MORTISE_SCRIPTED_ASKS,  /* its intent goes to disk */
+        MORTISE_SCRIPTED_ACTS,
+        MORTISE_SCRIPTED_TELLS, /* its result goes to disk */
+        MORTISE_SCRIPTED_OVER
+    } phase;
+    void (*ask)(void *m, uint64_t call, uint64_t ask, const char *method,
+                const char *body, size_t n);
+    uint64_t takes_ms;
+    size_t token;      /* the script's name for the call */
+    const char *doubt; /* how it ends the first time; NULL: as ever */
+};
+
 struct mortise_ongoing { /* a call */
     struct mortise_hashed by_id, by_run;
     uint64_t id, run_call;
@@ -66,7 +82,8 @@ struct mortise_ongoing { /* a call */
     struct mortise_lane *lane;          /* NULL: it never got to one */
     struct mortise_task turn;           /* in the lane */
     enum mortise_ongoing_state state;
-    bool scripted; /* script.c answers it, by `idle` */
+    bool scripted;                     /* script.c answers it, by `idle` */
+    struct mortise_scripted_step step; /* of that */
     bool cancelled;
     bool told_to_wait; /* an ask of its was answered `suspended` */
     bool yields;       /* it is to let go of what it waits for (calls.c) */

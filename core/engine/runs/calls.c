@@ -1202,7 +1202,7 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     enlist(c);
     if (mortise_begin_of(rc->kind) != NULL)
         mortise_begin_of(rc->kind)(c, rc);
-    else if (!mortise_script_call(c, rc))
+    else if (!mortise_script_call(c, rc, mortise_host_call_ask))
         queue(c, rc->plugin);
     return MORTISE_OK;
 }

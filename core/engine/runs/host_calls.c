@@ -45,6 +45,7 @@
 #include "engine/common/secret_store.h"
 #include "engine/common/news.h"
 #include "engine/runs/call.h"
+#include "engine/runs/script.h"
 #include "plugin/kind.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
@@ -78,7 +79,7 @@ static void asked_free(struct mortise_asked *a)
 /* Who asks from a worker waits there, as long as one is unanswered. */
 static void note_wait(const struct mortise_ongoing *c)
 {
-    if (c->lane->threading == MORTISE_THREAD_BLOCKING)
+    if (!c->scripted && c->lane->threading == MORTISE_THREAD_BLOCKING)
         mortise_pool_waits(c->m->pool, &c->job, c->asked != NULL);
 }
 
@@ -129,8 +130,13 @@ static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
 static void hand(struct mortise_ongoing *c, uint64_t ask, int32_t status,
                  const char *text, size_t n)
 {
-    const struct mortise_whose *before = mortise_inside_for(&c->whose);
+    const struct mortise_whose *before;
 
+    if (c->scripted) {
+        mortise_script_answer(c, ask, status, text, n);
+        return;
+    }
+    before = mortise_inside_for(&c->whose);
     mortise_instance_answer(c->lane->instance, c->id, ask, status, text, n);
     mortise_inside_for(before);
 }
@@ -744,8 +750,10 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->is_part = c->is_serving || c->live == NULL ||
                  (c->own != NULL && !is_recorded_inside(a->method));
     a->hold.fire = hold_over;
-    a->manifest = c->lane->manifest;
-    a->as = c->lane->as;
+    if (!c->scripted) {
+        a->manifest = c->lane->manifest;
+        a->as = c->lane->as;
+    }
     a->deadline_ns = c->call.deadline_ns;
     a->node_path = c->path;
     a->live = c->live;

@@ -20,6 +20,10 @@ struct mortise_scripted {
     const char *code, *error_class, *message;
     struct mortise_ending ending;
     uint64_t after_ms;
+    /* Of a call with a step: why the step is in doubt when it is made for the first
+     * time; NULL: it is not. */
+    const char *doubt;
+    size_t token; /* the script's name for the call */
 };
 
 struct mortise_script {
@@ -28,6 +32,8 @@ struct mortise_script {
     /* True: the call got this answer.  False: it is the plugin's. */
     bool (*call)(void *ud, const struct mortise_run_call *call,
                  struct mortise_scripted *out);
+    /* The step of that call is made; true: for the first time. */
+    bool (*act)(void *ud, size_t token);
     /* A commit is about to be written; it is on disk, and nobody knows yet. */
     void (*commit)(void *ud, uint64_t seq, bool on_disk);
     /* Something real took so long that a clock of ours is due: it has to be set
@@ -37,6 +43,17 @@ struct mortise_script {
 
 /* From now on; `s` is lent.  Before any run is started or goes on. */
 void mortise_script(struct mortise *m, const struct mortise_script *s);
+
+/* The step of a scripted call whose operation has `intent: steps`.  NONE: the call
+ * only reads, or is the effect itself. */
+enum mortise_script_step {
+    MORTISE_SCRIPT_NONE,
+    MORTISE_SCRIPT_REPEAT,
+    MORTISE_SCRIPT_EFFECT
+};
+enum mortise_script_step
+mortise_script_step(const struct mortise *m,
+                    const struct mortise_run_call *call);
 
 /* Turn the loop until nothing is left to do but to wait. */
 void mortise_script_settle(struct mortise *m);
@@ -48,7 +65,7 @@ int mortise_script_next(struct mortise *m,
                         bool (*waits)(void *ud, const char *id), void *ud,
                         uint64_t *ms, struct mortise_err *err);
 
-/* ---- for calls.c and commits.c ------------------------------------------ */
+/* ---- for calls.c, host_calls.c and commits.c ----------------------------- */
 
 struct mortise_ongoing;
 
@@ -56,11 +73,19 @@ struct mortise_ongoing;
  * script's, if there is one. */
 void mortise_script_identify(const struct mortise *m,
                              struct mortise_admission *adm);
-/* Is the call answered by the script?  Then it ends by itself. */
+/* Is the call answered by the script?  Then it ends by itself.  `ask`: how it asks
+ * for its step. */
+typedef void mortise_script_ask_fn(void *m, uint64_t call, uint64_t ask,
+                                   const char *method, const char *body,
+                                   size_t n);
 bool mortise_script_call(struct mortise_ongoing *c,
-                         const struct mortise_run_call *call);
+                         const struct mortise_run_call *call,
+                         mortise_script_ask_fn *ask);
 /* A scripted call is cancelled. */
 void mortise_script_cancel(struct mortise_ongoing *c);
+/* An ask of a scripted call is answered. */
+void mortise_script_answer(struct mortise_ongoing *c, uint64_t ask,
+                           int32_t status, const char *text, size_t n);
 void mortise_script_commit(struct mortise *m, uint64_t seq, bool on_disk);
 
 #endif
