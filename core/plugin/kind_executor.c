@@ -198,6 +198,14 @@ static void read_background(void *ctx, void *into,
     p->background_at = slot->value;
 }
 
+static void read_step_result(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    p->step_result = mortise_reading_schema(ctx, slot, NULL);
+}
+
 static const struct mortise_key executor_keys[] = {
     MORTISE_THREADS,
     {.name = "more",
@@ -216,6 +224,11 @@ static const struct mortise_key executor_keys[] = {
               "async ones.",
      .value = MORTISE_V_BOOL,
      .read = read_background},
+    {.name = "step_result",
+     .about = "A JSON Schema for what a person may say that a step of its own "
+              "(journal.begin/1) gave, when that is in doubt.",
+     .value = MORTISE_V_SCHEMA,
+     .read = read_step_result},
 };
 MORTISE_KIND_PLACE(executor);
 

@@ -54,6 +54,9 @@ struct mortise_provides { /* one kind's interface */
     bool background;
     const struct mortise_yaml *background_at;
     bool more; /* executor: the deployment's lock names further operations */
+    /* executor: what a person may say that a step of its own gave; NULL:
+     * anything */
+    struct mortise_schema *step_result;
 };
 
 struct mortise_names { /* a list of strings */

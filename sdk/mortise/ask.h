@@ -1498,7 +1498,8 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
  * up budget gives MORTISE_S_DENIED there, so that nothing is left in doubt for
  * money); in the order of asks they are not.  Steps neither nest nor overlap.  A call that ends in between
  * leaves the step in doubt: the operation's effect class and on_in_doubt say
- * what follows, unless `repeat`.  MORTISE_S_INVALID, in words: that is no such
+ * what follows, unless `repeat`.  A person may then say the result, which is
+ * judged by `step_result` of the manifest, if it has that.  MORTISE_S_INVALID, in words: that is no such
  * request.  Results as those of host->ask(). */
 MORTISE_INLINE mortise_status mortise_journal_begin(
     mortise_host *host, const mortise_host_api *api, mortise_call call,

@@ -212,6 +212,10 @@ END_TEST
  * reads has failed; of another nobody knows what it did. */
 START_TEST(bounds_end_all_of_it)
 {
+    static const char *const lost[] = {
+        "{\"exit\": 0, \"stdout\": {\"n\": 1}}", "{\"exit\": 0, \"stderr\": 7}",
+        "{\"exit\": 0, \"output\": \"by hand\"}",
+        "{\"exit\": 0, \"stdout\": \"\", \"stdout_base64\": \"\"}"};
     char id[33];
 
     deploy("programs:\n  sh: {path: /bin/sh}\n"
@@ -235,6 +239,11 @@ START_TEST(bounds_end_all_of_it)
     desk_out("the program said more than max_output, and was killed");
     ck_assert_uint_lt(strlen(child.out), 8000); /* not all that it said */
     snprintf(id, sizeof id, "%.32s", desk_line(child.out, "request  ") + 9);
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+        child_run("$MORTISE resolve d %s --done '%s' 2>&1", id, lost[i]);
+        desk_code(3);
+        desk_out("E_INVALID");
+    }
     child_run("$MORTISE resolve d %s --done '{\"exit\": 0, \"stdout\": "
               "\"by hand\"}'",
               id);

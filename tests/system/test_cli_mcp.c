@@ -626,6 +626,69 @@ START_TEST(a_call_that_was_cut_off)
 }
 END_TEST
 
+/* A person who settles a call in doubt says its output as `show` prints it, a
+ * text, or the result of tools/call: each is the output.  Anything else is
+ * refused, and the call stays in doubt.
+ * key: plugin/provides.executor.step_result */
+START_TEST(a_doubt_takes_the_output)
+{
+    static const struct {
+        const char *result, *output;
+    } forms[] = {
+        {"\"hi\"",
+         "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"text\":"
+         "\"hi\"}"},
+        {"{\"content\": [], \"text\": \"hi\"}",
+         "{\"content\":[],\"text\":\"hi\"}"},
+        {"{\"text\": \"hi\", \"structured\": {\"n\": 1}}",
+         "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"text\":"
+         "\"hi\",\"structured\":{\"n\":1}}"},
+        {"{\"content\": [{\"type\": \"text\", \"text\": \"hi\"}], "
+         "\"structuredContent\": {\"n\": 1}}",
+         "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"text\":"
+         "\"hi\",\"structured\":{\"n\":1}}"},
+    };
+    static const char *const others[] = {"null",
+                                         "7",
+                                         "[]",
+                                         "{}",
+                                         "{\"result\": {\"text\": \"hi\"}}",
+                                         "{\"content\": \"hi\"}",
+                                         "{\"text\": \"hi\", \"more\": 1}"};
+    char id[8], request[64];
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        snprintf(id, sizeof id, "f%zu", i);
+        ck_assert_int_eq(call(id, "s", "misbehave", "{\"how\": \"die\"}"), 5);
+        snprintf(request, sizeof request, "%s", asked(id, "in_doubt"));
+        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+            child_run("$MORTISE resolve %s %s --done '{\"result\": %s}'", id,
+                      request, others[k]);
+            ck_assert_msg(child.code == 3, "%s: %d %s", others[k], child.code,
+                          child.err);
+            ck_assert_ptr_nonnull(strstr(child.err, "E_INVALID"));
+            ck_assert_ptr_nonnull(strstr(child.err, "structuredContent"));
+        }
+        in_doubt(id);
+        desk_ok("$MORTISE resolve %s %s --done '{\"result\": %s}'", id, request,
+                forms[i].result);
+        desk_ok("$MORTISE show %s --json | jq -c '.nodes[0].output'", id);
+        ck_assert_msg(
+            strncmp(child.out, forms[i].output, strlen(forms[i].output)) == 0,
+            "%s: %s", forms[i].result, child.out);
+    }
+}
+END_TEST
+
+/* The line that is printed to be pasted is one that settles it. */
+START_TEST(a_doubt_has_a_line_to_paste)
+{
+    ck_assert_int_eq(call("a", "s", "misbehave", "{\"how\": \"die\"}"), 5);
+    desk_ok("$MORTISE show a | grep -o 'resolve a .* --done .*'");
+    desk_out("--done '{\"result\": \"what it gave\"}'");
+}
+END_TEST
+
 /* The server dies of a call: of what may have an effect nobody knows, and what
  * reads is tried again with another. */
 START_TEST(a_server_dies_in_the_middle)
@@ -987,6 +1050,8 @@ static Suite *suite(void)
     tcase_add_test(tc, tasks_are_waited_for);
     tcase_add_test(tc, tasks_may_ask);
     tcase_add_test(tc, a_call_that_was_cut_off);
+    tcase_add_test(tc, a_doubt_takes_the_output);
+    tcase_add_test(tc, a_doubt_has_a_line_to_paste);
     tcase_add_test(tc, a_server_dies_in_the_middle);
     tcase_add_test(tc, lies_are_ignored);
     tcase_add_test(tc, results_that_are_none);

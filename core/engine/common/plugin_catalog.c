@@ -97,6 +97,7 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
     o->op.reconcile = from->reconcile;
     o->op.steps = from->steps;
     o->op.asks_models = asks_models(m);
+    o->op.step_result = m->provides[MORTISE_KIND_EXECUTOR].step_result;
     o->op.timeout_ms = from->timeout_ms;
     o->op.usage = from->usage;
     o->op.input = from->input;
@@ -130,6 +131,7 @@ static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
     o->op.idempotent = from->idempotent;
     o->op.steps = true;
     o->op.asks_models = asks_models(m);
+    o->op.step_result = m->provides[MORTISE_KIND_EXECUTOR].step_result;
     o->op.input = o->schemas.input;
     o->op.output = o->schemas.output;
     o->op.ask = ask;

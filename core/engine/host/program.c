@@ -397,17 +397,51 @@ static bool completed(const json_t *answer)
     return json_is_integer(ended) && json_integer_value(ended) == 0;
 }
 
+static bool is_exit(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) <= 255;
+}
+
+static bool fits_answer(const char *name, const json_t *value)
+{
+    static const struct mortise_body_member known[] = {
+        {"exit", "", is_exit},
+        {"stdout", "", mortise_body_is_string},
+        {"stdout_base64", "", mortise_body_is_text},
+        {"stderr", "", mortise_body_is_string},
+        {"stderr_base64", "", mortise_body_is_text},
+        {"stderr_cut", "", mortise_body_is_flag},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].fits(value);
+    return false;
+}
+
+static bool has_both(const json_t *answer, const char *one, const char *other)
+{
+    return json_object_get(answer, one) != NULL &&
+           json_object_get(answer, other) != NULL;
+}
+
+/* answer_json() above makes them; a person may leave out all but the exit. */
 static const char *expects(const json_t *answer)
 {
-    const json_t *ended = json_object_get(answer, "exit");
-    const json_t *said = json_object_get(answer, "stdout");
+    bool fits = json_object_get(answer, "exit") != NULL &&
+                !has_both(answer, "stdout", "stdout_base64") &&
+                !has_both(answer, "stderr", "stderr_base64");
+    const char *name;
+    json_t *value;
 
-    return json_is_integer(ended) && json_integer_value(ended) >= 0 &&
-                   json_integer_value(ended) <= 255 &&
-                   (said == NULL || json_is_string(said))
+    json_object_foreach(mortise_json_unconst(answer), name, value) fits =
+        fits && fits_answer(name, value);
+    return fits
                ? NULL
-               : "an object: `exit` (0 to 255), and what it said, if "
-                 "anything, in `stdout` and `stderr`";
+               : "an object: `exit` (0 to 255), and if there were any `stdout` "
+                 "or `stdout_base64`, `stderr` or `stderr_base64` (strings), "
+                 "`stderr_cut`";
 }
 
 static bool changes(const json_t *body)

@@ -26,6 +26,9 @@ struct mortise_operation { /* lives as long as the catalogue */
     uint64_t timeout_ms; /* 0: none given */
     struct mortise_usage_bound usage;
     const struct mortise_schema *input, *output; /* NULL: anything */
+    /* What a person may say that a step of its own (journal.begin/1) gave;
+     * NULL: anything. */
+    const struct mortise_schema *step_result;
     /* intent: steps.  What it does to the world it does by asking the host, and
      * nothing besides: its effects are those of its steps.  Else each entry of
      * a call has an intent of its own. */

@@ -275,10 +275,35 @@ int mortise_command_check_answer(struct mortise_run *r,
     return rv;
 }
 
+/* What a person says that a step gave is judged by the plugin's word about that:
+ * what the plugin does not understand would be lost. */
+static int check_step(const struct exec *x, const char *method,
+                      const struct mortise_run_command *c,
+                      struct mortise_err *err)
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+    const struct mortise_schema *s = mortise_doubt_step_result(n, method);
+    int rv = s != NULL ? mortise_schema_check_within(
+                             s, json_object_get(c->value, "result"),
+                             x->frame->graph->expr_cost, err)
+                       : MORTISE_OK;
+    const json_t *words =
+        rv == MORTISE_EINVAL
+            ? json_object_get(mortise_schema_json(s), "description")
+            : NULL;
+
+    if (json_is_string(words))
+        return mortise_fail(err, rv, "that is no result of '%s', which is %s",
+                            n->id, json_string_value(words));
+    return rv != MORTISE_OK
+               ? mortise_doing(err, rv, "result of a step of '%s'", n->id)
+               : mortise_fold_check_depth(c->value, err);
+}
+
 /* What a step came to is said anew.  What failed of the answer before is tried
  * again with this one, so the list says that it is. */
 static int check_correction(const struct mortise_run *r, const struct exec *x,
-                            const struct mortise_said *h,
+                            const char *method, const struct mortise_said *h,
                             const struct mortise_run_command *c,
                             struct mortise_err *err)
 {
@@ -290,7 +315,7 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
                             "node '%s' has failed: what it was told is "
                             "corrected with a resume of the run, as one",
                             mortise_exec_node(r, x)->id);
-    return mortise_fold_check_depth(c->value, err);
+    return check_step(x, method, c, err);
 }
 
 int mortise_command_check_resolve(struct mortise_run *r,
@@ -314,7 +339,7 @@ int mortise_command_check_resolve(struct mortise_run *r,
     if (x == NULL && strcmp(d, "done") == 0) {
         x = corrigible(r, c->id, &method);
         if (x != NULL)
-            return check_correction(r, x, h, c, err);
+            return check_correction(r, x, method, h, c, err);
     }
     if (x == NULL)
         return mortise_settled_refuse(r, c->id, err);
@@ -328,8 +353,9 @@ int mortise_command_check_resolve(struct mortise_run *r,
     if (c->value == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "done needs the result that the effect had");
+    method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
-               ? mortise_fold_check_depth(c->value, err)
+               ? check_step(x, method != NULL ? method : "", c, err)
                : mortise_judge_output(x->frame->graph, mortise_exec_node(r, x),
                                       c->value, err);
 }

@@ -373,6 +373,14 @@ int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
 
 /* ---- the question -------------------------------------------------------- */
 
+const struct mortise_schema *
+mortise_doubt_step_result(const struct mortise_node *n, const char *method)
+{
+    return n->op != NULL && strcmp(method, "journal.begin/1") == 0
+               ? n->op->step_result
+               : NULL;
+}
+
 static int add_open(json_t *list, const struct step *s)
 {
     char key[MORTISE_DIGEST_HEX];
@@ -402,14 +410,31 @@ static int show_open(json_t *payload, const struct exec *x)
     return rv;
 }
 
+/* What the answer to a step of the plugin's own has to be like. */
+static int show_step_schema(json_t *payload, const struct mortise_node *n,
+                            const struct step *s)
+{
+    const struct mortise_schema *its = mortise_doubt_step_result(n, s->method);
+
+    return its == NULL
+               ? 0
+               : json_object_set_new(
+                     payload, "schema",
+                     json_pack("{s:s, s:[s], s:{s:o}, s:b}", "type", "object",
+                               "required", "result", "properties", "result",
+                               json_deep_copy(mortise_schema_json(its)),
+                               "additionalProperties", 0));
+}
+
 /* What there is to see of a step, besides. */
 static int show_step(json_t *payload, const struct exec *x,
-                     const struct step *s)
+                     const struct mortise_node *n, const struct step *s)
 {
     json_t *answer = answer_of(x, s);
 
     if (json_object_set_new(payload, "step", mortise_step_name(s)) != 0 ||
-        json_object_set_new(payload, "method", json_string(s->method)) != 0)
+        json_object_set_new(payload, "method", json_string(s->method)) != 0 ||
+        show_step_schema(payload, n, s) != 0)
         return -1;
     return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
 }
@@ -478,7 +503,7 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
                         mortise_doubt_cause(x, s), "over",
                         x->was.state != 0 ? json_true() : NULL);
     if (payload != NULL &&
-        (s != NULL ? show_step(payload, x, s)
+        (s != NULL ? show_step(payload, x, n, s)
                    : show_open(payload, x) | show_schema(payload, n)) != 0)
         mortise_json_drop(&payload);
     return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);

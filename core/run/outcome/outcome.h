@@ -386,6 +386,10 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
                         struct mortise_err *err);
 int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
                         const char *words, struct mortise_err *err);
+/* What a person may say that a step of n gave which asked for `method`; NULL:
+ * anything that the method does. */
+const struct mortise_schema *
+mortise_doubt_step_result(const struct mortise_node *n, const char *method);
 /* What is in doubt of x: a step, or NULL, its call; and why nobody knows. */
 const struct step *mortise_doubt_subject(const struct mortise_run *r,
                                          const struct exec *x);

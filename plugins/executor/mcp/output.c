@@ -10,9 +10,10 @@
  *     `prompt`    {description?, messages: [...]}
  *     `list`      offers.c
  *
- * A result of a tool that says isError is the error mcp.tool_error.  What a
- * person gave instead, who settled a doubt (mortise resolve --done), need be no
- * such thing: a text is its content, and what is neither text nor object is none.
+ * A result of a tool that says isError is the error mcp.tool_error.  A person who
+ * settles a doubt (mortise resolve --done) may give a text, which is the content,
+ * or {content, text, structured} as above, taken as they are: `step_result` of the
+ * manifest lets nothing else in.  Servers have no such members (step.c (5)).
  */
 #include "call.h"
 #include "rpc.h"
@@ -35,14 +36,17 @@ int mcp_output_is_result(mortise_jv result)
                MORTISE_JV_NONE;
 }
 
-/* The texts among the parts, with newlines between. */
-static mortise_status put_texts(struct bytes *to, mortise_jv content)
+/* The texts among the parts, with newlines between; or that of an output. */
+static mortise_status put_texts(struct bytes *to, mortise_jv result,
+                                mortise_jv content)
 {
     mortise_jv_iter it = mortise_jv_each(content);
     mortise_status status = MORTISE_S_OK;
     int some = 0;
-    mortise_jv part;
+    mortise_jv part, its = mortise_jv_get(result, "text");
 
+    if (mortise_jv_type(its) == MORTISE_JV_STRING)
+        return bytes_decode(to, its);
     if (mortise_jv_type(content) == MORTISE_JV_STRING)
         return bytes_decode(to, content);
     while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &part)) {
@@ -100,6 +104,8 @@ static void write_tool(mortise_jw *w, mortise_jv result, mortise_jv content,
 {
     mortise_jv structured = mortise_jv_get(result, "structuredContent");
 
+    if (structured.n == 0)
+        structured = mortise_jv_get(result, "structured");
     mortise_jw_object(w);
     write_content(w, content);
     mortise_jw_key(w, "text");
@@ -155,8 +161,10 @@ static void give_tool(struct mcp_call *c, mortise_jv result)
     int32_t is_error = 0;
     mortise_jw w;
 
+    if (content.n == 0)
+        content = mortise_jv_get(result, "text");
     mortise_jv_bool(mortise_jv_get(result, "isError"), &is_error);
-    if (put_texts(&text, content) != MORTISE_S_OK) {
+    if (put_texts(&text, result, content) != MORTISE_S_OK) {
         mcp_call_end(c, MORTISE_S_NOMEM);
     } else if (is_error) {
         fail_as_told(c, &text);

@@ -14,7 +14,9 @@
  *       of any other a person is asked;
  *   (4) a result that the host does not take has happened all the same.  It is
  *       mended, if that can be (mend.c); else a mark is recorded in its place,
- *       with the beginning of its text.
+ *       with the beginning of its text;
+ *   (5) a server's result is recorded without the members that are not its to
+ *       say: what was mended, and those that a person may say (output.c).
  */
 #include "call.h"
 
@@ -300,11 +302,10 @@ static mortise_status say_done(struct mcp_call *c, mortise_str result)
     return status;
 }
 
-static int is_mark(const struct mcp_call *c)
+static int is_mark(mortise_jv result)
 {
-    return mortise_jv_is(
-        mortise_jv_get(mortise_jv_of(bytes_str(&c->result)), "resultType"),
-        mortise_strz("invalid"));
+    return mortise_jv_is(mortise_jv_get(result, "resultType"),
+                         mortise_strz("invalid"));
 }
 
 /* {"resultType": "invalid", "why", "text"} */
@@ -345,9 +346,24 @@ void mcp_step_done_badly(struct mcp_call *c, const char *why,
     free(w.p);
 }
 
+static const char *const reserved[] = {MCP_MENDED, "text", "structured"};
+
 static int is_kept(mortise_jv name)
 {
-    return !mortise_jv_is(name, mortise_strz(MCP_MENDED));
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (mortise_jv_is(name, mortise_strz(reserved[i])))
+            return 0;
+    return 1;
+}
+
+/* (5); a mark is ours. */
+static int has_reserved(mortise_jv result)
+{
+    int some = 0;
+
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        some |= mortise_jv_get(result, reserved[i]).n > 0;
+    return some && !is_mark(result);
 }
 
 static void write_mended(mortise_jw *w, unsigned changed, mortise_jv was)
@@ -365,9 +381,9 @@ static void write_mended(mortise_jw *w, unsigned changed, mortise_jv was)
     mortise_jw_end(w);
 }
 
-/* The result as it is recorded: with what was mended of it.  `was`: as it came. */
-static mortise_status keep_mended(struct mcp_call *c, mortise_str result,
-                                  mortise_str was)
+/* The result as it is recorded: with what was mended of it (5).  `was`: as it came. */
+static mortise_status keep_cleaned(struct mcp_call *c, mortise_str result,
+                                   mortise_str was)
 {
     mortise_jv_iter it = mortise_jv_each(mortise_jv_of(result));
     mortise_status status = MORTISE_S_OK;
@@ -386,7 +402,8 @@ static mortise_status keep_mended(struct mcp_call *c, mortise_str result,
         mortise_jw_keyn(&w, bytes_str(&decoded));
         mortise_jw_value(&w, value);
     }
-    write_mended(&w, c->changed, mortise_jv_of(was));
+    if (c->changed != 0)
+        write_mended(&w, c->changed, mortise_jv_of(was));
     mortise_jw_end(&w);
     if (status == MORTISE_S_OK)
         status = mortise_jw_finish(&w, &out);
@@ -406,7 +423,8 @@ static void say_invalid(struct mcp_call *c, mortise_status status,
     struct bytes was = c->result, mended = {0};
     unsigned changed;
 
-    if (is_mark(c) || status == MORTISE_S_CANCELLED) {
+    if (is_mark(mortise_jv_of(bytes_str(&c->result))) ||
+        status == MORTISE_S_CANCELLED) {
         end_refused(c, status, words);
         return;
     }
@@ -444,8 +462,9 @@ static void record(struct mcp_call *c, mortise_str result, mortise_str was)
     assert(c->begun); /* or there is nothing to end */
     mcp_asked_drop(c);
     bytes_free(&c->result);
-    status = c->changed != 0 ? keep_mended(c, result, was)
-                             : bytes_put(&c->result, result);
+    status = c->changed != 0 || has_reserved(mortise_jv_of(result))
+                 ? keep_cleaned(c, result, was)
+                 : bytes_put(&c->result, result);
     if (status == MORTISE_S_OK)
         status = say_done(c, bytes_str(&c->result));
     if (status == MORTISE_S_PENDING)
