@@ -139,8 +139,7 @@ struct mortise_said {
     const struct mortise_run_command *list;
     size_t n;
     uint32_t flags; /* MORTISE_NO_CONTINUE */
-    /* With it: a plugin is what is in the way, and not who gave the command.
-     * Without: the run is cancelled, and a plugin in the way of finalisers. */
+    /* With it: a plugin is what is in the way, and not who gave the command. */
     bool blocked;
     const char *actor;
     uint64_t patience_ms; /* of a pause, for what writes */
@@ -530,6 +529,8 @@ void mortise_run_awaited(const struct mortise_run *r,
 const char *mortise_run_resolved(const struct mortise_run *r,
                                  const struct mortise_run_command *c);
 
+/* Is it cancelled, and its finalisers are yet to come to their end? */
+bool mortise_run_is_ending(const struct mortise_run *r);
 /* Was it cancelled in the middle of an effect of which nobody knows whether it
  * happened?  Then a `resume` asks. */
 bool mortise_run_keeps_doubt(const struct mortise_run *r);

@@ -90,8 +90,47 @@ static void put_plugin(void)
             "values: {}|value: released|' asks.yaml");
 }
 
-/* Where the plugin of the finaliser is not there, or another, the run ends
- * without it. */
+/* The plugin of another node is not there (0), or is another one (1), and so the
+ * run is blocked.  Its finaliser, of a plugin that is as it was, runs; what dies
+ * in it (2) is gone on with by whoever resumes the run. */
+START_TEST(cancel_runs_what_is_not_blocked)
+{
+    pid_t pid;
+
+    put_plugin();
+    desk_ok("cp dev/tried.plugin.yaml dev/other.plugin.yaml && sed -i "
+            "'s/tried/other/; /^seq/s/1/7/' dev/other.plugin.yaml && cp "
+            "dev/tried.so dev/other.so");
+    desk_ok("sed -i 's|{type: human, prompt: and on?, next: release}|{type: "
+            "tool, tool: other/echo, args: {value: 1}, next: release}|' "
+            "asks.yaml");
+    if (_i == 2)
+        desk_ok("sed -i 's|tried/echo|tried/nap|; s|value: released|ms: "
+                "3000|' asks.yaml");
+    child_run("$MORTISE run asks.yaml --id r");
+    desk_code(4);
+    desk_ok(_i == 0 ? "rm dev/other.*" : "printf more >>dev/other.so");
+    child_run("$MORTISE resume r");
+    ck_assert_ptr_nonnull(strstr(child.err, "E_BLOCKED"));
+    if (_i == 2) {
+        pid = child_start("w", "$MORTISE cancel r");
+        child_await("w.out", "node_start release");
+        child_kill(pid);
+        child_run("$MORTISE resume r");
+        desk_out("run r cancelled");
+    } else {
+        desk_ok("$MORTISE cancel r");
+    }
+    desk_ok("$MORTISE show r");
+    desk_out("status   cancelled");
+    desk_out("done              release");
+    desk_ok("$MORTISE events r --json | grep -c '\"command\": *\"cancel\"'");
+    ck_assert_str_eq(child.out, "1\n");
+}
+END_TEST
+
+/* Where the plugin of the finaliser is not there, or another, it fails, which is
+ * said, and the run ends without it. */
 START_TEST(cancel_goes_without_the_plugin)
 {
     put_plugin();
@@ -101,9 +140,13 @@ START_TEST(cancel_goes_without_the_plugin)
     child_run("$MORTISE resume r");
     ck_assert_int_ne(child.code, 0);
     ck_assert_int_ne(child.code, 4);
-    desk_ok("$MORTISE cancel r");
+    desk_ok("$MORTISE cancel r 2>&1");
+    desk_out("release");
+    desk_out("plugin 'tried'");
     desk_ok("$MORTISE show r");
     desk_out("status   cancelled");
+    desk_out("failed            release");
+    desk_out("plugin 'tried'");
     ck_assert_ptr_null(strstr(child.out, "released"));
 }
 END_TEST
@@ -177,6 +220,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, the_example_of_the_page);
     tcase_add_test(tc, cancel_runs_the_finaliser);
+    tcase_add_loop_test(tc, cancel_runs_what_is_not_blocked, 0, 3);
     tcase_add_loop_test(tc, cancel_goes_without_the_plugin, 0, 2);
     tcase_add_test(tc, cancel_runs_the_plugin);
     tcase_add_test(tc, a_second_cancel_stops_it);

@@ -1142,10 +1142,22 @@ static void queue(struct mortise_ongoing *c, const char *name)
     struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_whose *before = mortise_inside_for(&c->whose);
+    const char *as, *plugin = plugin_behind(m, name, kind, &as);
     struct mortise_err why;
     struct start s;
-    int rv = lane_get(m, name, kind, &s, &why);
+    int rv = c->live != NULL
+                 ? mortise_live_may_call(
+                       c->live, plugin,
+                       kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL,
+                       &why)
+                 : MORTISE_OK;
 
+    if (rv != MORTISE_OK) {
+        mortise_inside_for(before);
+        end_early(c, MORTISE_S_DENIED, "plugin", "permanent", why.msg);
+        return;
+    }
+    rv = lane_get(m, name, kind, &s, &why);
     mortise_inside_for(before);
     if (rv == MORTISE_ELIMIT &&
         (c->wanted != NULL ||

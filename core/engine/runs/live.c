@@ -15,6 +15,11 @@
  * engine closes.  Then all of it but what is on disk is forgotten at once; the
  * husk stays until its commits and calls that are under way have come back, so
  * that nobody loads the run while they may still land.
+ *
+ * A run is blocked when one of its plugins, or the definition of one of its tools,
+ * is missing or not as pinned (R4).  It is cancelled all the same: its finalisers
+ * run, and each call is checked by itself (mortise_live_may_call()).  One that
+ * such a plugin would get fails; so the finalisers of other plugins do their work.
  */
 #include "engine/common/news.h"
 #include "engine/common/tree_purses.h"
@@ -746,6 +751,25 @@ static int is_gone(struct mortise *m, const char *run, const char *pin,
                          "run %s needs plugin '%s'", run, pin);
 }
 
+static int check_pin(struct mortise *m, const char *id,
+                     const struct mortise_pin *pin, struct mortise_pin *changed,
+                     size_t *n_changed, struct mortise_err *err)
+{
+    struct mortise_pin here;
+    const struct mortise_manifest *man = mortise_pin_find(
+        m->settings.deployment, m->plugins, pin->plugin, &here, err);
+
+    if (man == NULL)
+        return is_gone(m, id, pin->plugin, err);
+    if (memcmp(here.digest, pin->digest, MORTISE_DIGEST) == 0)
+        return MORTISE_OK;
+    if (changed == NULL)
+        return has_changed(m, pin, id, &here, man, err);
+    here.plugin = pin->plugin;
+    changed[(*n_changed)++] = here;
+    return MORTISE_OK;
+}
+
 /* The plugins that a run goes on with are the ones that are here (R4), or
  * (changed not NULL) those that are not are listed there, as they are here: it
  * has room for all. */
@@ -756,22 +780,50 @@ static int check_pins(struct mortise *m, const char *id,
 {
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
+    int rv = MORTISE_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        struct mortise_pin here;
-        const struct mortise_manifest *man = mortise_pin_find(
-            m->settings.deployment, m->plugins, pins[i].plugin, &here, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        rv = check_pin(m, id, &pins[i], changed, n_changed, err);
+    return rv;
+}
 
-        if (man == NULL)
-            return is_gone(m, id, pins[i].plugin, err);
-        if (memcmp(here.digest, pins[i].digest, MORTISE_DIGEST) == 0)
-            continue;
-        if (changed == NULL)
-            return has_changed(m, &pins[i], id, &here, man, err);
-        here.plugin = pins[i].plugin;
-        changed[(*n_changed)++] = here;
-    }
-    return MORTISE_OK;
+/* Is it that of a call of the plugin, by this operation? */
+static bool is_pin_of(const struct mortise_deployment *d, const char *pin,
+                      const char *plugin, const char *op)
+{
+    static const char prefix[] = MORTISE_TOOL_PIN_PREFIX;
+    size_t n = sizeof prefix - 1, len = strlen(plugin);
+
+    if (strncmp(pin, prefix, n) != 0)
+        return strcmp(mortise_deployment_plugin(d, pin, NULL), plugin) == 0;
+    return op != NULL && strncmp(pin + n, plugin, len) == 0 &&
+           pin[n + len] == '/' && strcmp(pin + n + len + 1, op) == 0;
+}
+
+int mortise_live_may_call(struct mortise_live *live, const char *plugin,
+                          const char *op, struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    const struct mortise_catalog *catalog = &m->plugin_catalog.strict;
+    size_t n;
+    const struct mortise_pin *pins = mortise_run_pins(live->run, &n);
+    struct mortise_deaths d;
+    const char *deadly;
+    int rv = MORTISE_OK;
+
+    if (live->checked || !mortise_run_is_ending(live->run))
+        return MORTISE_OK; /* the run was checked as one */
+    if (mortise_plugins_any_deaths(m->plugins, live->tenant, live->id, &deadly,
+                                   &d) &&
+        strcmp(deadly, plugin) == 0)
+        rv = check_deaths(m, live->tenant, live->id, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (is_pin_of(m->settings.deployment, pins[i].plugin, plugin, op))
+            rv = check_pin(m, live->id, &pins[i], NULL, NULL, err);
+    if (rv == MORTISE_OK && op != NULL &&
+        catalog->operation(catalog->ud, plugin, op, err) == NULL)
+        rv = mortise_doing(err, MORTISE_EBLOCKED, "run %s", live->id);
+    return rv;
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -981,8 +1033,15 @@ static int step_checked(struct mortise_live *live,
     return rv;
 }
 
-/* Where it cannot go on, a word is recorded all the same, a run ends without its
- * finalisers, and what was recorded before is answered. */
+/* Does it have the run go on, and no more? */
+static bool is_resume(const struct mortise_order *o)
+{
+    return o->n == 1 && o->list[0].kind == MORTISE_CMD_RESUME;
+}
+
+/* Where it cannot go on, a word is recorded all the same, a run is cancelled (and
+ * comes to its end, by calls that are checked each), and what was recorded before
+ * is answered. */
 static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
                          int rv)
 {
@@ -990,8 +1049,8 @@ static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
         return false;
     if (is_word(o))
         record_only(o);
-    else if (is_end(o))
-        o->blocked = true;
+    else if (is_end(o) || (is_resume(o) && mortise_run_is_ending(r)))
+        return true;
     else if (mortise_run_knows_order(r, o->id))
         o->flags |= MORTISE_NO_CONTINUE;
     else
@@ -1137,7 +1196,9 @@ static int judge(const struct mortise_stored *s, struct mortise_order *o,
     if (*works)
         rv = check_works(s, accept, err);
     *checked = *works && !accept && rv == MORTISE_OK;
-    if (rv == MORTISE_OK || o->recovers || !goes_without(s->run, o, rv))
+    if (rv == MORTISE_OK ||
+        (o->recovers ? !mortise_is_blocked(rv) || !mortise_run_is_ending(s->run)
+                     : !goes_without(s->run, o, rv)))
         return rv;
     *works = false;
     return MORTISE_OK;

@@ -1,8 +1,9 @@
 /* cancel.c -- the command that ends a run: it goes on only by a goto.
  *
  * What is at work is stopped; then finalisers run (flow/final.c), and the run
- * ends when they are over.  To cancel it once more is not to wait for them; which
- * is said at once where a plugin is in their way. */
+ * ends when they are over.  To cancel it once more is not to wait for them.  A run
+ * that is blocked is cancelled like any: the engine fails each call of which a
+ * plugin is in the way (live.c). */
 #include <assert.h>
 #include <string.h>
 
@@ -69,8 +70,6 @@ int mortise_command_obey_cancel(struct mortise_run *r,
                   ? mortise_json_strn(c->reason, strlen(c->reason))
                   : NULL;
     rv = mortise_run_record(r, &e, err);
-    if (rv == MORTISE_OK && h->blocked && !r->given_up)
-        rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];

@@ -410,6 +410,12 @@ bool mortise_final_is_at_work(const struct mortise_run *r)
     return false;
 }
 
+bool mortise_run_is_ending(const struct mortise_run *r)
+{
+    return r->cancelling && r->after == 0 && !r->given_up &&
+           r->status < MORTISE_RUN_COMPLETED;
+}
+
 void mortise_final_give_up(struct mortise_run *r)
 {
     r->given_up = true;
