@@ -291,17 +291,19 @@ static json_t *blocked_json(const struct mortise_stored *s,
 }
 
 /* A run that is not over, and could not go on here, is blocked, whatever it
- * was when it was left. */
+ * was when it was left.  One that failed stays so: it is told what is in the way of
+ * a resume. */
 static int show_blocked(const struct mortise_stored *s,
                         const struct mortise_graph *g,
                         const struct mortise_run *r, json_t *out,
                         struct mortise_err *err)
 {
+    bool failed = s->head.status == MORTISE_RUN_FAILED;
     struct mortise_err why;
     json_t *blocked;
     int rv;
 
-    if (mortise_run_has_ended(s->head.status))
+    if (mortise_run_has_ended(s->head.status) && !failed)
         return MORTISE_OK;
     rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
     if (rv == MORTISE_OK)
@@ -313,6 +315,8 @@ static int show_blocked(const struct mortise_stored *s,
     blocked = blocked_json(s, g, r, &why);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
+    if (failed)
+        return MORTISE_OK;
     json_object_set_new(
         out, "status",
         json_string(mortise_run_status_name(MORTISE_RUN_BLOCKED)));

@@ -422,6 +422,33 @@ static void pause_with_own_plugins(void)
     desk_code(4);
 }
 
+/* A run that failed, and of which a plugin changed since: the line that its refusal
+ * prints has it go on. */
+START_TEST(failed_and_blocked)
+{
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    desk_graph("f", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: b}\n"
+                    "  b: {type: tool, tool: text/grep, args: {text: "
+                    "\"${input.t}\", pattern: \"(\"}, next: END}\n");
+    child_run("$MORTISE run f.yaml --id r --input '{\"t\": \"a\"}'");
+    desk_code(1);
+    change_plugin();
+    child_run("$MORTISE resume r");
+    desk_code(78);
+    ck_assert_ptr_nonnull(strstr(child.err, "resume r --accept-plugins\n"));
+    child_run("$MORTISE resume r --json 2>&1");
+    desk_out("resume r --accept-plugins");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"failed\"");
+    desk_out("\"accept_plugins\": true");
+    child_run("$MORTISE resume r --accept-plugins");
+    desk_code(1);
+}
+END_TEST
+
 /* Blocked: the plugin is another one now, or not there. */
 START_TEST(blocked)
 {
@@ -638,6 +665,7 @@ static Suite *suite(void)
     tcase_add_test(tc, failed);
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);
+    tcase_add_test(tc, failed_and_blocked);
     tcase_add_test(tc, blocked);
     tcase_add_test(tc, lost_models);
     tcase_add_loop_test(tc, lost_from_the_deployment, 0,
