@@ -137,8 +137,11 @@ static void print_approval(struct mortise_out *o, const json_t *approval)
     const char *reason = mortise_cli_text(approval, "reason");
 
     if (approval != NULL)
-        mortise_out_say(o, "  approved by %s%s%s",
+        mortise_out_say(o, "  approved by %s%s%s%s",
                         mortise_cli_text(approval, "actor"),
+                        json_is_true(json_object_get(approval, "edited"))
+                            ? ", with other arguments"
+                            : "",
                         reason[0] != '\0' ? ": " : "", reason);
 }
 

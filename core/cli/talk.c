@@ -352,6 +352,26 @@ static void show_invoked(struct mortise_talk *t, const json_t *event)
          json_object_get(event, "arguments"));
 }
 
+const json_t *mortise_talk_edited(const json_t *event)
+{
+    return strcmp(mortise_cli_text(event, "type"), "decision") == 0
+               ? json_object_get(json_object_get(event, "value"), "args")
+               : NULL;
+}
+
+/* The call above has what the model asked for; this is what was made of it. */
+static void show_edited(struct mortise_talk *t, const json_t *event)
+{
+    const json_t *args = mortise_talk_edited(event);
+    char words[LINE];
+
+    if (args == NULL)
+        return;
+    snprintf(words, sizeof words,
+             "by %s, with other arguments: ", mortise_cli_text(event, "actor"));
+    fold(t, event, MORTISE_PLAIN, "approved", words, args);
+}
+
 static void show_result(struct mortise_talk *t, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
@@ -383,11 +403,9 @@ void mortise_talk_event(struct mortise_talk *t, const char *type,
     static const struct {
         const char *type;
         void (*show)(struct mortise_talk *t, const json_t *event);
-    } shows[] = {{"model_call", show_call},
-                 {"text_delta", show_piece},
-                 {"model_reply", show_reply},
-                 {"tool_call", show_invoked},
-                 {"tool_result", show_result}};
+    } shows[] = {{"model_call", show_call},   {"text_delta", show_piece},
+                 {"model_reply", show_reply}, {"tool_call", show_invoked},
+                 {"decision", show_edited},   {"tool_result", show_result}};
 
     for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
         if (strcmp(type, shows[i].type) == 0)

@@ -20,6 +20,9 @@ struct mortise_talk {
 
 /* Is that an event of a conversation? */
 bool mortise_talk_is_about(const char *type);
+/* The arguments with which a person approved a call in place of its own; NULL: it
+ * is no such event. */
+const json_t *mortise_talk_edited(const json_t *event);
 /* Show such an event.  A piece of text is shown as it comes, of one execution at
  * a time; of the others the whole, once it is there. */
 void mortise_talk_event(struct mortise_talk *t, const char *type,

@@ -22,7 +22,8 @@ static int take(void *ud, json_t *event)
 {
     struct transcript *t = ud;
 
-    return mortise_talk_is_about(mortise_cli_text(event, "type")) &&
+    return (mortise_talk_is_about(mortise_cli_text(event, "type")) ||
+            mortise_talk_edited(event) != NULL) &&
                    (t->node == NULL || mortise_cli_is_called(event, t->node))
                ? json_array_append(t->events, event)
                : 0;

@@ -66,8 +66,10 @@ int mortise_generation_approved_by(struct exec *x,
 
     if (!mortise_utf8_valid(e->actor, strlen(e->actor)))
         return mortise_entry_corrupt(err, e);
-    approval = json_pack("{s:s, s:O*}", "actor", e->actor, "reason",
-                         json_object_get(e->value, "reason"));
+    approval = json_pack("{s:s, s:O*, s:o*}", "actor", e->actor, "reason",
+                         json_object_get(e->value, "reason"), "edited",
+                         json_object_get(e->value, "args") != NULL ? json_true()
+                                                                   : NULL);
     if (approval == NULL)
         return mortise_nomem(err);
     json_decref(x->approval);

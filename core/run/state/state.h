@@ -341,7 +341,7 @@ struct exec {
                          or its node has none */
     uint32_t ordinal; /* of the next request */
     json_t *notes;    /* guardrail verdicts */
-    json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
+    json_t *approval; /* {actor, reason?, edited?}; NULL: nobody's */
     json_t *advice;   /* live only: what a judge said that did not decide */
     json_t *decision; /* what people decided, until it is recorded as output */
     json_t *refusal;  /* {code, message, actor?, goto?}: what it fails of by a
