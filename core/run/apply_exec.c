@@ -37,10 +37,12 @@ static int announce_end(struct mortise_run *r, const struct exec *x,
     json_t *extra = NULL;
 
     if (mortise_run_is_seen(r)) {
-        extra = json_pack("{s:I}", "ms",
-                          e->at_ms > e->started_ms /* else the clock was set */
-                              ? (json_int_t)(e->at_ms - e->started_ms)
-                              : 0);
+        extra =
+            json_pack("{s:I}", "ms",
+                      e->started_ms != 0 && /* else it was never called, */
+                              e->at_ms > e->started_ms /* or the clock set */
+                          ? (json_int_t)(e->at_ms - e->started_ms)
+                          : 0);
         if (extra == NULL || mortise_usage_put(extra, x) != 0 ||
             (x->cached && json_object_set_new(extra, "cached", json_true()))) {
             json_decref(extra);
@@ -289,6 +291,9 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     args = json_object_get(x->payload, "args");
     if (e->how == MORTISE_SETTLE_APPROVED)
         mortise_generation_approved(x, args, json_object_get(e->value, "args"));
+    if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_BEFORE ||
+        x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN)
+        mortise_exec_begun(x, x->attempt, r->time_ms); /* not while it waited */
     x->request[0] = '\0';
     x->deadline_ms = 0;
     mortise_json_drop(&x->payload);

@@ -261,6 +261,51 @@ START_TEST(bounds_end_all_of_it)
 }
 END_TEST
 
+/* `ms` of its last node_end. */
+static int ms_of(const char *run)
+{
+    desk_ok("$MORTISE events %s --json | grep '\"node_end\"' | tail -1 | sed "
+            "'s/.*\"ms\": *//; s/[^0-9].*//'",
+            run);
+    return atoi(child.out);
+}
+
+/* A node took what its last attempt took: not the time from a failure to a resume,
+ * and not the time in which a person was asked. */
+START_TEST(a_node_took_its_last_attempt)
+{
+    char id[33];
+
+    deploy("programs:\n  sh: {path: /bin/sh, write: [./out]}\n"
+           "  rsh: {path: /bin/sh, reads: true, read: [./out]}\n");
+    for (int i = 0; i < 2; i++) {
+        desk_ok("rm -f out/go");
+        graph(i == 0 ? "run" : "look",
+              i == 0 ? "{program: sh, args: [-c, \"test -e go\"]}"
+                     : "{program: rsh, args: [-c, \"test -e go\"]}");
+        child_run("$MORTISE run g.yaml --id f%d", i);
+        desk_code(1);
+        desk_ok("touch out/go && sleep 2.5 && $MORTISE resume f%d", i);
+        ck_assert_int_lt(ms_of(i == 0 ? "f0" : "f1"), 2000);
+        desk_graph("q",
+                   i == 0 ? "start: a\nhitl_mode: approve_tools\nnodes:\n"
+                            "  a: {type: tool, tool: text/lines, args: {text: "
+                            "x}, next: END}\n"
+                          : "start: a\nhitl_mode: approve_each_node\nnodes:\n"
+                            "  a: {type: tool, tool: text/lines, args: {text: "
+                            "x}, on_error: {value: '{\"lines\": [], \"total\": "
+                            "0}'}, next: END}\n");
+        child_run("$MORTISE run q.yaml --id q%d", i);
+        desk_code(4);
+        snprintf(id, sizeof id, "%.32s", desk_line(child.out, "request  ") + 9);
+        child_run("sleep 2.5; $MORTISE %s q%d %s",
+                  i == 0 ? "approve" : "reject", i, id);
+        ck_assert_int_lt(ms_of(i == 0 ? "q0" : "q1"), 2000);
+        desk_ok("! $MORTISE show q%d | grep ' [0-9]\\.[0-9] s'", i);
+    }
+}
+END_TEST
+
 /* An engine that dies leaves an effect in doubt, and makes a look again. */
 START_TEST(a_kill_is_gone_on_from)
 {
@@ -439,6 +484,7 @@ static Suite *suite(void)
     tcase_add_test(tc, ends_are_said);
     tcase_add_test(tc, exit_codes_are_retried);
     tcase_add_test(tc, bounds_end_all_of_it);
+    tcase_add_test(tc, a_node_took_its_last_attempt);
     tcase_add_test(tc, a_kill_is_gone_on_from);
     tcase_add_test(tc, cancelling_kills);
     tcase_add_test(tc, found_programs_need_a_word);

@@ -76,7 +76,8 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     }
     mortise_exec_renew(x);
     x->call = kind;
-    if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
+    if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind) &&
+                               (x->journal == NULL || x->journal->n == 0)))
         mortise_exec_begun(x, x->attempt, r->time_ms);
     x->called_ms = r->steady_ms;
     fill_call(r, x, body, &a->u.call);

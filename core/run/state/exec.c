@@ -549,7 +549,7 @@ void mortise_exec_went_on(struct exec *x)
 void mortise_exec_start_over(struct exec *x)
 {
     x->generation++;
-    mortise_exec_begun(x, 1, x->started_ms);
+    mortise_exec_begun(x, 1, 0);
     mortise_exec_ended(x, 0);
     mortise_exec_failed_of(x, NULL);
     mortise_exec_forget_leaving(x);
