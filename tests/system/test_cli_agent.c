@@ -483,6 +483,8 @@ START_TEST(a_budget_without_a_call_for_a_tool)
     desk_out("raise-budget r tool_calls=+1");
     desk_ok("$MORTISE inbox r");
     desk_out("raise-budget r tool_calls=+1");
+    child_run("$MORTISE raise-budget r tool_call=+1 2>&1");
+    desk_out("has no 'tool_call'; it has tool_calls");
     desk_ok("$MORTISE raise-budget r tool_calls=+1");
     completes_with_two_turns();
 }

@@ -3,6 +3,7 @@
  * waited for that goes on, as far as it reaches.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/real.h"
@@ -84,6 +85,23 @@ static int read_limit(enum mortise_spend what, const json_t *value,
                : MORTISE_EINVAL;
 }
 
+/* It lists what there is. */
+static int lacks(const struct purse *p, const char *name,
+                 struct mortise_err *err)
+{
+    char names[256] = "";
+    size_t n = 0;
+
+    for (int k = 0; k < MORTISE_N_SPENDS; k++)
+        if (p->most[k] != UINT64_MAX && n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+                                  n > 0 ? ", " : "",
+                                  mortise_spend_name((enum mortise_spend)k));
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "the graph's budget has no '%s'; it has %s", name,
+                        names);
+}
+
 /* One member of the command: what the limit is to be. */
 static int find_limit(const struct purse *p, const char *name,
                       const json_t *value, enum mortise_spend *k, uint64_t *out,
@@ -95,8 +113,7 @@ static int find_limit(const struct purse *p, const char *name,
     *k = mortise_spend_find(name);
     assert(p != NULL); /* limits_of() looked */
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the graph's budget has no '%s'", name);
+        return lacks(p, name, err);
     rv = read_limit(*k, value, p->most[*k], out);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
