@@ -222,6 +222,12 @@ static int unknown(struct mortise_cli *cli, char **argv, bool group)
             names[n++] = name + len + 1;
         }
     }
+    /* Commands of the control socket that are options here. */
+    if (!group && (strcmp(word, "goto") == 0 || strcmp(word, "update") == 0))
+        return mortise_cli_usage(
+            cli,
+            "unknown command '%s'; it is an option: mortise resume RUN --%s",
+            word, word);
     near = mortise_nearest(word, names, n);
     return mortise_cli_usage(cli, "unknown command '%s'%s%s%s", word,
                              near != NULL ? "; did you mean '" : "",

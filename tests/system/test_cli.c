@@ -247,6 +247,8 @@ START_TEST(usage)
     static const char *const cases[][2] = {
         {"", "Usage: mortise COMMAND"},
         {"rnu", "unknown command 'rnu'; did you mean 'run'?"},
+        {"goto r a", "it is an option: mortise resume RUN --goto"},
+        {"update r", "it is an option: mortise resume RUN --update"},
         {"plugn list", "unknown command 'plugn'; did you mean 'plugin'?"},
         {"plugin lst", "unknown command 'lst'; did you mean 'list'?"},
         {"plugin", "Usage: mortise plugin COMMAND"},
