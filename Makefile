@@ -125,10 +125,11 @@ $(B)/test-deps.mk: | $(B)/deps.mk
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
 # What the core has in C++: doors to libraries, C on the outside.
-CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard core/*/*.cpp))
+CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(filter-out core/cli/%,$(wildcard core/*/*.cpp)))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o) $(CORE_CXX_OBJ)
+CLI_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard core/cli/*.cpp))
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
-                $(wildcard core/import/*.c core/cli/*.c)))
+                $(wildcard core/import/*.c core/cli/*.c))) $(CLI_CXX_OBJ)
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 
@@ -197,7 +198,7 @@ $(B)/%.o: %.c $(B)/flags
 # g++ has other warnings than gcc.
 CXX_FLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(PLACELESS) \
              -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
-$(CORE_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
+$(CORE_CXX_OBJ) $(CLI_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(CXX_FLAGS) -Icore $(VARIANT) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP \

@@ -22,8 +22,8 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "base/nomem.h"
 #include "cli/cli.h"
+#include "cli/nomem.h"
 #include "plugin/death.h"
 
 #define MORTISE_EXPORTED __attribute__((visibility("default")))

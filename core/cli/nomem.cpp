@@ -9,7 +9,7 @@
 #include <new>
 #include <system_error>
 
-#include "base/nomem.h"
+#include "cli/nomem.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 /* nomem.h -- how a program ends when memory runs out where nobody can report it. */
-#ifndef MORTISE_BASE_NOMEM_H
-#define MORTISE_BASE_NOMEM_H
+#ifndef MORTISE_CLI_NOMEM_H
+#define MORTISE_CLI_NOMEM_H
 
 #include <stddef.h>
 
