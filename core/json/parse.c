@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "base/digit.h"
+#include "mortise.h"
 #include "base/real.h"
 #include "base/utf8.h"
 
@@ -84,6 +85,7 @@ static void set_code(json_error_t *why, enum json_error_code code)
 }
 
 /* The text is wrong: `words` of what ends at `at`.  Returns false. */
+MORTISE_PRINTF(4, 5)
 static bool fail(struct parser *s, const char *at, enum json_error_code code,
                  const char *words, ...)
 {
