@@ -421,7 +421,7 @@ static void say_invalid(struct mcp_call *c, mortise_status status,
                         mortise_str words)
 {
     struct bytes was = c->result, mended = {0};
-    unsigned changed;
+    unsigned changed = 0;
 
     if (is_mark(mortise_jv_of(bytes_str(&c->result))) ||
         status == MORTISE_S_CANCELLED) {
@@ -429,9 +429,12 @@ static void say_invalid(struct mcp_call *c, mortise_status status,
         return;
     }
     memset(&c->result, 0, sizeof c->result);
-    if (mcp_mend(bytes_str(&was), MCP_MENDED_ALL, &mended, &changed) ==
-            MORTISE_S_OK &&
-        changed != 0) {
+    if (status != MORTISE_S_NOMEM)
+        status = mcp_mend(bytes_str(&was), MCP_MENDED_ALL, &mended, &changed);
+    if (status == MORTISE_S_NOMEM) {
+        c->sent = 1; /* it happened, and cannot be said */
+        mcp_call_end(c, status);
+    } else if (status == MORTISE_S_OK && changed != 0) {
         c->changed |= changed;
         record(c, bytes_str(&mended), bytes_str(&was));
     } else {
