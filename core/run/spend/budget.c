@@ -912,7 +912,7 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
         enum mortise_spend what = (enum mortise_spend)k;
         json_t *own = shared && what != MORTISE_SPEND_WALL
-                          ? mortise_spend_json(what, p->spent[k] + p->held[k])
+                          ? mortise_spend_json(what, r->tree.counted[k])
                           : NULL;
 
         if (p->most[k] == UINT64_MAX)
