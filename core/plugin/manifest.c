@@ -703,6 +703,7 @@ void mortise_manifest_free(struct mortise_manifest *m)
         mortise_schema_finish(m->ops[i].output);
     }
     mortise_schema_finish(m->config_schema);
+    mortise_schema_finish(m->provides[MORTISE_KIND_EXECUTOR].step_result);
     mortise_arena_finish(&m->arena);
     mortise_release(mem, m, sizeof *m);
 }
