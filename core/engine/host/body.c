@@ -63,6 +63,31 @@ bool mortise_body_are_references(const json_t *value)
     return true;
 }
 
+static const struct mortise_body_member *
+find_member(const struct mortise_body_member *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+bool mortise_body_fits(const json_t *body,
+                       const struct mortise_body_member *list, size_t n)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(body), name, value)
+    {
+        const struct mortise_body_member *m = find_member(list, n, name);
+
+        if (m == NULL || !m->fits(value))
+            return false;
+    }
+    return true;
+}
+
 int32_t mortise_body_check(const json_t *body,
                            const struct mortise_body_member *list, size_t n,
                            const char *whose, char *words)
@@ -72,10 +97,8 @@ int32_t mortise_body_check(const json_t *body,
 
     json_object_foreach(mortise_json_unconst(body), name, value)
     {
-        const struct mortise_body_member *m = NULL;
+        const struct mortise_body_member *m = find_member(list, n, name);
 
-        for (size_t i = 0; m == NULL && i < n; i++)
-            m = strcmp(list[i].name, name) == 0 ? &list[i] : NULL;
         if (m == NULL)
             return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                       "%s has no '%s'", whose, name);

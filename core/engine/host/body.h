@@ -23,8 +23,11 @@ bool mortise_body_is_count(const json_t *value); /* 0 to INT32_MAX */
 bool mortise_body_are_texts(const json_t *value);
 bool mortise_body_are_references(const json_t *value);
 
-/* Is each member one of those n, and does it fit?  MORTISE_S_OK, or words that
- * name `whose` it is ("a request of http.request/1"). */
+/* Is each member one of those n, and does it fit? */
+bool mortise_body_fits(const json_t *body,
+                       const struct mortise_body_member *list, size_t n);
+/* The same: MORTISE_S_OK, or words that name `whose` it is ("a request of
+ * http.request/1"). */
 int32_t mortise_body_check(const json_t *body,
                            const struct mortise_body_member *list, size_t n,
                            const char *whose, char *words);

@@ -403,22 +403,14 @@ static bool is_exit(const json_t *value)
            json_integer_value(value) <= 255;
 }
 
-static bool fits_answer(const char *name, const json_t *value)
-{
-    static const struct mortise_body_member known[] = {
-        {"exit", "", is_exit},
-        {"stdout", "", mortise_body_is_string},
-        {"stdout_base64", "", mortise_body_is_text},
-        {"stderr", "", mortise_body_is_string},
-        {"stderr_base64", "", mortise_body_is_text},
-        {"stderr_cut", "", mortise_body_is_flag},
-    };
-
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].fits(value);
-    return false;
-}
+static const struct mortise_body_member answer_members[] = {
+    {"exit", "", is_exit},
+    {"stdout", "", mortise_body_is_string},
+    {"stdout_base64", "", mortise_body_is_text},
+    {"stderr", "", mortise_body_is_string},
+    {"stderr_base64", "", mortise_body_is_text},
+    {"stderr_cut", "", mortise_body_is_flag},
+};
 
 static bool has_both(const json_t *answer, const char *one, const char *other)
 {
@@ -429,14 +421,12 @@ static bool has_both(const json_t *answer, const char *one, const char *other)
 /* answer_json() above makes them; a person may leave out all but the exit. */
 static const char *expects(const json_t *answer)
 {
-    bool fits = json_object_get(answer, "exit") != NULL &&
-                !has_both(answer, "stdout", "stdout_base64") &&
-                !has_both(answer, "stderr", "stderr_base64");
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(mortise_json_unconst(answer), name, value) fits =
-        fits && fits_answer(name, value);
+    bool fits =
+        json_object_get(answer, "exit") != NULL &&
+        !has_both(answer, "stdout", "stdout_base64") &&
+        !has_both(answer, "stderr", "stderr_base64") &&
+        mortise_body_fits(answer, answer_members,
+                          sizeof answer_members / sizeof answer_members[0]);
     return fits
                ? NULL
                : "an object: `exit` (0 to 255), and if there were any `stdout` "

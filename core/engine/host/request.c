@@ -777,35 +777,25 @@ static bool is_class(const json_t *value)
             strcmp(json_string_value(value), "permanent") == 0);
 }
 
-static bool fits_answer(const char *name, const json_t *value)
-{
-    static const struct mortise_body_member known[] = {
-        {"status", "", is_status},
-        {"url", "", mortise_body_is_text},
-        {"headers", "", mortise_body_are_texts},
-        {"body", "", mortise_body_is_string},
-        {"body_base64", "", mortise_body_is_text},
-        {"class", "", is_class},
-        {"retry_after_ms", "", mortise_body_is_count},
-    };
-
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].fits(value);
-    return false;
-}
+static const struct mortise_body_member answer_members[] = {
+    {"status", "", is_status},
+    {"url", "", mortise_body_is_text},
+    {"headers", "", mortise_body_are_texts},
+    {"body", "", mortise_body_is_string},
+    {"body_base64", "", mortise_body_is_text},
+    {"class", "", is_class},
+    {"retry_after_ms", "", mortise_body_is_count},
+};
 
 /* answer_json() above makes them; a person may leave out all but the status. */
 static const char *expects(const json_t *answer)
 {
-    bool fits = json_object_get(answer, "status") != NULL &&
-                (json_object_get(answer, "body") == NULL ||
-                 json_object_get(answer, "body_base64") == NULL);
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(mortise_json_unconst(answer), name, value) fits =
-        fits && fits_answer(name, value);
+    bool fits =
+        json_object_get(answer, "status") != NULL &&
+        (json_object_get(answer, "body") == NULL ||
+         json_object_get(answer, "body_base64") == NULL) &&
+        mortise_body_fits(answer, answer_members,
+                          sizeof answer_members / sizeof answer_members[0]);
     return fits ? NULL
                 : "an object: `status` (100 to 599), and if there were any "
                   "`headers` (an object of strings), `body` (a string) or "
