@@ -413,9 +413,9 @@ struct mortise_live { /* a run in memory */
     struct mortise_err why; /* lost */
 };
 
-/* Of a run that is cancelled although it is blocked: may this plugin be called, by
- * this operation (of an executor; else NULL)?  MORTISE_OK, or as
- * mortise_live_may_run(). */
+/* Of a run that was not checked as a whole (`checked`), perhaps as it is cancelled
+ * although it is blocked: may this plugin be called, by this operation (of an
+ * executor; else NULL)?  MORTISE_OK, or as mortise_live_may_run(). */
 int mortise_live_may_call(struct mortise_live *live, const char *plugin,
                           const char *op, struct mortise_err *err);
 

@@ -194,7 +194,7 @@ static long most_connections(void)
 int mortise_curl_loop_start(struct mortise_curl_loop *l,
                             struct mortise_err *err)
 {
-    long most = most_connections();
+    long most;
     int rv;
 
     if (l->multi != NULL)
@@ -206,6 +206,7 @@ int mortise_curl_loop_start(struct mortise_curl_loop *l,
     if (l->multi == NULL)
         return mortise_nomem(err);
     l->alarm.fire = on_alarm;
+    most = most_connections();
     l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
     l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETDATA, (void *)l);
     l->curl->multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_alarm);

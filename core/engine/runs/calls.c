@@ -1136,21 +1136,28 @@ static void end_unstarted(struct mortise_ongoing *c,
               again ? "transient" : "permanent", why->msg);
 }
 
+/* Of a run that is not checked as a whole, each call is. */
+static int may_call(struct mortise_ongoing *c, const char *name,
+                    enum mortise_kind kind, struct mortise_err *why)
+{
+    const char *as;
+
+    if (c->live == NULL || c->live->checked)
+        return MORTISE_OK;
+    return mortise_live_may_call(
+        c->live, plugin_behind(c->m, name, kind, &as),
+        kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL, why);
+}
+
 /* It waits for its turn with its plugin, which is started if it has to be. */
 static void queue(struct mortise_ongoing *c, const char *name)
 {
     struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_whose *before = mortise_inside_for(&c->whose);
-    const char *as, *plugin = plugin_behind(m, name, kind, &as);
     struct mortise_err why;
     struct start s;
-    int rv = c->live != NULL
-                 ? mortise_live_may_call(
-                       c->live, plugin,
-                       kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL,
-                       &why)
-                 : MORTISE_OK;
+    int rv = may_call(c, name, kind, &why);
 
     if (rv != MORTISE_OK) {
         mortise_inside_for(before);

@@ -811,8 +811,9 @@ int mortise_live_may_call(struct mortise_live *live, const char *plugin,
     const char *deadly;
     int rv = MORTISE_OK;
 
-    if (live->checked || !mortise_run_is_ending(live->run))
-        return MORTISE_OK; /* the run was checked as one */
+    assert(!live->checked); /* the run as one */
+    if (!mortise_run_is_ending(live->run))
+        return MORTISE_OK;
     if (mortise_plugins_any_deaths(m->plugins, live->tenant, live->id, &deadly,
                                    &d) &&
         strcmp(deadly, plugin) == 0)
@@ -1039,9 +1040,8 @@ static bool is_resume(const struct mortise_order *o)
     return o->n == 1 && o->list[0].kind == MORTISE_CMD_RESUME;
 }
 
-/* Where it cannot go on, a word is recorded all the same, a run is cancelled (and
- * comes to its end, by calls that are checked each), and what was recorded before
- * is answered. */
+/* A run that cannot go on still records a word, is cancelled (each call on the way
+ * to its end is checked by itself), and answers what was recorded before. */
 static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
                          int rv)
 {
