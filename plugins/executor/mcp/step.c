@@ -15,8 +15,8 @@
  *   (4) a result that the host does not take has happened all the same.  It is
  *       mended, if that can be (mend.c); else a mark is recorded in its place,
  *       with the beginning of its text;
- *   (5) a server's result is recorded without the members that are not its to
- *       say: what was mended, and those that a person may say (output.c).
+ *   (5) a server's result is recorded without two kinds of members: what we
+ *       mended (MCP_MENDED), and those of a person's own form (output.c).
  */
 #include "call.h"
 
@@ -359,11 +359,13 @@ static int is_kept(mortise_jv name)
 /* (5); a mark is ours. */
 static int has_reserved(mortise_jv result)
 {
-    int some = 0;
+    mortise_jv_iter it = mortise_jv_each(result);
+    mortise_jv name, value;
 
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-        some |= mortise_jv_get(result, reserved[i]).n > 0;
-    return some && !is_mark(result);
+    while (mortise_jv_next(&it, &name, &value))
+        if (!is_kept(name))
+            return !is_mark(result);
+    return 0;
 }
 
 static void write_mended(mortise_jw *w, unsigned changed, mortise_jv was)
