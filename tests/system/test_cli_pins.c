@@ -365,9 +365,8 @@ static void called(const char *run, bool want)
     ck_assert_msg((child.code == 0) == want, "%scalled", want ? "not " : "");
 }
 
-/* An approval that was given ahead of another definition is not used for it: the
- * person is asked again. */
-START_TEST(approvals_are_of_a_definition)
+/* Run `r` has an approval of its call, and then the tool has another definition. */
+static void approved_before_another(void)
 {
     deploy("ask: [mcp/s/write_a], ", "");
     define(HEX, HEX);
@@ -376,6 +375,13 @@ START_TEST(approvals_are_of_a_definition)
     desk_code(4);
     desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --no-continue");
     define(OTHER, HEX);
+}
+
+/* An approval that was given ahead of another definition is not used for it: the
+ * person is asked again. */
+START_TEST(approvals_are_of_a_definition)
+{
+    approved_before_another();
     refused("$MORTISE resume r", "r");
     called("r", false);
     child_run("$MORTISE resume r --accept-plugins");
@@ -580,13 +586,7 @@ START_TEST(acceptance_outlives_its_process)
     size_t n = 1;
     bool accepted = false, refuses = false;
 
-    deploy("ask: [mcp/s/write_a], ", "");
-    define(HEX, HEX);
-    nodes(STEP("a", "mcp/s/write_a", "END"));
-    child_run("$MORTISE run g.yaml --id r");
-    desk_code(4);
-    desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --no-continue");
-    define(OTHER, HEX);
+    approved_before_another();
     desk_ok("cp -a store begin");
     while (killed_at(n, "$MORTISE resume r --accept-plugins")) {
         child_run("$MORTISE resume r");
