@@ -67,9 +67,9 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
 /* The newest finding is there because of that. */
 void mortise_diags_because(struct mortise_diags *d,
                            const struct mortise_err *why);
-/* What a file with these findings is refused with: MORTISE_ECHECK, MORTISE_EDENIED
- * where trust is why, or MORTISE_ELIMIT where a shortage of descriptors is: then
- * the findings do not say how the file is. */
+/* The code with which a file that has these findings is refused: MORTISE_EDENIED if
+ * trust is the reason, MORTISE_ELIMIT if descriptors were short (the file itself may
+ * be fine), else MORTISE_ECHECK. */
 int mortise_diags_result(const struct mortise_diags *d);
 /* `diag` NULL is fine. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,

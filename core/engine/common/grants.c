@@ -180,7 +180,7 @@ static int put_paths(struct mortise *m, const char *plugin, json_t *config,
     char *dir;
     int rv;
 
-    if (man == NULL) /* whoever starts it says why, unless that may pass */
+    if (man == NULL) /* starting it fails with the reason */
         return err->code == MORTISE_ELIMIT ? MORTISE_ELIMIT : MORTISE_OK;
     if (file == NULL)
         return MORTISE_OK;
