@@ -24,13 +24,16 @@ static void end(void)
     test_rmdir(dir);
 }
 
-/* A page as a reader sees it, as far as words go: without the backslashes. */
+/* The words of a page as a reader sees them: without backslashes, and without
+ * the letters that select a font (\fB, \fR). */
 static char *read_page(const char *path)
 {
     char *text = test_read(path, NULL), *to = text;
 
     for (const char *p = text; *p != '\0'; p++)
-        if (*p != '\\')
+        if (p[0] == '\\' && p[1] == 'f' && p[2] != '\0')
+            p += 2;
+        else if (*p != '\\')
             *to++ = *p;
     *to = '\0';
     return text;
