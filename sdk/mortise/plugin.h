@@ -1,39 +1,43 @@
 /* mortise/plugin.h -- what a Mortise plugin is: the ABI, version 1.
  *
- * A plugin is a shared object that exports one symbol, plain const data named
- * mortise_module_v1, and imports none of ours.  The engine reads that data,
- * creates each plugin with a table of its own functions, and calls the
+ * A plugin is a shared object.  It exports one symbol, the constant data
+ * mortise_module_v1, and imports no symbol of Mortise.  The engine reads that
+ * data, creates each plugin with a table of host functions, and calls the
  * interfaces that the plugin's manifest declares.  The same .so runs in the
  * engine or in a child process and cannot tell which.
  *
- * Threads    Each function says where it runs.
+ * Threads    Each function names the threads that it runs on.
  *              [ctl]    never two at once for one instance
- *              [call]   as many at once as the manifest's `concurrency` says
+ *              [call]   up to the manifest's `concurrency` at once
  *              [inline] on the engine's thread: short, never blocks
- *              [any]    anywhere, also concurrently
- *            A manifest's `threading` decides where [call] runs: `inline` and
- *            `async` on the engine's thread (never block; async calls may stay
- *            pending), `blocking` on a thread of a pool.
- * Ownership  What you are handed is lent until you return; for a call that you
- *            leave pending, the request and all it points to until you finish
- *            it.  What you produce you emit() into the host, which copies it.
- *            Nobody frees the other side's memory.
- * Errors     A negative mortise_status plus words: host->fail() before an error
- *            return, or the message of host->finish().  Statuses are for
- *            programs, words for people.  A status that the host does not know
- *            means "failed".
- * ABI        Structs only grow at the end; `size` comes first and says how much
- *            the maker knew: look at it before any field that is newer than
- *            abi 1.0.  A changed meaning gets a new interface id.  LP64 only.
- *            No enum, bool, bit-field, long, va_list, FILE*, time_t, errno or
- *            locale crosses; no exception or longjmp either.
- * Text       UTF-8.  Bodies, outputs, details and configs are JSON.  What you
- *            emit and ask has no name twice in an object and no NUL in a name,
- *            whole numbers of 64 bits, others within doubles, and is nested up
- *            to 64 deep: json.h reads more than that.
+ *              [any]    any thread, also concurrently
+ *            The manifest's `threading` decides where [call] runs.
+ *            `inline` and `async` calls run on the engine's thread and must
+ *            never block; `async` calls may stay pending.  `blocking` calls
+ *            run on a thread of a pool.
+ * Ownership  Arguments are lent until you return.  If you leave a call
+ *            pending, its request and all that the request points to are
+ *            lent until you finish the call.  emit() copies your output into
+ *            the host.  Neither side frees the other side's memory.
+ * Errors     Return a negative mortise_status and give a message: call
+ *            host->fail() before you return it, or pass the message to
+ *            host->finish().  Programs read the status, people the message.
+ *            The host treats a status that it does not know as
+ *            MORTISE_S_FAILED.
+ * ABI        Structs grow only at the end.  `size` is the first member: the
+ *            size of the struct that its maker compiled.  Compare it before
+ *            you read a member that is newer than ABI 1.0.  If a meaning
+ *            changes, the interface gets a new id.  LP64 only.  No enum,
+ *            bool, bit-field, long, va_list, FILE*, time_t, errno or locale
+ *            crosses the boundary, and no exception or longjmp.
+ * Text       UTF-8.  Bodies, outputs, details and configs are JSON.  JSON
+ *            that you emit or ask with must have no duplicate name in an
+ *            object and no NUL in a name.  Whole numbers must fit 64 bits,
+ *            other numbers a double.  It may be nested 64 deep.  The reader
+ *            in json.h accepts more than that.
  *
- * It is stable from 0.2.0 on: docs/compatibility.md says how it changes.
- */
+ * The ABI is stable from 0.2.0 on; docs/compatibility.md describes how it may
+ * change. */
 #ifndef MORTISE_PLUGIN_H
 #define MORTISE_PLUGIN_H
 
@@ -50,7 +54,7 @@ extern "C" {
 #define MORTISE_ABI_MAJOR 1
 #define MORTISE_ABI_MINOR 0
 
-/* n bytes at p; not NUL-terminated; p may be NULL when n is 0. */
+/* `n` bytes at `p`, not NUL-terminated.  `p` may be NULL if `n` is 0. */
 typedef struct mortise_str {
     const char *p;
     uint64_t n;
@@ -60,20 +64,20 @@ typedef int32_t mortise_status; /* 0 ok, 1 pending, 2 suspended, < 0 error */
 typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
                                    for the instance's life */
 
-#define MORTISE_S_OK          0  /* done; what was emitted is the result */
-#define MORTISE_S_PENDING     1  /* finish() will be called, exactly once */
-#define MORTISE_S_SUSPENDED   2  /* waits for an answer: ask() below */
-#define MORTISE_S_FAILED      -1 /* see the words */
+#define MORTISE_S_OK          0  /* done; the emitted output is the result */
+#define MORTISE_S_PENDING     1  /* finish() will follow, exactly once */
+#define MORTISE_S_SUSPENDED   2  /* waits for an answer: see ask() */
+#define MORTISE_S_FAILED      -1 /* any other error: see the message */
 #define MORTISE_S_INVALID     -2 /* the request breaks its rules */
-#define MORTISE_S_CANCELLED   -3 /* let go because the host asked */
-#define MORTISE_S_DENIED      -4 /* policy or permission says no */
+#define MORTISE_S_CANCELLED   -3 /* stopped because the host cancelled it */
+#define MORTISE_S_DENIED      -4 /* a policy or permission denies it */
 #define MORTISE_S_NOTFOUND    -5
 #define MORTISE_S_NOMEM       -6
 #define MORTISE_S_IO          -7
 #define MORTISE_S_UNSUPPORTED -8  /* no such method, operation or kind */
-#define MORTISE_S_STALE       -9  /* that call is not open (any more) */
-#define MORTISE_S_TIMEOUT     -10 /* the time for it is over */
-#define MORTISE_S_DOUBT       -11 /* whether it happened is not known */
+#define MORTISE_S_STALE       -9  /* the call is not open, or no longer */
+#define MORTISE_S_TIMEOUT     -10 /* the time limit passed */
+#define MORTISE_S_DOUBT       -11 /* the effect may or may not have happened */
 
 #define MORTISE_LEVEL_ERROR 1
 #define MORTISE_LEVEL_WARN  2
@@ -82,131 +86,155 @@ typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
 
 typedef struct mortise_host
     mortise_host; /* the host, as one instance sees it */
-typedef struct mortise_inst mortise_inst; /* yours; the host never looks in */
+typedef struct mortise_inst mortise_inst; /* yours; the host never reads it */
 
 /* The answer to an ask.  [call], never from inside ask() itself.  `answer` is
- * JSON when status is MORTISE_S_OK, else words; lent until you return. */
+ * JSON if `status` is MORTISE_S_OK, else an error message.  It is lent until
+ * you return. */
 typedef void mortise_answer_fn(void *ud, mortise_status status,
                                mortise_str answer);
 
-/* What the host gives: all [any], none ever NULL up to `size`. */
+/* The functions of the host.  All are [any]; none within `size` is NULL. */
 typedef struct mortise_host_api {
     uint32_t size;
     uint16_t abi_major, abi_minor;
 
     void (*log)(mortise_host *, int32_t level, mortise_str msg);
 
-    /* Stream into the host.  Kinds:
-     *   "output"  a piece of the result; all pieces together are one JSON value
-     *   "update"  a piece of {"scratch"?, "artifacts"?}, one JSON value likewise:
-     *             each member is written as the graph's reducers say; execute
-     *             and reconcile
-     *   "goto"    a piece of a node's id, one of the graph's `targets` for this
-     *             node: it is where the run goes on, instead of the edges that
-     *             it would take; execute and reconcile
-     *   "verdict" a piece of {"violation", "reason"?}, one JSON value likewise:
-     *             check (mortise/guardrail.h)
-     *   "delta", "reasoning"   a piece of UTF-8 text of a model's reply, for
-     *             whoever watches; never stored: chat (mortise/model.h)
-     *   "event"   one JSON object: progress for whoever watches; never stored
-     *   "voice_session", "voice_transcript", "voice_turn_complete",
-     *             "voice_barge_in"   likewise, an event of that type: who hears
-     *             and speaks begins or ends, was heard or says something, has
-     *             done with a turn, was spoken into
-     *   "usage"   one JSON object, {"model_calls"?, "input_tokens"?,
-     *             "output_tokens"?, "usd"?, "model"?}: what was used since the
-     *             last such one: whole numbers, a decimal of dollars, both from
-     *             0, and the model's name (to 128 bytes); and, parts of those,
-     *             "cached_tokens"?, "cache_write_tokens"? (of the input) and
-     *             "reasoning_tokens"? (of the output).  They add up, and
-     *             count against the graph's budgets, also when the call fails.
-     *             A call that is entered again after a suspension says again
-     *             what it said before: that counts once; execute, reconcile,
-     *             chat and embed
-     * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
-     * that is not open MORTISE_S_STALE, more than 16 MiB of output or of update
-     * or 64 KiB of a verdict or in one event or piece of text MORTISE_S_INVALID
-     * (and the call fails, but for those two), more than an id is long
-     * MORTISE_S_INVALID (and no target has that name), usage that is none, or of
-     * more than 4 KiB, MORTISE_S_INVALID (its valid members count, the budget
-     * counts what it reserved for the call, and an event `warning` says so).  Of
-     * a call that fails or suspends nothing else counts.
-     */
+    /* Stream data into the host.  `kind` is one of:
+     *
+     * "output"  A piece of the result.  All pieces together are one JSON value.
+     * "update"  A piece of {"scratch"?, "artifacts"?}.  All pieces together are
+     *           one JSON value.  The engine writes each member by the graph's
+     *           reducers.  For execute and reconcile.
+     * "goto"    A piece of a node id from the graph's `targets` of this node.
+     *           The run continues there instead of along the node's edges.  For
+     *           execute and reconcile.
+     * "verdict" A piece of {"violation", "reason"?}.  All pieces together are
+     *           one JSON value.  For check (mortise/guardrail.h).
+     * "delta", "reasoning"
+     *           A piece of UTF-8 text of a model's reply, for live subscribers.
+     *           Never stored.  For chat (mortise/model.h).
+     * "event"   One JSON object: progress for live subscribers.  Never stored.
+     * "voice_session", "voice_transcript", "voice_turn_complete",
+     * "voice_barge_in"
+     *           One JSON object: an event of that type.  A voice session begins
+     *           or ends; speech was heard or is spoken; a turn is complete; the
+     *           user interrupted.  Never stored.
+     * "usage"   One JSON object {"model_calls"?, "input_tokens"?,
+     *           "output_tokens"?, "usd"?, "model"?}: what was used since the
+     *           last "usage".  Counts are whole numbers, "usd" is a decimal
+     *           number of dollars; neither is negative.  "model" has up to 128
+     *           bytes.  It may also have "cached_tokens" and
+     *           "cache_write_tokens" (parts of the input) and
+     *           "reasoning_tokens" (part of the output).  Usage adds up and
+     *           counts against the graph's budgets, also if the call fails.  A
+     *           call that is re-entered after a suspension repeats its earlier
+     *           usage; the host counts that once.  For execute, reconcile, chat
+     *           and embed.
+     *
+     * Results other than MORTISE_S_OK:
+     *
+     * MORTISE_S_UNSUPPORTED  The host does not know the kind.
+     * MORTISE_S_STALE        The call is not open.
+     * MORTISE_S_INVALID      The kind's limit or format is broken:
+     *
+     *   "output", "update"   more than 16 MiB: the call fails
+     *   "verdict"            more than 64 KiB: the call fails
+     *   "goto"               longer than an id: it names no target
+     *   "usage"              invalid, or more than 4 KiB: its valid members
+     *                        count, the budget counts the call's whole
+     *                        reservation, and a `warning` event is emitted
+     *   any other            more than 64 KiB in one event or piece of text,
+     *                        or text that is not UTF-8: it is dropped and the
+     *                        call continues
+     *
+     * If a call fails or suspends, only its usage counts. */
     mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
                            mortise_str chunk);
 
     /* End a pending call, exactly once, from any thread; `detail` as in fail().
-     * A second time gives MORTISE_S_STALE and changes nothing.  For async and
-     * blocking interfaces: other calls end by returning (MORTISE_S_INVALID). */
+     * A second finish() gives MORTISE_S_STALE and changes nothing.  Only for
+     * async and blocking interfaces: other calls end by returning
+     * (MORTISE_S_INVALID). */
     mortise_status (*finish)(mortise_host *, mortise_call, mortise_status,
                              mortise_str msg, mortise_str detail);
 
-    /* Words for an error that the function is about to return; a kilobyte of
-     * them is kept.  `detail` is empty or a JSON object: "class": "transient" |
-     * "permanent" (when absent) | "timeout" | "cancelled" decides about retries;
-     * "code": a word of your own ([a-z0-9_.]+) for `retry_on`; the engine's own
-     * (determinism, guardrail, in_doubt, rejected) go ahead of the message; and
-     * "retry_after_ms": not again before (a day at most; 0: none); integers that
-     * `error` has, "exit_code" of a program and "status" of a server. */
+    /* Set the message of the error that the function is about to return.  The
+     * host keeps its first kilobyte.  `detail` is empty or a JSON object:
+     *
+     * "class"    "transient", "permanent" (the default), "timeout" or
+     *            "cancelled": decides about retries.
+     * "code"     An identifier of your own, [a-z0-9_.]+, for `retry_on`.  The
+     *            engine's own codes (determinism, guardrail, in_doubt,
+     *            rejected) are put in front of the message instead.
+     * "retry_after_ms"
+     *            Do not retry earlier; at most one day; 0: no such limit.
+     * "exit_code", "status"
+     *            Integers that `error` then has: the exit code of a program,
+     *            the status of a server. */
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 
-    /* 1 when the call should stop.  No system call: ask often, which is a sign
-     * of life, too (a call that gives none for the manifest's `idle` is
-     * cancelled; emit() and ask() are others). */
+    /* Return 1 if the call should stop.  It makes no system call, so ask often.
+     * Each use is also a sign of life, as emit() and ask() are: the host
+     * cancels a call that gives none for the manifest's `idle`. */
     int32_t (*cancelled)(mortise_host *, mortise_call);
 
     uint64_t (*now_ns)(mortise_host *); /* CLOCK_MONOTONIC */
 
-    /* The one door out: a method id and a JSON body.  Returns MORTISE_S_PENDING
-     * and calls on_answer later, exactly once, also when the call is
-     * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
-     * will not be called.  Where the body asks for a stream, on_answer is called
-     * before that for each piece, with MORTISE_S_PENDING.  Only from calls of an
-     * `async` interface (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps
+    /* Send a request to the host: a method id and a JSON body.  This is the
+     * only way out of a plugin.  It returns MORTISE_S_PENDING and calls
+     * on_answer later, exactly once, also if the call is cancelled
+     * (MORTISE_S_CANCELLED).  Any other status is a refusal: on_answer is not
+     * called.  If the body asks for a stream, on_answer is called before that
+     * for each piece, with MORTISE_S_PENDING.  Only calls of an `async`
+     * interface may use it (others: MORTISE_S_UNSUPPORTED). mortise/ask.h wraps
      * each method.
      *
-     * What execute() and check() ask is kept with the run.  When one is entered
-     * again, after a crash or a suspension, the same asks get the same answers
-     * without being done again, and it runs forward to the first that has none.
-     * The rule for that: between asks, be a function of your request and of the
-     * answers.  One who asks something else than before fails (determinism).
-     * One call may have 4096 asks, of 64 MiB of bodies in all, that have no
-     * answer yet; one more gives MORTISE_S_DENIED: wait for answers first.
-     * Asks that are issued in no fixed order carry a "step" in their body: a
-     * name of 1 to 128 bytes, unique in the execution, with no secret in it
-     * (it is kept as it is; MORTISE_S_INVALID).
+     * Replay: the engine stores the asks of execute() and check() with the run.
+     * When it re-enters the call after a crash or a suspension, the same asks
+     * get the same answers without being performed again, up to the first ask
+     * without an answer. Therefore, between asks, your code must depend only on
+     * the request and on the answers.  A call that asks something else than
+     * before fails (determinism).
      *
-     * MORTISE_S_SUSPENDED as an answer: it comes later, in days perhaps.  Let
-     * go: end the call with MORTISE_S_SUSPENDED, and you will be entered again
-     * when it is there. */
+     * Limits: one call may have 4096 unanswered asks with 64 MiB of bodies in
+     * all. The next ask gives MORTISE_S_DENIED: wait for answers first.
+     *
+     * Order: asks without a fixed order need a "step" in their body: a name of
+     * 1 to 128 bytes, unique in the execution (else MORTISE_S_INVALID).  It is
+     * stored unmasked, so it must contain no secret.
+     *
+     * Suspension: the answer MORTISE_S_SUSPENDED means that the answer comes
+     * later, perhaps in days.  End the call with MORTISE_S_SUSPENDED; the
+     * engine re-enters it when the answer is there. */
     mortise_status (*ask)(mortise_host *, mortise_call, mortise_str method,
                           mortise_str body, mortise_answer_fn *on_answer,
                           void *ud);
 
-    /* The same, waiting; only from [call] of a `blocking` interface
-     * (elsewhere MORTISE_S_UNSUPPORTED).  *answer stays valid until the next
-     * ask_wait of this call, or its end. */
+    /* Like ask(), but wait for the answer.  Only from [call] of a `blocking`
+     * interface (others: MORTISE_S_UNSUPPORTED).  *answer is valid until the
+     * next ask_wait() of this call, or until the call ends. */
     mortise_status (*ask_wait)(mortise_host *, mortise_call, mortise_str method,
                                mortise_str body, mortise_str *answer);
 } mortise_host_api;
 
 /* Host to plugin. */
-/* Guardrails judge what comes of the node, or of one around it, and may keep it
- * back: nothing of what was found, heard or made for it may be in the words of
- * fail() and finish(), which none of them looks at. */
+/* Guardrails check the output of this node, or of a node around it, and may
+ * withhold it.  They do not check the messages of fail() and finish(), so those
+ * must quote nothing that the node found, received or produced. */
 #define MORTISE_REQUEST_HELD 1u
 
 typedef struct mortise_request {
     uint32_t size;
-    uint32_t flags; /* MORTISE_REQUEST_...; bits that are not named here mean
-                       nothing to you */
+    uint32_t flags; /* MORTISE_REQUEST_...; ignore unknown bits */
     mortise_call call;
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
     uint32_t attempt;      /* from 1 */
     uint32_t visit;        /* from 1 */
     mortise_str operation; /* as the manifest names it */
-    mortise_str body;      /* the node's args, JSON, valid for its schema */
+    mortise_str body;      /* the node's args: JSON that fits its schema */
     mortise_str run_id, node_path;
     mortise_str idempotency_key; /* the same on every attempt; empty: none */
     mortise_str trace_parent;    /* W3C traceparent; empty: none */
@@ -220,33 +248,38 @@ typedef struct mortise_executor {
     uint32_t size;
     uint32_t flags; /* 0 */
 
-    /* Do the work.  Emit "output", return MORTISE_S_OK; or fail() and return an
-     * error; or (async, blocking) return MORTISE_S_PENDING and finish() later.
-     * An error of an operation that has an effect says that the effect did not
-     * happen, also when it comes after cancel().  Two say that nobody knows:
-     * MORTISE_S_DOUBT, whenever; and, after cancel(), MORTISE_S_CANCELLED and
-     * MORTISE_S_TIMEOUT, which say no more than that you let go.  The call is in
-     * doubt then, unless the operation is `idempotent`: reconcile() is asked, or
-     * a person.
-     * [call & created] */
+    /* Do the work.  Emit "output" and return MORTISE_S_OK; or call fail() and
+     * return an error; or (async, blocking) return MORTISE_S_PENDING and call
+     * finish() later.
+     *
+     * An error of an operation that has an effect means that the effect did not
+     * happen, also after cancel().  Two cases mean that it may have happened:
+     * MORTISE_S_DOUBT at any time; MORTISE_S_CANCELLED and MORTISE_S_TIMEOUT
+     * after cancel(), which report only that you stopped.  The call is then in
+     * doubt, unless the operation is `idempotent`: the engine asks reconcile()
+     * or a person. [call & created] */
     mortise_status (*execute)(mortise_inst *, const mortise_request *);
 
-    /* Did the call with this request and idempotency key happen?  Emit
-     * {"happened": true, "result": ...} or {"happened": false}.  NULL when no
-     * operation of the manifest says `reconcile: true`.  [call & created] */
+    /* Report whether the call with this request and idempotency key happened.
+     * Emit {"happened": true, "result": ...} or {"happened": false}.  NULL if
+     * no operation of the manifest has `reconcile: true`.  [call & created] */
     mortise_status (*reconcile)(mortise_inst *, const mortise_request *);
 
-    /* What the instance keeps beside its calls, connections for one; for `async`
-     * plugins whose manifest says `background: true`.  Entered before the first
-     * call, with no operation and a body of {}: keep request->call and return
-     * MORTISE_S_PENDING.  What is asked with that handle is the instance's own:
-     * of no run, recorded nowhere, under way until it is answered or the
-     * instance ends.  It may ask http.request/1, secret.get/1 and the like, timer.wait/1
-     * (in memory, and answered when it is due), process.run/1 and process.spawn/1
-     * with what belongs to that.  When cancel() comes for
-     * it the instance is about to end: let go, and finish it.  One that ends
-     * sooner is entered again before the next call.
-     * [call & created] */
+    /* Work of the instance beside its calls, for example connections.  For
+     * `async` plugins whose manifest has `background: true`.  The host calls it
+     * before the first call, without an operation and with the body {}.  Keep
+     * request->call and return MORTISE_S_PENDING.
+     *
+     * Asks with that handle belong to the instance and to no run.  They are not
+     * recorded, and stay in flight until they are answered or the instance
+     * ends.  It may ask http.request/1, secret.get/1, secret.keep/1,
+     * secret.kept/1, schema.check/1, timer.wait/1 (in memory; answered when it
+     * is due), process.run/1, process.spawn/1, process.write/1 and
+     * process.end/1.
+     *
+     * cancel() for this handle means that the instance is about to end: stop,
+     * and call finish().  If it finishes earlier, the host calls it again
+     * before the next call.  [call & created] */
     mortise_status (*background)(mortise_inst *, const mortise_request *);
 } mortise_executor;
 
@@ -258,28 +291,31 @@ typedef struct mortise_plugin {
     const char *id;      /* metadata.name of the manifest; NUL-terminated */
     const char *version; /* metadata.version */
 
-    /* Make an instance.  `config` is JSON, valid for the manifest's
-     * config_schema, as the deployment has it: a `default` of the schema is for
-     * who writes it, and none is filled in.  `api` and `host` stay valid until
-     * destroy() returns.  On an error api->fail(host, 0, ...) says why: of the
-     * class "transient" it is that of the call that needed it, which may be
-     * made again, and then create() is, too; any other is for good.  [ctl] */
+    /* Make an instance.  `config` is the deployment's JSON, valid for the
+     * manifest's config_schema.  The host fills in no `default` of the schema.
+     * `api` and `host` are valid until destroy() returns.
+     *
+     * On an error, api->fail(host, 0, ...) gives the reason.  If its class is
+     * "transient", the call that needed the instance fails with it; a retry of
+     * that call calls create() again.  An error of any other class is
+     * permanent.  [ctl] */
     mortise_status (*create)(mortise_host *, const mortise_host_api *,
                              mortise_str config, mortise_inst **out);
 
-    /* The struct of an interface id, or NULL.  [any & created] */
+    /* Return the struct of an interface id, or NULL.  [any & created] */
     const void *(*get_interface)(mortise_inst *, const char *id);
 
-    /* Stop a call soon: finish it, or return from it, with
-     * MORTISE_S_CANCELLED (or with its result if that is there already).  May
-     * come for a call that has just ended.  NULL: calls look at
-     * host->cancelled() themselves.  [any & created] */
+    /* Stop a call soon: finish it with MORTISE_S_CANCELLED, or return that.  If
+     * the result is already there, give the result instead.  cancel() may come
+     * for a call that has just ended.  NULL: calls check host->cancelled()
+     * themselves. [any & created] */
     void (*cancel)(mortise_inst *, mortise_call);
 
-    /* No new call will come.  Let every thread and callback of yours end before
-     * deadline_ns (CLOCK_MONOTONIC); MORTISE_S_OK when nothing of yours runs
-     * any more, else you are leaked rather than destroyed.  NULL: nothing of
-     * yours ever runs outside of a call.  [ctl & created] */
+    /* No new call will come.  End all your threads and callbacks before
+     * deadline_ns (CLOCK_MONOTONIC).  Return MORTISE_S_OK when nothing of the
+     * instance runs any more.  Otherwise the host leaks the instance instead of
+     * destroying it.  NULL: the instance never runs anything outside a call.
+     * [ctl & created] */
     mortise_status (*quiesce)(mortise_inst *, uint64_t deadline_ns);
 
     void (*destroy)(mortise_inst *); /* [ctl & quiesced] */
@@ -301,17 +337,17 @@ typedef struct mortise_module {
 #define MORTISE_EXPORT
 #endif
 
-/* What a module exports, and all that it exports.  You define it:
- * MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module), ...}; */
+/* The one symbol that a module exports.  You define it:
+ *   MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module), ...}; */
 #define MORTISE_MODULE MORTISE_EXPORT const mortise_module
 extern MORTISE_MODULE mortise_module_v1;
 
-/* The same for one plugin that needs no init() and fini(), at the end of its
+/* The same for one plugin without init() and fini().  Put it at the end of its
  * file: MORTISE_MODULE_OF(my_plugin); */
 #define MORTISE_MODULE_OF(my_plugin)                                           \
     static const mortise_plugin *const mortise_module_plugins_[] = {           \
         &(my_plugin)};                                                         \
-    /* exported as declared; to say so twice makes g++ warn */                 \
+    /* exported by its declaration; a second attribute makes g++ warn */       \
     const mortise_module mortise_module_v1 = {sizeof(mortise_module),          \
                                               MORTISE_ABI_MAJOR,               \
                                               MORTISE_ABI_MINOR,               \
