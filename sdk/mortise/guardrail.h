@@ -1,5 +1,5 @@
-/* mortise/guardrail.h -- what a guardrail plugin implements: it judges values
- * that go into nodes, come out of them, or pass along edges.
+/* mortise/guardrail.h -- what a guardrail plugin implements: check() judges a
+ * value that enters a node, leaves a node, or passes along an edge.
  *
  *     static mortise_status check(mortise_inst *i, uint32_t stage,
  *                                 const mortise_request *r)
@@ -10,32 +10,33 @@
  *
  *     static const mortise_guardrail guardrail = {sizeof guardrail, 0, check};
  *
- * which get_interface() gives for MORTISE_GUARDRAIL_2.
+ * get_interface() returns that struct for MORTISE_GUARDRAIL_2.
  *
- * Threads    As the manifest's `threading` says.  `inline`: check() decides
- *            before it returns, and asks nothing.  `async`: it may return
- *            MORTISE_S_PENDING, ask(), and finish() later, from any thread.
- *            `blocking`: the same with ask_wait(), on a thread of its own.  As
- *            many checks at once as `concurrency` says.
- * Stage      Where it is judged: MORTISE_STAGE_...  Texts of tools are known by
- *            MORTISE_STAGE_TOOL_RESULT, and may try to tell a model what to do.
- * Verdict    What is emitted as "verdict", one JSON object: {"violation": bool,
- *            "reason"?: text}.  A check that ends without one did not pass.
- * Errors     A negative status, and fail()'s or finish()'s words.  An error, a
- *            crash and a timeout are violations, without a replacement.
- * Asking     It may look, and no more: state.get/1, kv.get/1, secret.get/1,
- *            schema.check/1, http.request/1 with GET or HEAD, and, which costs
- *            what it costs, model.call/1 and model.embed/1.  What changes the
- *            world or keeps a value is denied (MORTISE_S_DENIED), and so is what
- *            waits for somebody or for a time (MORTISE_S_UNSUPPORTED): a check is
- *            `read`, and is never suspended.
- * Again      A check that was under way when the process died is made again.
- *            What it was answered is kept with the run, as an executor's is: the
- *            same asks of the same value get the same answers without being
- *            done again.  So the executor's rule holds: between asks, be a
- *            function of your request and of the answers.
- * ABI        As in mortise/plugin.h.
- */
+ * Threads    As in the manifest's `threading`.
+ *              `inline`    check() decides before it returns, and may not ask.
+ *              `async`     check() may return MORTISE_S_PENDING, ask(), and
+ *                          finish() later, from any thread.
+ *              `blocking`  the same with ask_wait(), on a thread of a pool.
+ *            Up to `concurrency` checks run at once.
+ * Stage      The point at which the value is judged: MORTISE_STAGE_...
+ *            Texts of tools have the stage MORTISE_STAGE_TOOL_RESULT.  They
+ *            may try to give instructions to a model.
+ * Verdict    Emitted as "verdict", one JSON object: {"violation": bool,
+ *            "reason"?: text}.  A check without a verdict is a violation.
+ * Errors     A negative status, and a message by fail() or finish().  Errors,
+ *            crashes and timeouts are violations without a replacement.
+ * Asking     A check only reads, and is never suspended.  It may ask
+ *            state.get/1, kv.get/1, secret.get/1, schema.check/1 and
+ *            http.request/1 with GET or HEAD.  It may also ask model.call/1
+ *            and model.embed/1, which cost money.  An ask that changes
+ *            something or stores a value is refused with MORTISE_S_DENIED; one
+ *            that waits for a person or a time, with MORTISE_S_UNSUPPORTED.
+ * Replay     A check that was in flight when the process died is made again.
+ *            Its answers are stored with the run, as those of an executor.
+ *            The same asks about the same value get the same answers without
+ *            being performed again.  Therefore, between asks, your code must
+ *            depend only on the request and on the answers.
+ * ABI        As in mortise/plugin.h. */
 #ifndef MORTISE_SDK_GUARDRAIL_H
 #define MORTISE_SDK_GUARDRAIL_H
 
@@ -48,34 +49,34 @@ extern "C" {
 
 #define MORTISE_GUARDRAIL_2 "mortise.guardrail/2"
 
-#define MORTISE_STAGE_INPUT  1 /* what goes into a node */
-#define MORTISE_STAGE_OUTPUT 2 /* what came out of one */
-#define MORTISE_STAGE_EDGE   3 /* what passes along an edge */
+#define MORTISE_STAGE_INPUT  1 /* the input of a node */
+#define MORTISE_STAGE_OUTPUT 2 /* the output of a node */
+#define MORTISE_STAGE_EDGE   3 /* a value that passes along an edge */
 #define MORTISE_STAGE_NODE   4 /* the target of a guardrail node */
-/* What a tool gave to a model that called it: words of whoever is behind the tool,
- * which nobody here has seen. */
+/* A tool's result, before the model that called the tool reads it.  Its author
+ * is outside Mortise, and nobody has checked the text. */
 #define MORTISE_STAGE_TOOL_RESULT 5
-/* What a model calls a tool with, before anybody approves it and before it runs:
- * an object, the tool's arguments. */
+/* The arguments with which a model calls a tool, an object.  Checked before the
+ * call is approved and before the tool runs. */
 #define MORTISE_STAGE_TOOL_CALL 6
-/* What a node's memory gave, before the node knows of it: a list of traces.  They
- * may have been written by anybody, also by a model that was told to. */
+/* The traces that a node's memory returned, a list, before the node gets them.
+ * Anyone may have written them, also a model that was manipulated. */
 #define MORTISE_STAGE_MEMORY_READ 7
-/* An output that is about to become a trace. */
+/* An output that is about to be stored as a trace. */
 #define MORTISE_STAGE_MEMORY_WRITE 8
 
 typedef struct mortise_guardrail {
     uint32_t size;
     uint32_t flags; /* 0 */
 
-    /* Judge request->body; request->operation is empty.  Emit "verdict", and,
-     * where you can offer a harmless replacement of the whole body, "output":
-     * the graph decides whether it is used.  [call & created] */
+    /* Judge request->body; request->operation is empty.  Emit "verdict".  If
+     * you can offer a harmless replacement of the whole body, emit it as
+     * "output": the graph decides whether it is used.  [call & created] */
     mortise_status (*check)(mortise_inst *, uint32_t stage,
                             const mortise_request *);
 } mortise_guardrail;
 
-/* At most 1000 bytes of words for people, whatever they are made of. */
+/* At most 1000 bytes of reason text; invalid UTF-8 is replaced. */
 MORTISE_INLINE void mortise_jp_reason(mortise_jw *w, const char *reason)
 {
     const char *p = reason, *end = p + strlen(p);
@@ -94,15 +95,15 @@ MORTISE_INLINE void mortise_jp_reason(mortise_jw *w, const char *reason)
     mortise_jw_string_end(w);
 }
 
-/* Emit a verdict, once; `reason` is for people, NUL-terminated ("" or NULL:
- * none), and cut to a kilobyte. */
+/* Emit a verdict, once per check.  `reason` is for people, NUL-terminated (""
+ * or NULL: none), and cut to a kilobyte. */
 MORTISE_INLINE mortise_status mortise_emit_verdict(mortise_host *host,
                                                    const mortise_host_api *api,
                                                    mortise_call call,
                                                    int violation,
                                                    const char *reason)
 {
-    char room[6144]; /* no byte takes more than six in JSON */
+    char room[6144]; /* a byte takes at most six in JSON */
     mortise_str kind, json;
     mortise_status status;
     mortise_jw w;
