@@ -1,5 +1,5 @@
-/* mortise/discovery.h -- what a discovery plugin implements: of many things that
- * could be used it says which ones a text is about, the best first.
+/* mortise/discovery.h -- what a discovery plugin implements: discover() ranks
+ * tools, skills, extensions and nodes by how well they match a text.
  *
  *     static mortise_status discover(mortise_inst *i, const mortise_request *r)
  *     {
@@ -7,98 +7,104 @@
  *         {"results": [{"id": "file/read", "kind": "tool", "score": 3.2}]}
  *     }
  *
- *     static const mortise_discovery discovery = {sizeof discovery, 0, discover,
- *                                                 NULL};
+ *     static const mortise_discovery discovery = {
+ *         sizeof discovery, 0, discover, NULL};
  *
- * which get_interface() gives for MORTISE_DISCOVERY_1.  Its manifest says
- * `provides: {discovery: {threading: async, concurrency: 4}}`.
+ * get_interface() returns that struct for MORTISE_DISCOVERY_1.  The manifest
+ * has `provides: {discovery: {threading: async, concurrency: 4}}`.
  *
- * Who calls it: a deployment's `discovery: {plugins: [...]}` names such plugins,
- * in an order; each is asked, and what they find is made one list (below).  It
- * is used by a node's discovery_policy, by discovery edges, and by executors
- * that ask discovery.query/1 (mortise/ask.h).
+ * A deployment lists discovery plugins in `discovery: {plugins: [...]}`.  The
+ * engine asks each of them and merges the results (below).  Three things ask: a
+ * node's discovery_policy, a discovery edge, and an executor's
+ * discovery.query/1 (mortise/ask.h).
  *
- * Threads    As the manifest's `threading` says, as for guardrails.  `inline`:
- *            discover() answers before it returns, and asks nothing.  `async`:
- *            it may return MORTISE_S_PENDING, ask(), and finish() later, from
- *            any thread.  `blocking`: the same with ask_wait(), on a thread of
- *            its own.  As many calls at once as `concurrency` says.
- * Asking     secret.get/1, and http.request/1 with any method; nothing else
- *            (MORTISE_S_UNSUPPORTED): it is never suspended, keeps nothing, and
- *            changes nothing.  Its asks are part of the one step that it serves:
- *            none is recorded, and after a crash the whole call is made again.
- *            What it found is recorded, whole, before anything uses it.
- * Errors     A negative status, and fail()'s or finish()'s words.  A plugin that
- *            fails, dies, takes too long or breaks the rules below has found
- *            nothing: what the others found counts, and where none answered the
- *            graph's `fallback` says what happens.
+ * Threads    As in the manifest's `threading`, as for guardrails.
+ *              `inline`    discover() answers before it returns, and may not
+ *                          ask.
+ *              `async`     discover() may return MORTISE_S_PENDING, ask(), and
+ *                          finish() later, from any thread.
+ *              `blocking`  the same with ask_wait(), on a thread of a pool.
+ *            Up to `concurrency` calls run at once.
+ * Asking     secret.get/1, and http.request/1 with any method.  Everything
+ *            else gives MORTISE_S_UNSUPPORTED.  A call is never suspended,
+ *            and must store nothing and change nothing.  Its asks are part of
+ *            the step that it serves and are not recorded: after a crash the
+ *            whole call is made again.  The engine records the whole result
+ *            before anything uses it.
+ * Errors     A negative status, and a message by fail() or finish().  If a
+ *            plugin fails, dies, times out or breaks the rules below, it has
+ *            no results; the results of the other plugins count.  If none
+ *            answers, the graph's `fallback` decides.
  * ABI        As in mortise/plugin.h.
  *
- * ---- the request -------------------------------------------------------------
+ * ---- the request
+ * -------------------------------------------------------------
  *
  * request->operation is empty, request->body one JSON object:
  *
- *     query        text, 1 to MORTISE_DISCOVERY_QUERY_MAX bytes: what is looked for
- *     kind         "tool", "skill", "extension", "node" or "any"
- *     max          integer from 1: no more results than that
- *     tokens       integer from 1: what the texts of all results may take
- *                  together, a token for each four bytes or part of that
- *     candidates   a list of {id, kind, name, description?, input_schema?}, the
- *                  tools, extensions and nodes that may be found; may be empty.
- *                  No two have the same id and kind.  A node's description is
- *                  its `capability`.
+ *   query        text, 1 to MORTISE_DISCOVERY_QUERY_MAX bytes: the search text
+ *   kind         "tool", "skill", "extension", "node" or "any"
+ *   max          integer from 1: the maximum number of results
+ *   tokens       integer from 1: the limit for the texts of all results
+ *                together, in tokens of four bytes, rounded up for each text
+ *   candidates   a list of {id, kind, name, description?, input_schema?}: the
+ *                tools, extensions and nodes that may be found; may be empty.
+ *                No two have the same id and kind.  A node's description is
+ *                its `capability`.
  *
- * A member that is not known here is to be passed over.
+ * Ignore unknown members.
  *
- * ---- the answer --------------------------------------------------------------
+ * ---- the answer
+ * --------------------------------------------------------------
  *
- * Emitted as "output", in as many pieces as you like, one JSON object:
+ * Emitted as "output", in any number of pieces, one JSON object:
  *
- *     results      a list, the best first, of no more than `max`:
- *       id         text, 1 to MORTISE_DISCOVERY_ID_MAX bytes.  Of a tool, an
- *                  extension or a node one of the candidates', with its kind:
- *                  what is not among them is not allowed, and is refused.  A
- *                  skill's is yours: it is found in what your config names.
- *       kind       "tool", "skill", "extension" or "node"; what was asked for,
- *                  unless that is "any"
- *       score      number, greater is better; a scale of your own, which is
- *                  shown, and compared with nobody else's
- *       text       what a model is shown of it; may be absent, and is, for a
- *                  skill, what joins the prompt
- *       tier       how much `text` is: "name", "summary" or "full"; there where
- *                  `text` is, and only there
+ *   results      a list, the best first, of at most `max`:
+ *     id         text, 1 to MORTISE_DISCOVERY_ID_MAX bytes.  For a tool, an
+ *                extension or a node: the id of a candidate of that kind; the
+ *                host refuses any other.  For a skill: an id of your own;
+ *                skills are found in the places that your config names.
+ *     kind       "tool", "skill", "extension" or "node": the requested kind,
+ *                or any of them if `kind` is "any"
+ *     score      number, greater is better, on a scale of your own.  The host
+ *                shows it and compares it with no other plugin's scores.
+ *     text       the text that a model sees; optional.  For a skill it is the
+ *                text that is added to the prompt.
+ *     tier       how much `text` contains: "name", "summary" or "full";
+ *                required with `text`, and not allowed without it
  *
- * The same id and kind twice, a list that is longer than `max`, a member of
- * another kind, or an id that is none of the candidates': the answer is refused
- * as a whole, since who lies about one thing may lie about others.  Nothing to
- * be found is an empty list, and no error.
+ * The host refuses the whole answer if any result breaks these rules: the same
+ * id and kind twice, more than `max` results, a kind that was not requested, or
+ * an id that is no candidate's.  An empty list is valid: nothing was found.
  *
- * Several plugins: each is asked the same, and what they found is fused by
- * reciprocal rank: what stands at place p (from 1) of a plugin's list gets
- * 1 / (60 + p) of each plugin that found it; equal sums stand in the order of
- * the deployment's plugins.  Texts are the first plugin's that gave one.  In the
- * order of the fused list texts are kept as long as `tokens` lasts; what comes
- * behind that is there without its text.
+ * Several plugins get the same request.  The host merges their lists by
+ * reciprocal rank.  A result gets 1 / (60 + p) from each plugin that lists it
+ * at place p (from 1).  Results with equal sums keep the order of the
+ * deployment's plugins.  The text of a result is that of the first plugin that
+ * gave one.  The host keeps texts in the order of the merged list until
+ * `tokens` is used up; later results have no text.
  *
- * ---- what is pinned ------------------------------------------------------------
+ * ---- pinned entries
+ * --------------------------------------------------------------
  *
- * What others say of things may be something else tomorrow, and models read it.
- * So a plugin may use what it was told only as somebody saw it once.  It gets
- * `pins` in its config, a mapping of its keys to digests, which the host takes from
- * the deployment's lock; and list() says what there is now, for people to look at:
- * `mortise discovery pin` shows it and writes it down.
+ * Descriptions from outside can change at any time, and models read them.  So a
+ * plugin may use such a description only if it has the digest that a person
+ * approved.  The host puts `pins` into the plugin's config: a mapping of its
+ * keys to digests, from the deployment's lock file.  list() returns the current
+ * entries: `mortise discovery pin` shows them to a person and writes their
+ * digests.
  *
- * Its request->operation is empty, its body {}.  Emitted as "output", one object:
+ * request->operation is empty, the body {}.  Emitted as "output", one object:
  *
- *     entries      a list, in any order:
- *       key        text, 1 to MORTISE_DISCOVERY_KEY_MAX bytes, without a NUL; no
- *                  two have the same
- *       digest     64 digits of hexadecimal, lower case: of all that you would use
- *                  of it, so that an entry with this digest is this entry
- *       entry      any JSON: all that the digest is of, as people should see it
+ *   entries      a list, in any order:
+ *     key        text, 1 to MORTISE_DISCOVERY_KEY_MAX bytes, without a NUL; no
+ *                two have the same
+ *     digest     64 lower-case hexadecimal digits: the digest of everything
+ *                that you would use of the entry, so that two entries with the
+ *                same digest are equal
+ *     entry      any JSON: all that the digest covers, as people should see it
  *
- * An entry that breaks these rules: the answer is refused as a whole.
- */
+ * If an entry breaks these rules, the host refuses the whole answer. */
 #ifndef MORTISE_SDK_DISCOVERY_H
 #define MORTISE_SDK_DISCOVERY_H
 
@@ -111,25 +117,26 @@ extern "C" {
 
 #define MORTISE_DISCOVERY_1 "mortise.discovery/1"
 
-/* Bytes, at most: of a query, and of an id. */
+/* Maximum bytes of a query, an id and a pinned key. */
 #define MORTISE_DISCOVERY_QUERY_MAX 65536
 #define MORTISE_DISCOVERY_ID_MAX    256
-#define MORTISE_DISCOVERY_KEY_MAX   512 /* of what is pinned */
+#define MORTISE_DISCOVERY_KEY_MAX   512 /* of a pinned entry */
 
 typedef struct mortise_discovery {
     uint32_t size;
     uint32_t flags; /* 0 */
 
-    /* Look for request->body's `query`; emit "output".  [call & created] */
+    /* Search for the `query` of request->body; emit "output".  [call & created]
+     */
     mortise_status (*discover)(mortise_inst *, const mortise_request *);
 
-    /* What there is that is pinned (above); emit "output".  NULL, or beyond
-     * `size`: nothing of it is.  [call & created] */
+    /* List the entries that can be pinned (above); emit "output".  NULL, or
+     * beyond `size`: the plugin has none.  [call & created] */
     mortise_status (*list)(mortise_inst *, const mortise_request *);
 } mortise_discovery;
 
-/* One result more of the list that is open in w; text NULL or tier NULL: it has
- * none.  `id`, `kind` and `tier` are NUL-terminated. */
+/* Append one result to the list that is open in w.  If `text` or `tier` is
+ * NULL, the result has no text.  `id`, `kind` and `tier` are NUL-terminated. */
 MORTISE_INLINE void mortise_jw_found(mortise_jw *w, const char *id,
                                      const char *kind, double score,
                                      const mortise_str *text, const char *tier)
