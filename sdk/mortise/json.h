@@ -1,18 +1,20 @@
-/* mortise/json.h -- just enough JSON for the bodies that a plugin is handed
- * and the outputs that it emits.  Or bring your own library: nothing here is
- * part of the ABI.
+/* mortise/json.h -- a small JSON reader and writer for the bodies that a plugin
+ * receives and the outputs that it emits.  You may use your own library
+ * instead: nothing here is part of the ABI.
  *
- * Reading    mortise_jv_parse() checks a whole text once, strictly (RFC 8259,
- *            UTF-8, no lone surrogates, nesting up to MORTISE_JV_DEPTH, nothing
- *            behind it), and gives a value: a slice of that text.  What walks
- *            a value then only finds its way; nothing is copied or allocated,
- *            and no function leaves the slice, whatever stands in it.
- * Writing    A mortise_jw writes into your buffer, sets commas and escapes, and
- *            remembers the first failure: check once, at mortise_jw_finish().
- *            When the buffer is full it asks your `more` for room, which may
- *            enlarge the buffer or send away what is there.
- * Threads    No state of its own: [any], one thread at a time for one writer.
- * Locale     None, whatever setlocale() was called with.
+ * Reading    mortise_jv_parse() checks a whole text once, strictly: RFC 8259,
+ *            UTF-8, no lone surrogates, nesting up to MORTISE_JV_DEPTH, and
+ *            nothing after the value.  It returns a value, which is a slice of
+ *            that text.  The other functions only walk through the slice; they
+ *            copy and allocate nothing, and never read outside the slice,
+ *            whatever its content is.
+ * Writing    A mortise_jw writes into your buffer, adds commas and escapes, and
+ *            keeps the first failure: check once, at mortise_jw_finish().  When
+ *            the buffer is full it calls your `more`, which may enlarge the
+ *            buffer or send its content away.
+ * Threads    [any]; one thread at a time for one writer.  There is no global
+ *            state.
+ * Locale     Independent of setlocale().
  *
  *     mortise_jv body, v;
  *     mortise_str path;
@@ -29,8 +31,7 @@
  *     mortise_jw_key(&w, "bytes");
  *     mortise_jw_int(&w, 42);
  *     mortise_jw_end(&w);
- *     status = mortise_jw_finish(&w, &text);
- */
+ *     status = mortise_jw_finish(&w, &text); */
 #ifndef MORTISE_SDK_JSON_H
 #define MORTISE_SDK_JSON_H
 
@@ -42,15 +43,15 @@
 
 #include <mortise/plugin.h>
 
-/* A function of a header: nobody has to use it. */
+/* A function of a header; unused ones cause no warning. */
 #if defined(__GNUC__)
 #define MORTISE_INLINE static inline __attribute__((unused))
 #else
 #define MORTISE_INLINE static inline
 #endif
 
-/* What stands between the two is C: in C++ its casts and its NULL are C's, too,
- * whatever warns of those in code that is yours. */
+/* The code between MORTISE_C_BEGIN and MORTISE_C_END is C.  C++ code of yours
+ * may be compiled with warnings about C casts and NULL; suppress them here. */
 #if defined(__cplusplus) && defined(__GNUC__)
 #define MORTISE_C_BEGIN                                                        \
     _Pragma("GCC diagnostic push")                                             \
@@ -67,7 +68,7 @@ MORTISE_C_BEGIN
 extern "C" {
 #endif
 
-#define MORTISE_JV_DEPTH 256 /* arrays and objects inside each other */
+#define MORTISE_JV_DEPTH 256 /* nested arrays and objects */
 
 #define MORTISE_JV_NONE                                                        \
     0 /* no value: what get() gives for an absent member                       \
@@ -79,7 +80,7 @@ extern "C" {
 #define MORTISE_JV_ARRAY  5
 #define MORTISE_JV_OBJECT 6
 
-/* A value: exactly its bytes, in place; lent by who owns the text. */
+/* A value: its bytes, in place.  Lent by the owner of the text. */
 typedef struct mortise_jv {
     const char *p;
     uint64_t n;
@@ -91,8 +92,8 @@ typedef struct mortise_jv_iter {
     int32_t is_object;
 } mortise_jv_iter;
 
-/* ---- beneath: finding the way (not for use) ----------------------------
- * No `p` passes its `end`; NULL or 0 says "this is not JSON". */
+/* ---- internal: walking through text (do not use) ----------------------- No
+ * `p` passes its `end`.  NULL or 0 means that the text is not JSON. */
 
 MORTISE_INLINE const char *mortise_jp_space(const char *p, const char *end)
 {
@@ -101,7 +102,7 @@ MORTISE_INLINE const char *mortise_jp_space(const char *p, const char *end)
     return p;
 }
 
-/* Bytes of the UTF-8 sequence at p: RFC 3629's table of well-formed ones. */
+/* The length in bytes of the UTF-8 sequence at p, by RFC 3629's table. */
 MORTISE_INLINE size_t mortise_jp_utf8(const char *p, const char *end)
 {
     unsigned lead = (unsigned char)*p, second, low = 0x80, high = 0xBF;
@@ -125,7 +126,7 @@ MORTISE_INLINE size_t mortise_jp_utf8(const char *p, const char *end)
     return n;
 }
 
-/* The four hex digits at p, or a number beyond all of them. */
+/* The value of the four hex digits at p, or a larger number if they are not. */
 MORTISE_INLINE uint32_t mortise_jp_hex4(const char *p, const char *end)
 {
     uint32_t v = 0;
@@ -145,8 +146,8 @@ MORTISE_INLINE uint32_t mortise_jp_hex4(const char *p, const char *end)
     return v;
 }
 
-/* The escape at p (a backslash): its bytes, and the code point it means.  The
- * halves of a surrogate pair count as one escape and never stand alone. */
+/* The escape at p (a backslash): its length and its code point.  A surrogate
+ * pair counts as one escape; half a pair is an error. */
 MORTISE_INLINE size_t mortise_jp_escape(const char *p, const char *end,
                                         uint32_t *cp)
 {
@@ -175,7 +176,7 @@ MORTISE_INLINE size_t mortise_jp_escape(const char *p, const char *end,
     return 12;
 }
 
-/* Behind the string whose opening quote is at p; strict. */
+/* Skip the string whose opening quote is at p; strict. */
 MORTISE_INLINE const char *mortise_jp_string(const char *p, const char *end)
 {
     uint32_t cp;
@@ -192,7 +193,7 @@ MORTISE_INLINE const char *mortise_jp_string(const char *p, const char *end)
     return p < end ? p + 1 : NULL;
 }
 
-/* Behind the digits at p, of which there must be one. */
+/* Skip the digits at p; there must be at least one. */
 MORTISE_INLINE const char *mortise_jp_digits(const char *p, const char *end)
 {
     const char *start = p;
@@ -229,7 +230,7 @@ MORTISE_INLINE const char *mortise_jp_word(const char *p, const char *end,
     return (size_t)(end - p) >= n && memcmp(p, word, n) == 0 ? p + n : NULL;
 }
 
-/* Behind the string, number or word at p (p < end). */
+/* Skip the string, number or word at p (p < end). */
 MORTISE_INLINE const char *mortise_jp_scalar(const char *p, const char *end)
 {
     switch (*p) {
@@ -246,7 +247,7 @@ MORTISE_INLINE const char *mortise_jp_scalar(const char *p, const char *end)
     }
 }
 
-/* Behind `"name" :` and the space around it. */
+/* Skip `"name" :` and the space around it. */
 MORTISE_INLINE const char *mortise_jp_name(const char *p, const char *end)
 {
     p = mortise_jp_space(p, end);
@@ -259,7 +260,7 @@ MORTISE_INLINE const char *mortise_jp_name(const char *p, const char *end)
     return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* Which of the open levels are objects: a bit each. */
+/* Which of the open levels are objects: one bit per level. */
 typedef struct mortise_jp_levels {
     uint32_t depth;
     unsigned char objects[MORTISE_JV_DEPTH / 8];
@@ -286,8 +287,8 @@ MORTISE_INLINE int mortise_jp_enter(mortise_jp_levels *l, int object)
     return 1;
 }
 
-/* Behind the `{` or `[` at p, and on to where its first value starts; an empty
- * one is left again at once, and *done says so. */
+/* Skip the `{` or `[` at p and move to its first value.  If it is empty, close
+ * it and set *done. */
 MORTISE_INLINE const char *mortise_jp_open(const char *p, const char *end,
                                            mortise_jp_levels *l, int *done)
 {
@@ -304,8 +305,8 @@ MORTISE_INLINE const char *mortise_jp_open(const char *p, const char *end,
     return object ? mortise_jp_name(p, end) : p;
 }
 
-/* Behind a value: leave what ends here, and on to where the next value
- * starts; or the depth is 0. */
+/* After a value: close the levels that end here and move to the next value, or
+ * return with depth 0. */
 MORTISE_INLINE const char *mortise_jp_after(const char *p, const char *end,
                                             mortise_jp_levels *l)
 {
@@ -325,7 +326,7 @@ MORTISE_INLINE const char *mortise_jp_after(const char *p, const char *end,
     return p;
 }
 
-/* Behind the one value that starts at p; strict, without recursion. */
+/* Skip the one value that starts at p; strict, without recursion. */
 MORTISE_INLINE const char *mortise_jp_value(const char *p, const char *end)
 {
     mortise_jp_levels levels;
@@ -347,14 +348,14 @@ MORTISE_INLINE const char *mortise_jp_value(const char *p, const char *end)
     return p;
 }
 
-/* Behind the string at p, of a text that was checked: the first quote with an
- * even number of backslashes before it.  The end, when there is none. */
+/* Skip the string at p, in a text that was checked: find the first quote with
+ * an even number of backslashes before it.  Return `end` if there is none. */
 MORTISE_INLINE const char *mortise_jp_skip_string(const char *p,
                                                   const char *end)
 {
     const char *start = ++p, *back, *near = end - p < 16 ? end : p + 16;
 
-    while (p < near && *p != '"' && *p != '\\') /* most are short */
+    while (p < near && *p != '"' && *p != '\\') /* most strings are short */
         p++;
     if (p < near && *p == '"')
         return p + 1;
@@ -378,7 +379,7 @@ MORTISE_INLINE int mortise_jp_ends(char c)
            c == '\t' || c == '\r' || c == '\0';
 }
 
-/* Behind the value at p (p < end), of a text that was checked. */
+/* Skip the value at p (p < end), in a text that was checked. */
 MORTISE_INLINE const char *mortise_jp_skip(const char *p, const char *end)
 {
     uint64_t depth = 0;
@@ -402,8 +403,8 @@ MORTISE_INLINE const char *mortise_jp_skip(const char *p, const char *end)
     return p;
 }
 
-/* The next piece of a string's content at p (p < end): its bytes there, and
- * the bytes that it means. */
+/* The next piece of a string's content at p (p < end): its length in the text,
+ * and the bytes that it decodes to. */
 MORTISE_INLINE size_t mortise_jp_piece(const char *p, const char *end,
                                        char out[4], size_t *n_out)
 {
@@ -430,8 +431,8 @@ MORTISE_INLINE size_t mortise_jp_piece(const char *p, const char *end,
 
 /* ---- text -------------------------------------------------------------- */
 
-/* How many bytes from the start of s are whole, well-formed UTF-8: s.n when
- * all of it is. */
+/* The number of bytes from the start of s that are whole, well-formed UTF-8;
+ * s.n if all are. */
 MORTISE_INLINE uint64_t mortise_str_utf8(mortise_str s)
 {
     uint64_t at = 0;
@@ -455,8 +456,8 @@ MORTISE_INLINE mortise_jv mortise_jv_none(void)
     return v;
 }
 
-/* Check the whole text; *out is the value in it.  MORTISE_S_INVALID, and no
- * value, when it is not exactly one. */
+/* Check the whole text; *out is its value.  MORTISE_S_INVALID, and no value, if
+ * the text is not exactly one JSON value. */
 MORTISE_INLINE mortise_status mortise_jv_parse(mortise_str text,
                                                mortise_jv *out)
 {
@@ -475,9 +476,9 @@ MORTISE_INLINE mortise_status mortise_jv_parse(mortise_str text,
     return MORTISE_S_OK;
 }
 
-/* The value in a text that is known to be JSON, without blanks around it: what
- * the host hands over is (a request's body, a config, an answer).  It is not
- * looked at again, which matters where it is long. */
+/* The value of a text that is known to be JSON without blanks around it.  All
+ * texts of the host are: a request's body, a config, an answer.  The text is
+ * not checked again, which saves time if it is long. */
 MORTISE_INLINE mortise_jv mortise_jv_of(mortise_str text)
 {
     mortise_jv v;
@@ -509,7 +510,7 @@ MORTISE_INLINE int32_t mortise_jv_type(mortise_jv v)
     }
 }
 
-/* Start a walk; over nothing when v is neither object nor array. */
+/* Start a walk; it is empty if v is neither object nor array. */
 MORTISE_INLINE mortise_jv_iter mortise_jv_each(mortise_jv v)
 {
     int32_t type = mortise_jv_type(v);
@@ -524,8 +525,8 @@ MORTISE_INLINE mortise_jv_iter mortise_jv_each(mortise_jv v)
     return it;
 }
 
-/* The next member or element: 1, or 0 behind the last.  *name (may be NULL) is
- * the member's name, a string value; none in an array. */
+/* Get the next member or element.  Returns 1, or 0 at the end.  *name (may be
+ * NULL) is the member's name, a string value; in an array it is none. */
 MORTISE_INLINE int mortise_jv_next(mortise_jv_iter *it, mortise_jv *name,
                                    mortise_jv *value)
 {
@@ -552,7 +553,7 @@ MORTISE_INLINE int mortise_jv_next(mortise_jv_iter *it, mortise_jv *name,
     return value->n > 0;
 }
 
-/* Members or elements; 0 for anything else. */
+/* The number of members or elements; 0 for any other value. */
 MORTISE_INLINE uint64_t mortise_jv_count(mortise_jv v)
 {
     mortise_jv_iter it = mortise_jv_each(v);
@@ -564,7 +565,7 @@ MORTISE_INLINE uint64_t mortise_jv_count(mortise_jv v)
     return n;
 }
 
-/* Is v a string with exactly this content? */
+/* Return 1 if v is a string with exactly this content. */
 MORTISE_INLINE int mortise_jv_is(mortise_jv v, mortise_str text)
 {
     const char *p, *end;
@@ -589,8 +590,8 @@ MORTISE_INLINE int mortise_jv_is(mortise_jv v, mortise_str text)
     return at == text.n;
 }
 
-/* The member of that name; none when there is none or v is no object.  Of
- * several the last counts, as with most readers. */
+/* Get the member of that name; none if it is absent or v is no object.  Of
+ * duplicate names the last counts, as in most readers. */
 MORTISE_INLINE mortise_jv mortise_jv_getn(mortise_jv v, mortise_str name)
 {
     mortise_jv_iter it = mortise_jv_each(v);
@@ -611,9 +612,9 @@ MORTISE_INLINE mortise_jv mortise_jv_get(mortise_jv v, const char *name)
     return mortise_jv_getn(v, s);
 }
 
-/* The content of a string into room, which v.n bytes always suffice for; it
- * may hold NULs, and none is put behind.  MORTISE_S_INVALID: no string;
- * MORTISE_S_NOMEM: no room. */
+/* Decode a string into room; v.n bytes always suffice.  The result may contain
+ * NULs and is not NUL-terminated.  MORTISE_S_INVALID: v is no string.
+ * MORTISE_S_NOMEM: room is too small. */
 MORTISE_INLINE mortise_status mortise_jv_decode(mortise_jv v, char *room,
                                                 uint64_t cap, uint64_t *n)
 {
@@ -644,8 +645,8 @@ MORTISE_INLINE mortise_status mortise_jv_decode(mortise_jv v, char *room,
     return MORTISE_S_OK;
 }
 
-/* The content of a string: in place when it has no escapes, else decoded into
- * room.  As mortise_jv_decode() otherwise. */
+/* The content of a string: in place if it has no escapes, else decoded into
+ * room. Otherwise as mortise_jv_decode(). */
 MORTISE_INLINE mortise_status mortise_jv_text(mortise_jv v, char *room,
                                               uint64_t cap, mortise_str *out)
 {
@@ -660,8 +661,8 @@ MORTISE_INLINE mortise_status mortise_jv_text(mortise_jv v, char *room,
     return mortise_jv_decode(v, room, cap, &out->n);
 }
 
-/* The content of a string with a NUL behind it; one with a NUL inside is
- * MORTISE_S_INVALID. */
+/* The content of a string, NUL-terminated.  MORTISE_S_INVALID if it contains a
+ * NUL. */
 MORTISE_INLINE mortise_status mortise_jv_cstr(mortise_jv v, char *room,
                                               uint64_t cap)
 {
@@ -685,19 +686,19 @@ MORTISE_INLINE mortise_status mortise_jv_bool(mortise_jv v, int32_t *out)
     return MORTISE_S_OK;
 }
 
-/* What is left of a number for strtod(): its significant digits as an integer,
- * and an exponent.  No decimal point, so no locale can misread it.  More than
- * 768 digits never decide how a double rounds, if one that is not zero is
- * remembered behind them. */
+/* A number reduced for strtod(): its significant digits as an integer, and an
+ * exponent.  There is no decimal point, so no locale can misread it.  More than
+ * 768 digits never change how a double rounds, except that one of the others
+ * may be nonzero: the last digit records that. */
 #define MORTISE_JP_DIGITS 780
 
 typedef struct mortise_jp_decimal {
-    char digits[MORTISE_JP_DIGITS + 32]; /* and behind them e<exponent> */
+    char digits[MORTISE_JP_DIGITS + 32]; /* followed by e<exponent> */
     uint32_t n;
-    int64_t exponent; /* of the integer that the digits are */
+    int64_t exponent; /* of the integer in digits */
 } mortise_jp_decimal;
 
-/* One digit of the mantissa, the point being `behind` it or not. */
+/* Add one digit of the mantissa; `behind` is 1 after the decimal point. */
 MORTISE_INLINE void mortise_jp_digit(mortise_jp_decimal *d, char c, int behind)
 {
     if (d->n > 0 || c != '0') {
@@ -714,7 +715,7 @@ MORTISE_INLINE void mortise_jp_digit(mortise_jp_decimal *d, char c, int behind)
     d->exponent -= behind;
 }
 
-/* Write v in decimal; returns its bytes. */
+/* Write v in decimal; return its length in bytes. */
 MORTISE_INLINE size_t mortise_jp_itoa(char out[24], int64_t v)
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
@@ -732,7 +733,7 @@ MORTISE_INLINE size_t mortise_jp_itoa(char out[24], int64_t v)
     return len;
 }
 
-/* Let strtod() round what the digits say. */
+/* Round the digits to a double with strtod(). */
 MORTISE_INLINE double mortise_jp_round(mortise_jp_decimal *d)
 {
     size_t n = d->n;
@@ -745,7 +746,7 @@ MORTISE_INLINE double mortise_jp_round(mortise_jp_decimal *d)
     return strtod(d->digits, NULL);
 }
 
-/* The exponent at p, kept within what any double could need. */
+/* Read the exponent at p, limited to the range of doubles. */
 MORTISE_INLINE int64_t mortise_jp_exponent(const char *p, const char *end)
 {
     int64_t v = 0;
@@ -757,7 +758,7 @@ MORTISE_INLINE int64_t mortise_jp_exponent(const char *p, const char *end)
     return negative ? -v : v;
 }
 
-/* The nearest double.  MORTISE_S_INVALID: no number, or beyond all doubles. */
+/* The nearest double.  MORTISE_S_INVALID: no number, or out of range. */
 MORTISE_INLINE mortise_status mortise_jv_double(mortise_jv v, double *out)
 {
     const char *p = v.p, *end;
@@ -785,9 +786,9 @@ MORTISE_INLINE mortise_status mortise_jv_double(mortise_jv v, double *out)
     return MORTISE_S_OK;
 }
 
-/* An integer; 5.0 and 5e0 are 5, as JSON Schema sees it.  MORTISE_S_INVALID: no
- * number, a fraction, or beyond 64 bits (2^53 for those with a point or an
- * exponent). */
+/* An integer; 5.0 and 5e0 are 5, as in JSON Schema.  MORTISE_S_INVALID: no
+ * number, a fraction, or out of range: 64 bits, or 2^53 if it has a point or an
+ * exponent. */
 MORTISE_INLINE mortise_status mortise_jv_int(mortise_jv v, int64_t *out)
 {
     const char *p = v.p, *end;
@@ -818,26 +819,27 @@ MORTISE_INLINE mortise_status mortise_jv_int(mortise_jv v, int64_t *out)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* Its fields are for mortise_jw_more_fn; others ask the functions. */
+/* Its fields are for mortise_jw_more_fn; other code calls the functions. */
 typedef struct mortise_jw mortise_jw;
 
-/* The buffer is full: make w->n < w->cap, by another w->p (with the first w->n
- * bytes kept) and w->cap, or by taking the bytes away; or say why not. */
+/* Called when the buffer is full.  Make w->n < w->cap: either set another w->p
+ * (with the first w->n bytes kept) and w->cap, or consume the bytes.  Otherwise
+ * return an error. */
 typedef mortise_status mortise_jw_more_fn(mortise_jw *w, void *ud);
 
 struct mortise_jw {
-    char *p; /* the caller's */
+    char *p; /* yours */
     uint64_t n, cap;
-    mortise_jw_more_fn *more; /* NULL: what does not fit is a failure */
+    mortise_jw_more_fn *more; /* NULL: the buffer cannot grow */
     void *ud;
-    mortise_status status; /* the first failure; nothing is written after it */
+    mortise_status status; /* the first failure; later writes do nothing */
     mortise_jp_levels levels;
-    unsigned char comma;     /* a value stands before, on this level */
-    unsigned char keyed;     /* a name was written, its value was not */
+    unsigned char comma;     /* a value precedes on this level */
+    unsigned char keyed;     /* a name was written, its value not yet */
     unsigned char in_string; /* between string_begin and string_end */
 };
 
-/* Write into these bytes; beyond them the status is MORTISE_S_NOMEM. */
+/* Write into these bytes; MORTISE_S_NOMEM if they are not enough. */
 MORTISE_INLINE void mortise_jw_fixed(mortise_jw *w, char *p, uint64_t cap)
 {
     memset(w, 0, sizeof *w);
@@ -845,7 +847,7 @@ MORTISE_INLINE void mortise_jw_fixed(mortise_jw *w, char *p, uint64_t cap)
     w->cap = cap;
 }
 
-/* Write into these bytes (or none yet) and let `more` find room. */
+/* Write into these bytes (may be none yet); `more` makes room. */
 MORTISE_INLINE void mortise_jw_growing(mortise_jw *w, char *p, uint64_t cap,
                                        mortise_jw_more_fn *more, void *ud)
 {
@@ -883,7 +885,7 @@ MORTISE_INLINE void mortise_jp_put(mortise_jw *w, const char *p, uint64_t n)
     }
 }
 
-/* May a value stand here?  Then with its comma. */
+/* Check that a value is allowed here, and write its comma. */
 MORTISE_INLINE void mortise_jp_begin(mortise_jw *w)
 {
     int object = mortise_jp_in_object(&w->levels);
@@ -897,11 +899,11 @@ MORTISE_INLINE void mortise_jp_begin(mortise_jw *w)
     w->comma = 1;
 }
 
-/* One byte that cannot stand between quotes as it is. */
+/* Write one byte that must be escaped between quotes. */
 MORTISE_INLINE void mortise_jp_escape_put(mortise_jw *w, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    static const char brief[] = "btn?fr"; /* from U+0008 on */
+    static const char brief[] = "btn?fr"; /* from U+0008 on; U+000B has none */
     char e[6] = {'\\', 'u', '0', '0', hex[c >> 4 & 1], hex[c & 15]};
 
     if (c >= 0x20)
@@ -911,13 +913,13 @@ MORTISE_INLINE void mortise_jp_escape_put(mortise_jw *w, unsigned char c)
     mortise_jp_put(w, e, e[1] == 'u' ? 6 : 2);
 }
 
-/* Text as it stands between quotes. */
+/* Write text between quotes, escaped. */
 MORTISE_INLINE void mortise_jp_escaped(mortise_jw *w, mortise_str s)
 {
     const char *p = s.p, *end, *run = s.p;
 
     if (s.n == 0)
-        return; /* and its p may be NULL */
+        return; /* its p may be NULL */
     end = s.p + s.n;
     while (p < end && w->status == MORTISE_S_OK) {
         unsigned char c = (unsigned char)*p;
@@ -969,7 +971,7 @@ MORTISE_INLINE void mortise_jw_end(mortise_jw *w)
     w->comma = 1;
 }
 
-/* The name of the value that comes next. */
+/* Write the name of the next value. */
 MORTISE_INLINE void mortise_jw_keyn(mortise_jw *w, mortise_str name)
 {
     if (!mortise_jp_in_object(&w->levels) || w->keyed || w->in_string)
@@ -991,7 +993,7 @@ MORTISE_INLINE void mortise_jw_key(mortise_jw *w, const char *name)
     mortise_jw_keyn(w, s);
 }
 
-/* A string in pieces, each whole UTF-8; bytes that are not make the status
+/* Write a string in pieces, each whole UTF-8; otherwise the status becomes
  * MORTISE_S_INVALID. */
 MORTISE_INLINE void mortise_jw_string_begin(mortise_jw *w)
 {
@@ -1051,7 +1053,7 @@ MORTISE_INLINE void mortise_jw_null(mortise_jw *w)
     mortise_jp_put(w, "null", 4);
 }
 
-/* A value that was read, as it stands. */
+/* Write a value that was read, unchanged. */
 MORTISE_INLINE void mortise_jw_value(mortise_jw *w, mortise_jv v)
 {
     mortise_jp_begin(w);
@@ -1060,9 +1062,9 @@ MORTISE_INLINE void mortise_jw_value(mortise_jw *w, mortise_jv v)
     mortise_jp_put(w, v.p, v.n);
 }
 
-/* The shortest digits that read back as v (> 0): 15, 16 or 17 of them, the
- * zeros behind cut off.  printf's decimal point, whatever it is, is left out.
- * *exponent is that of the first digit. */
+/* The shortest digits that read back as v (> 0): 15, 16 or 17, without trailing
+ * zeros.  printf's decimal point is removed, whatever it is.  *exponent is that
+ * of the first digit. */
 MORTISE_INLINE size_t mortise_jp_shortest(char digits[20], double v,
                                           int64_t *exponent)
 {
@@ -1086,8 +1088,8 @@ MORTISE_INLINE size_t mortise_jp_shortest(char digits[20], double v,
     return d.n;
 }
 
-/* Digits with a point behind the first `whole` of them, and zeros where there
- * are none. */
+/* Write the digits with a point after the first `whole` of them, padded with
+ * zeros. */
 MORTISE_INLINE void mortise_jp_pointed(mortise_jw *w, const char *digits,
                                        size_t n, int64_t whole)
 {
@@ -1102,8 +1104,8 @@ MORTISE_INLINE void mortise_jp_pointed(mortise_jw *w, const char *digits,
     }
 }
 
-/* The shortest text that reads back as the same double, always with a point
- * or an exponent.  NaN and the infinities have none: MORTISE_S_INVALID. */
+/* Write the shortest text that reads back as the same double, always with a
+ * point or an exponent.  NaN and infinities are MORTISE_S_INVALID. */
 MORTISE_INLINE void mortise_jw_double(mortise_jw *w, double v)
 {
     char digits[20], exp[24];
@@ -1129,9 +1131,9 @@ MORTISE_INLINE void mortise_jw_double(mortise_jw *w, double v)
     mortise_jp_put(w, exp, mortise_jp_itoa(exp, exponent));
 }
 
-/* What became of it: MORTISE_S_OK and the text (what of it was not sent away),
- * or the first failure; a value that is not complete is MORTISE_S_INVALID.
- * Writes nothing, so that it may also be asked on the way, for w->status. */
+/* Return MORTISE_S_OK and the text (the part that `more` has not consumed), or
+ * the first failure.  An incomplete value is MORTISE_S_INVALID.  This function
+ * writes nothing, so you may also call it in between, to read w->status. */
 MORTISE_INLINE mortise_status mortise_jw_finish(mortise_jw *w,
                                                 mortise_str *text)
 {
