@@ -1,40 +1,39 @@
-/* mortise/ask.h -- typed wrappers over what the host gives, so that nobody
- * writes its JSON or its strings by hand.
+/* mortise/ask.h -- typed wrappers for the functions of the host, so that you
+ * need not build their JSON and strings by hand.
  *
- * Three parts: making a mortise_str; emitting and failing in one line; and one
- * pair of functions for each method of the one door, host->ask().  In this
- * build the door knows
+ * Three parts: make a mortise_str; emit or fail in one line; and a pair of
+ * functions for each method of host->ask().  This version has the methods
  *
- *     state.get/1      read a path of the run's state
- *     http.request/1   make an HTTP request
- *     process.run/1    have a program run
- *     process.spawn/1, process.write/1, process.end/1   speak with one
- *     interrupt.request/1   ask a person
- *     timer.wait/1     sleep, durably
- *     kv.get/1, kv.put/1    keep values of the plugin's own
- *     schema.check/1   whether a value fits a JSON Schema
- *     graph.check/1    whether a graph could run
- *     secret.get/1     a secret of the deployment
- *     secret.keep/1, secret.kept/1   secrets of the plugin's own
- *     model.call/1, model.embed/1   ask a model of the deployment
- *     memory.read/1, memory.write/1 what the deployment's memory keeps
- *     tool.list/1, tool.invoke/1    what the graph lets the node use
- *     discovery.query/1             what of it all is a text about
- *     conversation.keep/1           what was said stays, for other nodes
- *     journal.begin/1, journal.end/1   a step that the plugin performs itself
- *     spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
- *                      children of the plugin's own, none lost, none made twice
- *     spawn.start/1, spawn.await/1     children that are runs
- *     spawn.list/1, spawn.message/1, spawn.cancel/1, spawn.report/1
- *                                      what is said to them, and by them
+ *   state.get/1      read a path of the run's state
+ *   http.request/1   make an HTTP request
+ *   process.run/1    run a program to its end
+ *   process.spawn/1, process.write/1, process.end/1
+ *                    start a program, write lines to it, end it
+ *   interrupt.request/1              ask a person
+ *   timer.wait/1                     sleep, durably
+ *   kv.get/1, kv.put/1               read and store values of the plugin
+ *   schema.check/1                   check a value against a JSON Schema
+ *   graph.check/1                    check whether a graph can run
+ *   secret.get/1                     get a secret of the deployment
+ *   secret.keep/1, secret.kept/1     store and get secrets of the plugin
+ *   model.call/1, model.embed/1      call a model of the deployment
+ *   memory.read/1, memory.write/1    read and write the deployment's memory
+ *   tool.list/1, tool.invoke/1       list and run the node's tools
+ *   discovery.query/1                find tools, skills, extensions and nodes
+ *   conversation.keep/1              store messages for other nodes
+ *   journal.begin/1, journal.end/1   a step that the plugin performs itself
+ *   spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
+ *                    durable records of children that the plugin makes
+ *   spawn.start/1, spawn.await/1     children that are runs
+ *   spawn.list/1, spawn.message/1, spawn.cancel/1, spawn.report/1
+ *                    list, message and cancel children; report progress
  *
- * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
- * named in the manifest (`requires.methods`).  The order of the arguments is
- * always host, its table, the call, then the method's own.
+ * Any other method gives MORTISE_S_UNSUPPORTED.  The manifest must list each
+ * method that the plugin uses (`requires.methods`).  The arguments are always
+ * the host, its table, the call, then those of the method.
  *
- * Each _wait form may only be used from [call] of a `blocking` interface; its
- * answer is lent until the call's next ask_wait or its end.
- */
+ * Use a _wait form only from [call] of a `blocking` interface.  Its answer is
+ * lent until the call's next ask_wait(), or until the call ends. */
 #ifndef MORTISE_SDK_ASK_H
 #define MORTISE_SDK_ASK_H
 
@@ -56,7 +55,7 @@ MORTISE_INLINE mortise_str mortise_strn(const char *p, uint64_t n)
     return s;
 }
 
-/* Of a literal or any string with a NUL behind; NULL is empty. */
+/* The string of a literal or of any NUL-terminated text; NULL is empty. */
 MORTISE_INLINE mortise_str mortise_strz(const char *text)
 {
     return mortise_strn(text, text != NULL ? strlen(text) : 0);
@@ -84,7 +83,7 @@ MORTISE_INLINE mortise_status mortise_emit_output(mortise_host *host,
     return api->emit(host, call, mortise_strz("output"), json);
 }
 
-/* {"scratch"?, "artifacts"?}, to be written with the result. */
+/* {"scratch"?, "artifacts"?}: written into the state with the result. */
 MORTISE_INLINE mortise_status mortise_emit_update(mortise_host *host,
                                                   const mortise_host_api *api,
                                                   mortise_call call,
@@ -93,7 +92,7 @@ MORTISE_INLINE mortise_status mortise_emit_update(mortise_host *host,
     return api->emit(host, call, mortise_strz("update"), json);
 }
 
-/* Where the run goes on: an id of the node's `targets`. */
+/* The node at which the run continues: an id of the node's `targets`. */
 MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
                                                 const mortise_host_api *api,
                                                 mortise_call call,
@@ -103,7 +102,7 @@ MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
 }
 
 /* {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?, "model"? ...}
- * (plugin.h): what was used since the last one. */
+ * (plugin.h): what was used since the last "usage". */
 MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
                                                  const mortise_host_api *api,
                                                  mortise_call call,
@@ -112,12 +111,12 @@ MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
     return api->emit(host, call, mortise_strz("usage"), json);
 }
 
-/* Words for an error, and its status to return:
+/* Set an error message and return the status:
  *
  *     return mortise_refuse(host, api, call, MORTISE_S_NOTFOUND, "permanent",
  *                           "not_found", "there is no such file");
  *
- * `klass` and `code` as plugin.h's fail() has them; either may be NULL. */
+ * `klass` and `code` are those of fail() in plugin.h; either may be NULL. */
 MORTISE_INLINE mortise_status mortise_refuse(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_status status, const char *klass, const char *code, const char *msg)
@@ -139,13 +138,14 @@ MORTISE_INLINE mortise_status mortise_refuse(
     mortise_jw_end(&w);
     if (mortise_jw_finish(&w, &detail) != MORTISE_S_OK)
         detail = mortise_str_empty();
-    /* in parentheses: Check, for one, has a macro of that name */
+    /* in parentheses: a plugin's test library (Check) may define a macro `fail`
+     */
     (api->fail)(host, call, mortise_strz(msg), detail);
     return status;
 }
 
-/* A writer whose bytes leave for the host as the call's output whenever the
- * buffer is full, so that a large result needs little memory:
+/* A JSON writer that emits its bytes as the call's output whenever its buffer
+ * is full.  A large result needs little memory:
  *
  *     mortise_emitter out;
  *     char room[4096];
@@ -155,7 +155,7 @@ MORTISE_INLINE mortise_status mortise_refuse(
  *     ...
  *     return mortise_emitter_finish(&out);
  *
- * The emitter must not move between the two. */
+ * The emitter must not move between init and finish. */
 typedef struct mortise_emitter {
     mortise_jw w;
     mortise_host *host;
@@ -187,7 +187,7 @@ MORTISE_INLINE void mortise_emitter_init(mortise_emitter *e, mortise_host *host,
     e->call = call;
 }
 
-/* Send what is left.  The first failure of all, the host's included. */
+/* Emit the rest.  Returns the first failure of the writer or of the host. */
 MORTISE_INLINE mortise_status mortise_emitter_finish(mortise_emitter *e)
 {
     mortise_str rest;
@@ -198,7 +198,7 @@ MORTISE_INLINE mortise_status mortise_emitter_finish(mortise_emitter *e)
 
 /* ---- asking ------------------------------------------------------------ */
 
-/* How each pair below ends: ask, unless its body could not be made. */
+/* How each pair below ends: ask, unless the body could not be made. */
 MORTISE_INLINE mortise_status
 mortise_ask_made(mortise_host *host, const mortise_host_api *api,
                  mortise_call call, mortise_status made, const char *method,
@@ -223,7 +223,7 @@ mortise_wait_made(mortise_host *host, const mortise_host_api *api,
 
 #define MORTISE_STATE_GET_1 "state.get/1"
 
-/* {"path": ...} into room, which suffices for paths of up to 512 bytes. */
+/* {"path": ...} into room, which is enough for paths of up to 512 bytes. */
 #define MORTISE_STATE_GET_ROOM (6 * 512 + 16)
 
 MORTISE_INLINE mortise_status mortise_state_get_body(char *room,
@@ -241,11 +241,14 @@ MORTISE_INLINE mortise_status mortise_state_get_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* The value at a path of the state, such as "scratch.label" or "input.a.b",
- * as the call sees it.  The answer is that value as JSON; MORTISE_S_NOTFOUND
- * when nothing is there; MORTISE_S_DENIED for a path that the manifest's
- * permissions.state does not list; MORTISE_S_INVALID for one that is not UTF-8
- * or too long.  Results as those of host->ask(). */
+/* Read the value at a path of the state, such as "scratch.label" or
+ * "input.a.b", as the call sees it.  The answer is that value as JSON.
+ *
+ * MORTISE_S_NOTFOUND  The path has no value.
+ * MORTISE_S_DENIED    The manifest's permissions.state does not list the path.
+ * MORTISE_S_INVALID   The path is not UTF-8 or too long.
+ *
+ * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_state_get(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str path, mortise_answer_fn *on_answer, void *ud)
@@ -274,49 +277,54 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
 
 #define MORTISE_HTTP_REQUEST_1 "http.request/1"
 
-/* A request: zero what you do not need (`= {0}`), url alone is enough.
+/* A request.  Zero the struct (`= {0}`); only `url` is required.
  *
- * Where it may go is said by permissions.net of the manifest ("HOST:PORT", or
- * "config:PATH" for what the deployment's config of the plugin has there: such
- * a place, a URL, or a list of them; nothing where the config has none).  A
- * URL of the config may have " private" behind it (mortise-plugin(5)), which is
- * no part of what is asked here: cut it off.  Each redirect is judged like the
- * first.
- * What changes something there (any method but GET, HEAD and OPTIONS) is sent
- * once, unless `retries` says otherwise: mortise_http_request() says what follows
- * for an operation that has an effect. */
+ * permissions.net of the manifest lists where a request may go.  "HOST:PORT" is
+ * one place.  "config:PATH" is the value at that path of the plugin's config: a
+ * place, a URL, or a list of them; nothing if the config has no value.  A URL
+ * of the config may end in " private" (mortise-plugin(5)); cut that off before
+ * you ask.  The host checks every redirect like the first URL.
+ *
+ * A method other than GET, HEAD and OPTIONS changes something on the server.
+ * The host sends it once, unless `retries` allows more.  mortise_http_request()
+ * describes what follows in an operation that has an effect. */
 typedef struct mortise_http_ask {
     mortise_str method; /* empty: GET */
     mortise_str url;
     const mortise_str *headers; /* name, value, name, value ... */
     uint64_t n_headers;         /* pairs */
-    /* At most one: UTF-8 text, or any JSON value as it is.  p NULL: none. */
+    /* At most one of: UTF-8 text, or any JSON value, sent as it is.  p NULL:
+     * none. */
     mortise_str body, json;
-    uint64_t timeout_ms;      /* of it all; 0: the call's own alone */
+    uint64_t timeout_ms;      /* for the whole request; 0: as the call */
     uint64_t idle_timeout_ms; /* without a byte; 0: 60 s */
     uint64_t max_body;        /* bytes, decompressed; 0: 16 MiB */
-    int32_t no_redirects;     /* give a redirect back */
-    int32_t stream;           /* tell pieces, too: see below */
-    /* The same as headers, where the values are references to secrets: whole
-     * or behind a blank at the end ("Bearer secret://NAME").  The host puts the
-     * values in on the way out, for names that permissions.secrets of the
-     * manifest comes to; no record has more than the reference. */
+    int32_t no_redirects;     /* return redirects as answers */
+    int32_t stream;           /* also deliver pieces: see below */
+    /* Headers whose values are references to secrets: whole values, or behind a
+     * blank at the end ("Bearer secret://NAME").  The host inserts the secrets
+     * when it sends the request.  permissions.secrets of the manifest must
+     * cover the names.  Records contain only the reference. */
     const mortise_str *secret_headers;
     uint64_t n_secret_headers; /* pairs */
-    /* Authorization by name and password (RFC 7617), which the host puts
-     * together: texts, or whole references (again "secret://NAME"), and one of
-     * them is such a reference.  The user has no colon.  p NULL: none. */
+    /* Basic authorization (RFC 7617); the host builds the header.  Each is a
+     * text or a whole reference ("secret://NAME"); at least one is a reference.
+     * The user must contain no colon.  p NULL: none. */
     mortise_str basic_user, basic_password;
-    /* How often it is made again, 10 at most, where another try may help: there
-     * was no connection, or it broke; or the status is 408, 425, 429, 500, 502,
-     * 503 or 504.  What may not be made twice is made once all the same: any
-     * method but GET, HEAD, OPTIONS, PUT and DELETE in an operation that is
-     * neither a read nor `idempotent`.  The waits are short, up to 0.5 s, 1 s,
-     * 2 s ... 10 s, and what Retry-After says if that is a minute at most; they
-     * count for timeout_ms.  It is one request to you, with one answer, the
-     * last.  Not with `stream`. */
+    /* Retries of the request, 0 to 10, when another try may help: no
+     * connection, a broken connection, or status 408, 425, 429, 500, 502, 503
+     * or 504.
+     *
+     * A request that may not be repeated is sent once whatever `retries` is.
+     * That is any method but GET, HEAD, OPTIONS, PUT and DELETE, in an
+     * operation that is neither a read nor `idempotent`.
+     *
+     * The host waits up to 0.5 s, 1 s, 2 s ... 10 s between tries, or as long
+     * as Retry-After asks, if that is at most one minute.  Waits count for
+     * timeout_ms. All tries are one request with one answer, the last.  Not
+     * with `stream`. */
     uint64_t retries;
-    /* In place of body and json: bytes that are no text, in base64 (RFC 4648).
+    /* Instead of body and json: bytes that are not text, in base64 (RFC 4648).
      * p NULL: none. */
     mortise_str body_base64;
 } mortise_http_ask;
@@ -337,7 +345,8 @@ MORTISE_INLINE void mortise_http_headers(mortise_jw *w, const char *name,
     mortise_jw_end(w);
 }
 
-/* Its JSON into room; MORTISE_S_NOMEM when it does not fit. */
+/* Write the JSON of the request into room; MORTISE_S_NOMEM if it does not fit.
+ */
 MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
                                                 char *room, uint64_t cap,
                                                 mortise_str *body)
@@ -408,46 +417,55 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
     return mortise_jw_finish(&w, body);
 }
 
-/* Make it.  The JSON is written into `room`, which is yours again when this
- * returns; MORTISE_S_NOMEM when it does not fit: h->json as it is, texts up to
- * six times as long, and 512 bytes suffice.  An answer, whatever its status, is
- * MORTISE_S_OK and an object:
+/* Make the request.  Its JSON is written into `room`, which is yours again when
+ * this function returns; MORTISE_S_NOMEM if it does not fit.  Enough room: the
+ * size of h->json, six times the size of the texts, and 512 bytes.
  *
- *     status          200 and so on
- *     url             where it came from
- *     headers         {name in small letters: value}
- *     body            text; or
- *     body_base64     bytes that are no UTF-8
- *     class           "transient" | "permanent": from a status of 400 on
- *     retry_after_ms  when the server said so
+ * An HTTP answer with any status is MORTISE_S_OK and an object:
  *
- * Without a whole answer it is words, and
+ *   status          200 and so on
+ *   url             the URL that answered
+ *   headers         {name in lower case: value}
+ *   body            text; or
+ *   body_base64     bytes that are not UTF-8
+ *   class           "transient" | "permanent": for a status from 400 on
+ *   retry_after_ms  if the server sent it
  *
- *     MORTISE_S_IO       nobody answered, or the connection was lost in the
- *                        middle: another try may help.  With `stream` it is the
- *                        latter if the head had come
- *     MORTISE_S_TIMEOUT  the time for it, or for the next byte, is over
- *     MORTISE_S_DENIED   it may not go there
- *     MORTISE_S_INVALID  that is no request
- *     MORTISE_S_FAILED   it would come out the same: TLS does not verify, the
- *                        body is too large, what answers speaks no HTTP
+ * Without a whole answer, the status is one of these, and the answer a message:
  *
- * In an operation that is `write` or `external` and not `idempotent`, a request
- * that changes something there (PUT and DELETE apart, which may be repeated)
- * may have an answer that leaves it open whether it happened: a connection lost
- * or a time run out once some of it had left, a cut answer, 408, 500, 502, 504.
- * Then you are told MORTISE_S_SUSPENDED: let go, as with a question, and you are
- * entered again when a person or your reconcile() has settled it.  The answer
- * is then what that person gave, or the request is made again under the same
- * key.  This holds for both intents of the manifest: with `intent: call` each
- * entry of yours has an intent besides, for what you do yourself; with `intent:
- * steps` you promise to do nothing but by asking.
+ *   MORTISE_S_IO       No connection, or it broke; another try may help.  With
+ *                      `stream`: it broke, if the head had come.
+ *   MORTISE_S_TIMEOUT  The time for the request or for the next byte passed.
+ *   MORTISE_S_DENIED   permissions.net does not allow the place.
+ *   MORTISE_S_INVALID  The request is invalid.
+ *   MORTISE_S_FAILED   Another try would fail in the same way: TLS does not
+ *                      verify, the body is too large, or the peer does not
+ *                      speak HTTP.
  *
- * With `stream`, on_answer is called before that with MORTISE_S_PENDING: first
- * with the answer without its body, then with pieces of the body as they come,
- * raw bytes, cut anywhere.  The answer is whole all the same; when the host
- * answers from its record (after a crash; never for providers of models), it
- * comes alone. */
+ * In doubt: the operation is `write` or `external` and not `idempotent`, and
+ * the request is not GET, HEAD, OPTIONS, PUT or DELETE.  Then these outcomes
+ * leave open whether the request took effect:
+ *
+ *   - the connection broke or the time ran out after a part was sent
+ *   - the answer is cut, too large or not HTTP
+ *   - the status is 408, 500, 502 or 504, or another from 500 on but 503
+ *   - the request failed after a redirect that reports success (303)
+ *
+ * The answer is then MORTISE_S_SUSPENDED.  Suspend, as after a question.  The
+ * engine re-enters the call when a person or your reconcile() has settled it.
+ * The answer is then the person's, or the request is made again under the same
+ * key.
+ *
+ * This holds for both values of `intent` in the manifest.  With `intent: call`
+ * the engine also records an intent for each entry of the call, for effects
+ * that the plugin makes itself.  With `intent: steps` the plugin promises to
+ * have effects only by asking the host.
+ *
+ * With `stream`, on_answer first gets pieces with MORTISE_S_PENDING: the answer
+ * without its body, then pieces of the body as they come, raw bytes, cut
+ * anywhere. The last answer is still the whole one.  When the host answers from
+ * its record (after a crash; never for model plugins), only the whole answer
+ * comes. */
 MORTISE_INLINE mortise_status
 mortise_http_request(mortise_host *host, const mortise_host_api *api,
                      mortise_call call, const mortise_http_ask *h, char *room,
@@ -471,10 +489,10 @@ MORTISE_INLINE mortise_status mortise_http_request_wait(
                              body, answer);
 }
 
-/* What a request that failed, or was answered with a status from 400 on, means
- * for the call that made it: the detail of an error, into room (256 bytes
- * suffice).  Codes: "http.404" and so on; "http.unreachable", "http.timeout",
- * "http.denied", "http.invalid", "http.cancelled", "http.failed". */
+/* The error detail for a request that failed, or that was answered with a
+ * status from 400 on.  It is written into room; 256 bytes are enough.  Codes:
+ * "http.404" and so on; "http.unreachable", "http.timeout", "http.denied",
+ * "http.invalid", "http.cancelled", "http.failed". */
 MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
                                                mortise_str answer, char *room,
                                                uint64_t cap)
@@ -533,38 +551,40 @@ MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
 
 #define MORTISE_PROCESS_RUN_1 "process.run/1"
 
-/* A program, run to its end: zero what you do not need (`= {0}`), program alone
- * is enough.
+/* A program, run to its end.  Zero the struct (`= {0}`); only `program` is
+ * required.
  *
- * It is one of the deployment's `programs`, by its name there, which says what
- * file that is, and what it may touch; permissions.exec of the manifest says
- * which of them the plugin may have run ("*" for all, or "config:PATH" for the
- * names that the deployment's config of the plugin has there).  No shell is
- * between, and of the engine's environment it gets nothing.
+ * `program` is a name from the deployment's `programs`, which defines the file
+ * and what it may access.  permissions.exec of the manifest lists the programs
+ * that the plugin may run: names, "*" for all, or "config:PATH" for the names
+ * at that path of the plugin's config.  The host uses no shell and passes
+ * nothing of the engine's environment.
  *
- * It changes something unless `reads` is said, which is refused where the
- * deployment does not say so of the program, too (`reads: true`).  One that
- * changes something is run once: mortise_http_request() says what follows for
- * an operation that has an effect.  It finds the step's idempotency key in
- * MORTISE_IDEMPOTENCY_KEY. */
+ * The program counts as an effect unless `reads` is set.  The host refuses
+ * `reads` unless the deployment also has `reads: true` for the program.  A
+ * program that changes something is run once; mortise_http_request() describes
+ * what follows in an operation that has an effect.  The program finds the
+ * idempotency key of the step in MORTISE_IDEMPOTENCY_KEY. */
 typedef struct mortise_process_ask {
     mortise_str program;
     const mortise_str *args;
     uint64_t n_args;
-    /* At most one: UTF-8 text, or any JSON value as it is.  p NULL: none. */
+    /* At most one of: UTF-8 text, or any JSON value, sent as it is.  p NULL:
+     * none. */
     mortise_str input, json;
     const mortise_str *env; /* name, value, name, value ... */
     uint64_t n_env;         /* pairs */
-    /* The same, where the values are references to secrets ("secret://NAME"),
-     * as in mortise_http_ask.  What the program says comes with them covered. */
+    /* Variables whose values are references to secrets ("secret://NAME"), as in
+     * mortise_http_ask.  The host masks them in the program's output. */
     const mortise_str *secret_env;
     uint64_t n_secret_env; /* pairs */
-    uint64_t timeout_ms;   /* 0: the call's own alone */
+    uint64_t timeout_ms;   /* 0: as the call */
     uint64_t max_output;   /* bytes of stdout; 0: 1 MiB */
     int32_t reads;
 } mortise_process_ask;
 
-/* Its JSON into room; MORTISE_S_NOMEM when it does not fit. */
+/* Write the JSON of the request into room; MORTISE_S_NOMEM if it does not fit.
+ */
 MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
                                                    char *room, uint64_t cap,
                                                    mortise_str *body)
@@ -611,18 +631,23 @@ MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
     return mortise_jw_finish(&w, body);
 }
 
-/* Room: the texts, up to six times as long in JSON, and 256.
+/* Run the program.  Enough room: six times the size of the texts, and 256
+ * bytes.
  *
- * Answer {"exit", "stdout" | "stdout_base64", "stderr" | "stderr_base64",
- * "stderr_cut"?}: whatever it exits with.  Of stderr the first 64 KiB are kept,
- * and stderr_cut is true.
- * MORTISE_S_NOTFOUND: it could not be started, and nothing happened;
- * MORTISE_S_DENIED: nor may it; MORTISE_S_UNSUPPORTED: mortise-worker is not
- * installed.  MORTISE_S_TIMEOUT and MORTISE_S_FAILED (more than max_output): it
- * was killed, with all that it had started; MORTISE_S_IO: a signal ended it, or
- * nobody knows what did.  After these three it may have happened in part: inside
- * of an operation that has an effect they are never answered, but
- * MORTISE_S_SUSPENDED is, and a person decides. */
+ * The answer is {"exit", "stdout" | "stdout_base64", "stderr" |
+ * "stderr_base64", "stderr_cut"?}, whatever the exit code is.  The host keeps
+ * the first 64 KiB of stderr; if there was more, stderr_cut is true.
+ *
+ *   MORTISE_S_NOTFOUND     The program could not be started.  Nothing happened.
+ *   MORTISE_S_DENIED       The program is not allowed.  Nothing happened.
+ *   MORTISE_S_UNSUPPORTED  mortise-worker is not installed.
+ *   MORTISE_S_TIMEOUT      The host killed it and all that it started.
+ *   MORTISE_S_FAILED       The same, for more output than max_output.
+ *   MORTISE_S_IO           A signal ended it, or its end is unknown.
+ *
+ * After the last three it may have had a part of its effect.  In an operation
+ * that has an effect, the answer is then MORTISE_S_SUSPENDED instead, and a
+ * person decides. */
 MORTISE_INLINE mortise_status
 mortise_process_run(mortise_host *host, const mortise_host_api *api,
                     mortise_call call, const mortise_process_ask *p, char *room,
@@ -652,8 +677,8 @@ MORTISE_INLINE mortise_status mortise_process_run_wait(
 #define MORTISE_PROCESS_WRITE_1 "process.write/1"
 #define MORTISE_PROCESS_END_1   "process.end/1"
 
-/* {"NAME": name} and, if it is not 0, {"max_line"}, into room, which suffices for
- * names of up to 128 bytes. */
+/* {"NAME": name} and, if it is not 0, {"max_line"}, into room, which is enough
+ * for names of up to 128 bytes. */
 #define MORTISE_PROCESS_SPAWN_ROOM (6 * 128 + 64)
 
 MORTISE_INLINE mortise_status mortise_process_spawn_body(char *room,
@@ -677,32 +702,32 @@ MORTISE_INLINE mortise_status mortise_process_spawn_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* Start a program that goes on beside the plugin, and hear what it says, line by
- * line.  `kind` is "program", and `name` one of the deployment's `programs`, or
- * "server", and `name` one of its `tools.mcp` that has a `command`;
- * permissions.exec of the manifest lists it, as NAME or as "mcp:NAME" ("*" are
- * all programs, "mcp:*" all servers).  The deployment says which file that is,
- * its arguments and environment, and what it may touch.  max_line: bytes; 0 is
- * 16 MiB.
+/* Start a program that runs beside the plugin, and receive its output by lines.
  *
- * on_answer is called with MORTISE_S_PENDING once it was started, with
- * {"process": N}, its number for the two functions below, which only the same
- * call may use; then, with MORTISE_S_PENDING, for each line of its stdout, as it
- * is but for secrets of the deployment, without its end, of any bytes; and at
- * last with
+ *   kind       `name` is one of the deployment's  permissions.exec has
+ *   "program"  `programs`                         "NAME", or "*" for all
+ *   "server"   `tools.mcp` with a `command`       "mcp:NAME", or "mcp:*"
  *
- *     MORTISE_S_OK         {"exit": code, "stderr": the end of what it said there}
- *     MORTISE_S_IO         a signal ended it, or nobody knows what did
- *     MORTISE_S_FAILED     a line was longer than max_line: it was killed
- *     MORTISE_S_NOTFOUND   it was not started, nor with MORTISE_S_DENIED,
- *                          MORTISE_S_UNSUPPORTED and MORTISE_S_NOMEM; words
- *                          say why
- *     MORTISE_S_CANCELLED  the call ends
+ * The deployment defines the file, its arguments and environment, and what it
+ * may access.  max_line is in bytes; 0 is 16 MiB.
  *
- * Nothing of it is recorded, so a call that asks for it, and lets go, starts it
- * again when it is entered again; one that is to outlive calls is asked for in
- * the background (plugin.h).  When its call ends it is ended: its stdin is
- * closed, after 2 s it gets SIGTERM, after 2 s more SIGKILL.  */
+ * on_answer is called with MORTISE_S_PENDING once the program has started, with
+ * {"process": N}.  N is the number for the two functions below; only the same
+ * call may use it.  Then on_answer is called with MORTISE_S_PENDING for each
+ * line of its stdout: any bytes, without the line's end, with the deployment's
+ * secrets masked.  The last call of on_answer has one of
+ *
+ *   MORTISE_S_OK           {"exit": code, "stderr": the last 4096 bytes of it}
+ *   MORTISE_S_IO           A signal ended it, or its end is unknown.
+ *   MORTISE_S_FAILED       A line was longer than max_line: it was killed.
+ *   MORTISE_S_NOTFOUND, MORTISE_S_DENIED, MORTISE_S_UNSUPPORTED,
+ *   MORTISE_S_NOMEM        It was not started; the message has the reason.
+ *   MORTISE_S_CANCELLED    The call ends.
+ *
+ * Nothing of it is recorded: a call that suspends starts the program again when
+ * it is re-entered.  To keep a program longer than a call, ask for it in the
+ * background (plugin.h).  When its call ends, the host closes the program's
+ * stdin, sends SIGTERM after 2 s, and SIGKILL after 2 s more. */
 MORTISE_INLINE mortise_status
 mortise_process_spawn(mortise_host *host, const mortise_host_api *api,
                       mortise_call call, const char *kind, mortise_str name,
@@ -717,11 +742,11 @@ mortise_process_spawn(mortise_host *host, const mortise_host_api *api,
                             body, on_answer, ud);
 }
 
-/* Write a line to its stdin: UTF-8, without a line's end, which the host puts
- * behind it.  `room` is yours again when this returns; six times the text and 64
- * bytes suffice, else MORTISE_S_NOMEM.  The answer is null once its stdin took all
- * of it; MORTISE_S_IO: it did not, and never will; MORTISE_S_DENIED: 64 MiB wait
- * already. */
+/* Write a line to its stdin: UTF-8 without a line's end, which the host
+ * appends. `room` is yours again when this function returns; six times the text
+ * and 64 bytes are enough, else MORTISE_S_NOMEM.  The answer is null when its
+ * stdin has taken the whole line.  MORTISE_S_IO: the program can take no more.
+ * MORTISE_S_DENIED: 64 MiB already wait to be written. */
 MORTISE_INLINE mortise_status mortise_process_write(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     int64_t process, mortise_str text, char *room, uint64_t cap,
@@ -743,8 +768,9 @@ MORTISE_INLINE mortise_status mortise_process_write(
                             body, on_answer, ud);
 }
 
-/* No more will be written: its stdin is closed, after 2 s it gets SIGTERM, after
- * 2 s more SIGKILL.  The answer is null; how it ended is the spawn's. */
+/* End the program: the host closes its stdin, sends SIGTERM after 2 s, and
+ * SIGKILL after 2 s more.  The answer is null.  The answer of process.spawn/1
+ * has its exit code. */
 MORTISE_INLINE mortise_status mortise_process_end(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     int64_t process, mortise_answer_fn *on_answer, void *ud)
@@ -768,15 +794,15 @@ MORTISE_INLINE mortise_status mortise_process_end(
 
 #define MORTISE_INTERRUPT_REQUEST_1 "interrupt.request/1"
 
-/* A question to a person: zero what you do not need (`= {0}`). */
+/* A question to a person.  Zero the members that you do not need (`= {0}`). */
 typedef struct mortise_question {
     mortise_str prompt;
-    /* JSON, p NULL for none: what the person needs to see; a schema of the
-     * answer, which the host judges it by. */
+    /* JSON, p NULL for none: what the person needs to see, and a schema that
+     * the answer must fit. */
     mortise_str payload, schema;
-    uint64_t for_ms;  /* so long it can be answered; 0: for ever */
-    uint64_t hold_ms; /* stay for so long: see below; 0: not */
-    mortise_str step; /* its name (plugin.h); empty: its place tells it */
+    uint64_t for_ms;  /* ms to answer it; 0: no limit */
+    uint64_t hold_ms; /* ms before it suspends, see below; 0: none */
+    mortise_str step; /* its name (plugin.h); empty: by its order */
 } mortise_question;
 
 MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
@@ -818,23 +844,23 @@ MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
     return mortise_jw_finish(&w, body);
 }
 
-/* Ask.  The first answer is MORTISE_S_SUSPENDED: let go (plugin.h).  When you
- * are entered again and ask the same, it is the person's answer, as JSON, or
- * MORTISE_S_TIMEOUT when nobody answered in time.
+/* Ask a person.  The first answer is MORTISE_S_SUSPENDED: suspend (plugin.h).
+ * When the engine re-enters the call and it asks the same, the answer is the
+ * person's as JSON, or MORTISE_S_TIMEOUT if `for_ms` passed.
  *
- * Letting go loses what a server, say, keeps for as long as the connection stands:
- * with hold_ms the question is there at once, and its first answer comes only when
- * it is the person's, or after so long, MORTISE_S_SUSPENDED.  So it may be asked
- * inside a step of the plugin's own (journal.begin/1), too, which stays open: say
- * that it is undone before you let go where it may be made again, else whether it
- * happened is in doubt.
+ * A call that suspends loses its connections, for example to a server.  hold_ms
+ * avoids that: the question is open at once, and its first answer comes when
+ * the person answers, or is MORTISE_S_SUSPENDED after hold_ms.  hold_ms also
+ * allows a question inside a step of the plugin's own (journal.begin/1).  The
+ * step stays open.  If it may be repeated, end it as `undone` before you
+ * suspend; otherwise the step is in doubt.
  *
- * A question whose schema has the property `approved` may be settled by yes or no
- * (mortise approve, reject); its answer is {"approved": bool, "answer"?,
- * "reason"?} then.
+ * If the schema has the property `approved`, the question can be settled by
+ * `mortise approve` and `mortise reject`.  Its answer is then {"approved":
+ * bool, "answer"?, "reason"?}.
  *
- * The JSON of the question is written into `room`, which is yours again when this returns; MORTISE_S_NOMEM
- * when it does not fit. */
+ * The JSON of the question is written into `room`, which is yours again when
+ * this function returns; MORTISE_S_NOMEM if it does not fit. */
 MORTISE_INLINE mortise_status mortise_interrupt_request(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     const mortise_question *q, char *room, uint64_t cap,
@@ -864,7 +890,7 @@ MORTISE_INLINE mortise_status mortise_interrupt_request_wait(
 
 #define MORTISE_TIMER_WAIT_ROOM 48
 
-/* {"for_ms": N}, or {"until_ms": N} when `until` */
+/* {"for_ms": N}, or {"until_ms": N} if `until` is not 0 */
 MORTISE_INLINE mortise_status mortise_timer_body(char *room, int32_t until,
                                                  uint64_t ms, mortise_str *body)
 {
@@ -878,11 +904,11 @@ MORTISE_INLINE mortise_status mortise_timer_body(char *room, int32_t until,
     return mortise_jw_finish(&w, body);
 }
 
-/* Sleep for `ms` (ten years at most), or until `ms` milliseconds after 1970
- * (UTC).  It costs disk, nothing else, and goes on over restarts.  The first
- * answer is MORTISE_S_SUSPENDED: let go; entered again, the same ask is
- * answered with null.  A time that is over is answered as soon as you let go.
- */
+/* Sleep for `ms` milliseconds (ten years at most), or until `ms` milliseconds
+ * after 1970 (UTC).  A sleeping call needs only disk space, and the wait
+ * continues across restarts.  The first answer is MORTISE_S_SUSPENDED: suspend.
+ * When the engine re-enters the call, the same ask is answered with null.  If
+ * the time has already passed, that happens as soon as the call suspends. */
 MORTISE_INLINE mortise_status mortise_timer_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     int32_t until, uint64_t ms, mortise_answer_fn *on_answer, void *ud)
@@ -913,18 +939,23 @@ MORTISE_INLINE mortise_status mortise_timer_wait_wait(
 #define MORTISE_KV_GET_1 "kv.get/1"
 #define MORTISE_KV_PUT_1 "kv.put/1"
 
-/* A plugin has a namespace of its own in each tenant, durable, whatever run it
- * works for: keys of 1 to 512 bytes of UTF-8 (any, NULs too), values of up to
- * 1 MiB of JSON, 65,536 keys: a put of one more is refused (MORTISE_S_DENIED).
- * Nothing is ever taken out of it but by a put.
+/* Durable values of the plugin, in a namespace of its own in each tenant,
+ * shared by all runs.  Limits:
  *
- * A put is answered once it is on disk, in the same commit as the journal says
- * that it was made: after a crash it is there or it is made again, never twice
- * and never in doubt.  It stands whatever becomes of the execution, and a new
- * attempt makes it anew.  The last of several counts, over all runs.  A get
- * sees all that its own run asked to be put before, and of other runs what is
- * on disk; its answer is journaled, so an execution that is entered again gets
- * the same.  Guardrails may get, not put. */
+ *     key      1 to 512 bytes of UTF-8, also with NULs
+ *     value    up to 1 MiB of JSON
+ *     keys     65,536; a put of another key is refused (MORTISE_S_DENIED)
+ *
+ * Values stay until a put replaces or removes them.
+ *
+ * A put is answered when it is on disk, in the commit that records the put in
+ * the journal.  After a crash it was made, or it is made again: never twice,
+ * and never in doubt.  It stays if the execution fails; a new attempt makes its
+ * puts again. If a key is put several times, by any run, the last put counts.
+ *
+ * A get sees all earlier puts of its own run, and those puts of other runs that
+ * are on disk.  Its answer is journaled: a re-entered execution gets the same.
+ * Guardrails may get but not put. */
 
 #define MORTISE_KV_KEY_ROOM (6 * 512 + 16)
 
@@ -964,7 +995,7 @@ MORTISE_INLINE mortise_status mortise_kv_put_body(mortise_str key,
     return mortise_jw_finish(&w, body);
 }
 
-/* What is under a key: mortise_kv_value() reads the answer. */
+/* Get the value of a key.  Read the answer with mortise_kv_value(). */
 MORTISE_INLINE mortise_status mortise_kv_get(mortise_host *host,
                                              const mortise_host_api *api,
                                              mortise_call call, mortise_str key,
@@ -993,7 +1024,7 @@ MORTISE_INLINE mortise_status mortise_kv_get_wait(mortise_host *host,
                              answer);
 }
 
-/* The value in the answer to a get; MORTISE_S_NOTFOUND when there is none. */
+/* The value in the answer to a get; MORTISE_S_NOTFOUND if there is none. */
 MORTISE_INLINE mortise_status mortise_kv_value(mortise_str answer,
                                                mortise_jv *value)
 {
@@ -1006,11 +1037,10 @@ MORTISE_INLINE mortise_status mortise_kv_value(mortise_str answer,
     return value->p != NULL ? MORTISE_S_OK : MORTISE_S_NOTFOUND;
 }
 
-/* Keep `value` (JSON; null is a value like any other) under a key, or with p
- * NULL nothing any more.  The answer is null.  The JSON of the request is
- * written into `room`, which is yours again when this returns and needs the
- * value's size and MORTISE_KV_KEY_ROOM; MORTISE_S_NOMEM when it does not
- * fit. */
+/* Store `value` (JSON; null is a value too) under a key.  p NULL removes the
+ * key. The answer is null.  The JSON of the request is written into `room`,
+ * which is yours again when this function returns.  It needs the value's size
+ * and MORTISE_KV_KEY_ROOM; MORTISE_S_NOMEM if it does not fit. */
 MORTISE_INLINE mortise_status
 mortise_kv_put(mortise_host *host, const mortise_host_api *api,
                mortise_call call, mortise_str key, mortise_str value,
@@ -1039,7 +1069,7 @@ mortise_kv_put_wait(mortise_host *host, const mortise_host_api *api,
 
 #define MORTISE_SECRET_GET_1 "secret.get/1"
 
-/* {"name": ...} into room, which suffices for any name there is. */
+/* {"name": ...} into room, which is enough for the name of any secret. */
 #define MORTISE_SECRET_GET_ROOM 512
 
 MORTISE_INLINE mortise_status mortise_secret_get_body(char *room,
@@ -1057,13 +1087,15 @@ MORTISE_INLINE mortise_status mortise_secret_get_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* A secret of the deployment that permissions.secrets of the manifest comes to.
- * The answer is {"value": text}.  It is never recorded: entered again, ask
- * again; and what you make of it must not show it (output, updates, events and
- * bodies of other asks are recorded).  For a header of a request there is
- * mortise_http_ask.secret_headers, with which you need not know it.
- * MORTISE_S_NOTFOUND: the deployment has no such secret; MORTISE_S_DENIED: not
- * for this plugin; MORTISE_S_FAILED: where it comes from does not give it. */
+/* Get a secret of the deployment that permissions.secrets of the manifest
+ * covers. The answer is {"value": text}.  It is never recorded: ask again when
+ * the call is re-entered.  Do not show it in anything that is recorded: output,
+ * updates, events and bodies of other asks.  To send a secret in a header, use
+ * mortise_http_ask.secret_headers; then the plugin never sees it.
+ *
+ *   MORTISE_S_NOTFOUND  The deployment has no such secret.
+ *   MORTISE_S_DENIED    This plugin may not have it.
+ *   MORTISE_S_FAILED    Its source does not provide it. */
 MORTISE_INLINE mortise_status mortise_secret_get(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_answer_fn *on_answer, void *ud)
@@ -1097,14 +1129,18 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
 #define MORTISE_SECRET_KEEP_1 "secret.keep/1"
 #define MORTISE_SECRET_KEPT_1 "secret.kept/1"
 
-/* Keep a secret that the plugin was given by somebody, a token for one, for this
- * user's later processes: text of up to 64 KiB, under a name of up to 512 bytes
- * that no other plugin finds it by.  value.p NULL: forget it.  It is in no record
- * and no store, and covered from now on wherever something is shown, and in what
- * the plugin hears, answers to its http.request/1 in the background apart.  The JSON is
- * written into `room`; six times name and value and 64 bytes suffice, else
- * MORTISE_S_NOMEM.  The answer is null; MORTISE_S_NOTFOUND, _DENIED or _IO: this
- * user has no place for it, in words. */
+/* Store a secret that the plugin received, for example a token, for later
+ * processes of this user: text of up to 64 KiB, under a name of up to 512
+ * bytes. Other plugins cannot read it.  value.p NULL removes it.
+ *
+ * The secret is in no record and no store.  From now on the host masks it in
+ * all that is shown and in all that the plugin receives, except answers to
+ * http.request/1 in the background.
+ *
+ * The JSON is written into `room`; six times name and value and 64 bytes are
+ * enough, else MORTISE_S_NOMEM.  The answer is null.  MORTISE_S_NOTFOUND,
+ * _DENIED or _IO: this user's directory for secrets cannot be used; the message
+ * has the reason. */
 MORTISE_INLINE mortise_status mortise_secret_keep(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_str value, char *room, uint64_t cap,
@@ -1129,7 +1165,7 @@ MORTISE_INLINE mortise_status mortise_secret_keep(
                             on_answer, ud);
 }
 
-/* What is kept under that name: {"value": text}.  MORTISE_S_NOTFOUND: nothing. */
+/* Get the secret of that name: {"value": text}.  MORTISE_S_NOTFOUND: none. */
 MORTISE_INLINE mortise_status mortise_secret_kept(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_answer_fn *on_answer, void *ud)
@@ -1153,13 +1189,14 @@ MORTISE_INLINE mortise_status mortise_secret_kept(
 
 #define MORTISE_SCHEMA_CHECK_1 "schema.check/1"
 
-/* Does a value fit a JSON Schema (draft 2020-12)?  The body is {"schema",
- * "value"}, made by _body() in a writer of yours.
+/* Check a value against a JSON Schema (draft 2020-12).  The body is {"schema",
+ * "value"}; make it with _body() in a writer of yours.
  *
- * The answer is {"valid": true}, or {"valid": false, "reason"} with where and
- * why, in the host's words.  It is recorded nowhere: the same ask has the same
- * answer.  MORTISE_S_INVALID: the schema is none, or takes too many steps on
- * this value, in words; then nobody has said that it fits. */
+ * The answer is {"valid": true}, or {"valid": false, "reason"} with the place
+ * and the reason.  It is not recorded, because the same ask always has the same
+ * answer.  MORTISE_S_INVALID: the schema is invalid, or the check takes too
+ * many steps on this value; treat the value as unchecked.  The message has the
+ * reason. */
 MORTISE_INLINE mortise_status mortise_schema_fits_body(mortise_jw *w,
                                                        mortise_jv schema,
                                                        mortise_jv value,
@@ -1194,14 +1231,18 @@ MORTISE_INLINE mortise_status mortise_schema_fits_wait(
 
 #define MORTISE_GRAPH_CHECK_1 "graph.check/1"
 
-/* Could that graph run here?  The body is {"source": its text, YAML or JSON,
- * "path"?: what findings call it, "with"?: an object that is laid over it, "types"?:
- * the types that its nodes may have, at any depth}.
+/* Check whether a graph can run here.  The body is an object:
  *
- * The answer is {"valid": true, "graph", "picture"}, or {"valid": false, "graph",
- * "findings"}, as `mortise check` has them; "graph" is the text that was checked,
- * and that the findings point into.  It opens no other files, and refers to no
- * secrets: whoever had it written would choose them. */
+ *     source   the graph's text, YAML or JSON
+ *     path?    the file name to print in findings
+ *     with?    an object that is laid over the graph and wins
+ *     types?   a list: the node types that are allowed, at any depth
+ *
+ * The answer is {"valid": true, "graph", "picture"}, or {"valid": false,
+ * "graph", "findings"}, as `mortise check` prints them.  "graph" is the text
+ * that was checked; findings point into it.  The graph is not valid if it names
+ * other files or refers to secrets: the author of the text, perhaps a model,
+ * would choose them. */
 MORTISE_INLINE mortise_status mortise_graph_check(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1223,46 +1264,50 @@ MORTISE_INLINE mortise_status mortise_graph_check_wait(
 #define MORTISE_MODEL_CALL_1  "model.call/1"
 #define MORTISE_MODEL_EMBED_1 "model.embed/1"
 
-/* One call of a model.  The body is one JSON object: `alias`, of the
- * deployment's models ("default" unless it is there), and what mortise/model.h
- * says of a request of chat (or embed), where `model` may be left out: it is the
- * deployment's then.
+/* Make one call of a model.  The body is one JSON object.  It has `alias`, a
+ * name of the deployment's models ("default" if absent), and the members of a
+ * chat (or embed) request in mortise/model.h.  `model` may be absent: it is the
+ * deployment's.
  *
- * A conversation need not be said again with each turn.  Of these there is one:
+ * A conversation need not be sent again with each turn.  Give one of these:
  *
- *     messages         all of it
- *     after, append    "after" is the "step" of an earlier call of a model (which
- *                      was given one, and a reply): all that was said up to that
- *                      reply, and the messages of "append" behind it
- *     continue: true, append, messages?   the conversation of the node (the
- *                      graph's `conversation`): "messages" ahead of what was
- *                      said in it, and "append" behind
+ *   messages         all messages
+ *   after, append    "after" is the "step" of an earlier model call of this
+ *                    call that had one and got a reply.  The messages are all
+ *                    up to that reply, followed by "append".
+ *   continue: true, append, messages?
+ *                    the conversation of the node (the graph's
+ *                    `conversation`), with "messages" in front of it and
+ *                    "append" after it
  *
- * Besides:
+ * Also:
  *
- *     prune   0 < x < 1: leave out the oldest of it, so that that part of its
- *             bytes stays.  System messages ahead of all and the first of the
- *             user stay, and a result is never parted from its call
- *     beyond  with prune: where no more than so many messages (0) can be left
- *             out, nothing is sent and the ask is refused (MORTISE_S_NOTFOUND)
- *     tools: true   those that the node allows (tool.list/1)
+ *   prune   0 < x < 1: leave out the oldest messages, so that this share of
+ *           the bytes stays.  Leading system messages and the first user
+ *           message stay, and no result is separated from its call.
+ *   beyond  with prune, default 0: if no more than this many messages can be
+ *           left out, send nothing and refuse the ask (MORTISE_S_NOTFOUND)
+ *   tools: true   the tools that the node allows (tool.list/1)
  *
- * The answer is {"reply": {...}, "usage": {...}}, the reply as mortise/model.h
- * has it (of embed: {"vectors": ...}); and, where there is anything to be said,
+ * The answer is {"reply": {...}, "usage": {...}}, the reply as in
+ * mortise/model.h (of embed: {"vectors": ...}).  It may also have
  *
- *     json       of one that was to be JSON (`response`) and came to its end:
- *                what it is; or
- *     invalid    a text that says why it is not what was asked for
- *     told       messages that somebody told the node meanwhile (`mortise tell`),
- *                which the model heard behind all others
- *     more: true somebody told it something since
- *     left_out   how many messages were, of a pruned one
+ *   json       the value of a complete reply that had to be JSON (`response`);
+ *              or
+ *   invalid    a text: why the reply is not the JSON that was asked for
+ *   told       messages that people sent to the node meanwhile (`mortise
+ *              tell`); the model received them after all others
+ *   more: true people have sent further messages since
+ *   left_out   the number of messages that `prune` left out
  *
- * Where the provider gave none, it is {"error": {"code", "class", "message",
- * "retry_after_ms"?}, "usage"?, "left_out"?}.  It is recorded either way.  What
- * it used counts for this call, which need not emit it.  MORTISE_S_INVALID: the
- * body is no such request, in words; MORTISE_S_NOTFOUND: there is no such alias,
- * or nothing to be left out.  Results as those of host->ask(). */
+ * If the model plugin failed, the answer is {"error": {"code", "class",
+ * "message", "retry_after_ms"?}, "usage"?, "left_out"?}.  Both kinds of answer
+ * are recorded.  The usage counts for this call, which need not emit it.
+ *
+ * MORTISE_S_INVALID   The body is invalid; the message has the reason.
+ * MORTISE_S_NOTFOUND  There is no such alias, or nothing can be left out.
+ *
+ * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_model_call(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1299,22 +1344,26 @@ MORTISE_INLINE mortise_status mortise_model_embed_wait(
 
 #define MORTISE_DISCOVERY_QUERY_1 "discovery.query/1"
 
-/* Which of what the node may use is a text about, by the deployment's discovery
- * plugins (mortise/discovery.h)?  The body is {"query": text, "kind"?: "tool",
- * "extension", "skill", "node" or "any" (the default), "max"?: 1 to 100 (8),
- * "tokens"?: of all texts of the answer (4000), "step"?}.
+/* Find what the node may use that matches a text, with the deployment's
+ * discovery plugins (mortise/discovery.h).  The body is {"query": text,
+ * "kind"?: "tool", "extension", "skill", "node" or "any" (default), "max"?: 1
+ * to 100 (default 8), "tokens"?: for all texts of the answer (default 4000),
+ * "step"?}.
  *
- * Tools are those that the graph lets the node use (tool.list/1: an id is the
- * `tool` there), extensions those of them that are operations of plugins, nodes
- * those that it may hand over to; nothing else is found, but for skills, which
- * are the plugins'.
+ *     tools        those of the node (tool.list/1; the id is its `tool`)
+ *     extensions   those of these tools that are operations of plugins
+ *     nodes        those that the node may hand over to
+ *     skills       those of the discovery plugins
  *
  * The answer is {"results": [{"id", "kind", "score", "text"?, "tier"?} ...],
- * "failed"?: [{"plugin", "code", "message"} ...]}, the best first; `failed` are
- * plugins that gave no answer, beside others that did.  It is recorded, and
- * comes back as it was when the call is entered again.  MORTISE_S_NOTFOUND: the
- * deployment has no discovery; MORTISE_S_FAILED: none of its plugins answered.
- * For executors alone.  Results as those of host->ask(). */
+ * "failed"?: [{"plugin", "code", "message"} ...]}, the best first.  `failed`
+ * lists plugins that failed while others answered.  The answer is recorded, and
+ * is the same when the call is re-entered.
+ *
+ *   MORTISE_S_NOTFOUND  The deployment has no discovery.
+ *   MORTISE_S_FAILED    None of its plugins answered.
+ *
+ * Only for executors.  Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_discovery_query(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1336,27 +1385,31 @@ MORTISE_INLINE mortise_status mortise_discovery_query_wait(
 #define MORTISE_MEMORY_READ_1  "memory.read/1"
 #define MORTISE_MEMORY_WRITE_1 "memory.write/1"
 
-/* The deployment's memory, within the tenant of the run.  The bodies are those
- * that mortise/memory.h has for read and write, without what the host says
- * itself: `tenant`, `now`, and a trace's `id` and `created_at`.
+/* Read and write the deployment's memory, in the tenant of the run.  The bodies
+ * are those of mortise/memory.h for read and write, without the members that
+ * the host sets: `tenant`, `now`, and a trace's `id` and `created_at`.
  *
- *     read   {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
- *            order?, after?}: 8 traces unless max_traces says otherwise; of the
- *            scopes that have keys those alone that are named in `keys`
- *     write  {traces?: [{type, scope, key?, content, strength?, metadata?} ...],
- *            uses?}: strength 0.5 unless it is said
+ *   read   {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
+ *          order?, after?}: max_traces is 8 by default.  Scopes with keys
+ *          return only traces whose keys are in `keys`.
+ *   write  {traces?: [{type, scope, key?, content, strength?, metadata?} ...],
+ *          uses?}: strength is 0.5 by default
  *
- * and the answers are those of the memory, of a write with `ids` besides, what
- * the host called the traces, in their order; `usage`, where it cost something,
- * counts for this call.
+ * The answers are those of the memory plugin.  A write also has `ids`, the ids
+ * of the traces in their order.  `usage`, if there is any, counts for this
+ * call.
  *
- * A read is journaled: an execution that is entered again is told the same.  A
- * write is an effect of your operation (one without an effect is denied:
- * MORTISE_S_DENIED), and may be made again: the ids are of its idempotency key, so
- * the traces are there once.  MORTISE_S_NOTFOUND: the deployment has no memory;
- * MORTISE_S_INVALID: that is no such body, in words; MORTISE_S_IO: the memory
- * failed, and another try may help; MORTISE_S_FAILED: it failed, in words that
- * begin with its code.  Results as those of host->ask(). */
+ * A read is journaled: a re-entered execution gets the same answer.  A write is
+ * an effect of the operation; an operation without an effect gets
+ * MORTISE_S_DENIED. A write may be made again.  The ids derive from its
+ * idempotency key, so each trace is stored once.
+ *
+ * MORTISE_S_NOTFOUND  The deployment has no memory.
+ * MORTISE_S_INVALID   The body is invalid; the message has the reason.
+ * MORTISE_S_IO        The memory failed; another try may help.
+ * MORTISE_S_FAILED    The memory failed; the message begins with its code.
+ *
+ * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_memory_read(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1394,10 +1447,10 @@ MORTISE_INLINE mortise_status mortise_memory_write_wait(
 #define MORTISE_TOOL_LIST_1   "tool.list/1"
 #define MORTISE_TOOL_INVOKE_1 "tool.invoke/1"
 
-/* What the graph lets the node use (tool_allowlist, handoffs): {"tools": [{name,
- * description?, parameters, tool?, effect?} ...]}, named as models are told,
- * with what each is called in graphs and its effect class beside it.  One
- * without `tool` hands over to another node. */
+/* List the tools of the node (tool_allowlist, handoffs): {"tools": [{name,
+ * description?, parameters, tool?, effect?} ...]}.  `name` is the name for
+ * models, `tool` the name in graphs, `effect` the effect class.  A tool without
+ * `tool` hands over to another node. */
 MORTISE_INLINE mortise_status mortise_tool_list(mortise_host *host,
                                                 const mortise_host_api *api,
                                                 mortise_call call,
@@ -1416,22 +1469,25 @@ mortise_tool_list_wait(mortise_host *host, const mortise_host_api *api,
                              mortise_strz("{}"), answer);
 }
 
-/* Have one of them run: {"tool": its name, or what graphs call it; "arguments":
- * {...}; "tool_use_id"?: what a model calls this use of it, for people to see;
- * "step"?}.  It is an execution of the run's, with what the graph says of it:
- * schema, guardrails, approval, timeout, retries and record.  The answer is
+/* Run a tool.  The body is {"tool": either of its names; "arguments": {...};
+ * "tool_use_id"?: the model's id of this use, for people to see; "step"?}.  The
+ * tool is an execution of the run, with the graph's settings for it: schema,
+ * guardrails, approval, timeout, retries and record.  The answer is one of
  *
  *     {"output": any}
- *     {"text": ..., "cut": {"bytes", "of"}}   its JSON, or the text that it is,
- *                                    is longer than max_output
- *     {"goto": node}                 hand over: end, and emit that `goto`
- *     {"error": {code, class, message}}   it failed, or was rejected; or there
- *                                    is no tool of that name (unknown_tool)
+ *     {"text": ..., "cut": {"bytes", "of"}}
+ *                      its JSON, or its text, is longer than max_output
+ *     {"goto": node}   hand over: emit that `goto`, and end
+ *     {"error": {code, class, message}}
+ *                      it failed or was rejected, or the tool does not exist
+ *                      (unknown_tool)
  *
- * and MORTISE_S_SUSPENDED where it waits for somebody, or for the place of this
- * call: let go.
- * MORTISE_S_INVALID, in words: that is no such request; MORTISE_S_DENIED: the
- * node has none.  Results as those of host->ask(). */
+ *   MORTISE_S_SUSPENDED  It waits for a person, or needs the `concurrency` slot
+ *                        of this call: suspend.
+ *   MORTISE_S_INVALID    The body is invalid; the message has the reason.
+ *   MORTISE_S_DENIED     The node has no tools.
+ *
+ * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_tool_invoke(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1452,12 +1508,13 @@ MORTISE_INLINE mortise_status mortise_tool_invoke_wait(
 
 #define MORTISE_CONVERSATION_KEEP_1 "conversation.keep/1"
 
-/* {"after": the step of a call of a model; "append"?: messages}: what was said in
- * this call up to that reply, and those messages, stays in the node's
- * conversation when the node succeeds.  What is said of it last holds.  The
- * answer is null; MORTISE_S_DENIED: the node has no conversation;
- * MORTISE_S_INVALID, in words: there is no such reply, or a call of a tool
- * without its result. */
+/* {"after": the step of a model call; "append"?: messages}.  Store the messages
+ * of this call up to that reply, and `append`, in the node's conversation when
+ * the node succeeds.  The last ask of a call counts.  The answer is null.
+ *
+ * MORTISE_S_DENIED   The node has no conversation.
+ * MORTISE_S_INVALID  There is no such reply, or a tool call has no result; the
+ *                    message has the reason. */
 MORTISE_INLINE mortise_status mortise_conversation_keep(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1479,28 +1536,38 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
 #define MORTISE_JOURNAL_BEGIN_1 "journal.begin/1"
 #define MORTISE_JOURNAL_END_1   "journal.end/1"
 
-/* A step of the plugin's own: something that it does in the world without the
- * host.  {"step": its name in this call; "arguments"?: any JSON, what makes it
- * this step and no other, and what people see of it; "repeat"?: true, done twice
- * it is as if done once}.  The answer, once its intent is on disk, is
+/* Begin a step of the plugin's own: an effect that it makes without the host.
+ * The body is an object:
  *
- *     {"key": text}    do it now, under that idempotency key, which is the same
- *                      however often it is begun; without a key where the
- *                      operation only reads
- *     {"result": any}  it was done before, and gave that: do it not
+ *     step        the name of the step in this call
+ *     arguments?  any JSON that identifies the step; people see it
+ *     repeat?     true: done twice, it has the same effect as done once
  *
- * and then mortise_journal_end() says what came of it.  What is asked in between
- * is part of it and recorded nowhere: state.get/1, http.request/1 (which says
- * MORTISE_S_DOUBT there in the place of MORTISE_S_IO where some of it had left, and
- * it may have happened) and secret.get/1.  Three are recorded as they are anywhere,
- * and found again by their `step`, which they must have, when this step is begun
- * again: interrupt.request/1 with hold_ms, model.call/1 and model.embed/1 (a used
- * up budget gives MORTISE_S_DENIED there, so that nothing is left in doubt for
- * money); in the order of asks they are not.  Steps neither nest nor overlap.  A call that ends in between
- * leaves the step in doubt: the operation's effect class and on_in_doubt say
- * what follows, unless `repeat`.  A person may then say the result, which is
- * judged by `step_result` of the manifest, if it has that.  MORTISE_S_INVALID, in words: that is no such
- * request.  Results as those of host->ask(). */
+ * The engine records the intent and answers when it is on disk:
+ *
+ *     {"key": text}    Do it now, under that idempotency key, which is the same
+ *                      however often the step is begun.  An operation that only
+ *                      reads gets no key.
+ *     {"result": any}  It was done before, with that result: do not do it.
+ *
+ * After the effect, call mortise_journal_end().  Asks in between are part of
+ * the step and are not recorded: state.get/1, secret.get/1 and http.request/1.
+ * http.request/1 answers MORTISE_S_DOUBT there instead of MORTISE_S_IO if a
+ * part of the request was sent and it may have happened.
+ *
+ * Three methods are recorded as usual: interrupt.request/1 with hold_ms,
+ * model.call/1 and model.embed/1.  They need a `step`, by which they are found
+ * when this step is begun again; they do not count in the order of asks.  If a
+ * budget is used up, a model gives MORTISE_S_DENIED there, so that no effect is
+ * left in doubt.
+ *
+ * Steps neither nest nor overlap.  A call that ends inside a step leaves the
+ * step in doubt.  The operation's effect class and on_in_doubt decide what
+ * follows, unless `repeat` is true.  A person may then give the result, which
+ * must fit `step_result` of the manifest, if there is one.
+ *
+ * MORTISE_S_INVALID: the body is invalid; the message has the reason.
+ * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_journal_begin(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1517,11 +1584,11 @@ MORTISE_INLINE mortise_status mortise_journal_begin_wait(
                              MORTISE_JOURNAL_BEGIN_1, body, answer);
 }
 
-/* {"step", "result": any} or {"step", "undone": true}: it happened, and gave
- * that; or it did not, and may be begun again.  Also of a call that is cancelled.
- * The answer is null, and that is on disk ahead of whatever follows from it.
- * MORTISE_S_INVALID, in words: no such step is under way.  What did not happen
- * may be begun again by the same name. */
+/* {"step", "result": any}: the effect happened, with that result.  {"step",
+ * "undone": true}: it did not happen, and may be begun again under the same
+ * name. A cancelled call may ask this too.  The answer is null.  It is on disk
+ * before anything that follows from it.  MORTISE_S_INVALID: no such step is
+ * open; the message has the reason. */
 MORTISE_INLINE mortise_status mortise_journal_end(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1553,41 +1620,53 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 #define MORTISE_SPAWN_CANCEL_1   "spawn.cancel/1"
 #define MORTISE_SPAWN_REPORT_1   "spawn.report/1"
 
-/* For an operation that has work done by children of its own: sessions, jobs,
- * processes elsewhere.  A handle is a durable record of one of them.  Claim it
- * before the child is made, register the child, say that it has its instructions
- * and that it works, settle the handle with what came of it.  Who is interrupted
- * in between claims again under the same `call`, and is told how far it was.
+/* Durable records of children that the plugin makes itself: sessions, jobs,
+ * processes elsewhere.  Each child has a handle.  Claim the handle before you
+ * make the child, register the child, advance the handle when the child has its
+ * instructions and when it works, and settle the handle with the child's
+ * result. After an interruption, claim again under the same `call`: the answer
+ * has the progress so far.
  *
- * Each is answered once it is on disk, in the same commit as the journal says that
- * it was done.  A refusal is MORTISE_S_DENIED, journaled, and its words begin with
- * a code: "E_LIMIT: limits.spawn.active is 16: ..." (a cap, which they name),
- * "E_DETERMINISM: ...", "E_STALE_TOKEN: ..." (somebody claimed it since),
- * "E_ALREADY_SETTLED: ...", "E_NOT_RUNNING: ..." (no child is registered),
- * "E_ALREADY_REGISTERED: ...", "E_NOT_FOUND: ..." (this run has no such handle).
- * Handles that are open when the run ends are abandoned, unless they are detached.
+ * Each ask is answered when it is on disk, in the commit that records it in the
+ * journal.  A refusal is MORTISE_S_DENIED.  It is journaled, and its message
+ * begins with a code:
  *
- * Bodies are JSON; texts in them have 128 bytes at most and no control
+ *     E_LIMIT               "E_LIMIT: limits.spawn.active is 16: ...", a cap
+ *     E_DETERMINISM         the claim differs from the one before
+ *     E_STALE_TOKEN         the handle was claimed again since
+ *     E_ALREADY_SETTLED     the handle is settled or abandoned
+ *     E_NOT_RUNNING         no child is registered
+ *     E_ALREADY_REGISTERED  the handle or the child is taken
+ *     E_NOT_FOUND           this run has no such handle
+ *
+ * When the run ends, its open handles are abandoned, unless they are detached.
+ *
+ * Bodies are JSON; texts in them have at most 128 bytes and no control
  * characters. */
 
-/* {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}: `call` is unique
- * in the execution, the same in a replay and in a later attempt, which finds what
- * an earlier one began.  The answer is {"outcome", "handle", "name", "state",
- * "token"?, "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
+/* {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}.
+ * `call` is unique in the execution and the same in a replay and in a later
+ * attempt, so that a later attempt finds what an earlier one began.  The answer
+ * is {"outcome", "handle", "name", "state", "token"?, "child"?,
+ * "terminal_status"?, "terminal_result"?}; `outcome` is
  *
- *     claimed                it is made now
- *     claimed_pending_child  it was; no child is registered: make or find it
- *     already_running        go on with `child`; it needs its instructions only
- *                            where `state` is created
- *     already_settled        read how it ended; there is no token
+ *   claimed                the handle is new
+ *   claimed_pending_child  it exists without a child: make or find the child
+ *   already_running        continue with `child`; send its instructions only
+ *                          if `state` is created
+ *   already_settled        the child has ended; there is no token
  *
- * `native` (of nodes of type gmi or leaf alone): the child is a run of the same
- * store, whose id the answer has as `child` from the claim on.  Its task is
- * {"instructions": text, "result_schema"?: a schema, "message_schema"?: a schema,
- * "seed"?: step}: what it is to do; what its result is to be; what it may be told
- * (spawn.message/1); and a step of model.call/1 of this call, if the child is to
- * begin with all that the model was told there.  It is started by spawn.start/1, and its end settles the handle: register, advance and settle
- * are E_NOT_ALLOWED. */
+ * `native` (only in nodes of type gmi or leaf): the child is a run of the same
+ * store; `child` of every claim has its id.  Its task is an object:
+ *
+ *   instructions     text: what the child is to do
+ *   result_schema?   the schema of its result
+ *   message_schema?  the schema of messages to it (spawn.message/1)
+ *   seed?            the step of a model.call/1 of this call: the child begins
+ *                    with the messages of that call
+ *
+ * spawn.start/1 starts a native child, and its end settles the handle:
+ * register, advance and settle are E_NOT_ALLOWED. */
 MORTISE_INLINE mortise_status mortise_spawn_claim(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1604,8 +1683,8 @@ MORTISE_INLINE mortise_status mortise_spawn_claim_wait(
                              MORTISE_SPAWN_CLAIM_1, body, answer);
 }
 
-/* {"handle", "token", "child"}: the child is there.  The answer is {"handle",
- * "name", "state"}, as those of the next two. */
+/* {"handle", "token", "child"}: register the child.  The answer is {"handle",
+ * "name", "state"}, also of the next two functions. */
 MORTISE_INLINE mortise_status mortise_spawn_register(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1622,7 +1701,8 @@ MORTISE_INLINE mortise_status mortise_spawn_register_wait(
                              MORTISE_SPAWN_REGISTER_1, body, answer);
 }
 
-/* {"handle", "token", "state": "dispatched" | "running"}; never back. */
+/* {"handle", "token", "state": "dispatched" | "running"}; the state never goes
+ * back. */
 MORTISE_INLINE mortise_status mortise_spawn_advance(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1639,9 +1719,10 @@ MORTISE_INLINE mortise_status mortise_spawn_advance_wait(
                              MORTISE_SPAWN_ADVANCE_1, body, answer);
 }
 
-/* {"handle", "token", "status", "result"?: any}: it ended; `status` is completed,
- * failed, cancelled, timed_out, max_iterations, budget or abandoned, the result
- * 1 MiB at most.  Again with the same two is fine. */
+/* {"handle", "token", "status", "result"?: any}: the child has ended.  `status`
+ * is completed, failed, cancelled, timed_out, max_iterations, budget or
+ * abandoned. The result has at most 1 MiB.  Repeating it with the same two is
+ * allowed. */
 MORTISE_INLINE mortise_status mortise_spawn_settle(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1658,12 +1739,15 @@ MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
                              MORTISE_SPAWN_SETTLE_1, body, answer);
 }
 
-/* {"handle", "token", "task"}: a native child begins, or, where it was started
- * before, goes on; `task` is what it was claimed for.  It is an agent like the node
- * that asks, with its model, tools, guardrails and bounds.  The answer is {"handle",
- * "name", "state", "child", "terminal_status"?, "terminal_result"?}: one that cannot begin is settled
- * as failed.  When the asking run ends, children that are not detached are
- * cancelled, and theirs; so is one whose execution the run gave up for good. */
+/* {"handle", "token", "task"}: start a native child, or continue it if it was
+ * started before.  `task` is that of the claim.  The child is an agent like the
+ * node that asks, with the same model, tools, guardrails and limits.  The
+ * answer is {"handle", "name", "state", "child", "terminal_status"?,
+ * "terminal_result"?}.  A child that cannot start is settled as failed.
+ *
+ * When the asking run ends, the engine cancels its children that are not
+ * detached, and their children.  It does the same for the children of an
+ * execution that ended without an output of its own and is not tried again. */
 MORTISE_INLINE mortise_status mortise_spawn_start(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1680,13 +1764,15 @@ MORTISE_INLINE mortise_status mortise_spawn_start_wait(
                              MORTISE_SPAWN_START_1, body, answer);
 }
 
-/* {"handle"}: wait for the end of the child, whoever's it is.  The answer is
- * {"status", "child"?, "result"?}: the terminal status, and what came of it; of a
- * native child {"output": artifacts}, in which `result` is what its agent gave, or
- * {"error"}.  While a native child is at work the call stays; when that comes to
- * rest without an end, or other calls want the place of this one (the manifest's
- * `concurrency`), or where the child is no run, the status is
- * MORTISE_S_SUSPENDED: return it, and the call is entered again at the end. */
+/* {"handle"}: wait for the end of a child of the run, whichever node made it.
+ * The answer is {"status", "child"?, "result"?}: the terminal status and the
+ * result.  The result of a native child is {"output": artifacts}, in which
+ * `result` is the agent's, or {"error"}.
+ *
+ * The call stays open while a native child works.  The answer is
+ * MORTISE_S_SUSPENDED if the child stops without an end, if other calls queue
+ * for this call's `concurrency` slot, or if the child is no run: return that
+ * status. The engine re-enters the call when the child ends. */
 MORTISE_INLINE mortise_status mortise_spawn_await(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1703,14 +1789,19 @@ MORTISE_INLINE mortise_status mortise_spawn_await_wait(
                              MORTISE_SPAWN_AWAIT_1, body, answer);
 }
 
-/* {"handle"?}: how the run's children stand, all, or the one of that handle.  The
- * answer is {"tasks": [{"task", "name", "state", "attempt", "child"?, "detached"?,
- * "progress"?, "status"?}]}: `task` is the handle; `state` is queued, running,
- * awaiting_input (a child that is a run waits for people, or stands still),
- * succeeded, failed or cancelled, `status` the terminal status of one that is over;
- * `attempt` which attempt the child makes at its task, and `progress` how far that
- * is, as it says itself.  Of one that was asked for by its handle "result" or
- * "error" {"code", "message"} besides, once it is over. */
+/* {"handle"?}: list the run's children, or the child of that handle.  The
+ * answer is {"tasks": [{"task", "name", "state", "attempt", "child"?,
+ * "detached"?, "progress"?, "status"?}]}:
+ *
+ *     task      the handle
+ *     state     queued, running, awaiting_input (a child run waits for people,
+ *               is paused or is blocked), succeeded, failed or cancelled
+ *     attempt   the child's current attempt at its task
+ *     progress  the child's own report
+ *     status    the terminal status of a child that has ended
+ *
+ * If a handle was given and its child has ended, there is also "result", or
+ * "error" {"code", "message"}. */
 MORTISE_INLINE mortise_status mortise_spawn_list(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1727,14 +1818,20 @@ MORTISE_INLINE mortise_status mortise_spawn_list_wait(
                              MORTISE_SPAWN_LIST_1, body, answer);
 }
 
-/* {"step", "handle", "message": any, "attempt"?}: a child that is a run hears that
- * with its model's next turn: a text as it is, any other value as JSON.  It hears it
- * once, however often it is asked for under the same step, which so must have a
- * name.  The answer is {"handle", "name", "state"}.  Refusals are MORTISE_S_DENIED,
- * in words that begin with a code: "E_INVALID" (it is not what the task's
- * message_schema allows), "E_STALE_ATTEMPT" (the child does not make that attempt),
- * "E_ALREADY_SETTLED", "E_NOT_RUNNING" (it has not begun), "E_NOT_ALLOWED" (it is no
- * run), "E_NOT_FOUND". */
+/* {"step", "handle", "message": any, "attempt"?}: send a message to a child
+ * run. Its model receives it with its next turn: a text as it is, any other
+ * value as JSON.  The child receives it once, however often it is sent under
+ * the same step; so a step name is required.  The answer is {"handle", "name",
+ * "state"}.
+ *
+ * Refusals are MORTISE_S_DENIED, with a message that begins with a code:
+ *
+ *     E_INVALID          the message does not fit the task's message_schema
+ *     E_STALE_ATTEMPT    the child does not make that attempt
+ *     E_ALREADY_SETTLED  the child has ended
+ *     E_NOT_RUNNING      the child has not started
+ *     E_NOT_ALLOWED      the child is no run
+ *     E_NOT_FOUND        there is no such handle */
 MORTISE_INLINE mortise_status mortise_spawn_message(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1751,9 +1848,9 @@ MORTISE_INLINE mortise_status mortise_spawn_message_wait(
                              MORTISE_SPAWN_MESSAGE_1, body, answer);
 }
 
-/* {"step", "handle", "attempt"?}: a child that is a run is cancelled, and its
- * children with it; one that is over stays as it is.  Answer and refusals as those
- * of spawn.message/1. */
+/* {"step", "handle", "attempt"?}: cancel a child run and its children.  A child
+ * that has ended stays as it is.  Answer and refusals are those of
+ * spawn.message/1. */
 MORTISE_INLINE mortise_status mortise_spawn_cancel(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1770,11 +1867,11 @@ MORTISE_INLINE mortise_status mortise_spawn_cancel_wait(
                              MORTISE_SPAWN_CANCEL_1, body, answer);
 }
 
-/* {"progress"?: text, "attempt"?}: how far this call's node is, 4096 bytes at most:
- * for whoever watches, and, where the run is a child, for its parent.  `attempt` is
- * the call's own unless it is said; of one that is over (a later one was heard of)
- * the report is refused as a whole: MORTISE_S_DENIED, "E_STALE_ATTEMPT: ...".
- * Without progress it says no more than which attempt is made.  The answer is
+/* {"progress"?: text, "attempt"?}: report the progress of this call's node, at
+ * most 4096 bytes, to live subscribers and, if the run is a child, to its
+ * parent. `attempt` is the call's own by default.  If a later attempt has
+ * already reported, the report is refused: MORTISE_S_DENIED, "E_STALE_ATTEMPT:
+ * ...". Without progress, only the attempt is reported.  The answer is
  * {"attempt", "progress"?, "handle"?, "name"?, "state"?}. */
 MORTISE_INLINE mortise_status mortise_spawn_report(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
