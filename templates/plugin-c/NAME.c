@@ -1,10 +1,11 @@
-/* @NAME@.c -- a plugin for Mortise: capitals, and a file of notes.
+/* @NAME@.c -- a plugin for Mortise: a text in capitals, and a file of notes.
  *
- *   shout  {text}  ->  {text}    pure: a function of its arguments
- *   note   {text}  ->  {line}    write: adds "KEY TEXT" to the file of the config
+ * shout  {text}  ->  {text}    pure: depends only on its arguments
+ * note   {text}  ->  {line}    write: appends "KEY TEXT" to the config's file
  *
- * KEY is the call's idempotency key, the same however often the call is made: by
- * it reconcile() finds out whether a call that was cut off had added its line. */
+ * KEY is the idempotency key of the call, the same on every attempt.  If a call
+ * was interrupted, reconcile() searches for the key to report whether the line
+ * was added. */
 #define _POSIX_C_SOURCE 200809L
 #include <mortise/ask.h>
 
@@ -21,10 +22,11 @@ struct mortise_inst {
     char file[LONGEST];
 };
 
-/* ---- what comes in and goes out --------------------------------------------- */
+/* ---- arguments and results
+ * --------------------------------------------------- */
 
-/* Words for people; the class decides about retries, and a graph may name the
- * code.  An error of an operation says that nothing happened. */
+/* Set an error message for people.  The class decides about retries; a graph
+ * may name the code.  An error of an operation means that it had no effect. */
 static mortise_status refuse(mortise_inst *i, const mortise_request *r,
                              mortise_status status, const char *code,
                              const char *words)
@@ -33,8 +35,9 @@ static mortise_status refuse(mortise_inst *i, const mortise_request *r,
                           words);
 }
 
-/* The argument `text`; MORTISE_S_INVALID where it does not fit.  That it is there
- * and a string was checked by the host, by the manifest's schema. */
+/* Get the argument `text`; MORTISE_S_INVALID if it is too long or has a NUL.
+ * The host has checked, by the manifest's schema, that it is there and a
+ * string. */
 static mortise_status text_of(const mortise_request *r, char text[LONGEST])
 {
     mortise_jv body;
@@ -44,7 +47,7 @@ static mortise_status text_of(const mortise_request *r, char text[LONGEST])
     return mortise_jv_cstr(mortise_jv_get(body, "text"), text, LONGEST);
 }
 
-/* The line of this call. */
+/* The line that this call appends. */
 static mortise_status line_of(const mortise_request *r, char line[LONGEST])
 {
     char text[LONGEST];
@@ -110,15 +113,16 @@ static mortise_status note(mortise_inst *i, const mortise_request *r)
     written = write(fd, line, n + 1) == (ssize_t)n + 1 && fsync(fd) == 0;
     line[n] = '\0';
     close(fd);
-    /* From the write on it may have happened: no error says that it did not. */
+    /* After a write, the line may be in the file: return no error that denies
+     * it. */
     if (written && give(i, r, "line", line) == MORTISE_S_OK)
         return MORTISE_S_OK;
     return refuse(i, r, MORTISE_S_DOUBT, "file",
                   "the note may be there, or not");
 }
 
-/* Has the file this line, whole?  What a power cut left of another one may stand
- * before it. */
+/* Return whether the file has this whole line.  After a power cut, a part of
+ * another line may be in front of it. */
 static bool has_line(FILE *in, const char *line)
 {
     char *found = NULL;
@@ -133,7 +137,7 @@ static bool has_line(FILE *in, const char *line)
     return has;
 }
 
-/* Did this call, with this key, happen?  The host asks after a crash. */
+/* The host asks after a crash whether the call with this key happened. */
 static mortise_status reconcile(mortise_inst *i, const mortise_request *r)
 {
     mortise_emitter out;

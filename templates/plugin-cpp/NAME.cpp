@@ -1,13 +1,14 @@
-// @NAME@.cpp -- a plugin for Mortise: capitals, and a file of notes.
+// @NAME@.cpp -- a plugin for Mortise: a text in capitals, and a file of notes.
 //
-//   shout  {text}  ->  {text}    pure: a function of its arguments
-//   note   {text}  ->  {line}    write: adds "KEY TEXT" to the file of the config
+//   shout  {text}  ->  {text}    pure: depends only on its arguments
+//   note   {text}  ->  {line}    write: appends "KEY TEXT" to the config's file
 //
-// KEY is the call's idempotency key, the same however often the call is made: by it
-// reconcile() finds out whether a call that was cut off had added its line.
+// KEY is the idempotency key of the call, the same on every attempt.  If a call was
+// interrupted, reconcile() searches for the key to report whether the line was
+// added.
 //
-// Nothing that C++ can throw may leave through the ABI, which knows statuses only:
-// each function that can throw ends in guarded().
+// No exception may cross the ABI.  Each function that can throw runs its body in
+// guarded(), which turns exceptions into statuses.
 #include <mortise/ask.h>
 
 #include <cstring>
@@ -27,7 +28,7 @@ struct mortise_inst {
 namespace
 {
 
-// ---- what comes in and goes out ----------------------------------------------
+// ---- arguments and results ---------------------------------------------------
 
 std::string copy(mortise_str s)
 {
@@ -37,7 +38,7 @@ std::string copy(mortise_str s)
 // The content of a JSON string.
 std::string text_of(mortise_jv v)
 {
-    std::string room(size_t(v.n) + 1, '\0'); // always suffices
+    std::string room(size_t(v.n) + 1, '\0'); // always enough
     uint64_t n = 0;
 
     mortise_jv_decode(v, &room[0], room.size(), &n);
@@ -45,8 +46,8 @@ std::string text_of(mortise_jv v)
     return room;
 }
 
-// The member of an object: that it is there and a string was checked by the host,
-// by the manifest's schemas.
+// The member of an object.  The host has checked, by the manifest's schemas, that it
+// is there and a string.
 std::string member(mortise_str body, const char *name)
 {
     mortise_jv v;
@@ -56,8 +57,8 @@ std::string member(mortise_str body, const char *name)
                : "";
 }
 
-// Words for people; the class decides about retries, and a graph may name the code.
-// An error of an operation says that nothing happened.
+// Set an error message for people.  The class decides about retries; a graph may
+// name the code.  An error of an operation means that it had no effect.
 mortise_status refuse(mortise_inst *i, const mortise_request *r,
                       mortise_status status, const char *code,
                       const char *words)
@@ -85,8 +86,8 @@ mortise_status give(mortise_inst *i, const mortise_request *r, const char *name,
     return mortise_emitter_finish(&out);
 }
 
-// What `body` throws becomes a status and words: of an operation that nobody knows
-// what it did, so that the host asks reconcile() of one that has an effect.
+// Turn an exception of `body` into a status and a message.  The status leaves open
+// what the operation did, so the host asks reconcile() if it has an effect.
 template <typename Body>
 mortise_status guarded(mortise_host *host, const mortise_host_api *api,
                        mortise_call call, Body body)
@@ -112,7 +113,7 @@ mortise_status shout(mortise_inst *i, const mortise_request *r)
 
 // ---- note --------------------------------------------------------------------
 
-// The line of this call; "" where the text is none.
+// The line that this call appends; "" if the text is not valid.
 std::string line_of(const mortise_request *r)
 {
     std::string text = member(r->body, "text");
@@ -122,7 +123,7 @@ std::string line_of(const mortise_request *r)
                : "";
 }
 
-// Added whole, and on the disk.
+// Append all bytes and sync them; return whether that succeeded.
 bool add(int fd, const std::string &bytes)
 {
     return write(fd, bytes.data(), bytes.size()) == ssize_t(bytes.size()) &&
@@ -142,15 +143,15 @@ mortise_status note(mortise_inst *i, const mortise_request *r)
                       "the file of notes cannot be opened");
     const bool added = add(fd, bytes);
     close(fd);
-    // From the write on it may have happened: no error says that it did not.
+    // After a write, the line may be in the file: return no error that denies it.
     if (added && give(i, r, "line", line) == MORTISE_S_OK)
         return MORTISE_S_OK;
     return refuse(i, r, MORTISE_S_DOUBT, "file",
                   "the note may be there, or not");
 }
 
-// Has the file this line, whole?  What a power cut left of another one may stand
-// before it.
+// Return whether the file has this whole line.  After a power cut, a part of another
+// line may be in front of it.
 bool has_line(std::ifstream &in, const std::string &line)
 {
     std::string found;
@@ -162,7 +163,7 @@ bool has_line(std::ifstream &in, const std::string &line)
     return false;
 }
 
-// Did this call, with this key, happen?  The host asks after a crash.
+// The host asks after a crash whether the call with this key happened.
 mortise_status look(mortise_inst *i, const mortise_request *r)
 {
     const std::string line = line_of(r);

@@ -1,8 +1,9 @@
-/* @NAME@.c -- a discovery plugin for Mortise: finds what has words of the query.
+/* @NAME@.c -- a discovery plugin for Mortise: finds candidates by words of the
+ * query.
  *
- * A candidate's score is how many words of the query, of three letters or more,
- * are in its name or description; `least` of the config must be.  What is found
- * is emitted best first, no more than `max`, and nothing but candidates. */
+ * The score of a candidate is the number of query words, of three letters or
+ * more, in its name or description.  `least` of the config is the lowest score
+ * that counts.  The plugin emits at most `max` candidates, the best first. */
 #define _POSIX_C_SOURCE 200809L
 #include <mortise/ask.h>
 #include <mortise/discovery.h>
@@ -10,7 +11,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { MOST = 256 }; /* candidates that are looked at */
+enum { MOST = 256 }; /* candidates that are ranked */
 
 struct mortise_inst {
     mortise_host *host;
@@ -25,7 +26,7 @@ struct candidate {
 
 /* ---- words --------------------------------------------------------------- */
 
-/* A text of the request in small letters; NULL: memory ran out. */
+/* A text of the request in lower case; NULL: out of memory. */
 static char *text_of(mortise_jv v)
 {
     char *text = malloc(v.n + 1);
@@ -40,7 +41,7 @@ static char *text_of(mortise_jv v)
     return text;
 }
 
-/* How many words of the query are in one of the two texts. */
+/* The number of query words in one of the two texts. */
 static int64_t words_in(const char *query, const char *name, const char *about)
 {
     char word[64];
@@ -90,7 +91,7 @@ static int by_score(const void *a, const void *b)
                                 : 1;
 }
 
-/* As they came: the ids and kinds of candidates are JSON already. */
+/* Copy id and kind unchanged: they are JSON already. */
 static void put(mortise_jw *w, const struct candidate *c)
 {
     mortise_jw_object(w);

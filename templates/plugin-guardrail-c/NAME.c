@@ -1,23 +1,23 @@
-/* @NAME@.c -- a guardrail for Mortise: finds words of the config, and covers them.
+/* @NAME@.c -- a guardrail for Mortise: finds and masks the words of its config.
  *
- *   words: [dowel, tenon]   ASCII; capitals do not matter
+ * words: [dowel, tenon]   ASCII; case is ignored
  *
- * A value is judged, whatever JSON it is: one of the words in a string, or in the
- * name of a member, is a violation.  Where all of them are in strings, the same
- * value with asterisks in their place is offered; the graph says by `on_violation`
- * whether that goes on in its place (sanitize) or something else is done.
+ * It judges any JSON value.  A word in a string, or in the name of a member, is
+ * a violation.  If all words are in strings, it offers the same value with
+ * asterisks instead of them.  The graph's `on_violation` decides whether the
+ * run continues with that value (sanitize) or does something else.
  *
- * What the author of a guardrail must know (<mortise/guardrail.h> has all of it):
+ * Rules for guardrails (<mortise/guardrail.h> has all of them):
  *
- *   - The verdict is emitted once: {violation, reason}.  A check that ends without
- *     one, with an error, by a crash or by a timeout is a violation, and so is one
- *     whose answer is broken: nobody passes because the guardrail fell over.
- *   - The reason goes into logs, events and errors: it says what was found and
- *     where, never the text itself.
- *   - A replacement is the whole value, emitted as "output", and would pass itself.
- *   - The stage says where the value stands: what a tool gave, or a memory, may
- *     have been written by somebody who means harm.
- *   - A check changes nothing: after a crash it is made again. */
+ * - Emit the verdict once: {violation, reason}.  Any other end of a check is a
+ *   violation: no verdict, a broken verdict, an error, a crash, a timeout.
+ * - The reason goes into logs, events and errors.  Write what was found and
+ *   where, but never the text itself.
+ * - A replacement is the whole value, emitted as "output".  It must pass the
+ *   check itself.
+ * - The stage is the origin of the value.  The result of a tool, or a trace of
+ *   a memory, may have a malicious author.
+ * - A check must change nothing: it is made again after a crash. */
 #define _GNU_SOURCE /* strcasestr() */
 #include <mortise/ask.h>
 #include <mortise/guardrail.h>
@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { WORDS = 64, LONGEST = 64 }; /* bytes of a word, with its NUL */
+enum { WORDS = 64, LONGEST = 64 }; /* bytes of a word, including its NUL */
 
 struct mortise_inst {
     mortise_host *host;
@@ -34,17 +34,18 @@ struct mortise_inst {
     size_t n;
 };
 
-/* A value that is looked at, and what is made of it. */
+/* A value being checked, and its replacement. */
 struct look {
     const mortise_inst *i;
     mortise_jw out;
-    char *text; /* room for any string of it */
+    char *text; /* room for any string of the value */
     bool found, in_name;
 };
 
-/* ---- looking ----------------------------------------------------------------- */
+/* ---- checking a value
+ * --------------------------------------------------------- */
 
-/* Puts asterisks over the words of a text; were there any? */
+/* Mask the words in a text; return whether there were any. */
 static bool cover(const mortise_inst *i, char *text)
 {
     bool found = false;
@@ -60,8 +61,8 @@ static bool cover(const mortise_inst *i, char *text)
     return found;
 }
 
-/* A string as it is, its words covered: strcasestr() would end at a NUL in it, so
- * it is looked at piece by piece. */
+/* Copy a string with its words masked.  strcasestr() stops at a NUL, so check
+ * the pieces between NULs. */
 static bool cover_all(struct look *l, mortise_jv string, mortise_str *text)
 {
     bool found = false;
@@ -98,7 +99,8 @@ static void look_into(struct look *l, mortise_jv v)
     mortise_jw_end(&l->out);
 }
 
-/* The reader lets in nothing that is nested deeper than MORTISE_JV_DEPTH. */
+/* The recursion is bounded: the reader accepts at most MORTISE_JV_DEPTH levels.
+ */
 static void look_at(struct look *l, mortise_jv v)
 {
     int32_t type = mortise_jv_type(v);
@@ -116,7 +118,7 @@ static void look_at(struct look *l, mortise_jv v)
 
 /* ---- a check ----------------------------------------------------------------- */
 
-/* Where a value stands; a newer host may know more places. */
+/* The origin of a value; a newer host may have more stages. */
 static const char *place_of(uint32_t stage)
 {
     static const char *const places[] = {
@@ -135,7 +137,7 @@ static const char *place_of(uint32_t stage)
                : "a value";
 }
 
-/* The replacement, where there is one, then the verdict. */
+/* Emit the replacement, if there is one, then the verdict. */
 static mortise_status answer(mortise_inst *i, uint32_t stage,
                              const mortise_request *r, struct look *l)
 {
@@ -157,7 +159,7 @@ static mortise_status answer(mortise_inst *i, uint32_t stage,
 static mortise_status check(mortise_inst *i, uint32_t stage,
                             const mortise_request *r)
 {
-    /* No JSON gets longer by being written anew, and no string is longer. */
+    /* Rewritten JSON is never longer, and no string is longer than the body. */
     char *room = malloc(2 * r->body.n + 1);
     struct look l = {.i = i};
     mortise_status status = MORTISE_S_NOMEM;
@@ -190,7 +192,7 @@ static mortise_status read_words(mortise_inst *i, mortise_str config)
         if (i->n == WORDS ||
             mortise_jv_cstr(word, i->words[i->n], LONGEST) != MORTISE_S_OK)
             return MORTISE_S_INVALID;
-        i->n += i->words[i->n][0] != '\0'; /* "" would be in every text */
+        i->n += i->words[i->n][0] != '\0'; /* "" would match always */
     }
     return MORTISE_S_OK;
 }

@@ -1,17 +1,18 @@
-/* @NAME@ -- a memory in one file, to begin with.
+/* @NAME@ -- a memory plugin in one file, as a start.
  *
- * <mortise/memory.h> is the contract; this keeps all of it that there is to keep,
- * in the plainest way: every trace is in memory, and stands on a line of the file.
+ * It fulfils the whole contract of <mortise/memory.h> in the simplest way: all
+ * traces are in memory, and each call of write() is a line of the file.
  *
- *   - A write() is one line, which is synced before it is answered.  One that was
- *     cut by a crash has no end, and is cut off when the file is read again: so a
- *     write is there whole, or not at all.
- *   - An id that is there, or was forgotten, is not written again.
- *   - A forget() writes the file anew, without what is gone but for its ids, and
- *     puts it in the place of the old one.
- *   - A search counts which words of the query stand in a text.
+ * - write() appends one line and syncs it before it answers.  A line that a
+ *   crash cut has no end and is removed when the file is read again.  So a
+ *   write is stored completely or not at all.
+ * - A trace whose id exists, or was forgotten, is not written again.
+ * - forget() writes a new file without the forgotten traces, but with their
+ *   ids, and replaces the old file.
+ * - The score of a trace is the number of query words in its text.
  *
- * The manifest says `concurrency: 1`: one call at a time, so nothing is locked. */
+ * The manifest has `concurrency: 1`, so there is one call at a time and no
+ * lock. */
 #define _GNU_SOURCE /* getline(), strcasestr() */
 #include <mortise/memory.h>
 
@@ -24,7 +25,7 @@
 
 struct entry {
     char *tenant, *id;
-    char *json; /* the trace; NULL: it was forgotten */
+    char *json; /* the trace; NULL: forgotten */
     int64_t seq;
 };
 
@@ -32,7 +33,7 @@ struct mortise_inst {
     mortise_host *host;
     const mortise_host_api *api;
     char path[4096];
-    struct entry *list; /* as they were written */
+    struct entry *list; /* in the order of writing */
     size_t n, room;
     FILE *file; /* open for appending */
 };
@@ -57,7 +58,7 @@ static char *copy(const char *p, size_t n)
     return out;
 }
 
-/* The text of a member, on the heap; NULL: it is none. */
+/* A copy of the text of a member; NULL if it is no text. */
 static char *text_of(mortise_jv from, const char *name)
 {
     mortise_jv v = mortise_jv_get(from, name);
@@ -90,7 +91,7 @@ static struct entry *find(const mortise_inst *i, const char *tenant,
     return NULL;
 }
 
-/* Takes the copies; json NULL: it was forgotten. */
+/* Takes over the copies; json NULL: the trace was forgotten. */
 static int add(mortise_inst *i, char *tenant, char *id, char *json, int64_t seq)
 {
     if (i->n == i->room) {
@@ -131,7 +132,7 @@ static void write_entry(FILE *f, const struct entry *e)
                 e->json != NULL ? e->json : "null");
 }
 
-/* All entries from the k-th on, as one line. */
+/* Append the entries from the k-th on, as one line. */
 static int append(mortise_inst *i, size_t k)
 {
     fputc('[', i->file);
@@ -156,7 +157,7 @@ static int read_entry(mortise_inst *i, mortise_jv v)
     return add(i, text_of(v, "tenant"), text_of(v, "id"), json, seq);
 }
 
-/* Lines as far as they are whole; where the last whole one ends. */
+/* Read all whole lines; return the end of the last one. */
 static long read_lines(mortise_inst *i, FILE *f)
 {
     char *line = NULL;
@@ -181,8 +182,8 @@ static long read_lines(mortise_inst *i, FILE *f)
     return end;
 }
 
-/* A last line without its end was never acknowledged.  Anything else that cannot
- * be read is not ours, and is left as it is. */
+/* A last line without its end was never acknowledged: cut it off.  Any other
+ * unreadable content is not ours: leave the file unchanged. */
 static mortise_status open_file(mortise_inst *i)
 {
     FILE *f = fopen(i->path, "re");
@@ -205,7 +206,7 @@ static mortise_status open_file(mortise_inst *i)
     return MORTISE_S_OK;
 }
 
-/* All of it anew, in the place of what is there. */
+/* Write a new file with all entries and replace the old one. */
 static int rewrite(mortise_inst *i)
 {
     char path[sizeof i->path + 8];
@@ -236,7 +237,7 @@ static int same(mortise_jv a, mortise_jv b)
            mortise_jv_is(a, s);
 }
 
-/* Is it in the list?  One that is not there has everything. */
+/* Return whether the list has the value; an absent list has all values. */
 static int is_in(mortise_jv list, mortise_jv value)
 {
     mortise_jv_iter it = mortise_jv_each(list);
@@ -278,7 +279,7 @@ static int is_meant(mortise_jv body, mortise_jv t)
            is_in(mortise_jv_get(body, "ids"), mortise_jv_get(t, "id"));
 }
 
-/* How many words of the query stand in the text. */
+/* The number of query words in the text. */
 static int score_of(const char *query, const char *text)
 {
     int score = 0;
@@ -303,7 +304,7 @@ static int score_of(const char *query, const char *text)
 /* ---- read() -------------------------------------------------------------- */
 
 struct hit {
-    size_t at; /* in the list */
+    size_t at; /* index in the list */
     int score;
 };
 
@@ -409,7 +410,7 @@ static mortise_status say(mortise_inst *i, mortise_call call, const char *word,
     return mortise_emit_output(i->host, i->api, call, mortise_strz(text));
 }
 
-/* What was added since is nowhere but here: let go of it. */
+/* Free the entries that were added since: they are in memory only. */
 static void take_back(mortise_inst *i, size_t n)
 {
     while (i->n > n) {
@@ -436,7 +437,7 @@ static mortise_status on_write(mortise_inst *i, mortise_call call,
         struct entry *e = id != NULL ? find(i, tenant, id) : NULL;
 
         if (e != NULL && e->json == NULL && restore)
-            e->id[0] = '\0'; /* it is another one's from now on */
+            e->id[0] = '\0'; /* another entry owns it now */
         else if (e != NULL) {
             free(id);
             continue;
@@ -547,7 +548,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
             mkdir(i->path, 0700);
             *slash = '/';
         }
-        mkdir(i->path, 0700); /* where it fails, so does what follows */
+        mkdir(i->path, 0700); /* if it fails, opening the file fails too */
         strcat(i->path, "/traces.jsonl");
         status = open_file(i);
     }

@@ -1,12 +1,13 @@
-//! @NAME@.rs -- a plugin for Mortise: capitals, and a file of notes.
+//! @NAME@.rs -- a plugin for Mortise: a text in capitals, and a file of notes.
 //!
-//!   shout  {text}  ->  {text}    pure: a function of its arguments
-//!   note   {text}  ->  {line}    write: adds "KEY TEXT" to the file of the config
+//!   shout  {text}  ->  {text}    pure: depends only on its arguments
+//!   note   {text}  ->  {line}    write: appends "KEY TEXT" to the config's file
 //!
-//! KEY is the call's idempotency key, the same however often the call is made: by
-//! it reconcile() finds out whether a call that was cut off had added its line.
+//! KEY is the idempotency key of the call, the same on every attempt.  If a call was
+//! interrupted, reconcile() searches for the key to report whether the line was
+//! added.
 //!
-//! mortise.rs beside it is the binding; all that is unsafe is there.
+//! The binding is mortise.rs, in this directory; it contains all unsafe code.
 
 #[macro_use]
 mod mortise;
@@ -21,7 +22,7 @@ struct Notes {
     file: String,
 }
 
-/// The line of this call.
+/// The line that this call appends.
 fn line_of(call: &Call) -> Result<String, Error> {
     let text = call.args().get("text").text();
     if text.contains(|c| c == '\r' || c == '\n') {
@@ -30,7 +31,7 @@ fn line_of(call: &Call) -> Result<String, Error> {
     Ok(format!("{} {}", call.key(), text))
 }
 
-/// From the write on it may have happened: no error says that it did not.
+/// After a write, the line may be in the file: return no error that denies it.
 fn doubt(e: std::io::Error) -> Error {
     Error::doubt("file", &format!("the note may be there, or not: {}", e))
 }
@@ -54,8 +55,8 @@ impl Notes {
         Ok(Json::object(&[("line", line.into())]))
     }
 
-    /// Has the file this line, whole?  What a power cut left of another one may
-    /// stand before it.
+    /// Return whether the file has this whole line.  After a power cut, a part of
+    /// another line may be in front of it.
     fn has(&self, line: &str) -> std::io::Result<bool> {
         let whole = format!("{}\n", line).into_bytes();
         let mut file = match File::open(&self.file) {
@@ -88,7 +89,7 @@ impl Plugin for Notes {
         }
     }
 
-    /// Did this call, with this key, happen?  The host asks after a crash.
+    /// The host asks after a crash whether the call with this key happened.
     fn reconcile(&self, call: &Call) -> Result<Option<Json>, Error> {
         let line = line_of(call)?;
         match self.has(&line) {

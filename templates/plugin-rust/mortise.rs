@@ -1,17 +1,17 @@
-//! mortise.rs -- executor plugins for Mortise in safe Rust, with std alone.
+//! mortise.rs -- executor plugins for Mortise in safe Rust, with only std.
 //!
-//! It is what <mortise/plugin.h> says, version 1, as far as a `blocking` executor
-//! needs it: a plugin is a type with the trait `Plugin`, and `mortise_module!` makes
-//! the one symbol of it that is exported.  All that is unsafe stands here, and why it
-//! is sound:
+//! This file is the part of <mortise/plugin.h>, version 1, that a `blocking` executor
+//! needs.  A plugin is a type with the trait `Plugin`; `mortise_module!` defines the one
+//! symbol that it exports.  All unsafe code is in this file.  It is sound for these
+//! reasons:
 //!
-//!   - What the host hands out is lent until the function returns: a `Call` borrows
-//!     it and cannot be kept.
+//!   - The host lends its data until a function returns: a `Call` borrows the data and
+//!     cannot be kept.
 //!   - The host calls an instance from several threads at once: `Plugin` is Sync.
-//!   - No panic leaves: in execute() it is an error that says that nobody knows what
-//!     was done, so that reconcile() is asked of what has an effect.
+//!   - No panic crosses the ABI.  A panic in execute() becomes an error that leaves open
+//!     what was done, so the host asks reconcile() if the operation has an effect.
 //!
-//! It is yours to change: nothing else of Mortise is needed to build a plugin.
+//! You may change this file.  It is all of Mortise that a plugin needs to be built.
 #![allow(dead_code)]
 
 use crate::mortise_json::Json;
@@ -23,15 +23,15 @@ use std::{ptr, slice, str};
 
 // ---- plugins ------------------------------------------------------------------
 
-/// An executor.  Threads: `execute` and `reconcile` may be called as many at once as
-/// the manifest's `concurrency` says, each on a thread of its own.
+/// An executor.  Threads: up to the manifest's `concurrency` calls of `execute` and
+/// `reconcile` run at once, each on a thread of its own.
 pub trait Plugin: Sized + Send + Sync + 'static {
     /// Make an instance; the config is valid for the manifest's config_schema.
     fn create(config: &Json) -> Result<Self, Error>;
-    /// Do the work.  An error says that nothing happened, unless it is a doubt.
+    /// Do the work.  An error means that there was no effect, unless it is a doubt.
     fn execute(&self, call: &Call) -> Result<Json, Error>;
-    /// Did the call with these arguments and this key happen, and with which result?
-    /// For operations whose manifest says `reconcile: true`.
+    /// Report whether the call with these arguments and this key happened, and its
+    /// result.  For operations with `reconcile: true` in the manifest.
     fn reconcile(&self, _call: &Call) -> Result<Option<Json>, Error> {
         Err(Error::unsupported())
     }
@@ -39,7 +39,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
 /// The statuses of <mortise/plugin.h> that an error may have.
 pub mod status {
-    pub const SUSPENDED: i32 = 2; // the answer comes later: return it, by `?`
+    pub const SUSPENDED: i32 = 2; // the answer comes later: return this status, with `?`
     pub const FAILED: i32 = -1;
     pub const INVALID: i32 = -2;
     pub const CANCELLED: i32 = -3;
@@ -49,12 +49,12 @@ pub mod status {
     pub const IO: i32 = -7; // another try may help
     pub const UNSUPPORTED: i32 = -8;
     pub const TIMEOUT: i32 = -10;
-    pub const DOUBT: i32 = -11; // whether it happened is not known
+    pub const DOUBT: i32 = -11; // the effect may or may not have happened
 }
 
-/// What a status that an ask came to means for the call that made it, as
-/// mortise_http_detail() of <mortise/ask.h> has it: the class, and the end of the code,
-/// behind the method's area.  All else is ("permanent", "failed").
+/// The class of an error for the status of an ask, and the end of its code, which
+/// follows the area of the method.  Equal to mortise_http_detail() of <mortise/ask.h>.
+/// Any other status is ("permanent", "failed").
 const MEANINGS: [(i32, &str, &str); 7] = [
     (status::IO, "transient", "unreachable"),
     (status::TIMEOUT, "timeout", "timeout"),
@@ -86,18 +86,18 @@ impl Error {
             retry_after_ms: 0,
         }
     }
-    /// What an ask of `method` came to: "http.unreachable" and so on.
+    /// The error of an ask of `method`: "http.unreachable" and so on.
     fn asked(method: &str, status: i32, words: &str) -> Error {
         let area = method.split('.').next().unwrap_or("ask");
         let row = MEANINGS.iter().find(|m| m.0 == status);
         let (class, end) = row.map_or(("permanent", "failed"), |m| (m.1, m.2));
         Error::new(status, class, &format!("{}.{}", area, end), words)
     }
-    /// One of `status`: what the host, or you, said.
+    /// One of the constants in `status`.
     pub fn status(&self) -> i32 {
         self.status
     }
-    /// "transient", "permanent", "timeout" or "cancelled"; "": none, it waits.
+    /// "transient", "permanent", "timeout" or "cancelled"; "" if the call is suspended.
     pub fn class(&self) -> &str {
         self.class
     }
@@ -107,7 +107,7 @@ impl Error {
     pub fn words(&self) -> &str {
         &self.words
     }
-    /// It will not help to try again.
+    /// A permanent error: another try does not help.
     pub fn failed(code: &str, words: &str) -> Error {
         Error::new(status::FAILED, "permanent", code, words)
     }
@@ -115,14 +115,14 @@ impl Error {
     pub fn invalid(code: &str, words: &str) -> Error {
         Error::new(status::INVALID, "permanent", code, words)
     }
-    /// It may help to try again, not before so many ms (0: whenever).
+    /// A transient error: another try may help, after that many ms (0: at any time).
     pub fn transient(code: &str, words: &str, retry_after_ms: i64) -> Error {
         Error {
             retry_after_ms,
             ..Error::new(status::FAILED, "transient", code, words)
         }
     }
-    /// Nobody knows whether it happened.
+    /// The effect may or may not have happened.
     pub fn doubt(code: &str, words: &str) -> Error {
         Error::new(status::DOUBT, "permanent", code, words)
     }
@@ -135,7 +135,7 @@ impl Error {
             "no such operation",
         )
     }
-    /// The host asked to stop, and that was done.
+    /// The call stopped because the host cancelled it.
     pub fn cancelled() -> Error {
         Error::new(status::CANCELLED, "cancelled", "cancelled", "told to stop")
     }
@@ -151,7 +151,7 @@ impl Error {
     }
 }
 
-/// A call, while it lasts.
+/// A call, until it returns.
 pub struct Call<'a> {
     host: Host,
     request: &'a Request,
@@ -159,34 +159,34 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// As the manifest names it.
+    /// The name of the operation in the manifest.
     pub fn operation(&self) -> &str {
         unsafe { self.request.operation.lent() }
     }
-    /// The arguments, valid for the manifest's input_schema.
+    /// The arguments; they fit the manifest's input_schema.
     pub fn args(&self) -> &Json {
         &self.args
     }
-    /// The same on every attempt of this call, and of no other; "": there is none.
+    /// The same on every attempt of this call, and different for every other call; "": none.
     pub fn key(&self) -> &str {
         unsafe { self.request.idempotency_key.lent() }
     }
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub fn attempt(&self) -> u32 {
         self.request.attempt
     }
-    /// Should it stop?  Ask often, which is a sign of life, too.
+    /// Return whether to stop.  Ask often; each use is also a sign of life.
     pub fn cancelled(&self) -> bool {
         unsafe { ((*self.host.api).cancelled)(self.host.host, self.request.call) != 0 }
     }
-    /// Into the engine's log: 1 errors, 2 warnings, 3 what happens, 4 details.
+    /// Write to the engine's log: 1 error, 2 warning, 3 info, 4 debug.
     pub fn log(&self, level: i32, words: &str) {
         unsafe { ((*self.host.api).log)(self.host.host, level, Str::of(words)) }
     }
-    /// Ask the host, and wait: "http.request/1" and so on, which the manifest's
-    /// requires.methods must have (<mortise/ask.h> says what each takes and gives).
-    /// What comes back by `?` lets go of a call that waits for somebody, and has the
-    /// class by which what may help another time is tried again.
+    /// Ask the host and wait for the answer: "http.request/1" and so on.  The manifest's
+    /// requires.methods must list the method; <mortise/ask.h> describes its body and
+    /// answer.  Pass errors on with `?`: that suspends a call that waits for a person,
+    /// and keeps the class, which decides about retries.
     pub fn ask(&self, method: &str, body: &Json) -> Result<Json, Error> {
         let (body, mut answer) = (body.to_string(), Str::of(""));
         let (host, call, body) = (self.host, self.request.call, Str::of(&body));
@@ -222,7 +222,7 @@ impl Str {
             n: s.len() as u64,
         }
     }
-    /// Sound while the host lends it; what is no UTF-8 is "".
+    /// Sound while the host lends the bytes; "" if they are not UTF-8.
     unsafe fn lent<'a>(self) -> &'a str {
         if self.p.is_null() {
             return "";
@@ -247,7 +247,7 @@ pub struct HostApi {
     ask_wait: extern "C" fn(*mut c_void, u64, Str, Str, *mut Str) -> i32,
 }
 
-/// The host, as one instance sees it: valid until destroy(), from any thread.
+/// The host, as one instance sees it: valid until destroy(), on any thread.
 #[derive(Clone, Copy)]
 struct Host {
     host: *mut c_void,
@@ -286,7 +286,7 @@ struct Instance<P> {
     plugin: P,
 }
 
-/// What is run for the host; a panic becomes an error.
+/// Run a function for the host; a panic becomes an error.
 fn guarded(host: Host, call: u64, body: impl FnOnce() -> Result<i32, Error>) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status)) => status,
@@ -391,7 +391,7 @@ pub struct Module {
     fini: Option<extern "C" fn()>,
 }
 
-/// Constant data, which nobody writes.
+/// Constant data; nothing writes it.
 unsafe impl Sync for Table {}
 unsafe impl Sync for Module {}
 
@@ -408,7 +408,7 @@ impl<P: Plugin> Tables<P> {
 }
 
 impl Table {
-    /// Both texts end with a NUL.
+    /// Both texts are NUL-terminated.
     pub const fn of<P: Plugin>(id: &'static str, version: &'static str) -> Table {
         Table {
             size: 64,

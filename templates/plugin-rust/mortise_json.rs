@@ -1,7 +1,7 @@
-//! mortise_json.rs -- just enough JSON for arguments, configs and outputs.
+//! mortise_json.rs -- a small JSON reader and writer for arguments, configs and outputs.
 //!
-//! Read strictly and whole (RFC 8259, nested up to 256 deep), written compactly.  Or
-//! bring your own: the host hands out texts, and takes them.
+//! It reads whole texts, strictly (RFC 8259, nested up to 256 deep), and writes compact
+//! JSON.  You may use another library instead: the host exchanges texts.
 #![allow(dead_code)]
 
 use crate::mortise::Error;
@@ -27,7 +27,7 @@ impl Json {
                 .collect(),
         )
     }
-    /// A member; Null where there is none.
+    /// A member; Null if it is absent.
     pub fn get(&self, name: &str) -> &Json {
         match self {
             Json::Object(members) => members
@@ -37,7 +37,7 @@ impl Json {
             _ => &Json::Null,
         }
     }
-    /// The text that it is; "" where it is none.
+    /// The text; "" if it is no text.
     pub fn text(&self) -> &str {
         match self {
             Json::Text(s) => s,
@@ -113,7 +113,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next byte that is no blank.
+    /// The next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|b| b" \t\r\n".contains(b)).count();
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         self.at += 4;
         u32::from_str_radix(digits, 16).ok()
     }
-    /// Behind "\u": one half of a pair is followed by the other.
+    /// After "\u": the first half of a surrogate pair must be followed by the second.
     fn escaped(&mut self) -> Option<char> {
         let high = self.hex4()?;
         if !(0xd800..0xdc00).contains(&high) {

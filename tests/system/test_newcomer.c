@@ -151,7 +151,7 @@ START_TEST(first_graph)
 {
     type_section("\n## Your first graph\n");
     says("status   completed");
-    says("and I go on where I was.\n");
+    says("and I will continue where I stopped.\n");
 }
 END_TEST
 
