@@ -17,8 +17,8 @@ static int failed(const char *doing, const struct mortise_err *err)
     return 1;
 }
 
-/* Every event of the run, as it happens; here only its questions matter.  An
- * answer may not be given from inside a callback, so the id is kept. */
+/* Called with every event of the run.  Only questions matter here.  A callback
+ * may not answer one, so keep its id. */
 static int on_event(void *ud, const char *json, size_t len)
 {
     json_t *event = json_loadb(json, len, 0, NULL);
@@ -71,8 +71,8 @@ static int run(struct mortise *m, struct mortise_graph *graph)
         return failed("wait", &err);
     printf("status: %s\n", mortise_run_status_name(status));
 
-    /* Here the program may end: the run is on disk, and any later one that
-     * opens the same store can answer. */
+    /* The program may exit here.  The run is on disk, and any program that
+     * opens the same store later can answer. */
     answer.id = question;
     if (mortise_apply(m, NULL, id, &answer, 1, 0, "alice", &err) !=
             MORTISE_OK ||

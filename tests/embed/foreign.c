@@ -66,7 +66,7 @@ static int is_among(int fd, const struct epoll_event *e, int n)
     return 0;
 }
 
-/* Only those that something happened to, or whose time has come. */
+/* Poll only engines with an event or an expired timeout. */
 static int turn(struct mortise *m[ENGINES], const struct epoll_event *e, int n)
 {
     struct mortise_err err;
