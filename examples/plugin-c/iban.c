@@ -1,15 +1,15 @@
-/* iban.c -- acme.iban: is this an account number that one can send money to?
+/* iban.c -- acme.iban: checks account numbers.
  *
- * A whole executor plugin for Mortise in C, made outside of Mortise's tree.
+ * A complete executor plugin for Mortise in C, built outside of Mortise's tree.
  *
- *   check  {iban}  ->  {valid, country, iban}
- *          Blanks do not count and letters may be small; `iban` in the answer
- *          is the number as it is written to machines.
+ * check  {iban}  ->  {valid, country, iban}
+ *        Blanks are ignored, and letters may be lower case.  `iban` in the
+ *        answer is the number without blanks, in capitals.
  *
  * Config
- *   country: DE    others are an error, with the code "country"
+ * country: DE    another country is an error with the code "country"
  *
- * The operation is a function of its arguments (`pure`) and short, so it runs
+ * The operation depends only on its arguments (`pure`) and is short, so it runs
  * on the engine's own thread (`inline`). */
 #include <ctype.h>
 #include <mortise/ask.h>
@@ -22,7 +22,7 @@ struct mortise_inst {
     char country[3]; /* "": any */
 };
 
-/* `text` without blanks, in capitals; 0 when it is no IBAN by its looks. */
+/* Copy `text` without blanks, in capitals; 0 if it cannot be an IBAN. */
 static int compact(mortise_str text, char iban[LONGEST + 1])
 {
     size_t n = 0;
@@ -41,8 +41,8 @@ static int compact(mortise_str text, char iban[LONGEST + 1])
            isupper((unsigned char)iban[1]);
 }
 
-/* ISO 7064: the first four characters go to the end, letters count from 10, and
- * the whole number leaves 1 when divided by 97. */
+/* The check of ISO 7064: move the first four characters to the end, replace
+ * letters by numbers from 10 on; the number modulo 97 must be 1. */
 static int adds_up(const char *iban)
 {
     size_t n = strlen(iban);
@@ -76,7 +76,7 @@ static mortise_status answer(mortise_inst *i, const mortise_request *r,
     return mortise_emitter_finish(&out);
 }
 
-/* The manifest has one operation, and its schema was checked by the host. */
+/* The manifest has one operation, and the host has checked its schema. */
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
 {
     char room[256], iban[LONGEST + 1];

@@ -1,15 +1,15 @@
-// words.cpp -- acme.words: a guardrail that finds words and covers them.
+// words.cpp -- acme.words: a guardrail that finds and masks words.
 //
-// A whole guardrail plugin for Mortise in C++, made outside of Mortise's tree.
+// A complete guardrail plugin for Mortise in C++, built outside of Mortise's tree.
 //
 // Config
-//   words: [tenon, dowel]   ASCII letters; capitals do not matter
+//   words: [tenon, dowel]   ASCII letters; case is ignored
 //
-// A payload with one of them in a string is a violation; the replacement has
-// asterisks in their place, and is otherwise the same JSON.
+// A value with one of the words in a string is a violation.  The replacement is
+// the same JSON with asterisks instead of the words.
 //
-// Nothing that C++ can throw may leave through the ABI, which knows statuses
-// only: each function that can throw ends in guarded().
+// No exception may cross the ABI.  Each function that can throw runs its body in
+// guarded(), which turns exceptions into statuses.
 #include <mortise/ask.h>
 #include <mortise/guardrail.h>
 
@@ -23,7 +23,7 @@
 struct mortise_inst {
     mortise_host *host;
     const mortise_host_api *api;
-    std::vector<std::string> words; // in small letters
+    std::vector<std::string> words; // in lower case
 };
 
 namespace
@@ -37,7 +37,7 @@ char small(char c)
 // The content of a JSON string.
 std::string text_of(mortise_jv v)
 {
-    std::string room(size_t(v.n), '\0'); // always suffices
+    std::string room(size_t(v.n), '\0'); // always enough
     uint64_t n = 0;
 
     mortise_jv_decode(v, &room[0], room.size(), &n);
@@ -50,7 +50,7 @@ mortise_str borrow(const std::string &s)
     return mortise_strn(s.data(), s.size());
 }
 
-// Covers every word; were there any?
+// Masks all words; returns whether there were any.
 bool cover(std::string &text, const std::vector<std::string> &words)
 {
     std::string low(text);
@@ -67,8 +67,8 @@ bool cover(std::string &text, const std::vector<std::string> &words)
     return found;
 }
 
-// Copies a value, covering words in its strings; were there any?  The reader
-// lets nothing in that is nested deeper than MORTISE_JV_DEPTH.
+// Copies a value with the words in its strings masked; returns whether there were
+// any.  The recursion is bounded: the reader accepts MORTISE_JV_DEPTH levels.
 bool copy(mortise_jv v, mortise_jw *w, const std::vector<std::string> &words)
 {
     const int type = mortise_jv_type(v);
@@ -96,7 +96,7 @@ bool copy(mortise_jv v, mortise_jw *w, const std::vector<std::string> &words)
     return found;
 }
 
-// What `body` throws becomes a status and words.
+// Turns an exception of `body` into a status and a message.
 template <typename Body>
 mortise_status guarded(mortise_host *host, const mortise_host_api *api,
                        mortise_call call, Body body)
@@ -115,7 +115,7 @@ mortise_status guarded(mortise_host *host, const mortise_host_api *api,
 mortise_status check(mortise_inst *i, uint32_t, const mortise_request *r)
 {
     return guarded(i->host, i->api, r->call, [=]() -> mortise_status {
-        std::vector<char> room(size_t(r->body.n)); // no escape gets longer
+        std::vector<char> room(size_t(r->body.n)); // decoding never makes it longer
         mortise_str out;
         mortise_jv body;
         mortise_jw w;

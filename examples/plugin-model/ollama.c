@@ -1,46 +1,47 @@
-/* ollama.c -- acme.ollama: models behind the chat protocol of an Ollama server.
+/* ollama.c -- acme.ollama: models of an Ollama server, by its chat protocol.
  *
- * A whole provider of models for Mortise in C, made outside of Mortise's tree.
- * <mortise/model.h> says what it is asked and what it gives; here is what lies
- * between that and POST /api/chat, whose answer is a JSON object a line, each
- * with a piece of the message, the last of which says `done`.
+ * A complete model plugin for Mortise in C, built outside of Mortise's tree.
+ * <mortise/model.h> defines its requests and replies.  This file translates
+ * them to POST /api/chat and back.  The server's answer is a JSON object a
+ * line, each with a piece of the message; the last one has `done`.
  *
  * Config
- *   base_url: http://localhost:11434    with " private" behind it where a name
- *                                       leads to a private network
+ * base_url: http://localhost:11434    append " private" if the name is in a
+ *                                     private network
  *
- * What mortise/model.h leaves to a provider
- *   texts      of one message are one text, with a blank line in between; a
- *              result that is an error begins with "error: "
- *   images     have data: the server fetches no URL, and takes no files
- *   tools      Calls have no ids here, so the n-th of a reply is call_n.  None
- *              can be demanded, so a tool_choice that does is model.request;
- *              with "none" no tools are offered.
- *   reasoning  goes back, to this server alone; reasoning_effort is `think`
- *   response   is `format`
- *   extra      replaces whole members of the server's request
- *   parallel_tools and cache are left out: there is no such thing to ask for.
+ * How it handles the choices that mortise/model.h leaves to a plugin:
+ * texts      Texts of one message are joined with a blank line.  A result that
+ *            is an error begins with "error: ".
+ * images     Only images with data: the server fetches no URL and takes no
+ *            files.
+ * tools      The server has no ids of calls, so the n-th call of a reply is
+ *            call_n.  It cannot be forced to call a tool: a tool_choice that
+ *            demands one is model.request.  With "none" no tools are offered.
+ * reasoning  Sent back, to this server only; reasoning_effort is `think`.
+ * response   Sent as `format`.
+ * extra      Replaces whole members of the server's request.
+ * parallel_tools and cache are left out: the server has neither.
  *
- * What it promises
- *   (1) One call is one request: nothing is repeated, no redirect followed.
- *   (2) A reply is whole: `done` came.  The stream may break off behind that;
- *       before it, that is model.stream.
- *   (3) Usage is told once, when the server says it: with `done`.
- *   (4) Nothing waits here.  A call ends when the host answers what it asked,
- *       also when it is cancelled: so there is neither cancel() nor quiesce(). */
+ * Guarantees
+ * (1) One call is one request: it is not repeated and follows no redirect.
+ * (2) A reply is complete: `done` came.  If the stream breaks earlier, the
+ *     error is model.stream; a later break does not matter.
+ * (3) Usage is emitted once, when the server reports it: with `done`.
+ * (4) Nothing blocks.  A call ends when the host answers its ask, also when it
+ *     is cancelled; so the plugin needs neither cancel() nor quiesce(). */
 #include <mortise/model.h>
 #include <stdarg.h>
 
 enum {
     URL = 2048,
     WORDS = 512,
-    IDLE_MS = 600000 /* without a byte: a model may have to be loaded first */
+    IDLE_MS = 600000 /* without a byte: the server may have to load the model */
 };
 
 struct mortise_inst {
     mortise_host *host;
     const mortise_host_api *api;
-    char url[URL + 16]; /* which says whose `provider` of a part is, too */
+    char url[URL + 16]; /* also the issuer of `provider` */
 };
 
 struct bytes {
@@ -52,21 +53,21 @@ struct call {
     mortise_inst *inst;
     mortise_call id;
     mortise_jv body;        /* the host's request, lent until the end */
-    mortise_jw w;           /* the server's, while it is made */
-    int64_t http;           /* the status of its answer; 0: none came yet */
-    int64_t retry_after_ms; /* 0: it did not say */
-    struct bytes line;      /* what came of the one that is not over */
-    mortise_jv last;        /* the one that says `done`, in it; n 0: not yet */
+    mortise_jw w;           /* the server's request */
+    int64_t http;           /* status of its answer; 0: none yet */
+    int64_t retry_after_ms; /* 0: the server gave none */
+    struct bytes line;      /* the part of the current line that has come */
+    mortise_jv last;        /* the one with `done`, in `line`; n 0: not yet */
     struct bytes text, thought;
-    struct bytes calls; /* lists of calls as they came, a comma behind each */
+    struct bytes calls; /* lists of calls, a comma after each */
     int nomem;
-    const char *code, *klass; /* of the first error; NULL: there is none */
+    const char *code, *klass; /* of the first error; NULL: none */
     char words[WORDS];
 };
 
 /* ---- bytes and JSON ------------------------------------------------------ */
 
-/* Room for n bytes more; 0: there is no memory. */
+/* Make room for n more bytes; 0: out of memory. */
 static int reserve(struct bytes *b, uint64_t n)
 {
     char *p = n > b->cap - b->n ? realloc(b->p, 2 * (b->n + n)) : NULL;
@@ -88,7 +89,8 @@ static void put(struct call *c, struct bytes *b, mortise_str s)
     }
 }
 
-/* The content of a JSON string, or of anything else nothing: what is new. */
+/* Append the content of a JSON string; append nothing for another value.
+ * Returns the new part. */
 static mortise_str append(struct call *c, struct bytes *b, mortise_jv string)
 {
     uint64_t n = 0, before = b->n;
@@ -120,7 +122,7 @@ static int64_t number(mortise_jv object, const char *name, int64_t otherwise)
     return otherwise;
 }
 
-/* What is JSON already. */
+/* The value of a text that is known to be JSON. */
 static mortise_jv json(const char *text)
 {
     return mortise_jv_of(mortise_strz(text));
@@ -132,7 +134,7 @@ static void write_text(mortise_jw *w, const char *name, const char *text)
     mortise_jw_cstr(w, text);
 }
 
-/* A value as it is, if there is one. */
+/* Write a value unchanged, if there is one. */
 static void write_value(mortise_jw *w, const char *name, mortise_jv v)
 {
     if (v.n == 0)
@@ -143,14 +145,14 @@ static void write_value(mortise_jw *w, const char *name, mortise_jv v)
 
 /* ---- errors -------------------------------------------------------------- */
 
-/* What can be wrong: a status of HTTP, one of the host's, or one of these. */
+/* Kinds of errors: an HTTP status, a status of the host, or one of these. */
 enum {
-    SAID, /* the stream has an error */
-    CUT,  /* it ends too early */
-    ODD   /* it is something else */
+    SAID, /* the stream contains an error */
+    CUT,  /* the stream ends too early */
+    ODD   /* the answer has another format */
 };
 
-/* The first error is the one that counts. */
+/* Only the first error counts. */
 __attribute__((format(printf, 3, 4))) static void
 fail(struct call *c, int64_t what, const char *fmt, ...)
 {
@@ -189,7 +191,7 @@ fail(struct call *c, int64_t what, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(c->words, sizeof c->words, fmt, ap);
     va_end(ap);
-    if (strstr(c->words, "context length") != NULL) { /* no status says it */
+    if (strstr(c->words, "context length") != NULL) { /* it has no status */
         c->code = MORTISE_MODEL_CONTEXT;
         c->klass = lasting;
     }
@@ -197,7 +199,7 @@ fail(struct call *c, int64_t what, const char *fmt, ...)
 
 /* ---- the request --------------------------------------------------------- */
 
-/* Begin a member of the server's request; 0: `extra` has it. */
+/* Begin a member of the server's request; 0 if `extra` has that member. */
 static int begin(struct call *c, const char *name)
 {
     if (mortise_jv_get(mortise_jv_get(c->body, "extra"), name).n > 0)
@@ -206,15 +208,15 @@ static int begin(struct call *c, const char *name)
     return 1;
 }
 
-/* One that is a value as it is, if there is one. */
+/* Write a member with an unchanged value, if there is one. */
 static void write_member(struct call *c, const char *name, mortise_jv v)
 {
     if (v.n > 0 && begin(c, name))
         mortise_jw_value(&c->w, v);
 }
 
-/* The server takes an object, so what a model wrote that is none is {}: the
- * result of the call says what was wrong with it. */
+/* The server accepts only objects.  If the model wrote something else, send {}:
+ * the result of the call explains the error. */
 static void write_call(mortise_jw *w, mortise_jv part)
 {
     mortise_jv arguments = mortise_jv_get(part, "arguments");
@@ -228,7 +230,7 @@ static void write_call(mortise_jw *w, mortise_jv part)
     mortise_jw_end(w);
 }
 
-/* Texts and refusals as one text; what is no text, in lists beside it. */
+/* Join texts and refusals; collect other parts in lists. */
 static void write_parts(struct call *c, mortise_jv parts, const char *lead)
 {
     mortise_jv_iter it = mortise_jv_each(parts), calls = it, images = it;
@@ -269,7 +271,7 @@ static void write_parts(struct call *c, mortise_jv parts, const char *lead)
     mortise_jw_end(&c->w);
 }
 
-/* One message may hold several results; here each is one. */
+/* A message may hold several results; the server needs a message for each. */
 static void write_message(struct call *c, mortise_jv message)
 {
     mortise_jv role = mortise_jv_get(message, "role"), part;
@@ -323,7 +325,7 @@ static void write_options(struct call *c)
     mortise_jw_end(&c->w);
 }
 
-/* It is streamed always: there is one way to read what comes. */
+/* Always stream, so that there is only one format to read. */
 static void write_request(struct call *c)
 {
     mortise_jv response = mortise_jv_get(c->body, "response"), name, value;
@@ -357,7 +359,7 @@ static void write_request(struct call *c)
 
 /* ---- the answer ---------------------------------------------------------- */
 
-/* (3) */
+/* See (3). */
 static void tell_usage(struct call *c)
 {
     mortise_jv name = mortise_jv_get(c->last, "model");
@@ -371,7 +373,7 @@ static void tell_usage(struct call *c)
     write_value(&w, "input_tokens",
                 mortise_jv_get(c->last, "prompt_eval_count"));
     write_value(&w, "output_tokens", mortise_jv_get(c->last, "eval_count"));
-    if (name.n <= 128) /* of a longer one usage is none */
+    if (name.n <= 128) /* a longer name would make the usage invalid */
         write_value(&w, "model", name);
     mortise_jw_end(&w);
     if (mortise_jw_finish(&w, &usage) == MORTISE_S_OK)
@@ -422,7 +424,7 @@ static void take_line(struct call *c)
         tell_usage(c);
 }
 
-/* Pieces are cut anywhere; what comes behind the last line is nobody's. */
+/* Pieces are cut anywhere.  Bytes after the last line are ignored. */
 static void take_piece(struct call *c, mortise_str piece)
 {
     while (piece.n > 0 && c->last.n == 0 && c->code == NULL) {
@@ -439,7 +441,8 @@ static void take_piece(struct call *c, mortise_str piece)
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* What was reasoned has a stamp, by which it is known when it comes back. */
+/* Mark the reasoning with the issuer, so that it is recognized when it comes
+ * back. */
 static void write_reply_text(mortise_jw *w, const struct bytes *text,
                              const char *type, const char *issuer)
 {
@@ -516,7 +519,7 @@ static mortise_status give(struct call *c)
     return mortise_emitter_finish(&out);
 }
 
-/* A status that is no success; {"error": "..."} says more. */
+/* The status is an error; {"error": "..."} has the reason. */
 static void take_refusal(struct call *c, mortise_str answer)
 {
     mortise_str words;
@@ -529,18 +532,18 @@ static void take_refusal(struct call *c, mortise_str answer)
     fail(c, c->http, "status %d: %.*s", (int)c->http, (int)words.n, words.p);
 }
 
-/* The host's last word: an answer, or why there is none. */
+/* Handle the last answer of the host: the whole answer, or an error. */
 static void conclude(struct call *c, mortise_status status, mortise_str answer)
 {
     char detail[128] = "";
 
     if (c->http == 200)
-        take_line(c); /* the last may lack its end */
+        take_line(c); /* the last line may lack its end */
     if (status == MORTISE_S_OK && c->http != 200)
         take_refusal(c, answer);
     else if (status == MORTISE_S_OK && c->last.n == 0)
         fail(c, CUT, "the stream ended before the reply did");
-    else if (c->last.n == 0) /* MORTISE_S_IO: before there was an answer? */
+    else if (c->last.n == 0) /* MORTISE_S_IO: did an answer begin? */
         fail(c, status == MORTISE_S_IO && c->http != 0 ? CUT : status, "%.*s",
              (int)answer.n, answer.p);
     if (c->nomem)
@@ -566,7 +569,8 @@ static void call_free(struct call *c)
     free(c);
 }
 
-/* First the head of the answer, then pieces of its body, then all of it. */
+/* Called with the head of the answer, then with pieces of its body, then with
+ * the whole answer. */
 static void on_answer(void *ud, mortise_status status, mortise_str answer)
 {
     struct call *c = ud;
@@ -592,7 +596,7 @@ static mortise_status ask(struct call *c, char *room, uint64_t cap)
 
     mortise_jw_fixed(&c->w, room, cap);
     write_request(c);
-    c->text.n = 0; /* from here on it is the reply's */
+    c->text.n = 0; /* from here on it is the text of the reply */
     status = c->nomem ? MORTISE_S_NOMEM : mortise_jw_finish(&c->w, &h.json);
     if (c->code != NULL || status != MORTISE_S_OK)
         return c->code != NULL ? MORTISE_S_INVALID : status;
@@ -606,7 +610,8 @@ static mortise_status ask(struct call *c, char *room, uint64_t cap)
                                 on_answer, c);
 }
 
-/* The host checked what is asked.  Nothing of it gets four times as long. */
+/* The host has checked the request.  No part of it grows more than four times.
+ */
 static mortise_status chat(mortise_inst *i, const mortise_request *r)
 {
     uint64_t cap = 4 * r->body.n + 8 * sizeof i->url;
@@ -638,7 +643,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
                              mortise_str config, mortise_inst **out)
 {
     mortise_jv url = mortise_jv_get(mortise_jv_of(config), "base_url");
-    char base[URL] = "http://localhost:11434"; /* no default is filled in */
+    char base[URL] = "http://localhost:11434"; /* the default */
     mortise_inst *i;
     size_t n;
 

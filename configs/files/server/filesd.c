@@ -1,16 +1,17 @@
 /* filesd.c -- an MCP server for the files of one directory, so that the example
  * runs without npm and without a network.
  *
- *     filesd DIR
+ *   filesd DIR
  *
- * It speaks 2025-11-25 on stdin and stdout, a message a line, and has three tools
- * of @modelcontextprotocol/server-filesystem, by the same names:
+ * It speaks protocol version 2025-11-25 on stdin and stdout, one message a
+ * line. It has three tools of @modelcontextprotocol/server-filesystem, under
+ * the same names:
  *
- *     list_directory {path}, read_text_file {path}, write_file {path, content}
+ *   list_directory {path}, read_text_file {path}, write_file {path, content}
  *
- * Paths count from DIR; those that lead out of it are refused.  The one from npm
- * wants paths that count from where it was started: there `notes/harbour.md` is
- * what is `harbour.md` here.  Everything else that a server has, it has not. */
+ * Paths start at DIR; a path that leads out of it is refused.  Paths of the npm
+ * server start at its working directory: `notes/harbour.md` there is
+ * `harbour.md` here.  The server has no other features. */
 #include <mortise/json.h>
 
 #include <dirent.h>
@@ -23,14 +24,14 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-static char out[8 * TEXT_MAX]; /* a message that is written */
-static char text[TEXT_MAX];    /* what a tool says */
-static char content[TEXT_MAX]; /* what it is given */
+static char out[8 * TEXT_MAX]; /* the outgoing message */
+static char text[TEXT_MAX];    /* the output of a tool */
+static char content[TEXT_MAX]; /* its input */
 static int root;               /* DIR */
 
 /* ---- the tools ---------------------------------------------------------------- */
 
-/* Each fills `text`; false: it went wrong, and `text` says how. */
+/* Each fills `text`; on failure it returns false, and `text` is the error. */
 typedef int tool_fn(const char *path);
 
 static int went_wrong(const char *path)
@@ -255,7 +256,7 @@ static void answer(const char *line, size_t n)
     id = mortise_jv_get(m, "id");
     mortise_jv_cstr(mortise_jv_get(m, "method"), method, sizeof method);
     if (mortise_jv_type(id) == MORTISE_JV_NONE)
-        return; /* a notification */
+        return; /* it is a notification */
     if (strcmp(method, "initialize") == 0)
         initialize(id);
     else if (strcmp(method, "tools/list") == 0)

@@ -1,18 +1,18 @@
-/* pay.c -- acme.pay: refunds, by a payment server of acme's.
+/* pay.c -- acme.pay: refunds, by acme's payment server.
  *
- *   refund  {customer, amount}  ->  {id, amount}
+ * refund  {customer, amount}  ->  {id, amount}
  *
  * Config
- *   base_url: http://127.0.0.1:8787     where that server is
+ * base_url: http://127.0.0.1:8787     the URL of that server
  *
- * The server promises to refund once for each Idempotency-Key, and the host gives
- * one that is the same on every attempt: so the manifest says `idempotent`, and
- * after a crash in the middle the request is made again.  Nobody is asked.
+ * The server refunds once for each Idempotency-Key, and the host gives a key
+ * that is the same on every attempt.  Therefore the manifest has `idempotent`:
+ * after a crash in between, the request is made again, and no person is asked.
  *
  * Error codes
- *   pay.declined      the server said no (402)
- *   http.503 and so on, http.unreachable ...   as the host has them: what may
- *                     pass is transient */
+ * pay.declined      the server declined the refund (402)
+ * http.503 and so on, http.unreachable ...
+ *                   the host's codes; temporary errors are transient */
 #include <mortise/ask.h>
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct mortise_inst {
     char url[512];
 };
 
-/* What it asks the server for; its answer is lent. */
+/* Ask the server for the refund; its answer is lent. */
 static mortise_status ask(mortise_inst *i, const mortise_request *r,
                           mortise_str *answer)
 {
@@ -37,7 +37,7 @@ static mortise_status ask(mortise_inst *i, const mortise_request *r,
     h.url = mortise_strz(i->url);
     h.headers = headers;
     h.n_headers = 1;
-    h.json = r->body; /* {customer, amount}, as its schema has it */
+    h.json = r->body; /* {customer, amount}, as in its schema */
     return mortise_http_request_wait(i->host, i->api, r->call, &h, room,
                                      sizeof room, answer);
 }

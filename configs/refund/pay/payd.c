@@ -1,14 +1,15 @@
-/* payd.c -- a fake payment server, to try the refund graph with: no money moves.
+/* payd.c -- a fake payment server for the refund graph: no money moves.
  *
- *     ./payd 8787 refunds.log
+ *   ./payd 8787 refunds.log
  *
- * POST /refunds {customer, amount} with an Idempotency-Key: 200 and {id, amount}.
- * Each refund is a line of the log, synced before it is answered:
+ * POST /refunds {customer, amount} with an Idempotency-Key gives 200 and {id,
+ * amount}.  Each refund is a line of the log, synced before the answer:
  *
- *     KEY CUSTOMER AMOUNT
+ *   KEY CUSTOMER AMOUNT
  *
- * A key that stands there is answered the same, and refunds nothing.  An amount
- * beyond 1000 is declined (402).  One request after the other, on 127.0.0.1. */
+ * A key that is in the log gets the same answer, without another refund.  An
+ * amount over 1000 is declined (402).  The server handles one request at a
+ * time, on 127.0.0.1. */
 #include <mortise/ask.h>
 
 #include <arpa/inet.h>
@@ -26,7 +27,7 @@ struct refund {
     double amount;
 };
 
-/* All that comes until the body is whole; NULL: that never happened. */
+/* Read until the body is complete; NULL if the connection ends before that. */
 static char *read_request(int fd, char *p)
 {
     size_t n = 0;
@@ -62,7 +63,7 @@ static int read_refund(const char *request, const char *body,
                MORTISE_S_OK;
 }
 
-/* Was that key refunded? */
+/* Return whether the log has a refund with that key. */
 static int is_known(FILE *log, const char *key)
 {
     char line[1024];
