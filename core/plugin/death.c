@@ -155,11 +155,14 @@ static void put_where(struct text *t, const struct mortise_inside_entry *e)
         put(t, " while it was started");
     else if (e->stage == MORTISE_INSIDE_THREAD)
         put(t, " in a thread of its own");
-    if (e->run[0] != '\0')
+    if (e->is_unstored)
+        PUT(t, " (node ", e->path, " of a new run)");
+    else if (e->run[0] != '\0')
         PUT(t, " (node ", e->path, " of run ", e->run, ")");
 }
 
-/* "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST". */
+/* "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST".  The id of a run that
+ * may not be on disk is not printed: no command would find the run (R3). */
 static void say(const struct mortise_inside_entry *e, const char *words,
                 const char *rest)
 {

@@ -239,6 +239,7 @@ static void note(struct place *p, const struct mortise_culprit *culprit,
         copy(e->tenant, whose->tenant, sizeof e->tenant);
         copy(e->run, whose->run, sizeof e->run);
         copy(e->path, whose->path, sizeof e->path);
+        e->is_unstored = whose->is_unstored;
     }
     atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed);
     /* Before it is looked whether anybody watches, who looks for visits before

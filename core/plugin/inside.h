@@ -43,6 +43,7 @@ enum mortise_inside_stage {
 /* The execution that it works for; each "" or NULL where there is none. */
 struct mortise_whose {
     const char *tenant, *run, *path;
+    bool is_unstored; /* the run may not be on disk yet: nobody knows its id */
 };
 
 struct mortise_inside_entry {
@@ -52,6 +53,7 @@ struct mortise_inside_entry {
         patience_ms; /* it must have returned by then; 0: any time */
     char tenant[MORTISE_INSIDE_NAME], run[MORTISE_INSIDE_NAME];
     char path[MORTISE_INSIDE_PATH];
+    bool is_unstored;
 };
 
 /* How a thread computes. */

@@ -178,7 +178,7 @@ static struct mortise_wire enter(struct mortise_instance *i,
                                  const mortise_request *request)
 {
     const struct mortise_whose whose = {call->tenant, call->run_id,
-                                        call->node_path};
+                                        call->node_path, call->is_unstored};
     bool on_loop = provides(i, call)->threading != MORTISE_THREAD_BLOCKING;
     struct mortise_visit v;
     struct mortise_wire ret;

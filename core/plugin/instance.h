@@ -33,6 +33,7 @@ struct mortise_call {
     size_t body_size;
     const char *run_id, *node_path, *idempotency_key; /* "" where none */
     const char *tenant; /* of the run, for who asks what died; or NULL */
+    bool is_unstored;   /* the run's admission is not known to be on disk */
 };                      /* all lent until mortise_instance_call() returns */
 
 /* All strings lent for the call of `done`. */

@@ -92,7 +92,7 @@ static void graph(const char *name, const char *tool, const char *how)
 
     snprintf(text, sizeof text,
              "start: z\nnodes:\n"
-             "  z: {type: tool, tool: tried/nap, args: {ms: 60}, next: a}\n"
+             "  z: {type: tool, tool: tried/act, next: a}\n"
              "  a: {type: tool, tool: %s, args: {how: %s}, next: END}\n",
              tool, how);
     desk_graph(name, text);
@@ -105,7 +105,7 @@ static void guarded(const char *name, const char *side, const char *how)
 
     snprintf(text, sizeof text,
              "start: z\nnodes:\n"
-             "  z: {type: tool, tool: tried/nap, args: {ms: 60}, next: a}\n"
+             "  z: {type: tool, tool: tried/act, next: a}\n"
              "  a: {type: tool, tool: tried/echo, args: {value: {how: %s}},\n"
              "      next: END, guardrail_policy: {%s: [deadly_guardrail]}}\n",
              how, side);
@@ -275,6 +275,19 @@ START_TEST(a_death_of_a_guardrail_counts)
             blocks("deadly_guardrail", i < N_WAYS ? &ways[i] : &hang);
         }
     }
+}
+END_TEST
+
+/* The id of a run that may not be on disk is not printed (R3): no command would
+ * find it.  A plugin that dies in a first node without an effect is faster. */
+START_TEST(a_death_names_no_run_that_is_not_stored)
+{
+    desk_graph("g", "start: a\nnodes:\n  a: {type: tool, tool: "
+                    "deadly_inline/die, args: {how: segv}, next: END}\n");
+    child_run("$MORTISE run g.yaml");
+    desk_code(128 + SIGSEGV);
+    desk_err("died of SIGSEGV (node 1.0/a#1 of a new run)");
+    ck_assert_uint_eq(deaths("deadly_inline"), 1);
 }
 END_TEST
 
@@ -740,6 +753,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, matrix_is_whole() ? 600 : 120);
     tcase_add_test(tc, a_death_counts);
     tcase_add_test(tc, a_death_of_a_guardrail_counts);
+    tcase_add_test(tc, a_death_names_no_run_that_is_not_stored);
     tcase_add_test(tc, a_death_in_create_counts);
     tcase_add_test(tc, a_death_in_its_own_thread_counts);
     tcase_add_loop_test(tc, a_kill_from_outside_never_counts, 0, 2);

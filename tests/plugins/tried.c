@@ -11,6 +11,7 @@
  *   linger {}            external: takes until it is told to stop, and lets go;
  *                        says "at work" likewise
  *   unsure {}            external: does not know whether it happened
+ *   act {}               external: nothing; its run is on disk when it ends
  *   say {text}           pure: an event with that text on the way
  *   wander {}            pure: changes the working directory and the umask
  */
@@ -146,6 +147,8 @@ static mortise_status execute(mortise_inst *in, const mortise_request *r)
         return strike(in, r);
     if (is(r->operation, "linger"))
         return linger(in, r);
+    if (is(r->operation, "act"))
+        return emit(in, r, "output", "{}", 2);
     if (is(r->operation, "unsure"))
         return MORTISE_S_DOUBT;
     if (is(r->operation, "wander")) {

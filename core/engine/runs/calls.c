@@ -1003,7 +1003,9 @@ static void fill_call(struct mortise_ongoing *c,
     to->idempotency_key = keep(&at, rc->key);
     c->run_id = to->run_id = keep(&at, run_of(c->live));
     to->tenant = keep(&at, tenant_of(c->live));
-    c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
+    to->is_unstored = c->live != NULL && c->live->synced == 0;
+    c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path,
+                                      to->is_unstored};
     c->node = rc->node;
     c->is_aside = mortise_call_is_aside(rc->kind);
     c->is_within_held = rc->is_within_held;
