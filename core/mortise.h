@@ -229,7 +229,8 @@ struct mortise_start_options {
     const char *run;    /* id, [A-Za-z0-9._][A-Za-z0-9._-]{0,127}; NULL: a new
                            UUIDv7 */
     const char *input;  /* JSON text; NULL: {} */
-    const char *actor;  /* recorded as the starter; NULL: this uid */
+    const char *actor;  /* recorded as the starter: 1 to 255 bytes of UTF-8
+                           without control characters; NULL: this uid */
     /* A subscription like mortise_events() with FOLLOW, from the very first
      * event on, including live ones.  Events may come before mortise_start()
      * returns.  A `size` that ends before this member is allowed. */
@@ -324,8 +325,10 @@ struct mortise_command {
 
 /* Apply commands to a run as one, in the order decisions, update, goto,
  * continue. All commands are validated before anything is recorded.  Returns
- * after their commit is on disk.  tenant NULL: "default"; actor NULL: this uid.
+ * after their commit is on disk.  tenant NULL: "default"; actor as in
+ * struct mortise_start_options.
  *
+ * MORTISE_EINVAL     A command breaks its rules, or a text is not UTF-8.
  * MORTISE_EMISMATCH  The request is already settled.  The message says how and
  *                    by whom.
  * MORTISE_ESTATE     PAUSE or CANCEL of a run that has ended.

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 
 #include <stdio.h>
+#include <string.h>
 
 size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp)
 {
@@ -113,4 +114,28 @@ const char *mortise_utf8_escape(char out[MORTISE_UTF8_ESCAPE], uint32_t cp)
                  (0xD800 + ((v - 0x10000) >> 10)) & 0xFFFF,
                  0xDC00 + (v & 0x3FF));
     return out;
+}
+
+int mortise_utf8_check(const char *what, const char *text,
+                       struct mortise_err *err)
+{
+    return mortise_utf8_valid(text, strlen(text))
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL, "%s is not UTF-8 text",
+                              what);
+}
+
+int mortise_utf8_check_line(const char *what, const char *text, size_t most,
+                            struct mortise_err *err)
+{
+    size_t n = strlen(text);
+    bool good = n > 0 && n <= most && mortise_utf8_valid(text, n);
+
+    for (size_t i = 0; good && i < n; i++)
+        good = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f;
+    return good ? MORTISE_OK
+                : mortise_fail(err, MORTISE_EINVAL,
+                               "%s takes 1 to %zu bytes of UTF-8 without "
+                               "control characters",
+                               what, most);
 }

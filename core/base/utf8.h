@@ -6,12 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 /* The code point at p (p < end) into *cp; returns its bytes, or 0 when there
  * is none: overlong, surrogate, beyond U+10FFFF, cut short. */
 size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp);
 /* Writes 1 to 4 bytes; 0 when cp is no scalar value. */
 size_t mortise_utf8_encode(char out[4], uint32_t cp);
 bool mortise_utf8_valid(const char *s, size_t n);
+/* MORTISE_EINVAL names `what` if the text is not UTF-8; _line: nor if it is empty,
+ * longer than `most` bytes, or has control characters. */
+int mortise_utf8_check(const char *what, const char *text,
+                       struct mortise_err *err);
+int mortise_utf8_check_line(const char *what, const char *text, size_t most,
+                            struct mortise_err *err);
 /* Code points in valid UTF-8. */
 size_t mortise_utf8_count(const char *s, size_t n);
 /* How much of s to show where only `most` bytes fit: whole characters. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "service/api.h"
 #include "service/control.h"
 #include "service/query.h"
@@ -16,6 +17,8 @@
 #include "engine/common/engine.h"
 #include "run/command/run_commands.h"
 #include "yaml/text.h"
+
+enum { ACTOR_MAX = 255 }; /* bytes */
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -352,6 +355,17 @@ static void start_over(struct mortise_new_run *n, struct mortise_live *live,
     w->over |= rv != MORTISE_OK;
 }
 
+/* The actor of the caller, or of the process (NULL). */
+static int read_actor(const struct mortise *m, const char **actor,
+                      struct mortise_err *err)
+{
+    if (*actor == NULL) {
+        *actor = m->actor;
+        return MORTISE_OK;
+    }
+    return mortise_utf8_check_line("actor", *actor, ACTOR_MAX, err);
+}
+
 static int start(struct mortise *m, struct mortise_graph *g,
                  const struct mortise_start_options *s, char *run_id,
                  uint64_t *event_id, struct mortise_err *err)
@@ -361,11 +375,14 @@ static int start(struct mortise *m, struct mortise_graph *g,
         .run_id = run_id,
         .event_id = event_id,
         .admitted.watch = {.until = MORTISE_UNTIL_SYNCED, .done = wait_over}};
-    int rv = parse_input(s->input, &x.run.input, err);
+    int rv;
 
+    x.run.actor = s->actor;
+    rv = read_actor(m, &x.run.actor, err);
+    if (rv == MORTISE_OK)
+        rv = parse_input(s->input, &x.run.input, err);
     if (rv != MORTISE_OK)
         return rv;
-    x.run.actor = s->actor != NULL ? s->actor : m->actor;
     x.run.done = start_over;
     mortise_live_start(m, &x.run, g, tenant_or_default(s->tenant), s->run);
     while (!x.admitted.over)
@@ -482,11 +499,13 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
     mortise_enter(m);
-    rv = read_commands(m, commands, n_commands, &list, err);
+    rv = read_actor(m, &actor, err);
+    if (rv == MORTISE_OK)
+        rv = read_commands(m, commands, n_commands, &list, err);
     x.order = (struct mortise_order){.list = list,
                                      .n = n_commands,
                                      .flags = flags,
-                                     .actor = actor != NULL ? actor : m->actor,
+                                     .actor = actor,
                                      .done = order_over};
     if (rv == MORTISE_OK)
         mortise_live_command(m, tenant_or_default(tenant), run, &x.order);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "engine/common/secret_store.h"
 #include "engine/runs/spawns.h"
 #include "json/value.h"
@@ -125,17 +126,15 @@ static int check_claim(const struct mortise_spawn_claim *c,
     if (rv == MORTISE_OK)
         rv = mortise_check_name("run id", c->run, err);
     if (rv == MORTISE_OK && c->execution != NULL)
-        rv = mortise_spawns_check_text("execution", c->execution,
-                                       MORTISE_EXEC_PATH - 1, err);
+        rv = mortise_utf8_check_line("execution", c->execution,
+                                     MORTISE_EXEC_PATH - 1, err);
     if (rv == MORTISE_OK)
-        rv =
-            mortise_spawns_check_text("call", c->call, MORTISE_SPAWN_TEXT, err);
+        rv = mortise_utf8_check_line("call", c->call, MORTISE_SPAWN_TEXT, err);
     if (rv == MORTISE_OK)
-        rv =
-            mortise_spawns_check_text("name", c->name, MORTISE_SPAWN_TEXT, err);
+        rv = mortise_utf8_check_line("name", c->name, MORTISE_SPAWN_TEXT, err);
     if (rv == MORTISE_OK && c->token != NULL)
-        rv = mortise_spawns_check_text("token", c->token, MORTISE_SPAWN_TEXT,
-                                       err);
+        rv =
+            mortise_utf8_check_line("token", c->token, MORTISE_SPAWN_TEXT, err);
     return rv;
 }
 
@@ -220,8 +219,8 @@ int mortise_register_child_session(struct mortise *m, const char *tenant,
     int rv;
 
     WITH_ERR(err);
-    rv = mortise_spawns_check_text("child", child != NULL ? child : "",
-                                   MORTISE_SPAWN_TEXT, err);
+    rv = mortise_utf8_check_line("child", child != NULL ? child : "",
+                                 MORTISE_SPAWN_TEXT, err);
     if (rv == MORTISE_OK)
         rv = with_handle(m, tenant, handle, token, &op, err);
     return told(rv, err, their_err);

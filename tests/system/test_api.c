@@ -1140,6 +1140,48 @@ START_TEST(structs_are_checked)
 }
 END_TEST
 
+/* Texts that are recorded are judged before anything is: the record could not have
+ * them, or would have a line of the caller's. */
+START_TEST(texts_are_checked)
+{
+    static const char *const bad[] = {"Ren\xe9", "x\ny", "\x01", ""};
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_CANCEL};
+    char at_most[257], other_id[MORTISE_RUN_MAX];
+    struct mortise_start_options s = {.size = sizeof s, .run = "x"};
+    struct mortise_graph *g;
+
+    memset(at_most, 'a', 256);
+    at_most[256] = '\0';
+    start(human);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    g = load(human);
+    for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+        s.actor = i < sizeof bad / sizeof *bad ? bad[i] : at_most;
+        ck_assert_int_eq(
+            mortise_apply(m, NULL, run_id, &c, 1, 0, s.actor, &err),
+            MORTISE_EINVAL);
+        ck_assert_ptr_nonnull(strstr(err.msg, "actor"));
+        ck_assert_int_eq(mortise_start(m, g, &s, other_id, &err),
+                         MORTISE_EINVAL);
+    }
+    c.reason = "caf\xe9";
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.msg, "reason"));
+    c.reason = NULL;
+    c.node = "\xff";
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    c.node = NULL;
+    c.reason = "caf\xc3\xa9\nline 2";
+    at_most[255] = '\0';
+    ck_assert_int_eq(mortise_apply(m, NULL, run_id, &c, 1, 0, at_most, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_CANCELLED);
+    s.actor = at_most;
+    ck_assert_int_eq(mortise_start(m, g, &s, other_id, &err), MORTISE_OK);
+    mortise_graph_close(g);
+}
+END_TEST
+
 /* Every flags of every struct and function: a bit that nobody knows, or that
  * is another kind's, is refused, and nothing is done. */
 START_TEST(flags_are_checked)
@@ -2174,6 +2216,7 @@ static Suite *suite(void)
     tcase_add_test(tc, raising_a_limit);
     tcase_add_test(tc, no_continue);
     tcase_add_test(tc, structs_are_checked);
+    tcase_add_test(tc, texts_are_checked);
     tcase_add_test(tc, flags_are_checked);
     tcase_add_test(tc, success_says_nothing);
     tcase_add_loop_test(tc, changed_plugins_block, 0, 2);

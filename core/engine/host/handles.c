@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "engine/common/secret_store.h"
 #include "engine/host/handles.h"
 #include "engine/runs/call.h"
@@ -72,7 +73,7 @@ int32_t mortise_handles_check_text(const struct mortise_asked *a,
         return MORTISE_S_OK;
     if (text == NULL || strlen(text) != json_string_length(value))
         return refuse(words, member, "text");
-    if (mortise_spawns_check_text(member, text, most, &why) == MORTISE_OK)
+    if (mortise_utf8_check_line(member, text, most, &why) == MORTISE_OK)
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
 }

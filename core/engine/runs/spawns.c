@@ -57,21 +57,6 @@ bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
     return true;
 }
 
-int mortise_spawns_check_text(const char *what, const char *text, size_t most,
-                              struct mortise_err *err)
-{
-    size_t n = strlen(text);
-    bool good = n > 0 && n <= most && mortise_utf8_valid(text, n);
-
-    for (size_t i = 0; good && i < n; i++)
-        good = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f;
-    return good ? MORTISE_OK
-                : mortise_fail(err, MORTISE_EINVAL,
-                               "%s takes 1 to %zu bytes of UTF-8 without "
-                               "control characters",
-                               what, most);
-}
-
 int mortise_spawns_result(const struct mortise *m, const json_t *value,
                           char **text, struct mortise_err *err)
 {

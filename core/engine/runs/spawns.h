@@ -83,8 +83,5 @@ bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
  * one.  `text` is the caller's to release.  MORTISE_EINVAL: it is too long. */
 int mortise_spawns_result(const struct mortise *m, const json_t *value,
                           char **text, struct mortise_err *err);
-/* MORTISE_EINVAL for a text of a handle that is none: `what` says of which. */
-int mortise_spawns_check_text(const char *what, const char *text, size_t most,
-                              struct mortise_err *err);
 
 #endif

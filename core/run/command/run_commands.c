@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "run/command/command.h"
 
 /* Of what is in no row. */
@@ -67,6 +68,14 @@ bool mortise_command_takes(const struct mortise_command_row *row,
     return false;
 }
 
+static int read_value(json_t **out, const char *name, const char *text,
+                      struct mortise_err *err)
+{
+    int rv = mortise_json_parse(out, text, strlen(text), err);
+
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", name);
+}
+
 int mortise_command_read(struct mortise_run_command *out,
                          const struct mortise_command *c,
                          struct mortise_err *err)
@@ -76,11 +85,14 @@ int mortise_command_read(struct mortise_run_command *out,
 
     assert(row->kind == c->kind || row->kind == 0); /* 0: of none */
     *out = (struct mortise_run_command){.kind = c->kind, .flags = c->flags};
-#define MEMBER_TEXT(name) out->name = c->name;
+#define MEMBER_TEXT(name)                                                      \
+    out->name = c->name;                                                       \
+    if (rv == MORTISE_OK && c->name != NULL)                                   \
+        rv = mortise_utf8_check(#name, c->name, err);
 #define MEMBER_JSON(name, field)                                               \
-    if (row->value != NULL && c->field != NULL)                                \
-        rv = mortise_json_parse(&out->name, c->field, strlen(c->field), err);
+    if (rv == MORTISE_OK && row->value != NULL && c->field != NULL)            \
+        rv = read_value(&out->name, row->value, c->field, err);
 #define MEMBER_FLAG(name, bit)
 #include "run/command/command_members.def"
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", row->value);
+    return rv;
 }
