@@ -93,6 +93,20 @@ static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
     e->events = slot->value;
 }
 
+static void read_parallel(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+    struct mortise_case_expect *e = into;
+    struct mortise_slot one = *slot;
+
+    e->parallel = slot->value;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        one.value = slot->value->items[i];
+        mortise_keys_fit(&one, slot->key->each, r->diags);
+    }
+}
+
 static const struct mortise_word statuses[] = {
     {.word = "completed"}, {.word = "failed"},   {.word = "waiting"},
     {.word = "paused"},    {.word = "in_doubt"}, {.word = NULL},
@@ -140,7 +154,7 @@ static const struct mortise_key expect_keys[] = {
               "work at once.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_INT, .min = 1, .max = 1e6),
-     MORTISE_INTO_YAML(struct mortise_case_expect, parallel)},
+     .read = read_parallel},
 };
 MORTISE_PLACE(expect, "what is expected");
 

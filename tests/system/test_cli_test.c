@@ -1115,6 +1115,9 @@ static void times(const char *answers, const char *expect)
 START_TEST(times_are_expected)
 {
     static const char five[] = "{after: 1s, output: " GET "}";
+    static const char *const no_count[] = {
+        "two", "1.5", "-1", "0", "1000001", "true", "[1]", "null", "{}"};
+    char expect[64];
 
     times(five, "{status: completed, elapsed: 3s, within: 3s, parallel: {work: "
                 "2}}");
@@ -1139,6 +1142,12 @@ START_TEST(times_are_expected)
     times(five, "{parallel: {wrok: 1}}");
     desk_code(2);
     desk_err("did you mean 'work'?");
+    for (size_t i = 0; i < sizeof no_count / sizeof *no_count; i++) {
+        snprintf(expect, sizeof expect, "{parallel: {work: %s}}", no_count[i]);
+        times(five, expect);
+        desk_code(2);
+        desk_err("'parallel'");
+    }
 }
 END_TEST
 
