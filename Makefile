@@ -482,7 +482,7 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
-         await bundled_time docs embed kv kill model_author newcomer store_crash \
+         await bundled_time docs embed kv kill model_author newcomer pages store_crash \
          spawn_host spawn_kill spawn_native
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last five do with AddressSanitizer's, when it does not mind to come second.
@@ -650,7 +650,7 @@ asan asan-all: export ASAN_OPTIONS = verify_asan_link_order=0
 asan asan-all: export MORTISE_CORE_DUMPS = 1
 # What runs in the process of its test; ASAN="api run": these.
 ASAN ?= $(call names_of,$(call tests_in,unit/* sim)) \
-        $(filter-out cli% docs embed man model_author newcomer package typos, \
+        $(filter-out cli% docs embed man model_author newcomer package pages typos, \
             $(call names_of,$(call tests_in,system)))
 asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
@@ -795,7 +795,8 @@ lint: $(B)/man/mortise.1
 
 # Each group: where it goes, with which mode, and its files.
 GROUPS = bin header sdk lib pc worker plugins trust schema man1 man3 man5 \
-          bash zsh fish unit users tmpfiles pages docs $(DOC_DIRS) $(TEMPLATE_DIRS)
+          bash zsh fish unit users tmpfiles pages docs tutorials how-to $(DOC_DIRS) \
+          $(TEMPLATE_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -819,6 +820,8 @@ tmpfiles = $(PREFIX)/lib/tmpfiles.d      644 $(B)/tmpfiles/mortise.conf
 # directory, as it is in the tree.
 pages   = $(DOCDIR)                      644 README.md CHANGELOG.md LICENSE
 docs    = $(DOCDIR)/docs                 644 $(wildcard docs/*.md)
+tutorials = $(DOCDIR)/docs/tutorials     644 $(wildcard docs/tutorials/*.md)
+how-to  = $(DOCDIR)/docs/how-to          644 $(wildcard docs/how-to/*.md)
 DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs/ examples/ -type f))))
 DOC_LEAVES := $(shell find configs/ examples/ -type d -links 2)
 DOC_FILES := %.md %.yaml %.lock %.log %.diff %.c %.cpp %.map %/Makefile
@@ -853,7 +856,8 @@ uninstall:
 	$(call each,drop)
 	rm -f $(SO_LINKS:%=$(call to,lib)/%) $(DESTDIR)$(DOCDIR)/schema
 	-rmdir --ignore-fail-on-non-empty $(call to,plugins) $(call to,trust) \
-	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk) $(call to,docs)
+	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk) $(call to,tutorials) \
+	    $(call to,how-to) $(call to,docs)
 	-cd $(DESTDIR)$(DATADIR)/mortise && \
 	    rmdir -p --ignore-fail-on-non-empty $(TEMPLATE_DIRS)
 	-cd $(DESTDIR)$(DOCDIR) && \

@@ -29,6 +29,8 @@ static void begin(void)
               child_build(""), root);
     ck_assert_msg(child.code == 0, "%s", child.err);
     ck_assert_int_eq(glob("docs/*.md", 0, NULL, &pages), 0);
+    ck_assert_int_eq(glob("docs/tutorials/*.md", GLOB_APPEND, NULL, &pages), 0);
+    ck_assert_int_eq(glob("docs/how-to/*.md", GLOB_APPEND, NULL, &pages), 0);
     ck_assert_int_eq(glob("README.md", GLOB_APPEND, NULL, &pages), 0);
     ck_assert_int_eq(glob("CONTRIBUTING.md", GLOB_APPEND, NULL, &pages), 0);
     ck_assert_int_eq(glob("configs/*/README.md", GLOB_APPEND, NULL, &pages) &
@@ -157,20 +159,53 @@ START_TEST(quotes_are_true)
 }
 END_TEST
 
-/* Does the target of a link lead to a file?  Addresses and anchors are not
- * looked at. */
-static void check_link(const char *page, const char *target, size_t n)
+/* Does the heading at `p` have this anchor?  In an anchor, letters are small, blanks
+ * are hyphens, and all other characters but "-" and "_" are missing. */
+static bool is_anchor_of(const char *p, const char *anchor, size_t n)
+{
+    size_t i = 0;
+
+    for (p += strspn(p, "# "); *p != '\n' && *p != '\0'; p++) {
+        int c = *p == ' ' ? '-' : tolower((unsigned char)*p);
+
+        if (!isalnum(c) && c != '-' && c != '_')
+            continue;
+        if (i == n || anchor[i++] != c)
+            return false;
+    }
+    return i == n;
+}
+
+static void check_anchor(const char *page, const char *path, const char *anchor,
+                         size_t n)
+{
+    char *text = test_read(path, NULL), *p = text;
+
+    while ((p = strstr(p, "\n#")) != NULL && !is_anchor_of(++p, anchor, n))
+        continue;
+    ck_assert_msg(p != NULL, "%s: %s has no heading #%.*s", page, path, (int)n,
+                  anchor);
+    free(text);
+}
+
+/* Does the target of a link lead to a file, and its anchor to a heading?  Addresses
+ * are not looked at. */
+static void check_link(const char *page, const char *target, size_t all)
 {
     const char *slash = strrchr(page, '/');
+    size_t n = strcspn(target, "#)") < all ? strcspn(target, "#)") : all;
     char path[8192];
 
-    n = strcspn(target, "#)") < n ? strcspn(target, "#)") : n;
-    if (n == 0 || memchr(target, ':', n) != NULL)
+    if (memchr(target, ':', all) != NULL)
         return;
     snprintf(path, sizeof path, "%.*s%.*s",
              slash != NULL ? (int)(slash - page) + 1 : 0, page, (int)n, target);
+    if (n == 0)
+        snprintf(path, sizeof path, "%s", page);
     ck_assert_msg(access(path, F_OK) == 0, "%s: a link leads nowhere: %s", page,
                   path);
+    if (n < all && target[n] == '#')
+        check_anchor(page, path, target + n + 1, all - n - 1);
 }
 
 /* Links between pages, and to files, lead somewhere. */
@@ -185,6 +220,28 @@ START_TEST(links_lead_somewhere)
         }
         free(text);
     }
+}
+END_TEST
+
+/* docs/index.md leads to each page of docs/: from README.md that is two steps. */
+START_TEST(index_has_each_page)
+{
+    char *index = test_read("docs/index.md", NULL), link[256];
+    unsigned n = 0;
+
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        const char *page = pages.gl_pathv[i];
+
+        if (strncmp(page, "docs/", 5) != 0 ||
+            strcmp(page, "docs/index.md") == 0)
+            continue;
+        snprintf(link, sizeof link, "](%s)", page + 5);
+        ck_assert_msg(strstr(index, link) != NULL,
+                      "docs/index.md does not lead to %s", page);
+        n++;
+    }
+    ck_assert_uint_gt(n, 20);
+    free(index);
 }
 END_TEST
 
@@ -297,6 +354,7 @@ START_TEST(paths_of_the_tree_are_said)
     glob_t docs;
 
     ck_assert_int_eq(glob("docs/*.md", 0, NULL, &docs), 0);
+    ck_assert_int_eq(glob("docs/*/*.md", GLOB_APPEND, NULL, &docs), 0);
     for (size_t i = 0; i < docs.gl_pathc; i++) {
         char *text = test_read(docs.gl_pathv[i], NULL);
         const char *at = NULL, *source = strstr(text, " source"), *end;
@@ -327,6 +385,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, quotes_are_true);
     tcase_add_test(tc, links_lead_somewhere);
+    tcase_add_test(tc, index_has_each_page);
     tcase_add_test(tc, paths_of_the_tree_are_said);
     tcase_add_test(tc, citations_resolve);
     suite_add_tcase(s, tc);

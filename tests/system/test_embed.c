@@ -368,6 +368,21 @@ START_TEST(installed_pages_work)
 }
 END_TEST
 
+/* Links between installed pages lead to installed files. */
+START_TEST(installed_links_lead_somewhere)
+{
+    says("cd stage$prefix/share/doc/mortise\n"
+         "find . -name '*.md' | while read page; do\n"
+         "    sed -n 's/](\\([^):#]*\\)[)#]/\\n@\\1\\n/gp' $page "
+         "| sed -n 's/^@//p' | while read to; do\n"
+         "        test -e \"$(dirname $page)/$to\" || echo \"$page: $to\"\n"
+         "    done\n"
+         "done\n"
+         "test $(find docs -name '*.md' | wc -l) -gt 30 || echo too few\n",
+         "");
+}
+END_TEST
+
 /* ---- the same build, installed elsewhere -------------------------------- */
 
 /* A finished build, as `make` leaves it, and then `make install PREFIX=`: twice,
@@ -509,6 +524,7 @@ static Suite *suite(void)
     tcase_add_test(tc, own_process);
     tcase_add_test(tc, shipped_examples_have_no_warnings);
     tcase_add_loop_test(tc, installed_pages_work, 0, N_PAGES);
+    tcase_add_test(tc, installed_links_lead_somewhere);
     tcase_add_loop_test(tc, sample_plugin, 0,
                         (int)(sizeof samples / sizeof *samples));
     suite_add_tcase(s, tc);

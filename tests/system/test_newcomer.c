@@ -1,147 +1,41 @@
-/* test_newcomer.c -- the first day of somebody new: what README.md says under
- * Install, Your first graph and Your first plugin, word for word; and a plugin in each
- * language, from `mortise plugin new` to runs that are killed in the middle of its
- * effect and go on.
+/* test_newcomer.c -- the first day of a new user: README.md word for word, and a
+ * plugin in each language, from `mortise plugin new` to runs that are killed in the
+ * middle of an effect and resumed.
  *
- * Mortise is installed by the block that says how, into a home of its own, from a
- * copy of what was built; then that copy and every way to the tree are gone.  What
- * follows knows the installation and nothing else.
- *
- * A block begins with ```sh newcomer, or ```sh newcomer exit=4.  Blocks are typed
- * into one shell: where one ended, with what it exported, the next begins.
+ * lib/reader.h says how blocks are marked and what the new user's machine has.
  *
  * `make check` tries C and C++; `make check-peers PEER=rust`, where rustc is, has
  * this program try Rust (NEWCOMER=rust). */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/child.h"
+#include "lib/httpd.h"
+#include "lib/reader.h"
 #include "lib/test.h"
 
-static char root[PATH_MAX], dir[PATH_MAX];
-
-static void put(const char *name, const char *text, size_t n)
-{
-    char path[2 * PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    test_write(path, text, n);
-}
-
-/* The end of what was printed; a message has not room for more. */
-static const char *tail(const char *text)
-{
-    size_t n = strlen(text);
-
-    return n > 1500 ? text + n - 1500 : text;
-}
-
-/* Types n bytes; they end with that code. */
 static void type(const char *block, size_t n, int code)
 {
-    static const char shell[] =
-        ". $1/exported\n"
-        "cd \"$(cat $1/where)\"\n"
-        "here=$1\n"
-        "trap 's=$?; export -p >$here/exported; pwd >$here/where; exit $s' "
-        "EXIT\n"
-        "set -e\n"
-        ". $here/block\n";
-
-    put("shell", shell, strlen(shell));
-    put("block", block, n);
-    child_run("env -i sh shell %s", dir);
-    ck_assert_msg(child.code == code, "exit code %d, not %d, of\n%.*s\n%s%s",
-                  child.code, code, (int)n, block, tail(child.out),
-                  tail(child.err));
+    reader_type(block, n, code);
 }
 
 static void says(const char *text)
 {
-    ck_assert_msg(strstr(child.out, text) != NULL, "no '%s' in\n%s%s", text,
-                  tail(child.out), tail(child.err));
+    reader_saw(text);
 }
-
-/* Types the blocks of a section, in order. */
-static void type_section(const char *title)
-{
-    char *readme = test_read("README.md", NULL), *p = strstr(readme, title);
-    char *end = p != NULL ? strstr(p + 1, "\n## ") : NULL;
-    unsigned n = 0;
-
-    ck_assert_msg(end != NULL, "README.md has no section%s", title);
-    *end = '\0';
-    for (; (p = strstr(p, "\n```sh newcomer")) != NULL; n++) {
-        int code = 0;
-
-        sscanf(p, "\n```sh newcomer exit=%d", &code);
-        p = strchr(p + 1, '\n') + 1;
-        end = strstr(p, "\n```");
-        ck_assert_msg(end != NULL, "a block without end in%s", title);
-        type(p, (size_t)(end + 1 - p), code);
-    }
-    ck_assert_uint_gt(n, 0);
-    free(readme);
-}
-
-/* ---- the machine of somebody new -------------------------------------------- */
-
-/* A copy of what was built, below a tree that leads to this one; and a shell whose
- * compiler and flags are those, so that nothing is made anew but what names places. */
-static const char machine[] =
-    "mkdir home src built\n"
-    "(cd $BUILD && cp -a core deps.mk places flags lib *.a mortise "
-    "mortise-worker *.pc keys plugins trust.d man completion $OLDPWD/built)\n"
-    "for f in $TREE/*; do ln -s $f src/${f##*/}; done\n"
-    "rm -f src/build && ln -s ../built src/build\n"
-    "env -i PATH=\"$PATH\" HOME=$PWD/home LANG=C.UTF-8 CC=\"${CC:-cc}\" "
-    "CXX=\"${CXX:-c++}\" CFLAGS=\"${CFLAGS:--O2 -g}\" LDFLAGS=\"${LDFLAGS:-}\" "
-    "VARIANT=\"${VARIANT:-}\" ASAN_OPTIONS=\"${ASAN_OPTIONS:-}\" "
-    "TSAN_OPTIONS=\"${TSAN_OPTIONS:-}\" "
-    "RUSTUP_HOME=\"${RUSTUP_HOME:-$HOME/.rustup}\" sh -c 'export -p' "
-    ">exported\n"
-    "echo $PWD/src >where\n";
 
 static const char look[] = "mortise version\n"
                            "mortise plugin list\n";
 
-static const char no_way_back[] =
-    "rm -rf src built\n"
-    "sed -i '/^export \\(CC\\|CXX\\|CFLAGS\\|LDFLAGS\\|VARIANT\\)=/d' "
-    "exported\n"
-    "! grep -q \"$TREE\\|/src\" exported where\n"
-    "test \"$(cat where)\" = $PWD/home\n"
-    "! find home \\( -name core -o -name tests \\) | grep .\n";
-
-static void script(const char *text)
-{
-    put("script", text, strlen(text));
-    child_run("TREE=%s BUILD=%s sh -e script", root, child_build(""));
-    ck_assert_msg(child.code == 0, "%s\n%s%s", text, tail(child.out),
-                  tail(child.err));
-}
-
 static void begin(void)
 {
-    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
-    strcpy(dir, test_mkdir());
-    child_dir(dir);
-    child_allows(false);
-    script(machine);
-    type_section("\n## Install\n");
-    says("6 passed, 0 failed"); /* of what is installed to be read */
+    reader_begin();
+    reader_follow("README.md", "\n## Install\n");
+    says("6 passed, 0 failed"); /* the installed configs/ */
     type(look, strlen(look), 0);
     says("mortise ");
     says("/lib/mortise/plugins/text.plugin.yaml");
-    script(no_way_back);
-}
-
-static void end(void)
-{
-    test_rmdir(dir);
+    reader_leave();
 }
 
 /* ---- its first day ------------------------------------------------------------ */
@@ -149,16 +43,100 @@ static void end(void)
 /* issue 15, 12: the graph of `mortise init`, as README.md goes through it. */
 START_TEST(first_graph)
 {
-    type_section("\n## Your first graph\n");
-    says("status   completed");
-    says("and I will continue where I stopped.\n");
+    reader_follow("README.md", "\n## Your first graph\n");
+}
+END_TEST
+
+/* ... the agent at the top of README.md, with the scripted model ... */
+START_TEST(first_agent)
+{
+    reader_follow("README.md", "\n## Your first agent\n");
+    reader_follow("README.md", "# Mortise\n");
+}
+END_TEST
+
+/* What a server of OpenAI's API says, and what one of Anthropic's. */
+static const char completion[] =
+    "data: {\"choices\": [{\"index\": 0, \"delta\": {\"role\": \"assistant\", "
+    "\"content\": \"No.\"}, \"finish_reason\": \"stop\"}]}\n\n"
+    "data: [DONE]\n\n";
+static const char message[] =
+    "event: message_start\n"
+    "data: {\"type\": \"message_start\", \"message\": {\"role\": "
+    "\"assistant\", "
+    "\"content\": [], \"usage\": {\"input_tokens\": 3}}}\n\n"
+    "event: content_block_start\n"
+    "data: {\"type\": \"content_block_start\", \"index\": 0, "
+    "\"content_block\": "
+    "{\"type\": \"text\", \"text\": \"\"}}\n\n"
+    "event: content_block_delta\n"
+    "data: {\"type\": \"content_block_delta\", \"index\": 0, \"delta\": "
+    "{\"type\": \"text_delta\", \"text\": \"No.\"}}\n\n"
+    "event: content_block_stop\n"
+    "data: {\"type\": \"content_block_stop\", \"index\": 0}\n\n"
+    "event: message_delta\n"
+    "data: {\"type\": \"message_delta\", \"delta\": {\"stop_reason\": "
+    "\"end_turn\"}, \"usage\": {\"output_tokens\": 2}}\n\n"
+    "event: message_stop\n"
+    "data: {\"type\": \"message_stop\"}\n\n";
+
+/* The deployment of README.md with the n-th of its three real models, whose server
+ * is a fake one on this machine, and the graph at its top. */
+static const char ask_model[] =
+    "export OPENAI_API_KEY=sk-1234567890 ANTHROPIC_API_KEY=ak-1234567890\n"
+    "readme=$HOME/.local/share/doc/mortise/README.md\n"
+    "rm -rf ~/asked-$n && mkdir ~/asked-$n && cd ~/asked-$n\n"
+    "awk '/^```yaml file=refund/ {on = 1; next} /^```/ {on = 0} on' $readme "
+    ">refund.graph.yaml\n"
+    "awk -v n=$n '/^```yaml file=mortise/ {on = 1; next} /^```yaml try=/ "
+    "{on = ++k == n; next} /^```/ {on = 0} on' $readme >mortise.yaml\n"
+    "sed -i 's#https://api.openai.com#'$url'#; "
+    "s#https://api.anthropic.com#'$url'#; "
+    "s#http://127.0.0.1:11434#'$url'#' mortise.yaml\n"
+    "grep -F $url mortise.yaml\n"
+    "mortise config allow mortise.yaml\n"
+    "mortise run refund.graph.yaml --input '{\"message\": \"Broken.\"}' --id "
+    "r\n"
+    "mortise show r\n";
+
+/* Each of the three real models of README.md is asked as its server expects it. */
+START_TEST(real_models)
+{
+    static const struct {
+        const char *path, *key, *model;
+    } asked[] = {
+        {"/v1/chat/completions", "Bearer sk-1234567890", "gpt-4.1-mini"},
+        {"/v1/messages", "ak-1234567890", "claude-sonnet-4-5"},
+        {"/v1/chat/completions", "", "qwen3"}};
+    static const char stream[] = "Content-Type: text/event-stream\r\n";
+    struct httpd *d = httpd_start();
+    char set[128];
+
+    httpd_answer(d, "/v1/chat/completions", "200 OK", stream, completion);
+    httpd_answer(d, "/v1/messages", "200 OK", stream, message);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        const char *request;
+        int n = snprintf(set, sizeof set, "export n=%zu url=%s\n", i + 1,
+                         httpd_url(d, ""));
+
+        type(set, (size_t)n, 0);
+        type(ask_model, sizeof ask_model - 1, 0);
+        says("\"decide\": \"No.\"");
+        request = httpd_request(d, i);
+        ck_assert_msg(strncmp(request + strlen("POST "), asked[i].path,
+                              strlen(asked[i].path)) == 0 &&
+                          strstr(request, asked[i].key) != NULL &&
+                          strstr(request, asked[i].model) != NULL,
+                      "%s", request);
+    }
+    httpd_stop(d);
 }
 END_TEST
 
 /* ... and the plugin of `mortise plugin new`. */
 START_TEST(first_plugin)
 {
-    type_section("\n## Your first plugin\n");
+    reader_follow("README.md", "\n## Your first plugin\n");
     says("acme.notes: signed by a trusted key, and would load");
     says("status   completed");
     says(" HELLO\n");
@@ -347,11 +325,13 @@ static Suite *suite(void)
     const char *only = getenv("NEWCOMER");
 
     tcase_set_timeout(tc, 240);
-    tcase_add_unchecked_fixture(tc, begin, end);
+    tcase_add_unchecked_fixture(tc, begin, reader_end);
     if (only != NULL && strcmp(only, "rust") == 0) {
         tcase_add_loop_test(tc, a_language, RUST, N_LANGUAGES);
     } else {
         tcase_add_test(tc, first_graph);
+        tcase_add_test(tc, first_agent);
+        tcase_add_test(tc, real_models);
         tcase_add_test(tc, first_plugin);
         tcase_add_test(tc, a_discovery_plugin);
         tcase_add_test(tc, a_guardrail);
