@@ -39,6 +39,9 @@
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
 #   make docs       docs/cli.md, docs/errors.md and schema/ anew, from the program
+#   make words      how plain the English is: figures for docs, man pages, messages,
+#                   headers and comments, and the ten worst sentences of each
+#                   (WORST=N); only to look at, no gate.  Needs python3
 #   make abi        what we promised others still holds; abi-accept: as it is now
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make dist       build/mortise-VERSION.tar.gz, which builds without git
@@ -107,7 +110,7 @@ PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
 # what is installed.  It installs packages for these goals, unless NO_DEPS is set.
 # (`make deps` looks again, once: make reads this anew when one of them has changed.)
 GOALS    := $(or $(MAKECMDGOALS),all)
-BUILDS   := $(filter-out clean format dist deb,$(GOALS))
+BUILDS   := $(filter-out clean format dist deb words,$(GOALS))
 TESTS_TOO := $(filter-out all install uninstall demo abi $(B)/mortise,$(BUILDS))
 INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(GOALS)))
 ifneq ($(BUILDS),)
@@ -165,7 +168,7 @@ say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
-        format lint docs install uninstall abi abi-accept clean deps again syntax
+        format lint words docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -790,6 +793,10 @@ lint: $(B)/man/mortise.1
 	cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
 	    --library=tools/cppcheck.cfg --suppressions-list=tools/cppcheck.supp \
 	    -Icore -Isdk core plugins
+
+WORST ?= 10
+words:
+	$(Q)python3 tools/words.py --worst $(WORST) --groups
 
 # ---- installing ---------------------------------------------------------
 
