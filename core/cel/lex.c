@@ -346,7 +346,7 @@ static void lex_punct(struct lexer *lx)
         }
     }
     if (c != '\0' && strchr("+-*/%<>!?:.,()[]{}", c) != NULL) {
-        lx->out->op = c;
+        lx->out->op = (unsigned char)c;
         lx->p++;
         return;
     }

@@ -53,10 +53,10 @@ uint64_t mortise_usd_nano(double usd)
 
 bool mortise_usd_parse(uint64_t *nano, const json_t *value)
 {
+    const uint64_t most = MORTISE_USAGE_MAX / MORTISE_NANO;
     double usd = json_number_value(value);
 
-    if (!json_is_number(value) ||
-        !(usd >= 0 && usd <= (double)(MORTISE_USAGE_MAX / MORTISE_NANO)))
+    if (!json_is_number(value) || !(usd >= 0 && usd <= (double)most))
         return false;
     *nano = mortise_usd_nano(usd);
     return true;

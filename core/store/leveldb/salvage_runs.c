@@ -367,7 +367,8 @@ static void add_commit(struct salvage *v, uint64_t seq, const void *p, size_t n)
     g->n++;
     g->newest = seq;
     if (seq != g->whole + 1 ||
-        (seq > 1 && memcmp(&cp.parent, &g->head.checkpoint, sizeof cp.parent)))
+        (seq > 1 &&
+         memcmp(&cp.parent, &g->head.checkpoint, sizeof cp.parent) != 0))
         return;
     g->whole = seq;
     g->head.seq = seq;
