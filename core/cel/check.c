@@ -434,11 +434,11 @@ static struct type check_binary(struct checker *c, struct cel_node *n)
 
 static struct type check_unary(struct checker *c, struct cel_node *n)
 {
-    bool not = n->op == CEL_NOT;
-    unsigned kinds = not ? BOOL : INT | DOUBLE;
+    bool logical = n->op == CEL_NOT;
+    unsigned kinds = logical ? BOOL : INT | DOUBLE;
     struct type t = check(c, n->kids[0]);
 
-    need(c, n, t, kinds, not ? "'!'" : "'-'");
+    need(c, n, t, kinds, logical ? "'!'" : "'-'");
     return just(t.kinds & kinds);
 }
 

@@ -107,11 +107,10 @@ static bool call_trim(CEL_PARAMS)
 
 static struct cel_value count_to(const struct cel_value *s, const char *at)
 {
-    size_t bytes = (size_t)(at - s->u.s.p);
-
     if (at == NULL)
         return cel_int(-1);
-    return cel_int((int64_t)mortise_utf8_count(s->u.s.p, bytes));
+    return cel_int(
+        (int64_t)mortise_utf8_count(s->u.s.p, (size_t)(at - s->u.s.p)));
 }
 
 /* indexOf(part), indexOf(part, from) */
