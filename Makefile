@@ -93,6 +93,9 @@ TEST_CFLAGS ?= -O0 -U_FORTIFY_SOURCE
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
+# A build beside another (make asan) takes from it what would be the same: LIKE is the
+# directory of that build.
+LIKE    ?=
 LAYERS  ?= base json yaml cel spawn config graph draw run store plugin engine service
 WERROR  ?= $(if $(CI),-Werror,)
 
@@ -169,7 +172,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
+.PHONY: all runs check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
         format lint words docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -415,12 +418,14 @@ $(B)/plugins/objects/$(notdir $(1))/%.o: $(1)/%.c $(B)/flags
 	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) $$(call headers_of,$(1)) \
 	    -MMD -MP -c -o $$@ $$<
 
+ifeq ($(LIKE),)
 $(B)/plugins/$(notdir $(1)).so: $(call plugin_objects,$(1)) \
     $(wildcard $(1)/libs $(1)/*.map) $(B)/flags
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_LINK) $$(PLUGIN_CFLAGS) -o $$@ \
 	    $$(filter %.o,$$^) $$(shell cat $(1)/libs 2>/dev/null)
+endif
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
     $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
@@ -471,8 +476,9 @@ $(B)/sysusers/mortise.conf $(B)/tmpfiles/mortise.conf: \
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-all: $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
-    $(B)/man/mortise.1 $(COMPLETIONS) $(B)/templates $(SERVICE)
+RUNS := $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(B)/templates
+runs: $(RUNS)
+all: $(RUNS) $(LIBS) $(PCS) $(B)/man/mortise.1 $(COMPLETIONS) $(SERVICE)
 
 # ---- checking -----------------------------------------------------------
 
@@ -503,6 +509,20 @@ TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
 TEST_PLUGIN_HEADERS := $(wildcard tests/plugins/*.h tests/extend/plugin/*.h)
 EXTEND_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/extend/plugin/*.c))
+# Of the bundled plugins and of these programs no build is instrumented.
+MCPD := $(B)/tests/mcp/mcpd_stdio $(B)/tests/mcp/mcpd_http
+PLAIN := $(PLUGIN_NAMES:%=$(B)/plugins/%.so) $(TEST_PLUGINS) $(EXTEND_PLUGINS) $(MCPD) \
+    $(B)/tests/powercut.so $(patsubst %.c,$(B)/%.so,$(wildcard tests/preload/*.c)) \
+    $(B)/configs/acme.pay.so $(B)/configs/filesd
+.PHONY: plain
+plain: $(PLAIN)
+ifneq ($(LIKE),)
+$(PLAIN): $(B)/%: $(LIKE)/%
+	$(call say,COPY,$@)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+else
+MCPD_MAINS := stdio http oauth
 $(TEST_PLUGINS) $(BENCH_PLUGINS) $(EXTEND_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
     $(TEST_PLUGIN_HEADERS) $(B)/flags
 	$(call say,SO,$@)
@@ -521,8 +541,6 @@ $(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_LINK) $(PLUGIN_CFLAGS) -o $@ $<
 # Scripted MCP servers; as plugins never instrumented, for they run in sandboxes.
-MCPD := $(B)/tests/mcp/mcpd_stdio $(B)/tests/mcp/mcpd_http
-MCPD_MAINS := stdio http oauth
 $(B)/tests/mcp/mcpd_stdio: tests/mcp/stdio.c
 $(B)/tests/mcp/mcpd_http: tests/mcp/http.c tests/mcp/oauth.c
 $(MCPD): $(filter-out $(MCPD_MAINS:%=tests/mcp/%.c),$(wildcard tests/mcp/*.c)) \
@@ -531,10 +549,6 @@ $(MCPD): $(filter-out $(MCPD_MAINS:%=tests/mcp/%.c),$(wildcard tests/mcp/*.c)) \
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(PLUGIN_CFLAGS) -o $@ \
 	    $(filter %.c,$^) -ljansson -lsodium
-$(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
-$(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
-$(B)/tests/test_cli_pins $(B)/tests/test_cli_salvage $(B)/tests/test_cli_mcp_command $(B)/tests/test_hostile_creation $(B)/tests/test_memory_kill: | $(B)/tests/powercut.so
-$(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http $(B)/tests/test_cli_retention $(B)/tests/test_spawn_native: | $(B)/tests/preload/otherclock.so
 # The plugin of an example, which has a Makefile of its own for everybody else.
 $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
@@ -546,11 +560,18 @@ $(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Isdk $(PLUGIN_CFLAGS) -o $@ $<
+endif
+$(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
+$(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
+$(B)/tests/test_cli_pins $(B)/tests/test_cli_salvage $(B)/tests/test_cli_mcp_command $(B)/tests/test_hostile_creation $(B)/tests/test_memory_kill: | $(B)/tests/powercut.so
+$(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http $(B)/tests/test_cli_retention $(B)/tests/test_spawn_native: | $(B)/tests/preload/otherclock.so
 $(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so $(B)/faults/mortise
 $(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks $(B)/tests/test_agent_kill: | $(B)/faults/mortise
 
-programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
+# What the tests find beside them; those of `make asan` need less.
+BESIDE ?= all
+programs: $(BESIDE) $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
@@ -650,7 +671,7 @@ check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c)) \
 	$(call say,AGAIN,"with programs of others")
 	$(Q)MORTISE_BUILD=$(B) sh tools/peers.sh $(PEER)
 
-SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
+SANITIZE = CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
 asan asan-all: export ASAN_OPTIONS = verify_asan_link_order=0
@@ -660,11 +681,11 @@ asan asan-all: export MORTISE_CORE_DUMPS = 1
 ASAN ?= $(call names_of,$(call tests_in,unit/* sim)) \
         $(filter-out cli% docs embed man model_author newcomer package pages typos, \
             $(call names_of,$(call tests_in,system)))
-asan:
-	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
-	    ONLY="$(ASAN)" unit
-asan-all:
-	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
+asan: plain
+	+$(Q)$(AGAIN) B=$(B)/asan LIKE=$(B) $(call SANITIZE,address$(comma)undefined) \
+	    BESIDE=runs ONLY="$(ASAN)" unit
+asan-all: plain
+	+$(Q)$(AGAIN) B=$(B)/asan LIKE=$(B) $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
 # Every suite so many times, with every processor kept busy: whatever fails
