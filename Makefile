@@ -93,8 +93,8 @@ TEST_CFLAGS ?= -O0 -U_FORTIFY_SOURCE
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
-# A build beside another (make asan) takes from it what would be the same: LIKE is the
-# directory of that build.
+# A build beside another (make asan, make extend) takes from it what would be the same:
+# LIKE is the directory of that build, which must be complete.
 LIKE    ?=
 LAYERS  ?= base json yaml cel spawn config graph draw run store plugin engine service
 WERROR  ?= $(if $(CI),-Werror,)
@@ -139,6 +139,21 @@ CLI_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard core/cli/*.cpp))
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
                 $(wildcard core/import/*.c core/cli/*.c))) $(CLI_CXX_OBJ)
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+# In the build of `make extend`, objects whose source includes no list that has a row
+# more there are those of the other build: $(call same,OBJECTS).
+ifeq ($(findstring MORTISE_EXTEND,$(VARIANT)),)
+same = $(1)
+else
+LISTS := $(shell grep -rl --include=*.def MORTISE_EXTEND core)
+SAME  := $(patsubst $(LIKE)/%.d,%.o,$(shell grep -LFw $(LISTS:%=-e %) \
+    $$(find $(LIKE)/core $(LIKE)/tests/lib $(LIKE)/tests/unit $(LIKE)/tests/s* \
+        $(LIKE)/tests/crash $(LIKE)/tests/hostile -name '*.d')))
+same  = $(patsubst %,$(LIKE)/%,$(filter $(SAME),$(1:$(B)/%=%))) \
+        $(patsubst %,$(B)/%,$(filter-out $(SAME),$(1:$(B)/%=%)))
+endif
+CORE_OBJ := $(call same,$(CORE_OBJ))
+CLI_OBJ  := $(call same,$(CLI_OBJ))
+LIB_OBJ  := $(call same,$(LIB_OBJ))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 
 # Linked before the archives, these have places where a harness kills the process.
@@ -272,7 +287,7 @@ $(B)/libcli.a: $(CLI_OBJ)
 MORTISES := $(B)/mortise $(B)/faults/mortise $(B)/wire/mortise
 $(B)/faults/mortise: $(FAULT_OBJ)
 $(B)/wire/mortise: $(WIRE_OBJ)
-$(MORTISES): $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a
+$(MORTISES): $(call same,$(B)/core/cli/main.o) $(B)/libcli.a $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -328,7 +343,7 @@ define link_test
 endef
 $(foreach t,$(TEST_SRC),$(eval $(B)/tests/$(basename $(notdir $t)) \
     $(B)/tests/keys/$(basename $(notdir $t)) \
-    $(B)/wire/tests/$(basename $(notdir $t)): $(B)/$(t:.c=.o)))
+    $(B)/wire/tests/$(basename $(notdir $t)): $(call same,$(B)/$(t:.c=.o))))
 $(B)/tests/test_store_crash: $(FAULT_OBJ)
 $(TEST_NAMES:%=$(B)/wire/tests/test_%): $(B)/libcli.a $(WIRE_OBJ)
 $(call programs_of,$(TEST_NAMES)) $(TEST_NAMES:%=$(B)/wire/tests/test_%): \
@@ -600,16 +615,21 @@ wire: programs $(B)/wire/mortise $(WIRED)
 	        */test_*) ;; *) ln -sfn $$f . ;; esac; done
 	$(Q)MORTISE_BUILD=$(B)/wire sh tools/test.sh $(WIRED)
 
-# What docs/extending.md says is one file and one row is just that: a build in
-# which tests/extend/ has a file and a row more of each, and core/ is as it is.
-extend:
-	+$(Q)$(AGAIN) B=$(B)/extend CFLAGS="-O0 -g1" \
-	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
-EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # The engine's suites, on a store that answers each read so many ms late.
 SLOW_MS := 5
-SLOWED  := $(call programs_of,api await cache cli_retention control durability \
-               engine events hostile_events hostile_followers kv)
+SLOWED_NAMES := api await cache cli_retention control durability engine events \
+    hostile_events hostile_followers kv
+SLOWED  := $(call programs_of,$(SLOWED_NAMES))
+SLOWED_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach n,$(SLOWED_NAMES),\
+    $(filter %/test_$n.c,$(TEST_SRC))))
+
+# What docs/extending.md says is one file and one row is just that: a build in
+# which tests/extend/ has a file and a row more of each, and core/ is as it is.
+# Only what includes one of these lists is compiled again.
+extend: $(B)/mortise plain $(LIB_OBJ) $(SLOWED_OBJ)
+	+$(Q)$(AGAIN) B=$(B)/extend LIKE=$(B) CFLAGS="-O0 -g1" \
+	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
+EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # Of the bundled plugins, those that they use.
 SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig \
     $(B)/trust.d/bundled.yaml
