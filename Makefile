@@ -15,7 +15,7 @@
 #   make whole      the suites of which `make check` runs a part, whole
 #   make stress     all suites STRESS=20 times, on a busy machine
 #   make nightly    what takes too long for each change: asan-all, tsan, valgrind,
-#                   spawns, whole, mutants, fuzz, lint, stress, reproducible, cross
+#                   spawns, whole, mutants, fuzz, analyze, stress, reproducible, cross
 #   make reproducible   two builds of one source are byte-equal
 #   make cross      a build for arm64, with Debian's packages for it
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
@@ -36,7 +36,8 @@
 #   make deps       install what a bare Debian 12 lacks, with apt-get; `make demo`
 #                   and `make check` do so first (NO_DEPS=1: they only say).  No
 #                   other target changes the system
-#   make lint       clang-tidy and cppcheck
+#   make lint       mandoc, clang-tidy, clang's warnings and cppcheck: a finding of
+#                   any of them fails; `make analyze`: clang's analyzer, too
 #   make format     clang-format over everything
 #   make docs       docs/cli.md, docs/errors.md and schema/ anew, from the program
 #   make words      how plain the English is: figures for docs, man pages, messages,
@@ -188,7 +189,7 @@ say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all runs check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
-        format lint words docs install uninstall abi abi-accept clean deps again syntax
+        format lint analyze words docs install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -715,7 +716,7 @@ stress: programs
 	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh tools/stress.sh $(TESTS)
 
 # What takes too long for each change.  It is run whole before a release.
-NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz lint stress \
+NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz analyze stress \
            reproducible cross
 nightly:
 	+$(Q)$(call stages,$(NIGHTLY))
@@ -832,13 +833,33 @@ docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)CC="$(CC)" sh tools/commands-doc.sh core/run/command \
 	    docs/control.md >$(B)/control.md && cp $(B)/control.md docs/control.md
 
+# clang-tidy has the warnings of clang besides its own, so clang alone sees only what
+# clang-tidy does not read: the tests, which are not worth its time, and C++.
+LINTED := $(CORE_SRC) $(wildcard core/import/*.c core/cli/*.c core/worker/*.c \
+    plugins/*/*/*.c)
+TIDY = printf '%s\n' $(LINTED) | xargs -n 10 -P $(shell nproc) sh tools/tidy.sh \
+    $(1) $(OURS) $(TEST_INC) $(DEP_CFLAGS) \
+    $(foreach d,$(PLUGIN_DIRS),$(call headers_of,$(d))) --
 lint: $(B)/man/mortise.1
-	mandoc -T lint -W warning $(MAN)
-	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \
-	    -- $(OURS) $(DEP_CFLAGS)
-	cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
+	$(call say,CHECK,"mandoc: the man pages")
+	$(Q)mandoc -T lint -W warning $(MAN)
+	$(call say,CHECK,"clang-tidy: core and plugins")
+	$(Q)$(call TIDY,'')
+	+$(Q)$(AGAIN) CC=clang CXX=clang++ B=$(B)/clang \
+	    SYNTAX_C="$(filter-out $(LINTED),$(SYNTAX_C))" syntax
+	$(call say,CHECK,"cppcheck: core and plugins")
+	$(Q)mkdir -p $(B)/cppcheck
+	$(Q)cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
+	    -j $(shell nproc) --cppcheck-build-dir=$(B)/cppcheck \
 	    --library=tools/cppcheck.cfg --suppressions-list=tools/cppcheck.supp \
 	    -Icore -Isdk core plugins
+# Much slower than the other checks of clang-tidy.  It advises and does not fail.
+# Left out: advice to use Annex K, which glibc does not have.
+ANALYZE := -*$(comma)clang-analyzer-*$(comma)-clang-analyzer-valist.Uninitialized$(comma)$\
+    -clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling
+analyze: $(B)/deps.mk
+	$(call say,CHECK,"clang-analyzer: core and plugins")
+	$(Q)$(call TIDY,'$(ANALYZE)') || :
 
 WORST ?= 10
 words:
