@@ -11,7 +11,8 @@
  *   linger {}            external: takes until it is told to stop, and lets go;
  *                        says "at work" likewise
  *   unsure {}            external: does not know whether it happened
- *   act {}               external: nothing; its run is on disk when it ends
+ *   act {}               external, idempotent: nothing; its run is on disk when
+ *                        it is called
  *   say {text}           pure: an event with that text on the way
  *   wander {}            pure: changes the working directory and the umask
  */
