@@ -190,6 +190,16 @@ static size_t columns_of(const char *shown)
     return width_of(cp);
 }
 
+/* So many bytes at the beginning of s are printable ASCII, without `but`. */
+static size_t printable(const char *s, size_t n, const char *but)
+{
+    size_t i = 0;
+
+    while (i < n && s[i] >= ' ' && s[i] < 0x7F && strchr(but, s[i]) == NULL)
+        i++;
+    return i;
+}
+
 /* All of s, made safe; returns its columns.  `o` NULL: for them alone. */
 static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
 {
@@ -197,11 +207,18 @@ static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
     size_t columns = 0;
 
     while (n > 0) {
-        size_t taken = next_shown(s, n, shown);
+        size_t taken = printable(s, n, "");
 
-        if (o != NULL)
-            mortise_out_puts(o, shown);
-        columns += columns_of(shown);
+        if (taken > 0) {
+            if (o != NULL)
+                mortise_out_put(o, s, taken);
+            columns += taken;
+        } else {
+            taken = next_shown(s, n, shown);
+            if (o != NULL)
+                mortise_out_puts(o, shown);
+            columns += columns_of(shown);
+        }
         s += taken;
         n -= taken;
     }
@@ -247,8 +264,14 @@ void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
 {
     size_t used = s != NULL ? put_safe(o, s, strlen(s)) : 0;
 
-    for (; used < columns; used++)
-        mortise_out_put(o, " ", 1);
+    while (used < columns) {
+        static const char blanks[] = "                                ";
+        size_t n = columns - used;
+
+        n = n < sizeof blanks - 1 ? n : sizeof blanks - 1;
+        mortise_out_put(o, blanks, n);
+        used += n;
+    }
 }
 
 void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
@@ -411,8 +434,14 @@ static size_t put_string(struct mortise_out *o, const char *s, size_t n)
     do {
         char escape[MORTISE_UTF8_ESCAPE];
         uint32_t cp = 0;
-        size_t taken = mortise_utf8_decode(s + i, s + n, &cp);
+        size_t plain = printable(s + i, n - i, "\"\\"), taken;
 
+        if (plain > 0) {
+            mortise_out_put(o, s + i, plain);
+            i += plain;
+            continue;
+        }
+        taken = mortise_utf8_decode(s + i, s + n, &cp);
         if (taken != 0 && mortise_utf8_hides(cp))
             mortise_out_puts(o, mortise_utf8_escape(escape, cp));
         else

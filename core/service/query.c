@@ -290,6 +290,12 @@ static json_t *blocked_json(const struct mortise_stored *s,
     return v;
 }
 
+/* It is over for good: neither it nor anything of it can go on here. */
+static bool is_past(int status)
+{
+    return mortise_run_has_ended(status) && status != MORTISE_RUN_FAILED;
+}
+
 /* A run that is not over, and could not go on here, is blocked, whatever it
  * was when it was left.  One that failed stays so: it is told what is in the way of
  * a resume. */
@@ -303,7 +309,7 @@ static int show_blocked(const struct mortise_stored *s,
     json_t *blocked;
     int rv;
 
-    if (mortise_run_has_ended(s->head.status) && !failed)
+    if (is_past(s->head.status))
         return MORTISE_OK;
     rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
     if (rv == MORTISE_OK)
@@ -395,16 +401,24 @@ static void show_children(struct mortise_query *q, json_t *out)
 
 /* The answer: the run, with what is known of its head.  Without `going` it is as
  * stored, and may be at work in memory. */
+static void show_stored(struct mortise_stored *s, int rv,
+                        const struct mortise_err *err);
+
 static void show(struct mortise_query *q, const struct mortise_graph *g,
                  const struct mortise_run *r, bool going, bool checked)
 {
-    const struct mortise_stored *s = &q->stored;
+    struct mortise_stored *s = &q->stored;
     const struct mortise_live *live = mortise_live_find(s->m, s->tenant, s->id);
     struct mortise_err err;
     json_t *out = mortise_run_show(
         r, !going && live != NULL && !live->lost ? live->run : NULL);
     int rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
 
+    if (mortise_stored_has_guessed(s)) {
+        json_decref(out);
+        mortise_stored_again(s, show_stored);
+        return;
+    }
     if (rv == MORTISE_OK && !going)
         show_as_left(out, &s->head);
     if (rv == MORTISE_OK && !checked)
@@ -443,8 +457,10 @@ static void show_of_head(struct mortise_stored *s, int rv,
     if (is_as_stored(live) && live->written == s->head.seq)
         show(q, live->graph, live->run, mortise_run_is_going(live->run),
              live->checked);
-    else
+    else {
+        s->names = is_past(s->head.status);
         mortise_stored_rest(s, show_stored);
+    }
 }
 
 void mortise_query_show(struct mortise *m, struct mortise_query *q,
@@ -622,6 +638,11 @@ static void history_read(struct mortise_stored *s, int rv,
                                           q->list));
 }
 
+static void begin_again(struct mortise_stored *s)
+{
+    json_array_clear(MORTISE_OF(s, struct mortise_query, stored)->list);
+}
+
 static void history_of_head(struct mortise_stored *s, int rv,
                             const struct mortise_err *err)
 {
@@ -633,6 +654,8 @@ static void history_of_head(struct mortise_stored *s, int rv,
     }
     q->list = json_array(); /* NULL: appending fails */
     s->each = add_checkpoint;
+    s->names = true;
+    s->again = begin_again;
     mortise_stored_rest(s, history_read);
 }
 

@@ -269,15 +269,18 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
 /* ---- graphs.c ----------------------------------------------------------- */
 
 /* A reference to the graph of a digest, if it is kept; it may be one that only
- * stands in, to be looked at. */
+ * stands in, to be looked at.  `names`: one will do whose operations have names
+ * and nothing else, so that no manifest is read. */
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST]);
+                                          const uint8_t digest[MORTISE_DIGEST],
+                                          bool names);
 /* The same, compiled from the store's copy.  Where it does not compile here, as
  * plugins may be gone, it stands in. */
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
                           struct mortise_source *files, size_t n_files,
-                          struct mortise_graph **out, struct mortise_err *err);
+                          bool names, struct mortise_graph **out,
+                          struct mortise_err *err);
 /* A reference to the one that can run, for a graph which `run` pinned and which
  * may stand in.  MORTISE_EBLOCKED when it does not compile (MORTISE_EDENIED: trust
  * is why); words name the run. */

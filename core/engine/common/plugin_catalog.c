@@ -38,13 +38,13 @@ static enum mortise_effect effect_of(const char *name)
     return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
 }
 
-static struct offer *known(const struct mortise_plugin_catalog *s,
-                           const char *plugin, const char *op)
+static struct offer *known(const struct mortise_table *ops, const char *plugin,
+                           const char *op)
 {
     struct mortise_hashed *e;
 
-    for (e = mortise_table_find(&s->ops, mortise_hash_strs(plugin, op));
-         e != NULL; e = mortise_table_more(e)) {
+    for (e = mortise_table_find(ops, mortise_hash_strs(plugin, op)); e != NULL;
+         e = mortise_table_more(e)) {
         struct offer *o = MORTISE_OF(e, struct offer, entry);
 
         if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
@@ -214,7 +214,7 @@ static struct offer *operation_of(struct mortise_plugin_catalog *s,
     *m = mortise_plugins_find(s->plugins, plugin, why);
     if (*m == NULL)
         return NULL;
-    found = known(s, plugin, op);
+    found = known(&s->ops, plugin, op);
     if (found != NULL)
         return found;
     from = mortise_manifest_op(*m, op);
@@ -496,6 +496,25 @@ static const struct mortise_operation *any_operation(void *ud,
     return o != NULL ? &o->op : NULL;
 }
 
+/* Of a name alone.  It is kept, as it is the same each time. */
+static const struct mortise_operation *named_operation(void *ud,
+                                                       const char *plugin,
+                                                       const char *op,
+                                                       struct mortise_err *why)
+{
+    struct mortise_plugin_catalog *s = ud;
+    struct offer *o = known(&s->named, plugin, op);
+
+    if (o != NULL)
+        return &o->op;
+    o = offer_new(s, plugin, op, why);
+    if (o == NULL)
+        return NULL;
+    o->op.guesses = &s->guesses;
+    mortise_table_add(&s->named, &o->entry, mortise_hash_strs(plugin, op));
+    return &o->op;
+}
+
 static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
 {
     (void)ud;
@@ -511,10 +530,12 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
 {
     mortise_arena_init(&s->arena, mem);
     mortise_table_init(&s->ops, mem);
+    mortise_table_init(&s->named, mem);
     s->plugins = plugins;
     s->deployment = deployment;
     s->is_idle = false;
     s->pinned = NULL;
+    s->guesses = 0;
     s->strict = (struct mortise_catalog){.ud = s,
                                          .operation = operation,
                                          .operations = operations,
@@ -527,6 +548,11 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                          .limits = &deployment->limits};
     s->lenient = (struct mortise_catalog){
         .ud = s, .operation = any_operation, .guardrail = any_guardrail};
+    s->names = (struct mortise_catalog){.ud = s,
+                                        .operation = named_operation,
+                                        .guardrail = any_guardrail,
+                                        .executor = executor,
+                                        .limits = &deployment->limits};
 }
 
 void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s)
@@ -538,6 +564,7 @@ void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s)
         mortise_schema_finish(o->schemas.output);
     }
     mortise_table_finish(&s->ops);
+    mortise_table_finish(&s->named);
     mortise_arena_finish(&s->arena);
     s->plugins = NULL;
 }

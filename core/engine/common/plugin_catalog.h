@@ -13,12 +13,17 @@ struct mortise_plugin_catalog {
     struct mortise_plugins *plugins;             /* lent */
     const struct mortise_deployment *deployment; /* lent */
     struct mortise_table ops;                    /* those asked for so far */
-    struct offer *pinned; /* those of them that the lock has */
+    struct offer *pinned;       /* those of them that the lock has */
+    struct mortise_table named; /* those that `names` was asked for */
     /* Nothing is called, or a script answers: configs do not matter. */
     bool is_idle;
     /* Strict: knows what there is.  Lenient: takes every name, for graphs of
      * old runs that are only looked at; what is missing is `external`. */
     struct mortise_catalog strict, lenient;
+    /* Takes every name as the lenient one does, and reads no manifest: whatever
+     * plugins there are, each operation is `external` and declares nothing. */
+    struct mortise_catalog names;
+    uint64_t guesses; /* how often runs went by what those declare */
 };
 
 /* It must not move. */

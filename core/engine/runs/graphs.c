@@ -14,10 +14,13 @@
 
 enum { KEPT = 32 };
 
+/* Which catalogue a graph was compiled with, from the one that knows most. */
+enum knowing { STRICT, LENIENT, NAMES };
+
 struct mortise_kept_graph { /* newest first */
     struct mortise_kept_graph *next;
     struct mortise_graph *graph; /* a reference */
-    bool lenient;
+    enum knowing how;
 };
 
 static void kept_free(struct mortise *m, struct mortise_kept_graph *k)
@@ -39,26 +42,27 @@ static void trim(struct mortise *m)
     }
 }
 
-static void keep(struct mortise *m, struct mortise_graph *g, bool lenient)
+static void keep(struct mortise *m, struct mortise_graph *g, enum knowing how)
 {
     struct mortise_kept_graph *k = mortise_alloc(m->mem, sizeof *k);
 
     if (k == NULL)
         return; /* compiled again when it is needed again */
-    *k = (struct mortise_kept_graph){m->graphs, mortise_graph_ref(g), lenient};
+    *k = (struct mortise_kept_graph){m->graphs, mortise_graph_ref(g), how};
     m->graphs = k;
     trim(m);
 }
 
-/* The kept one, moved to the front; borrowed. */
+/* A kept one whose catalogue knew as much as `least` does, moved to the front;
+ * borrowed. */
 static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
-                                  bool lenient)
+                                  enum knowing least)
 {
     struct mortise_kept_graph **at, *k;
 
     for (at = &m->graphs; (k = *at) != NULL; at = &k->next) {
         if (memcmp(k->graph->digest, digest, MORTISE_DIGEST) != 0 ||
-            (k->lenient && !lenient))
+            k->how > least)
             continue;
         *at = k->next;
         k->next = m->graphs;
@@ -152,8 +156,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
     if ((flags & MORTISE_GRAPH_KEYLESS) != 0)
         catalog.secret = no_secret;
     rv = compile(m, &catalog, file, out, report, findings, err);
-    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
-        keep(m, *out, false);
+    if (rv == MORTISE_OK && find(m, (*out)->digest, STRICT) == NULL)
+        keep(m, *out, STRICT);
     return rv;
 }
 
@@ -178,12 +182,14 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
 
 /* One of the graphs that a run went by: what these files come to. */
 static int compile_pinned(struct mortise *m, const uint8_t *digest,
-                          bool lenient, struct mortise_pinned pinned,
+                          enum knowing how, struct mortise_pinned pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph_files files = mortise_pinned_files(&pinned);
-    struct mortise_catalog catalog =
-        lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
+    struct mortise_catalog catalog = how == STRICT ? m->plugin_catalog.strict
+                                     : how == LENIENT
+                                         ? m->plugin_catalog.lenient
+                                         : m->plugin_catalog.names;
     struct mortise_buf report;
     int rv;
 
@@ -200,8 +206,8 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
 }
 
 /* `all`, behind whose own files those of what it was steered from stand. */
-static int compile_all(struct mortise *m, const uint8_t *digest, bool lenient,
-                       const struct mortise_pinned *all,
+static int compile_all(struct mortise *m, const uint8_t *digest,
+                       enum knowing how, const struct mortise_pinned *all,
                        struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_pinned parts[MORTISE_MAX_FORMERS + 1];
@@ -220,7 +226,7 @@ static int compile_all(struct mortise *m, const uint8_t *digest, bool lenient,
                             all->files[0].path);
     *out = NULL;
     while (rv == MORTISE_OK && n > 0) {
-        rv = compile_pinned(m, digest, lenient, parts[--n], out, err);
+        rv = compile_pinned(m, digest, how, parts[--n], out, err);
         if (rv == MORTISE_OK && former != NULL)
             rv = mortise_graph_follow(*out, former, err);
         mortise_graph_unref(former); /* the one behind it has its own */
@@ -235,10 +241,10 @@ static int compile_all(struct mortise *m, const uint8_t *digest, bool lenient,
 
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
-                          bool lenient, const struct mortise_pinned *pinned,
+                          enum knowing how, const struct mortise_pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    int rv = compile_all(m, digest, lenient, pinned, out, err);
+    int rv = compile_all(m, digest, how, pinned, out, err);
 
     if (rv == MORTISE_OK &&
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
@@ -253,9 +259,10 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 }
 
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST])
+                                          const uint8_t digest[MORTISE_DIGEST],
+                                          bool names)
 {
-    struct mortise_graph *g = find(m, digest, true);
+    struct mortise_graph *g = find(m, digest, names ? NAMES : LENIENT);
 
     return g != NULL ? mortise_graph_ref(g) : NULL;
 }
@@ -263,18 +270,24 @@ struct mortise_graph *mortise_graphs_find(struct mortise *m,
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
                           struct mortise_source *files, size_t n_files,
-                          struct mortise_graph **out, struct mortise_err *err)
+                          bool names, struct mortise_graph **out,
+                          struct mortise_err *err)
 {
     struct mortise_pinned pinned = {files, n_files};
-    bool stands_in = false;
-    int rv = compile_stored(m, digest, false, &pinned, out, err);
+    enum knowing how = names ? NAMES : STRICT;
+    int rv = compile_stored(m, digest, how, &pinned, out, err);
 
+    /* What more is known may be why it compiles, and has the better words. */
+    if (names && mortise_is_blocked(rv)) {
+        how = STRICT;
+        rv = compile_stored(m, digest, how, &pinned, out, err);
+    }
     if (mortise_is_blocked(rv)) {
-        stands_in = true;
-        rv = compile_stored(m, digest, true, &pinned, out, err);
+        how = LENIENT;
+        rv = compile_stored(m, digest, how, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
-        keep(m, *out, stands_in);
+        keep(m, *out, how);
     return rv;
 }
 
@@ -283,15 +296,15 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_pinned pinned = {g->sources, g->n_sources};
-    struct mortise_graph *kept = find(m, g->digest, false);
+    struct mortise_graph *kept = find(m, g->digest, STRICT);
     int rv;
 
     *out = kept != NULL ? mortise_graph_ref(kept) : NULL;
     if (kept != NULL)
         return MORTISE_OK;
-    rv = compile_stored(m, g->digest, false, &pinned, out, err);
+    rv = compile_stored(m, g->digest, STRICT, &pinned, out, err);
     if (rv == MORTISE_OK)
-        keep(m, *out, false);
+        keep(m, *out, STRICT);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
 }
 
@@ -309,8 +322,8 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
 
     catalog.files = &files;
     rv = compile(m, &catalog, file, out, report, NULL, err);
-    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
-        keep(m, *out, false);
+    if (rv == MORTISE_OK && find(m, (*out)->digest, STRICT) == NULL)
+        keep(m, *out, STRICT);
     return rv;
 }
 

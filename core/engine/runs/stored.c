@@ -175,7 +175,7 @@ static void graph_read(struct mortise_read *r, int rv,
     }
     if (rv == MORTISE_OK)
         rv = mortise_graphs_pinned(s->m, s->head.graph, r->found.files,
-                                   r->found.n_files, &s->graph, &why);
+                                   r->found.n_files, s->names, &s->graph, &why);
     mortise_arena_finish(&s->arena);
     mortise_arena_init(&s->arena, s->m->mem);
     if (rv != MORTISE_OK)
@@ -189,7 +189,7 @@ void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
 
     assert(s->graph == NULL);
     s->done = done;
-    s->graph = mortise_graphs_find(s->m, s->head.graph);
+    s->graph = mortise_graphs_find(s->m, s->head.graph, s->names);
     if (s->graph != NULL) {
         prefer_strict(s);
         s->done(s, MORTISE_OK, &fine);
@@ -233,6 +233,12 @@ static void replayed(struct mortise_read *r, int rv,
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     struct mortise_err why = *err;
 
+    if (rv == MORTISE_OK && mortise_stored_has_guessed(s)) {
+        if (s->again != NULL)
+            s->again(s);
+        mortise_stored_again(s, s->rest);
+        return;
+    }
     if (rv == MORTISE_OK && s->applied == MORTISE_OK &&
         mortise_run_seq(s->run) < s->head.seq) { /* it was removed meanwhile */
         mortise_run_free(s->run);
@@ -258,6 +264,7 @@ static void replay(struct mortise_stored *s)
     assert(s->graph != NULL && s->run == NULL);
     s->done = s->rest;
     s->applied = MORTISE_OK;
+    s->guesses = s->m->plugin_catalog.guesses;
     rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
                             NULL, NULL, &err);
     if (rv != MORTISE_OK) {
@@ -287,6 +294,21 @@ void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done)
 {
     s->rest = done;
     mortise_stored_graph(s, rest_after_graph);
+}
+
+bool mortise_stored_has_guessed(const struct mortise_stored *s)
+{
+    return s->names && s->m->plugin_catalog.guesses != s->guesses;
+}
+
+void mortise_stored_again(struct mortise_stored *s, mortise_stored_fn *done)
+{
+    mortise_run_free(s->run);
+    mortise_graph_unref(s->graph);
+    s->run = NULL;
+    s->graph = NULL;
+    s->names = false;
+    mortise_stored_rest(s, done);
 }
 
 void mortise_stored_finish(struct mortise_stored *s)

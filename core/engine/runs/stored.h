@@ -27,6 +27,12 @@ struct mortise_stored {
     struct mortise_graph *graph; /* a reference; NULL: not read */
     struct mortise_run *run;     /* NULL: not read */
     bool removed;                /* there is no such run, and there was one */
+    /* Set behind the head: no manifest is read, as long as what the run came to
+     * does not depend on what its operations declare.  If its replay finds that
+     * it does, all is read again with them; `again`, unless it is NULL, is
+     * called ahead of that. */
+    bool names;
+    void (*again)(struct mortise_stored *s);
     /* Set behind the head, or NULL: looks at each checkpoint that the run was
      * just replayed by.  An error is that of the step. */
     int (*each)(struct mortise_stored *s, const struct mortise_checkpoint *cp,
@@ -37,6 +43,7 @@ struct mortise_stored {
     struct mortise_read read;
     struct mortise_arena arena; /* of the graph, while that is read */
     int applied;                /* what became of the replay */
+    uint64_t guesses;           /* the catalogue's, ahead of it */
     struct mortise_err why;
 };
 
@@ -49,6 +56,10 @@ void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
 void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done);
 /* The same, and the run. */
 void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done);
+/* Behind mortise_stored_rest(), with `names`: was what an operation declares used
+ * since, which nobody knew?  Then mortise_stored_again() reads all once more. */
+bool mortise_stored_has_guessed(const struct mortise_stored *s);
+void mortise_stored_again(struct mortise_stored *s, mortise_stored_fn *done);
 void mortise_stored_finish(struct mortise_stored *s);
 
 #endif

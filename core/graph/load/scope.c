@@ -155,7 +155,7 @@ static json_t *tally_json(const struct mortise_node *node)
                             guardrails_json(node)));
 }
 
-/* That of each node. */
+/* That of each node, for a file that mentions them. */
 static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
                                                  const struct mortise_yaml *ids)
 {
@@ -226,8 +226,8 @@ void mortise_load_scope(struct mortise_loader *ld,
         (struct mortise_cel_name){"state", state_schema(ld, ld->g->artifacts)};
     names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
     names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
-    names[MORTISE_IN_DIAGNOSTICS] =
-        (struct mortise_cel_name){"diagnostics", diagnostics_schema(ld, nodes)};
+    names[MORTISE_IN_DIAGNOSTICS] = (struct mortise_cel_name){
+        "diagnostics", ld->diagnoses ? diagnostics_schema(ld, nodes) : NULL};
     for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
         names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
     names[MORTISE_IN_INDEX].schema =

@@ -38,12 +38,18 @@ struct mortise_operation { /* lives as long as the catalogue */
     struct mortise_secret_places secrets;
     bool ask;    /* the deployment wants each call approved */
     bool pinned; /* the deployment's lock defines it, and so does each run */
+    /* NULL, or: nothing is known of it but its name, and the rest stands for
+     * that.  Runs count here when they use the rest all the same. */
+    uint64_t *guesses;
     /* Its arguments name what it acts on: `policy` judges each call by this name,
      * too (mortise_operation_judge()).  NULL: they do not, or nobody judges. */
     const char *judged_as;
     const struct mortise_policy *policy;
 };
 
+/* What an operation declares, for runs as they are replayed. */
+bool mortise_operation_is_idempotent(const struct mortise_operation *op);
+bool mortise_operation_asks_models(const struct mortise_operation *op);
 /* What the deployment says of a call with these arguments, which the operation's
  * schema takes.  MORTISE_DENY: *why says so (MORTISE_EDENIED). */
 enum mortise_judgement

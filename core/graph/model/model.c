@@ -225,6 +225,24 @@ bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
     return false;
 }
 
+static void note_guess(const struct mortise_operation *op)
+{
+    if (op->guesses != NULL)
+        ++*op->guesses;
+}
+
+bool mortise_operation_is_idempotent(const struct mortise_operation *op)
+{
+    note_guess(op);
+    return op->idempotent;
+}
+
+bool mortise_operation_asks_models(const struct mortise_operation *op)
+{
+    note_guess(op);
+    return op->asks_models;
+}
+
 enum mortise_judgement
 mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
                         struct mortise_err *why)

@@ -8,7 +8,8 @@
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
 {
     assert(n->op != NULL); /* what has an effect calls an operation */
-    return n->op->idempotent || n->on_in_doubt == MORTISE_DOUBT_RETRY;
+    return n->on_in_doubt == MORTISE_DOUBT_RETRY ||
+           mortise_operation_is_idempotent(n->op);
 }
 
 bool mortise_doubt_is_of_step(const struct mortise_run *r, const struct exec *x,

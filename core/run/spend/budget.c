@@ -198,7 +198,7 @@ static void at_stake(const struct mortise_run *r, const struct exec *x,
     uint64_t own[MORTISE_N_SPENDS] = {0};
 
     memcpy(out, x->hold->amount, sizeof x->hold->amount);
-    if (op == NULL || !op->asks_models || x->hold->asks > 0)
+    if (op == NULL || x->hold->asks > 0 || !mortise_operation_asks_models(op))
         return;
     mortise_spend_of_usage(own, op->usage.most);
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
@@ -406,11 +406,11 @@ static bool is_more(const struct mortise_run *r, const struct exec *x,
     const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     uint64_t beyond[MORTISE_N_SPENDS] = {0};
 
-    if (op == NULL || op->asks_models) /* without one, its guardrails asked */
+    if (op == NULL) /* its guardrails asked */
         return false;
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
         beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
-    return is_bounded(x, beyond);
+    return is_bounded(x, beyond) && !mortise_operation_asks_models(op);
 }
 
 /* Once for each execution. */
