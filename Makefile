@@ -849,7 +849,7 @@ lint: $(B)/man/mortise.1
 	    SYNTAX_C="$(filter-out $(LINTED),$(SYNTAX_C))" syntax
 	$(call say,CHECK,"cppcheck: core and plugins")
 	$(Q)mkdir -p $(B)/cppcheck
-	$(Q)cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
+	$(Q)cppcheck --quiet --enable=warning,portability --max-configs=1 --error-exitcode=1 \
 	    -j $(shell nproc) --cppcheck-build-dir=$(B)/cppcheck \
 	    --library=tools/cppcheck.cfg --suppressions-list=tools/cppcheck.supp \
 	    -Icore -Isdk core plugins

@@ -191,11 +191,12 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     const struct mortise_trusted *by = e->signature.by;
-    uint32_t others = mortise_manifest_kinds(m) & ~by->kinds;
+    uint32_t others;
     const char *kind;
     size_t i = 0;
 
     assert(by != NULL && !m->dev); /* somebody signed it */
+    others = mortise_manifest_kinds(m) & ~by->kinds;
     if (others == 0)
         return MORTISE_OK;
     while ((others & MORTISE_KIND_BIT(i)) == 0)
