@@ -212,16 +212,24 @@ bool mortise_answer_act(void *ud, size_t token)
  * that one would have been: the other side continued its work.  So it wins the
  * races that it would have won.  One that takes longer than its timeout does so
  * each time, until a person has it made again: that could go on for ever. */
+static bool ends(const struct mortise_run_call *call,
+                 const struct mortise_case_answer *a)
+{
+    return call->timeout_ms == 0 || a->after_ms < call->timeout_ms;
+}
+
+static bool is_of_dead(const struct mortise_rehearsing *r, const json_t *entry)
+{
+    return mortise_cli_integer(entry, "process") != r->inherited;
+}
+
 static uint64_t due(const struct mortise_rehearsing *r,
                     const struct mortise_run_call *call,
                     const struct mortise_case_answer *a, const json_t *entry)
 {
-    bool ends = call->timeout_ms == 0 || a->after_ms < call->timeout_ms;
-
-    if (entry != NULL && ends &&
-        mortise_cli_integer(entry, "process") != r->inherited)
+    if (entry != NULL && ends(call, a) && is_of_dead(r, entry))
         return mortise_cli_integer(entry, "due");
-    if (entry != NULL && !ends &&
+    if (entry != NULL && !ends(call, a) &&
         mortise_ledger_find(&r->ledger, "doubt", call->path, "how", "retry") !=
             NULL)
         return mortise_now_ms();
@@ -293,18 +301,23 @@ json_t *mortise_answer_result(const struct mortise_case_answer *a)
                              : json_null();
 }
 
-/* "did it happen?"  The ledger knows, for what was scripted. */
+/* "did it happen?"  The ledger knows, for what was scripted.  Of a call that died
+ * with its process, the other side knows when that call would have been answered. */
 static void reconcile(struct mortise_rehearsing *r,
+                      const struct mortise_run_call *call,
                       const struct mortise_case_script *s, const json_t *entry,
                       struct mortise_scripted *out)
 {
-    size_t i = mortise_cli_integer(entry, "answer");
+    const struct mortise_case_answer *a =
+        &s->list[mortise_cli_integer(entry, "answer")].answer;
     bool happened = json_is_true(json_object_get(entry, "happened"));
+    uint64_t now = mortise_now_ms(), due_ms = mortise_cli_integer(entry, "due");
 
-    out->output = happened
-                      ? json_pack("{s:b, s:o}", "happened", 1, "result",
-                                  mortise_answer_result(&s->list[i].answer))
-                      : json_pack("{s:b}", "happened", 0);
+    if (ends(call, a) && is_of_dead(r, entry) && due_ms > now)
+        out->after_ms = due_ms - now;
+    out->output = happened ? json_pack("{s:b, s:o}", "happened", 1, "result",
+                                       mortise_answer_result(a))
+                           : json_pack("{s:b}", "happened", 0);
     if (out->output == NULL)
         mortise_nomem(&r->err);
 }
@@ -404,7 +417,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return false;
     }
     if (s != NULL && call->kind == MORTISE_RUN_RECONCILE) {
-        reconcile(r, s, entry, out);
+        reconcile(r, call, s, entry, out);
         return true;
     }
     i = s == NULL       ? 0

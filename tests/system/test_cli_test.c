@@ -460,6 +460,55 @@ START_TEST(waiting_is_no_repetition)
 }
 END_TEST
 
+/* A graph, and one case of it that ends so, with and without crashes. */
+static void is_same(const char *nodes, const char *answers, const char *expect)
+{
+    char text[2048];
+
+    desk_graph("g.graph", nodes);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n  c:\n    nodes: {%s}\n"
+             "    expect: {%s}\n",
+             answers, expect);
+    desk_put("t.test.yaml", text);
+    desk_ok("$MORTISE test t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+
+/* Where a crash has the graph take another way, which the graph names, the way is
+ * not compared: on_in_doubt, and the timeout of a graph, for which the time since
+ * the last commit does not count. */
+START_TEST(a_crash_leads_elsewhere)
+{
+    is_same("start: a\nnodes:\n"
+            "  a: {type: tool, tool: tried/strike, args: {marker: m}, "
+            "on_in_doubt: fail, next: END}\n",
+            "a: {output: 1}", "status: completed");
+    is_same("limits: {timeout: 3s}\nstart: a\nnodes:\n"
+            "  a: {type: tool, tool: tried/act, next: END}\n",
+            "a: {output: 1, after: 5s}", "status: failed, error: timeout");
+    is_same("start: s\nnodes:\n"
+            "  s:\n    type: subgraph\n    timeout: 3s\n    graph:\n"
+            "      start: a\n      nodes:\n"
+            "        a: {type: tool, tool: tried/act, next: END}\n",
+            "s/a: {output: 1, after: 5s}", "status: failed, error: timeout");
+}
+END_TEST
+
+/* What a reconcile finds has not happened before the call would have been answered:
+ * a race has the same winner. */
+START_TEST(a_reconciled_call_wins_no_race)
+{
+    is_same("start: [slow, fast]\nnodes:\n"
+            "  slow: {type: tool, tool: relays/call_rec, next: j}\n"
+            "  fast: {type: tool, tool: tried/act, next: j}\n"
+            "  j: {type: pass, join: any, value: 1, next: END}\n",
+            "slow: {output: 1, after: 3s}, fast: {output: 2, after: 2s}",
+            "status: completed, state: {artifacts: {fast: 2}}");
+}
+END_TEST
+
 /* A doubt that no crash raises: what on_in_doubt says of it, and what people do
  * about it, or that nobody does.
  * key: test/scripted answer.doubt */
@@ -627,7 +676,7 @@ static void put_effect(size_t i)
              "  a: {type: tool, tool: %s, args: {%s}, %stimeout: 200ms, "
              "retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n",
              effects[i].tool, effects[i].args, effects[i].more);
-    desk_graph("g.graph", nodes);
+    desk_graph("g.graph", graph);
     snprintf(cases, sizeof cases,
              "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
              "graph: g.graph.yaml\n"
@@ -1255,6 +1304,7 @@ static Suite *suite(void)
     tcase_add_test(tc, tools_are_scripted_and_approved);
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);
     tcase_add_test(tc, waiting_is_no_repetition);
+    tcase_add_test(tc, a_crash_leads_elsewhere);
     tcase_add_test(tc, doubts_are_scripted);
     tcase_add_test(tc, a_late_effect_is_in_doubt);
     tcase_add_test(tc, judges_are_scripted);
@@ -1280,6 +1330,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, each_kind_of_effect_is_what_it_is);
+    tcase_add_test(tc, a_reconciled_call_wins_no_race);
     suite_add_tcase(s, tc);
     return s;
 }
