@@ -148,7 +148,9 @@ static double number(const json_t *request, const char *key)
 static double more_budget(const json_t *request)
 {
     double limit = number(request, "limit");
-    double lacks = number(request, "used") + number(request, "needs") - limit;
+    double needs = number(request, "needs"); /* of time nobody knows it: 0 */
+    double lacks =
+        number(request, "used") + (needs > 0 ? needs : limit) - limit;
 
     return lacks > limit ? lacks : limit;
 }
@@ -302,10 +304,17 @@ void mortise_cli_corrections(const struct mortise_cli_way *way,
 
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
 {
+    const char *name = mortise_cli_text(limit, "limit");
+    uint64_t raise = mortise_cli_integer(limit, "raise");
+
+    if (raise == 0) {
+        mortise_out_say(way->o,
+                        "  The deployment's limits.%s allows no more.\n", name);
+        return;
+    }
     mortise_cli_suggest(way->cli, way->o, "resume", way->run);
-    mortise_out_say(way->o, " --limit %s=%llu",
-                    mortise_cli_text(limit, "limit"),
-                    2ull * mortise_cli_integer(limit, "value"));
+    mortise_out_say(way->o, " --limit %s=%llu", name,
+                    (unsigned long long)raise);
     end(way, "");
 }
 

@@ -254,6 +254,45 @@ START_TEST(budgets)
 }
 END_TEST
 
+/* Nobody knows how long the next call takes: as much again as there was. */
+START_TEST(time_is_used_up)
+{
+    desk_graph("time", "budget: {wall: 10ms}\nstart: a\nnodes:\n"
+                       "  a: {type: tool, tool: tried/nap, args: {ms: 100}, "
+                       "next: b}\n"
+                       "  b: {type: tool, tool: tried/nap, args: {ms: 1}}\n");
+    child_run("$MORTISE run time.yaml --id r");
+    desk_code(4);
+    why("r");
+    ck_assert_uint_eq(n_commands, 1);
+    ck_assert_ptr_nonnull(strstr(commands[0], "wall=+"));
+    desk_ok("%s ; $MORTISE history r | grep -c 'intent b\\|done b'",
+            commands[0]);
+}
+END_TEST
+
+/* A command that the deployment would refuse is not printed. */
+START_TEST(a_limit_of_the_deployment)
+{
+    desk_deploy("limits: {visits: 3}\n");
+    desk_graph("v", "limits: {visits: 2}\nstart: a\nnodes:\n"
+                    "  a: {type: pass, value: 1, next: b}\n"
+                    "  b: {type: pass, value: 1, routes: [{when: 'node.visit < "
+                    "9', to: a}], default: END}\n");
+    child_run("$MORTISE run v.yaml --id r");
+    desk_code(4);
+    desk_out(" resume r --limit visits=3\n");
+    why("r");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "paused");
+    child_run("$MORTISE why r");
+    desk_out("The deployment's limits.visits allows no more.");
+    desk_not_out("--limit");
+    desk_ok("$MORTISE show r --json");
+    desk_not_out("\"raise\"");
+}
+END_TEST
+
 /* Paused by a person: who, and their words; a live run and a waiting one. */
 START_TEST(operator)
 {
@@ -658,6 +697,8 @@ static Suite *suite(void)
     tcase_add_test(tc, interrupt);
     tcase_add_loop_test(tc, limits, 0, 2);
     tcase_add_test(tc, budgets);
+    tcase_add_test(tc, time_is_used_up);
+    tcase_add_test(tc, a_limit_of_the_deployment);
     tcase_add_test(tc, operator);
     tcase_add_test(tc, paused_question);
     tcase_add_loop_test(tc, in_doubt, 0, 3);

@@ -67,17 +67,28 @@ const struct exec *mortise_limit_holds(const struct mortise_run *r)
 json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
 {
     bool steps = mortise_limit_of(r, x) == LIMIT_STEPS;
+    const struct mortise_limits *limits = &r->graph->limits;
+    uint64_t most = steps ? limits->most_steps : limits->most_visits;
     uint64_t value = steps ? most_steps(r) : most_visits(r, x);
+    uint64_t raise = 2 * value;
     const char *name = steps ? "steps" : "visits";
     char path[MORTISE_EXEC_PATH];
+    json_t *out;
 
     mortise_exec_path(r, x, path);
     assert(mortise_limit_of(r, x) != LIMIT_NONE); /* it is what holds the run */
-    return json_pack("{s:s, s:I, s:s, s:s, s:o}", "limit", name, "value",
-                     (json_int_t)value, "node", mortise_exec_node(r, x)->id,
-                     "path", path, "command",
-                     json_sprintf("mortise resume %s --limit %s=%llu", r->id,
-                                  name, (unsigned long long)(2 * value)));
+    if (most != 0 && raise > most)
+        raise = most;
+    out = json_pack("{s:s, s:I, s:s, s:s}", "limit", name, "value",
+                    (json_int_t)value, "node", mortise_exec_node(r, x)->id,
+                    "path", path);
+    if (raise <= value || out == NULL) /* the deployment allows no more */
+        return out;
+    json_object_set_new(out, "raise", json_integer((json_int_t)raise));
+    json_object_set_new(out, "command",
+                        json_sprintf("mortise resume %s --limit %s=%llu", r->id,
+                                     name, (unsigned long long)raise));
+    return out;
 }
 
 /* ---- raising ------------------------------------------------------------ */
