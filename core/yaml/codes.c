@@ -12,37 +12,38 @@
 
 const struct mortise_code mortise_codes[] = {
     {"E0101", "a file cannot be read",
-     "The file does not exist, is a directory, or may not be read by this "
-     "user.",
+     "The file does not exist, is a directory, or this user has no permission "
+     "to read it.",
      "# mortise check no-such-file.yaml\n"},
     {"E0102", "a file is too large",
-     "A file may have 16 MiB, the manifest of a plugin 1 MiB.",
+     "A file can have at most 16 MiB, the manifest of a plugin 1 MiB.",
      "# A file of 17 MiB.  Put long texts into files that a node reads.\n"},
     {"E0103", "a file is empty",
-     "The file holds nothing but space and comments.",
+     "The file contains only white space and comments.",
      "# nothing but this comment\n"},
-    {"E0104", "a character that cannot stand in a file",
-     "Files are UTF-8 without control characters (tab and line ends aside), "
-     "NUL bytes and the line breaks U+0085, U+2028 and U+2029.  Inside double "
-     "quotes every character can be written as \\uXXXX.",
+    {"E0104", "a character that is not allowed in a file",
+     "Files are UTF-8.  Control characters other than tab and line ends, NUL "
+     "bytes and the line breaks U+0085, U+2028 and U+2029 are not allowed.  "
+     "Inside double quotes you can write every character as \\uXXXX.",
      "name: \"write \\u0007, not the character itself\" # \a\n"},
     {"E0105", "a byte order mark",
-     "Save the file as UTF-8 without byte order mark.",
+     "Save the file as UTF-8 without a byte order mark.",
      "# The editor's \"UTF-8 with BOM\" is the wrong choice; \"UTF-8\" is "
      "right.\n"},
     {"E0106", "broken YAML",
-     "The text does not follow YAML's grammar.  Often a value needs quotes, "
-     "or a line is indented by too little or too much.",
+     "The text does not follow YAML's grammar.  Often a value needs quotes, or "
+     "the indentation of a line is wrong.",
      "goal: summarize: the log   # quote it: \"summarize: the log\"\n"},
-    {"E0107", "a tab as indentation", "YAML indents with spaces.",
+    {"E0107", "a tab as indentation",
+     "YAML does not allow tabs as indentation.  Use spaces.",
      "nodes:\n"
      "\ta: {type: tool}\n"},
-    {"E0108", "a key stands twice in one mapping",
-     "Which of the two would count is nobody's to guess.  Remove one.",
+    {"E0108", "a key appears twice in one mapping",
+     "Mortise cannot know which of the two values you mean.  Remove one.",
      "goal: count\n"
      "goal: count again\n"},
-    {"E0109", "a key that is no string",
-     "Keys are strings: 1, true, null and lists are none.  Quote the key.",
+    {"E0109", "a key that is not a string",
+     "Keys must be strings.  1, true, null and lists are not.  Quote the key.",
      "nodes:\n"
      "  1: {type: tool, tool: text/lines}\n"},
     {"E0110", "a merge key",
@@ -50,146 +51,156 @@ const struct mortise_code mortise_codes[] = {
      "or write the keys out.",
      START_A "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
     {"E0111", "a tag or directive",
-     "Tags (!name, !!str) and directives other than %YAML 1.2 are refused: "
-     "the type of a value follows from how it is written.",
+     "Tags (!name, !!str) and directives other than %YAML 1.2 are not allowed. "
+     " The type of a value follows from how it is written.",
      "goal: !!str 12   # write \"12\"\n"},
-    {"E0112", "more than one document", "A file holds one document.",
+    {"E0112", "more than one document",
+     "A file contains one document.  Put the others into files of their own.",
      "goal: one\n"
      "---\n"
      "goal: two\n"},
-    {"E0113", "nested too deep", "Values may nest 64 deep.",
+    {"E0113", "nested too deep", "Values can be nested at most 64 levels deep.",
      "x-deep: "
      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
      "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n"},
-    {"E0114", "aliases out of bounds",
-     "Aliases may add 100,000 nodes in all, a file may have 1,000 anchors, "
-     "and what an alias stands for counts for the depth of 64.",
+    {"E0114", "aliases exceed a limit",
+     "Aliases can add at most 100,000 nodes in total, and a file can have at "
+     "most 1,000 anchors.  The value of an alias counts towards the nesting "
+     "limit of 64 levels.",
      "x-a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
      "x-b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
      "x-c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
      "x-d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
      "x-e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"},
-    {"E0115", "an alias without anchor",
-     "An alias (*name) stands for what an anchor (&name) before it named, and "
-     "not for something that it is part of.",
+    {"E0115", "an alias without an anchor",
+     "An alias (*name) needs an anchor (&name) earlier in the file.  An alias "
+     "cannot refer to a value that contains it.",
      "goal: *there   # &there comes before\n"},
     {"E0116", "a number out of range",
-     "Integers have 64 bits and a sign, and numbers are finite.  Quote it if "
-     "it is meant as a string.",
+     "Integers have 64 bits and a sign, and numbers are finite.  Quote the "
+     "value if you mean a string.",
      "limits: {nodes: 99999999999999999999}\n"},
 
     {"E0201", "an unknown key",
-     "The language has no such key here.  Keys that begin with x- are yours "
-     "and are ignored.",
+     "The language has no such key here.  Mortise ignores keys that begin with "
+     "x-: you can use them for your own data.",
      "stat: a   # start\n"},
-    {"E0202", "a key that is not in this build",
-     "The key belongs to the language, but this build cannot do what it "
-     "says, and ignoring it would be worse.",
+    {"E0202", "a key that this build does not support",
+     "The key belongs to the language, but this build does not implement it.  "
+     "Mortise rejects the key because ignoring it would be worse.",
      "kind: Deployment\nstore: {retention: {keep_last: 3}}\n"},
-    {"E0203", "a value of the wrong kind",
-     "The key takes another kind of value.  Durations and sizes carry a unit "
-     "(30s, 64KiB), and what looks like a number but is meant as a string "
-     "needs quotes.",
+    {"E0203", "a value of the wrong type",
+     "The key needs a value of another type.  Write durations and sizes with a "
+     "unit (30s, 64KiB).  Quote a string that looks like a number.",
      START_A
      "  a: {type: tool, tool: text/lines, timeout: 30, next: END}   # 30s\n"},
-    {"E0204", "a key of another type of node",
+    {"E0204", "a key of another node type",
      "The key belongs to the language, but not to nodes of this type.",
      START_A
      "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
-    {"E0205", "a value that is not in this build",
-     "The value belongs to the language, but this build cannot do what it "
-     "says, and ignoring it would be worse.",
+    {"E0205", "a value that this build does not support",
+     "The value belongs to the language, but this build does not implement it. "
+     " Mortise rejects the value because ignoring it would be worse.",
      "state: {scratch: {$schema: 'http://json-schema.org/draft-07/schema#'}}"
      "\n"},
-    {"E0206", "a missing key", "Something here must be said and is not.",
+    {"E0206", "a missing key",
+     "A required key is missing.  The message names it.",
      START_A "  a: {type: tool, next: END}   # which tool?\n"},
-    {"E0207", "an unknown word", "The key takes one of a few words.",
+    {"E0207", "an unknown word",
+     "The key accepts only certain words.  Use one of those that the message "
+     "lists.",
      START_A "  a: {type: tol, tool: text/lines, next: END}\n"},
     {"E0208", "a value out of bounds",
-     "The value has the right kind and is too small, too large or empty.",
+     "The value has the right type, but it is too small, too large or empty.",
      "limits: {concurrency: 0}\n"},
     {"E0209", "a broken JSON Schema",
-     "Schemas follow JSON Schema, draft 2020-12.  References stay inside the "
-     "schema: nothing is ever fetched.  `format` says something to people and "
-     "checks nothing; `pattern` is ECMA-262's.",
+     "Schemas follow JSON Schema, draft 2020-12.  References must stay inside "
+     "the schema, because Mortise never fetches one.  `format` is "
+     "documentation only and checks nothing.  `pattern` is a regular "
+     "expression of ECMA-262.",
      "state: {input: {type: strnig}}\n"},
     {"E0210", "another kind of file",
-     "The first lines say what a file is: apiVersion: mortise/v1 and kind.",
+     "The first lines of a file must declare what it is: apiVersion: "
+     "mortise/v1 and kind.",
      "apiVersion: mortise/v1\n"
      "kind: Grahp\n"},
-    {"E0211", "a name that is none",
-     "Ids of nodes and names of artifacts are a letter or _ and up to 63 "
-     "letters, digits, _ and -.  A code of an error is a small letter and up "
-     "to 63 small letters, digits, _ and dots, and none of determinism, "
-     "guardrail, in_doubt and rejected, which only the engine gives.",
+    {"E0211", "an invalid name",
+     "Node ids and artifact names begin with a letter or _, followed by at "
+     "most 63 letters, digits, _ and -.  An error code begins with a lowercase "
+     "letter, followed by at most 63 lowercase letters, digits, _ and dots.  "
+     "The codes determinism, guardrail, in_doubt and rejected are reserved for "
+     "the engine.",
      "start: 1st\n"
      "nodes:\n"
      "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0212", "keys that do not go together",
-     "Of these keys one needs the other, or only one may stand.",
+     "One of these keys requires the other, or the two exclude each other.",
      START_A
      "  a: {type: tool, tool: text/lines, default: END}   # default needs "
      "routes\n"},
     {"E0213", "a path that cannot be written",
-     "Nodes write below scratch and artifacts: scratch.label, "
+     "Nodes write only below scratch and artifacts: scratch.label, "
      "artifacts.report.title, scratch[\"odd name\"].",
      START_A
      "  a: {type: tool, tool: text/lines, outputs: {input.x: output}, next: "
      "END}\n"},
-    {"E0214", "a path that stands twice",
-     "Two spellings of one path, or one path in two lines.",
+    {"E0214", "a path that appears twice",
+     "The same path is listed twice, perhaps in two spellings.  Remove one.",
      "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
     {"E0301", "an unknown node", "No node has this id.",
      START_A "  a: {type: tool, tool: text/lines, next: nowhere}\n"},
     {"E0302", "START or END in the wrong place",
-     "START and END are reserved: nothing leads to START, nothing leaves END, "
-     "and no node has these ids.",
+     "START and END are reserved.  No edge leads to START, no edge leaves END, "
+     "and no node can have these ids.",
      START_A "  a: {type: tool, tool: text/lines, next: START}\n"},
-    {"E0303", "a graph without start",
-     "Say where runs begin: start: ID, or edges from START.",
+    {"E0303", "a graph without a start",
+     "Define where runs begin: start: ID, or edges from START.",
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
-    {"E0304", "a circle of depends_on",
-     "Nodes that wait for each other never start.",
+    {"E0304", "a cycle of depends_on",
+     "Nodes that wait for each other never start.  Remove one of the "
+     "dependencies.",
      "start: c\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, depends_on: b}\n"
      "  b: {type: tool, tool: text/lines, depends_on: [a, c]}\n"
      "  c: {type: tool, tool: text/lines}\n"},
-    {"E0305", "a loop that is entered at several nodes",
-     "A loop has one node where it is entered, and its next visit starts "
-     "there.  What comes from outside, START included, leads to that one.",
+    {"E0305", "a loop with several entry nodes",
+     "A loop has exactly one entry node, where each visit starts.  Every edge "
+     "from outside, also from START, must lead to this node.",
      "start: [a, b]   # a loop is entered at one node\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
-    {"E0306", "a node that nothing reaches",
-     "No way leads from START to the node, so it could never run.",
+    {"E0306", "an unreachable node",
+     "No path leads from START to the node, so it can never run.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
      "leads here?\n"},
     {"E0307", "an edge that contradicts itself",
-     "A conditional edge says when, a static edge does not.",
+     "A conditional edge needs a condition (when).  A static edge cannot have "
+     "one.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges:\n"
      "  - {from: a, to: END, type: conditional}   # when?\n"},
-    {"E0308", "a router without a way out for every case",
-     "A router takes the first of its routes that holds; default says where "
-     "to go when none does.",
+    {"E0308", "a router that does not cover every case",
+     "A router takes the first route whose condition is true.  Add `default` "
+     "for the case that no condition is true.",
      START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}]}   # default: "
      "END\n"},
-    {"E0309", "an edge that leaves a router on the side",
-     "A router chooses one way; edges that are always taken contradict it.",
+    {"E0309", "an edge that bypasses the routes of a router",
+     "A router takes exactly one of its routes.  An edge that is always taken "
+     "contradicts this.",
      START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
      "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes say "
      "who follows\n"},
     {"E0310", "a reroute without target, or a target without reroute",
-     "on_violation: reroute and reroute_target belong together.  Guardrails of "
-     "tools alone reroute nothing: there is no way around a call.",
+     "on_violation: reroute and reroute_target require each other.  Guardrails "
+     "that only check tool calls cannot reroute.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern], on_violation: reroute, "
      "next: END}\n"},
@@ -198,56 +209,58 @@ const struct mortise_code mortise_codes[] = {
      "start: a\n"
      "nodes: {}\n"},
     {"E0312", "a map whose body is not closed",
-     "What stands between `to` and `join` of a map belongs to an element: it "
-     "is entered at `to` and left to `join` alone (edges to END end a branch "
-     "anywhere).  An element's result is the output of the node that leads to "
-     "the join.",
+     "The nodes between `to` and `join` of a map are its body and run for each "
+     "element.  Edges enter the body only at `to` and leave it only to `join` "
+     "or END.  An edge to END ends only this branch.  The result of an element "
+     "is the output of the node that leads to the join.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
      "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
      "  c: {type: human, prompt: x}\n"},
     {"E0313", "nested too deep",
-     "Maps may stand 8 deep in each other, loops and maps together 64, graphs "
-     "limits.depth.",
+     "Maps can be nested 8 levels deep, loops and maps together 64 levels, and "
+     "graphs limits.depth levels.",
      "limits: {depth: 0}\n" START_A
      "  a: {type: subgraph, graph: {start: b, nodes: {b: {type: human, prompt: "
      "x}}}}\n"},
     {"E0314", "a name that hides another",
-     "An element's name (`as`) must differ from those that expressions have "
-     "anyway and from that of a map around it.",
+     "The name of an element (`as`) must differ from the built-in names of "
+     "expressions and from the names of surrounding maps.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, as: output, to: b, "
      "join: c}}\n"
      "  b: {type: human, prompt: x, next: c}\n"
      "  c: {type: human, prompt: x}\n"},
-    {"E0315", "a graph that is not there",
-     "`graph` names a file, seen from the file that says so (a path has a '/' "
-     "or ends with .yaml, .yml or .json), or a graph by its metadata, NAME or "
-     "NAME@VERSION, in the *.graph.yaml files of the same directory.",
+    {"E0315", "a graph that does not exist",
+     "`graph` names a file or a graph.  A value that contains a '/' or ends in "
+     ".yaml, .yml or .json is a path, relative to the file that contains it.  "
+     "Any other value is a NAME or NAME@VERSION, which Mortise looks up in the "
+     "metadata of the *.graph.yaml files in the same directory.",
      START_A "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
-    {"E0316", "a graph that would contain itself",
-     "Graphs that name each other must end somewhere.  What comes again and "
-     "again is a loop of nodes.",
+    {"E0316", "a graph that contains itself",
+     "A graph cannot contain itself, directly or through other graphs.  Use a "
+     "loop of nodes to repeat something.",
      START_A "  a: {type: subgraph, graph: ./example.yaml}\n"},
-    {"E0317", "a graph that is another than was pinned",
-     "`version` and `digest` of a graph that stands elsewhere are those of "
-     "the file: when it changes, whoever uses it is to look first.",
+    {"E0317", "a graph that differs from its pin",
+     "`version` and `digest` pin the file that `graph` names.  The file has "
+     "changed since.  Review the change, then update the pin.",
      "metadata: {name: example, version: 1.0.0}\n" START_A
      "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
-    {"E0318", "guardrails where nothing passes",
-     "Guardrails of an edge judge the output of the node that it leaves.  "
-     "START "
-     "has none, nor has a router.  Those of tools judge what a gmi's model "
-     "calls the tools of its tool_allowlist with, and what these give.",
+    {"E0318", "guardrails where there is no value to check",
+     "Guardrails of an edge check the output of the node that the edge leaves. "
+     " START and routers have no output.  Guardrails of tools need a gmi node "
+     "with a tool_allowlist: they check the arguments and the results of its "
+     "tool calls.",
      START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
-    {"E0319", "a budget that a node may break",
-     "A budget reserves the most that a call may use before it is made, as "
-     "the operation's manifest says it (`usage`); of a model, as the node's "
-     "`max_tokens` and the alias's `price` say it. Where that says nothing of "
-     "what the budget bounds, nobody knows what to reserve.  For usd, "
-     "`unpriced: allow` has such calls made, and counts what they tell.",
+    {"E0319", "a budget that a node can exceed",
+     "Before each call, the engine reserves the most that the call can use.  "
+     "For an operation, this is the `usage` in the manifest.  For a model, it "
+     "is `max_tokens` of the node and `price` of the alias.  Here one of these "
+     "is missing, so the engine does not know how much to reserve.  Declare "
+     "it.  For usd you can also set `unpriced: allow`: the engine then makes "
+     "the calls without a reservation and counts the reported cost.",
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
      "# a node that asks a model: max_tokens: 500\n"
      "# budget: {tokens: 1000}\n"
@@ -255,66 +268,69 @@ const struct mortise_code mortise_codes[] = {
      "knows\n"},
 
     {"E0401", "an expression that cannot work",
-     "The expression is not CEL, or uses a name, member or function that is "
-     "not there, or compares what cannot be compared.",
+     "The expression is not valid CEL, uses a name, member or function that "
+     "does not exist, or compares values that cannot be compared.",
      START_A
      "  a: {type: router, routes: [{when: inptu.ok, to: END}], default: "
      "END}\n"},
     {"E0402", "a template that is never closed",
-     "${ opens an expression and } ends it.  A literal ${ is written $${.",
+     "${ begins an expression and } ends it.  Write $${ for a literal ${.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
      "next: END}\n"},
-    {"E0403", "a value of the wrong kind",
-     "A condition is true or false, a router's condition gives an id of its "
-     "targets, `over` a list; what is written to a path, or passed as an "
-     "argument, fits its schema. This expression always gives something else.",
+    {"E0403", "a value of the wrong type",
+     "This expression never has the type that its place needs.  A condition is "
+     "true or false.  A condition of a router can also be the id of a target.  "
+     "`over` needs a list.  A value that is written to a path, or passed as an "
+     "argument, must match its schema.",
      START_A
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
      "END}\n"},
-    {"E0404", "a part of CEL that is not in this build",
-     "The expression is right, but this build cannot evaluate it.",
+    {"E0404", "a part of CEL that this build does not support",
+     "The expression is valid, but this build cannot evaluate it.",
      START_A "  a: {type: router, routes: [{when: \"input.?x > 1\", to: END}], "
              "default: "
              "END}\n"},
     {"E0405", "a template in a key",
-     "Keys are taken as they stand; only values may hold ${...}.",
+     "Mortise does not evaluate templates in keys.  Only values can contain "
+     "${...}.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {\"${input.key}\": 1}, next: "
      "END}\n"},
-    {"E0411", "an artifact that nothing ever sets",
-     "No node writes it with outputs, output_as or output_mapping, and no map "
-     "leaves it, so it is absent whatever happens.  What only people (an "
-     "update) or plugins set is named by the schema, state.artifacts.  The "
-     "same "
-     "of scratch, by which people mend runs, is a warning (W0417).",
+    {"E0411", "an artifact that is never set",
+     "No node writes this artifact with outputs, output_as or output_mapping, "
+     "and it is not the result of a map.  It is therefore always absent.  If "
+     "only people (with an update) or plugins set it, list it in the schema "
+     "state.artifacts.  For scratch, the same problem is a warning (W0417), "
+     "because people repair runs there.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, output_as: summary,"
      " next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.sumary.lines[0]}\"}, next: END}\n"},
-    {"E0412", "a member that is never there",
-     "The artifact is the output of a node, and its schema rules the member "
-     "out: that of its operation, of the node (output_schema), or of what the "
-     "language itself gives, such as a decision.",
+    {"E0412", "a member that never exists",
+     "The artifact is the output of a node, and a schema excludes this member. "
+     " The schema is the operation's, the node's output_schema, or a built-in "
+     "one, such as a decision's.",
      START_A
      "  a: {type: human, prompt: Go on?, next: b}\n"
      "  b: {type: router, routes: [{when: artifacts.a.aproved, to: END}], "
      "default: END}\n"},
     {"E0413", "an artifact that is set too late",
-     "Nodes write it, but none of them ever runs before the one that reads it: "
-     "no way of edges leads from there to here, loops included.",
+     "No node that writes the artifact can run before the node that reads it.  "
+     "No path of edges leads from a writer to the reader, not even through a "
+     "loop.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
 
-    {"E0414", "an artifact of a map's element that is read outside of it",
-     "What nodes in the body of a map write to the artifacts is each element's "
-     "own: later nodes of the element see it, and it is gone at the join.  "
-     "Behind "
-     "the join, artifacts.TO.results has what each element came to, and a path "
-     "with a declared reducer is the run's.",
+    {"E0414", "an artifact of a map element that is read outside the map",
+     "Artifacts that nodes in the body of a map write belong to one element.  "
+     "Only later nodes of the same element can read them, and they are "
+     "discarded at the join.  After the join, read artifacts.TO.results, which "
+     "lists the results of all elements.  A path with a declared reducer "
+     "belongs to the run instead.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, map: {over: "
      "output.lines, to: b, join: c}}\n"
@@ -324,194 +340,194 @@ const struct mortise_code mortise_codes[] = {
      "  c: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.d.lines[0]}\"}, next: END}\n"},
 
-    {"E0450", "a memory that is not there",
-     "A memory_policy reads and writes what the deployment's `memory` names: a "
-     "plugin that is installed and trusted, not quarantined, and provides "
-     "memory.  The words say what is missing.",
+    {"E0450", "the deployment has no usable memory",
+     "A memory_policy uses the plugin that the deployment's `memory` names.  "
+     "This plugin must be installed, trusted, not quarantined, and provide "
+     "memory.  The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     memory: {plugin: NAME}\n"
      "# and the graph\n"
      "#     a: {..., memory_policy: {write: {auto_encode: true}}}\n"},
-    {"E0451", "a snapshot of a memory that keeps none",
-     "A node with the consistency `snapshot`, which is the default, reads what "
-     "there was when its run started.  The manifest of the memory says whether "
-     "it can do that (as_of).",
+    {"E0451", "a snapshot of a memory that has none",
+     "By default, a node reads memory with the consistency `snapshot`: the "
+     "traces that existed when its run started.  The manifest of this memory "
+     "does not declare `as_of`, so the memory cannot do that.  Use "
+     "consistency: live.",
      "# the deployment's memory has no `as_of: true`, and the graph\n"
      "#     a: {..., memory_policy: {read: {}}}   # consistency: live\n"},
-    {"E0452", "a conversation that the node has not",
+    {"E0452", "the node has no conversation",
      "Traces of the scope `conversation` belong to the conversation that the "
-     "node goes on with, by its key `conversation`.",
+     "node continues.  Give the node the key `conversation`.",
      "# a: {type: gmi, prompt: hi, conversation: chat,\n"
      "#     memory_policy: {read: {scope: conversation}}, ...}\n"},
-    {"E0453", "nobody to discover with",
-     "A discovery_policy asks the plugins of the deployment's `discovery`, "
-     "which must be installed and trusted, not quarantined, and provide "
-     "discovery.  The words say what is missing.",
+    {"E0453", "the deployment has no usable discovery plugin",
+     "A discovery_policy asks the plugins of the deployment's `discovery`.  "
+     "They must be installed, trusted, not quarantined, and provide discovery. "
+     " The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# and the graph\n"
      "#     a: {type: gmi, discovery_policy: {query: \"${input.text}\"}, "
      "...}\n"},
 
-    {"E0501", "an operation that is not there",
-     "No manifest on plugins.path offers this operation, or the plugin that "
-     "does cannot be used: nobody who is trusted signed it, it is revoked, "
-     "quarantined or broken.  The words say which, and what to do.",
+    {"E0501", "an operation that is not available",
+     "No manifest on plugins.path has this operation, or its plugin cannot be "
+     "used.  The plugin may have no trusted signature, or be revoked, "
+     "quarantined or broken.  The message names the cause and the remedy.",
      START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
-    {"E0502", "a guardrail that is not there",
-     "A guardrail that is named must be installed and trusted, not quarantined "
-     "and no other kind of plugin: a run would have to choose between "
-     "unprotected and stuck.",
+    {"E0502", "a guardrail that is not available",
+     "A guardrail must be a plugin that is installed, trusted, not "
+     "quarantined, and provides guardrails.  Without it a run could only "
+     "continue unprotected or stop, so the graph is rejected.",
      START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
-    {"E0503", "arguments that the operation refuses",
-     "The arguments break the operation's input_schema.",
+    {"E0503", "arguments that the operation rejects",
+     "The arguments do not match the operation's input_schema.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {test: hi}, next: END}   # "
      "text\n"},
     {"E0504", "an effect class weaker than the operation's",
-     "What an operation does is the plugin's to say; a graph may only be "
-     "stricter.",
+     "The plugin declares the effect class of an operation.  A graph can only "
+     "make it stricter.",
      START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
-    {"E0505", "a tool that is no operation",
+    {"E0505", "a tool that is not an operation",
      "A tool is PLUGIN/OPERATION, such as file/write.  The lists of `tools` in "
-     "a deployment name operations, also for graphs that are tools "
-     "(graph/NAME): those are judged by the operations in them.",
+     "a deployment name operations.  To control a graph that is a tool "
+     "(graph/NAME), list the operations that it calls.",
      START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
-    {"E0506", "reconcile without reconcile",
-     "on_in_doubt: reconcile asks the plugin whether the effect happened; "
-     "this operation cannot tell.",
+    {"E0506", "on_in_doubt: reconcile, but the operation cannot reconcile",
+     "on_in_doubt: reconcile asks the plugin whether the effect happened.  "
+     "This operation does not support that.  Use ask, retry or fail.",
      START_A
      "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
      "END}\n"},
 
     {"E0507", "a tool that the deployment denies",
-     "The deployment's tools.deny fits it, or its tools.allow does not.",
+     "A pattern in the deployment's tools.deny matches the tool, or no pattern "
+     "in tools.allow does.",
      "# mortise.yaml beside the graph says\n"
      "#     tools: {deny: [file/write]}\n"
      "# and the graph\n"
      "#     a: {type: tool, tool: file/write}\n"},
 
-    {"E0508", "a limit beyond the deployment's",
-     "What a deployment's limits say is the default of graphs and the most "
-     "that they may say.",
+    {"E0508", "a limit above the deployment's",
+     "The limits of a deployment are the defaults of all graphs.  They are "
+     "also the highest values that a graph can set.",
      "# mortise.yaml beside the graph says\n"
      "#     limits: {steps: 100}\n"
      "# and the graph\n"
      "#     limits: {steps: 500}\n"},
 
     {"E0509", "a resource of a node that does not write",
-     "Nodes of class write and external with the same resource do not run "
-     "beside each other; those of other classes run beside anything.",
+     "`resource` keeps nodes of class write and external from running at the "
+     "same time.  A node of another class can run beside any node, so the key "
+     "has no effect.  Remove it, or correct the effect class.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
      "next: END}\n"},
 
-    {"E0510", "a role that is not there",
-     "A role is described under `roles`, or is one of researcher, red-team, "
-     "fact-checker, writer, editor, critic and synthesizer.",
+    {"E0510", "a role that does not exist",
+     "Define the role under `roles`, or use a built-in one: researcher, "
+     "red-team, fact-checker, writer, editor, critic or synthesizer.",
      START_A "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
 
     {"E0511", "a model whose provider cannot be used",
-     "An alias of a deployment's models names the plugin that is the way to "
-     "it.  That must be installed and trusted, not quarantined, and provide "
-     "models; the words say what it lacks.",
+     "An alias under the deployment's `models` names the plugin that calls the "
+     "model.  This plugin must be installed, trusted, not quarantined, and "
+     "provide models.  The message names what is missing.",
      "# mortise.yaml says\n"
      "#     models: {default: {provider: pattern, model: small}}\n"
      "# and pattern is a guardrail\n"},
 
-    {"E0512", "a cache of what is not pure",
-     "cache: true takes what an operation gave before for what it would give "
-     "now. That holds for those of class pure alone: by the operation's own "
-     "word, with nothing stricter said by the node or by defaults.",
+    {"E0512", "a cache for an operation that is not pure",
+     "cache: true reuses an earlier output of the operation.  This is only "
+     "safe for operations of class pure.  The plugin must declare this class, "
+     "and neither the node nor `defaults` may set a stricter one.",
      START_A
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
      "END}\n"},
 
-    {"E0513", "a model that is not there, or cannot be asked",
+    {"E0513", "a model that does not exist or cannot be used",
      "llm.provider_id and llm.fallback name aliases of the deployment's "
-     "models; "
-     "`default` is meant where none is said, as by 'mortise plan' and 'mortise "
-     "chat' without --model.  Write it under `models` of the deployment, as in "
+     "`models`.  Nodes without them, and 'mortise plan' and 'mortise chat' "
+     "without --model, use the alias `default`.  Define the alias, for example "
      "'default: {provider: openai, base_url: URL, model: NAME}' "
-     "(docs/models.md).  The provider of an alias must be "
-     "one that can be used (E0511).  In a deployment, what a plugin's config "
-     "names is one, too, where its config_schema says x-model: true, and so is "
-     "the `default` there of a config that names none.",
+     "(docs/models.md).  Its provider must be usable (E0511).  The config of a "
+     "plugin can name an alias, too: in every member that its config_schema "
+     "marks with x-model: true.  The `default` of this member must then exist "
+     "as well.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
-    {"E0514", "a tool that is not there",
-     "tool_allowlist names the tools of a node: operations that are installed, "
-     "by name or with * for any characters, and graphs. An entry that fits "
-     "none "
-     "is a mistake, since the node would silently have fewer tools than it "
-     "says; so is a tool_choice that is not among them.",
+    {"E0514", "a tool that does not exist",
+     "tool_allowlist names operations that are installed, and graphs.  An "
+     "operation is a name or a pattern with * for any characters.  An entry "
+     "that matches nothing is an error, because the node would have fewer "
+     "tools than you expect.  A tool_choice must be one of the tools.",
      START_A
      "  a: {type: gmi, prompt: hi, tool_allowlist: [txt/*], next: END}\n"},
 
     {"E0515", "a group that cannot share the store",
-     "store.access.group names a group of this machine, whose members may use "
-     "the store's socket. It must be there, and whoever reads the deployment "
-     "must be in it, or be root: the engine, which gives its socket to the "
-     "group, and those who use it.",
+     "store.access.group names a group of this machine.  Its members can use "
+     "the store's socket.  The group must exist, and the user who reads the "
+     "deployment must be root or one of its members.  This applies to the "
+     "engine and to its clients.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "store:\n"
      "  access: {group: no-such-group}\n"},
 
     {"E0517", "a memory that cannot be used",
-     "memory.plugin of a deployment names the plugin that keeps traces.  That "
-     "must be installed and trusted, not quarantined, and provide memory; the "
-     "words say what it lacks.",
+     "memory.plugin of a deployment names the plugin that stores traces.  It "
+     "must be installed, trusted, not quarantined, and provide memory.  The "
+     "message names what is missing.",
      "# mortise.yaml says\n"
      "#     memory: {plugin: pattern}\n"
      "# and pattern is a guardrail\n"},
 
     {"E0518", "a discovery plugin that cannot be used",
-     "What discovery.plugins names is a plugin of the kind discovery that is "
-     "installed, trusted and configured, here ({plugin, config}) or by "
-     "plugins.config.",
+     "discovery.plugins names plugins of the kind discovery.  Each must be "
+     "installed, trusted and configured.  Write its config here ({plugin, "
+     "config}) or under plugins.config.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "discovery: {plugins: [catalgo]}   # did you mean catalog?\n"},
 
     {"E0520", "a compaction that changes the world",
-     "What is told of an output (`compaction`) is made of it by an operation "
-     "that is pure or read: it is made again after a crash, and nobody is "
-     "asked about it.",
+     "`compaction` shortens an output with an operation of class pure or read. "
+     " Other classes are rejected, because the engine repeats the call after a "
+     "crash without asking anybody.",
      START_A
      "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
 
     {"E0601", "an unset environment variable",
-     "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
+     "${env:NAME} fails if NAME is not set.  ${env:NAME:-default} has a "
      "default.",
      "kind: Deployment\n"
      "store: {path: \"${env:NO_SUCH_VARIABLE}\"}   # or "
      "${env:NAME:-./state}\n"},
     {"E0602", "a file of ${file:...} that cannot be read",
-     "The path is relative to the deployment file; the content is UTF-8 of at "
-     "most 1 MiB.",
+     "The path is relative to the deployment file.  The file must be UTF-8 and "
+     "at most 1 MiB large.",
      "kind: Deployment\n"
      "store: {path: \"${file:no-such-file}\"}\n"},
     {"E0603", "a broken ${...}",
-     "In a deployment ${...} is ${env:NAME}, ${env:NAME:-default} or "
-     "${file:PATH}.  A literal ${ is written $${.",
+     "A deployment accepts ${env:NAME}, ${env:NAME:-default} and ${file:PATH}. "
+     " Write $${ for a literal ${.",
      "kind: Deployment\n"
      "store: {path: \"${state}\"}\n"},
 
     {"E0604", "a reference to a secret in the wrong place",
-     "secret://NAME may stand where a schema of the plugin marks x-secret, "
-     "alone or at the end behind a blank (\"Bearer secret://NAME\"), and not "
-     "beside ${...}.",
+     "secret://NAME is allowed only where a schema of the plugin sets "
+     "x-secret.  It must be the whole value or follow a blank at its end "
+     "(\"Bearer secret://NAME\").  It cannot be combined with ${...}.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"secret://key\"}, "
      "next: END}\n"},
-    {"E0605", "a secret that cannot be had",
-     "The deployment's `secrets` names no such secret, or does not grant it to "
-     "the plugin.  A graph that a model wrote (`mortise plan`), or a plugin, "
-     "is "
-     "granted none.",
+    {"E0605", "a secret that is not granted",
+     "The deployment's `secrets` does not have this secret, or does not grant "
+     "it to the plugin.  Graphs that a model (`mortise plan`) or a plugin "
+     "wrote never get secrets.",
      START_A "  a:\n"
              "    type: tool\n"
              "    tool: http/get\n"
@@ -519,57 +535,56 @@ const struct mortise_code mortise_codes[] = {
              "secret://nokey\"}}\n"
              "    next: END\n"},
     {"E0606", "a secret without a provider",
-     "A secret has one of env: VARIABLE, file: PATH, exec: [PROGRAM, ...] and "
-     "systemd-creds: NAME, and a name of letters, digits, dots, _ and -.",
+     "A secret needs exactly one of env: VARIABLE, file: PATH, exec: [PROGRAM, "
+     "...] and systemd-creds: NAME.  Its name consists of letters, digits, "
+     "dots, _ and -.",
      "kind: Deployment\n"
      "secrets: {key: {}}\n"},
 
-    {"E0607", "a config that the plugin refuses",
-     "A plugin's config_schema says what `plugins.config` and `guardrails` may "
-     "give it (`mortise plugin inspect NAME`).  Where it requires something, a "
-     "graph that uses the plugin needs a deployment with that.",
+    {"E0607", "a config that the plugin rejects",
+     "The value under `plugins.config` or `guardrails` does not match the "
+     "plugin's config_schema (`mortise plugin inspect NAME`).  If the schema "
+     "requires a member, every graph that uses the plugin needs a deployment "
+     "that sets it.",
      "kind: Deployment\n"
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 
-    {"E0608", "a plugin that does not come up",
-     "`mortise check --plugins` runs create() of each plugin that a graph "
-     "uses, or that a deployment configures: as a guardrail, memory, discovery "
-     "plugin or model, in plugins.config, tools.mcp or executors.  It gets the "
-     "deployment's config and secrets.  This one refused, crashed or did not "
-     "return; a run would fail where it needs it.",
+    {"E0608", "a plugin that does not start",
+     "`mortise check --plugins` calls create() of each plugin that the graph "
+     "uses or the deployment configures, with its config and secrets.  A "
+     "deployment configures plugins as guardrail, memory, discovery plugin or "
+     "model, and in plugins.config, tools.mcp and executors.  This plugin "
+     "refused, crashed or did not return.  A run would fail at the first node "
+     "that needs it.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins mortise.yaml\n"},
 
-    {"E0609", "a program that may write what it should not",
-     "`reads: true` of a deployment's program is somebody's word that it "
-     "changes "
-     "nothing, whatever its arguments are; then it has no `write`.  And no "
-     "`write` of any comes to the deployment, its lock, its store, its plugins "
-     "or whom it trusts: a program would say itself what it may do.",
+    {"E0609", "a program that could write what it must not",
+     "A program with `reads: true` changes nothing, whatever its arguments "
+     "are.  It therefore cannot have `write`.  No program can write to the "
+     "deployment file, its lock, its store, its plugins or its trust files, "
+     "because it could then extend its own permissions.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
 
-    {"E0610", "an MCP server that is none",
-     "A server of `tools.mcp` has one of `command`, a program that is started "
-     "here, and `url`, where it is: of https, or of http on this machine.  A "
-     "program's network is all or nothing: `net: []` or `net: [\"*\"]`.  Its "
-     "`write` comes to nothing of the deployment's own: the file, its lock, "
-     "its store, its plugins, whom it trusts.  Its `sampling` names one of the "
-     "`models`.",
+    {"E0610", "an invalid MCP server",
+     "A server under `tools.mcp` needs either `command` (a program that "
+     "Mortise starts) or `url`.  The URL must use https, or http on this "
+     "machine.  The network of a program is all or nothing: `net: []` or `net: "
+     "[\"*\"]`.  `write` cannot include the deployment file, its lock, store, "
+     "plugins and trust files.  `sampling` names one of the `models`.",
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
-    {"E0611", "a config that is written elsewhere",
-     "What the plugin `mcp` is told is what `tools.mcp` says, and the lock; "
-     "`plugins.config` has nothing for it.",
+    {"E0611", "a config that belongs elsewhere",
+     "`tools.mcp` and the lock file configure the plugin `mcp`.  It cannot be "
+     "configured under `plugins.config`.",
      "kind: Deployment\n"
      "plugins: {config: {mcp: {}}}   # tools: {mcp: {...}}\n"},
-    {"E0612", "a broken lock",
-     "mortise.lock is written by `mortise mcp pin` and `mortise discovery "
-     "pin`, "
-     "and lies beside the deployment.  It was changed by hand, or by a merge: "
-     "take one side whole, "
-     "and pin again.",
+    {"E0612", "a broken lock file",
+     "`mortise mcp pin` and `mortise discovery pin` write mortise.lock beside "
+     "the deployment.  Somebody edited the file, or a merge broke it.  Restore "
+     "one complete version of the file, then pin again.",
      "# mortise.lock\n"
      "# {\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
      "{\"files\": "
@@ -577,51 +592,52 @@ const struct mortise_code mortise_codes[] = {
      "#   {\"read\": {\"digest\": \"abc\", \"input_schema\": {}}}}}}\n"},
     {"E0616", "a user that programs cannot run as",
      "`user` of a program, or of a server's sandbox, names an ordinary user of "
-     "this machine.  Root starts programs as any of them; nobody else starts "
-     "one as somebody else.",
+     "this machine.  Only root can start programs as another user.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, user: root}}\n"},
 
-    {"E0701", "an operation's name that is none",
-     "Operations are named like plugins, with 64 characters at most: graphs "
-     "say PLUGIN/OPERATION.  `judged_as` of one has {ARGUMENT} in it, for "
-     "arguments that its input_schema requires and that are texts.",
+    {"E0701", "an invalid name of an operation",
+     "Names of operations follow the rules for plugin names and have at most "
+     "64 characters.  Graphs use PLUGIN/OPERATION.  `judged_as` must contain "
+     "{ARGUMENT}, where ARGUMENT is a string that the operation's input_schema "
+     "requires.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {Re fund: {effect: external}}}}\n"},
-    {"E0702", "a version or range that is none",
-     "Versions are one to four numbers with dots (1.4.2).  Ranges are "
-     "comparisons with spaces between, which must all hold (>=1.0 <2).",
+    {"E0702", "an invalid version or range",
+     "A version is one to four numbers with dots (1.4.2).  A range is a list "
+     "of comparisons, separated by spaces, that must all be true (>=1.0 <2).",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4-beta}\n"},
-    {"E0703", "artifacts that cannot be right",
-     "`mortise plugin sign` writes them: one for each architecture, a file "
-     "beside the manifest, with its size and its BLAKE2b-256 in hex.",
+    {"E0703", "invalid artifacts",
+     "`mortise plugin sign` writes `artifacts`: one file for each "
+     "architecture, beside the manifest, with its size and its BLAKE2b-256 in "
+     "hex.  Do not edit them; sign again.",
      "kind: Plugin\n"
      "artifacts: [{arch: x86_64-linux-gnu, file: ../acme_pay.so}]\n"},
-    {"E0704", "a secret where nobody looks for it",
-     "x-secret: true marks what properties, additionalProperties and items of "
-     "a schema lead to, one below the other.",
+    {"E0704", "x-secret: true in a place that is not searched",
+     "Mortise finds x-secret: true only below properties, additionalProperties "
+     "and items of a schema, nested in any way.",
      "kind: Plugin\n"
      "config_schema: {enum: [{x-secret: true}]}\n"},
-    {"E0705", "a permission that is none",
-     "net takes HOST:PORT, fs and exec absolute paths, env names of variables, "
-     "state paths of the run's state; config:PATH stands for the deployment's "
-     "value.",
+    {"E0705", "an invalid permission",
+     "net takes HOST:PORT, fs and exec take absolute paths, env takes names of "
+     "variables, and state takes paths of the run's state.  config:PATH stands "
+     "for a value of the deployment's config.",
      "kind: Plugin\n"
      "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
-    {"E0706", "an intent that cannot be",
-     "intent: steps says of an operation that what it does to the world it "
-     "does by asking the host (http.request/1 and so on), or in steps of its "
-     "own between journal.begin/1 and journal.end/1, and nothing besides: "
-     "then the plugin requires a method for it.  What is pure, or only reads, "
-     "has no intent.",
+    {"E0706", "an impossible intent",
+     "intent: steps declares that the operation changes the world in two ways "
+     "only.  It asks the host (http.request/1 and so on), or it marks steps of "
+     "its own with journal.begin/1 and journal.end/1.  The plugin must require "
+     "at least one of these methods.  Operations that are pure or read have no "
+     "intent.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {refund: {effect: external, intent: "
      "steps}}}}\n"},
     {"E0707", "a plugin for another host",
-     "Its abi, the range of hosts that it requires, or its isolation is one "
-     "that this mortise does not have, so loading would refuse it.  Build it "
-     "with this host's <mortise/plugin.h>, or use a mortise that it is for.",
+     "This mortise does not support the plugin's abi, isolation or required "
+     "range of host versions.  Loading would fail.  Build the plugin with this "
+     "host's <mortise/plugin.h>, or use a mortise that the plugin supports.",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4.2}\n"
      "seq: 1\n"
@@ -629,11 +645,11 @@ const struct mortise_code mortise_codes[] = {
      "provides:\n"
      "  executor: {threading: blocking, operations: {refund: {effect: "
      "external}}}\n"},
-    {"E0708", "a method that such a plugin may not ask",
-     "What a guardrail or a model may ask of the host is little (their headers "
-     "say what), and the manifest requires more, which would be refused each "
-     "time.  Take it out; or let the plugin provide an executor, too, whose "
-     "operations may.",
+    {"E0708", "a method that this kind of plugin cannot ask",
+     "Guardrails and models can ask the host only for the few methods that "
+     "their headers list.  The manifest requires another method, which the "
+     "host would refuse each time.  Remove it, or let the plugin also provide "
+     "an executor, whose operations can ask for it.",
      "kind: Plugin\n"
      "metadata: {name: acme.llm, version: 1.0.0}\n"
      "seq: 1\n"
@@ -641,19 +657,18 @@ const struct mortise_code mortise_codes[] = {
      "provides: {model: {threading: async}}\n"
      "requires: {methods: [http.request/1, kv.get/1]}   # http.request/1 "
      "alone\n"},
-    {"E0709", "a background that cannot be",
-     "`background: true` says that the plugin keeps something beside its "
-     "calls, "
-     "such as connections: the host enters its background() once, which stays "
-     "pending.  Only async plugins can do that without a thread.",
+    {"E0709", "an impossible background",
+     "`background: true` means that the plugin maintains something between its "
+     "calls, such as connections.  The host calls its background() once, and "
+     "this call stays pending.  Only async plugins can do that without a "
+     "thread.",
      "kind: Plugin\n"
      "provides: {executor: {threading: blocking, background: true}}   # "
      "async\n"},
-    {"E0710", "a directory that no config has",
-     "`directory` of a memory names the member of its config into which the "
-     "host "
-     "puts where the memory keeps its files, and config_schema lets no such "
-     "member in: the plugin would never come up.",
+    {"E0710", "a directory that the config cannot have",
+     "`directory` of a memory names a member of its config.  The host sets "
+     "this member to the directory for the memory's files.  config_schema does "
+     "not allow the member, so the plugin could never start.",
      "kind: Plugin\n"
      "metadata: {name: acme.notes, version: 1.4.2}\n"
      "seq: 1\n"
@@ -662,129 +677,127 @@ const struct mortise_code mortise_codes[] = {
      "directory\n"
      "config_schema: {type: object, properties: {directory: {type: string}},\n"
      "                additionalProperties: false}\n"},
-    {"E0711", "a key that is none",
-     "Trust files take minisign public keys, as text (RW...) or as the name of "
-     "a .pub file beside them; revocations take key ids too.",
+    {"E0711", "an invalid key",
+     "Trust files accept minisign public keys, as text (RW...) or as the name "
+     "of a .pub file beside them.  Revocations also accept key ids.",
      "kind: Trust\n"
      "keys: [{key: RWnonsense, plugins: [acme.*]}]\n"},
-    {"E0712", "a pattern that is none",
-     "Plugins are named as they are, with * for any characters (acme.*).",
+    {"E0712", "an invalid pattern",
+     "A pattern is the name of a plugin, with * for any characters (acme.*).",
      "kind: Trust\n"
      "keys: [{key: acme.pub, plugins: [\"acme.[a-z]\"]}]\n"},
-    {"E0713", "a time that is none",
+    {"E0713", "an invalid time",
      "Times are RFC 3339 in UTC, such as 2026-01-31T12:00:00Z.",
      "kind: Trust\n"
      "keys: [{key: acme.pub, plugins: [acme.*], not_before: yesterday}]\n"},
-    {"E0714", "a digest that is none",
-     "Digests are the BLAKE2b-256 of a manifest or an artifact: 64 hex "
-     "digits.",
+    {"E0714", "an invalid digest",
+     "A digest is the BLAKE2b-256 of a manifest or an artifact: 64 hex digits.",
      "kind: Trust\n"
      "revoked: {digests: [9f0c]}\n"},
 
-    {"E0901", "an input that the graph refuses",
-     "The `input` of a case does not fit the schema of the graph's "
-     "state.input: such a run is never admitted, so there is nothing to test.",
+    {"E0901", "an input that the graph rejects",
+     "The `input` of a case does not match the schema of the graph's "
+     "state.input.  Mortise would not start this run, so there is nothing to "
+     "test.",
      "# graph: says state: {input: {required: [log]}}\n"
      "# cases:\n"
      "#   none: {input: {}, expect: {status: completed}}\n"},
-    {"E0902", "an expectation that does not hold",
-     "`mortise test` ran the case, and this is not what came out of it.  What "
-     "is expected of objects is what they must have at least; lists and all "
-     "other values must be the same.",
+    {"E0902", "a failed expectation",
+     "`mortise test` ran the case, and the result differs from `expect`.  An "
+     "expected object lists the members that must exist; others are ignored.  "
+     "Lists and all other values must be equal.",
      "# expect: {state: {scratch: {label: refund}}}   # and it was 'other'\n"},
-    {"E0903", "something that the case does not say",
-     "The run came to a call, a question or a doubt that the case has no "
-     "answer for.  Calls of operations that are not `pure` reach the world, "
-     "so tests never make them unless the case says `real: [PLUGIN]`.",
+    {"E0903", "something that the case does not script",
+     "The run reached a call, a question or an effect in doubt for which the "
+     "case has no answer.  Tests never call operations that are not `pure`, "
+     "because they would reach the world.  Script the output, or set `real: "
+     "[PLUGIN]`.",
      "# operations: {acme.pay/refund: {output: {id: re_1}}}   # was missing\n"},
     {"E0904", "a run that a crash changes",
      "`mortise test --crash-everywhere` killed the process at a commit and "
-     "went on in a new one, and what came out is not what comes out without "
-     "a crash.  Either an operation is not what its manifest says (a `read` "
-     "that changes something), or it is a bug of Mortise's: please report "
-     "it.",
+     "continued in a new one.  The result differs from a run without a crash.  "
+     "Either an operation breaks its manifest (a `read` that changes "
+     "something), or Mortise has a bug: please report it.",
      "# mortise test --crash-everywhere refund.test.yaml\n"},
     {"E1001", "a foreign file that cannot be imported",
-     "The file is of no shape that `mortise graph import` or `mortise config "
-     "import` knows, or it contradicts itself: an edge to a node that is none, "
-     "two nodes with one id, an executorConfig of another type than its node, "
-     "a server with neither a command nor a URL.  Nothing is written.",
+     "`mortise graph import` and `mortise config import` do not know the "
+     "format, or the file contradicts itself.  Examples: an edge to an unknown "
+     "node, two nodes with one id, an executorConfig of another type than its "
+     "node, a server with neither a command nor a URL.  Nothing is written.",
      "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
      "\"target\": \"b\"}]}\n"},
-    {"E1101", "a node that is not steered any more",
-     "A diff changes a node of a running graph, or takes it out, and that has "
-     "begun, has ended or was skipped; or it stands in a team that is over.  "
-     "What has begun stays as it is.  Change what comes behind it: a node more "
-     "may depend on it, and is told what it came to.",
+    {"E1101", "a node that can no longer be changed",
+     "A diff changes or removes a node of a running graph that has begun, has "
+     "ended or was skipped, or whose team has ended.  Only nodes that have not "
+     "begun can change.  Add a node that depends on this one instead: it gets "
+     "the output.",
      "# - set_role: {id: draft, role: critic}   # draft has begun\n"},
     {"E1102", "operations that contradict each other",
-     "Two operations of one diff say the same of one node, or one takes out "
-     "what the other speaks of.  Which of them is meant nobody can say: say it "
-     "once.  A node that is removed and then added is another one, and may "
-     "be.",
+     "Two operations of one diff set the same property of one node, or one "
+     "removes a node that the other refers to.  Mortise cannot know which one "
+     "you mean.  Keep one.  You can remove a node and then add another one "
+     "with the same id.",
      "# - set_role: {id: draft, role: critic}\n"
      "# - remove: draft\n"},
     {"E1103", "a node that others depend on",
-     "A diff removes a node, and another one depends on it still.  Reroute "
-     "that one in the same diff, or remove it, too.",
+     "A diff removes a node, but another node still depends on it.  Reroute or "
+     "remove that node in the same diff.",
      "# - remove: draft\n"
      "# - reroute: {id: check, depends_on: []}   # it depended on draft\n"},
-    {"E1104", "a place where nothing can be steered",
-     "The path of an operation leads into a node that has no task graph which "
-     "stands in it, as a team has; or nodes that are to be one team's do not "
-     "stand in one graph.",
+    {"E1104", "a place that cannot be changed",
+     "The path of an operation leads into a node that has no task graph.  Only "
+     "nodes with one, such as teams, can be changed inside.  Nodes that become "
+     "one team must belong to the same graph.",
      "# - remove: draft/intro   # draft is a leaf\n"},
-    {"E1105", "an id that is taken",
-     "A diff adds a node under an id that another one has.  To put another "
-     "node in its place, remove that first, or split it.",
+    {"E1105", "an id that is in use",
+     "A diff adds a node under an id that another node has.  To replace that "
+     "node, remove it first, or split it.",
      "# - add: {id: draft, node: {goal: write it}}   # there is a draft\n"},
-    {"E1106", "a diff that is none",
-     "A diff is a list of operations, and an operation a mapping with one key: "
-     "add, remove, split, reroute, set_role, set_tools or wrap.  It has 256 of "
-     "them at most.",
+    {"E1106", "an invalid diff",
+     "A diff is a list of at most 256 operations.  An operation is a mapping "
+     "with one key: add, remove, split, reroute, set_role, set_tools or wrap.",
      "# - {remove: draft, add: {id: sketch, node: {goal: draw it}}}   # two\n"},
-    {"W0215", "a JSON Schema keyword that means nothing",
-     "Draft 2020-12 has no such keyword, so it stands there as a remark and "
-     "nothing is checked by it.  Names that begin with x- are yours.",
+    {"W0215", "an unknown JSON Schema keyword",
+     "Draft 2020-12 has no such keyword, so the keyword checks nothing.  Names "
+     "that begin with x- are free for your own use.",
      "state: {input: {properties: {name: {maxLenght: 8}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0216", "a pattern that is not JSON Schema's",
-     "A manifest's `pattern` is a regular expression of ECMA-262, as JSON "
-     "Schema "
-     "says.  This one is not: it is taken as PCRE2's, so that a signed plugin "
-     "still works.  Other validators, and whoever "
-     "reads the schema to call the operation, take it for something else or "
-     "for nothing.",
+     "JSON Schema requires that `pattern` is a regular expression of ECMA-262. "
+     " This pattern is not.  Mortise reads it as PCRE2, so that a signed "
+     "plugin still works.  Other validators, and models that read the schema, "
+     "may read it differently or ignore it.",
      "# in pay.plugin.yaml: input: {properties: {id: {type: string, pattern: "
      "'(?i)^[a-f]++$'}}}\n"},
-    {"W0218", "a required member that the schema lists otherwise",
-     "`required` names a member that is none of `properties`, and one of those "
-     "is spelled much like it: no value with that one alone fits.",
+    {"W0218", "a required member that the schema spells differently",
+     "`required` names a member that is not in `properties`, and `properties` "
+     "has a very similar name.  A value with only that similar name does not "
+     "match the schema.",
      "state: {input: {properties: {name: {type: string}}, required: "
      "[nmae]}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0414", "a member that no schema lists",
-     "The schema lists members, and this one is none of them; it lets others "
-     "in, so it may be right.  Of an output any such member is a finding; of "
-     "the state one that is a listed one but for a slip of the finger, or "
-     "that no node writes where others are written.  If it is meant, list it: "
-     "in the schema of the state, or in an output_schema of the node.",
+     "A schema lists the members of this value, and this one is not among "
+     "them.  The schema allows other members, so the name may be right.  In an "
+     "output, every unlisted member gets this warning.  In the state, only a "
+     "name that is very similar to a listed one does.  If you mean this name, "
+     "list it in the schema of the state or in the node's output_schema.",
      START_A "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
              "{scratch.n: output.totl}, next: END}\n"},
     {"W0415", "a name that is read before it is set",
-     "None of the nodes that write it ever runs before the one that reads it: "
-     "no way of edges leads from there to here, loops included.  People may "
-     "have set it by then, as it is in scratch or the schema names it; nobody "
-     "else has.",
+     "No node that writes the name can run before the node that reads it.  No "
+     "path of edges leads from a writer to the reader, not even through a "
+     "loop.  This is a warning because people can set the name with an update: "
+     "it is in scratch, or the state's schema lists it.",
      "state: {artifacts: {properties: {b: {type: object}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
-    {"W0416", "a name that a template's values lack",
-     "The operation fills a text with values, as text/template does, and this "
-     "name in the text is none of them: it says so as x-template in its "
-     "input_schema.  A {{name}} without a value fails the node; a section of "
-     "one is left out, whatever happens.",
+    {"W0416", "a template name without a value",
+     "The operation fills a text with values, as text/template does (its "
+     "input_schema has x-template).  The text uses a name that the values do "
+     "not have.  A {{name}} without a value fails the node.  A section without "
+     "a value is always left out.",
      "start: a\nnodes:\n"
      "  a:\n"
      "    type: tool\n"
@@ -792,69 +805,68 @@ const struct mortise_code mortise_codes[] = {
      "    args: {template: \"{{naem}}\", values: {name: x}}\n"
      "    next: END\n"},
     {"W0417", "a name that no node sets",
-     "No node writes this path, so it is absent unless people (an update) or "
-     "plugins set it.  If that is meant, name it in the schema, state.scratch.",
+     "No node writes this path.  It is absent unless people (with an update) "
+     "or plugins set it.  If that is intended, list the name in the schema "
+     "state.scratch.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.text: \"output.lines[0]\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: \"${scratch.txet}\"}, "
      "next: END}\n"},
-    {"W0453", "a discovery edge for which nobody is asked",
-     "A discovery edge asks the plugins of the deployment's `discovery`.  "
-     "Where there is none, or one of them cannot be used, nothing is found, "
-     "and each run takes the fallback.  The words say what is missing.",
+    {"W0453", "a discovery edge without a usable discovery plugin",
+     "A discovery edge asks the plugins of the deployment's `discovery`.  If "
+     "none is configured, or one cannot be used, the edge finds nothing and "
+     "each run takes the fallback.  The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# edges:\n"
      "#   - {from: a, discovery: {query: \"${output.text}\", fallback: b}}\n"},
     {"W0801", "two nodes write the same path",
-     "Neither of the two runs after the other, so which value stays would be "
-     "chance; a run in which both write fails.  Give the path a reducer, last "
-     "included, under state.reducers.",
+     "Neither node runs after the other, so the order of the writes is random. "
+     " A run in which both write fails.  Declare a reducer for the path under "
+     "state.reducers.  `last` is one, too.",
      "start: [a, b]\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.n: output.total}, next: END}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.n: output.total}, next: END}\n"},
-    {"W0802", "a reducer that nothing uses",
+    {"W0802", "an unused reducer",
      "No node writes this path with outputs or output_as.",
      "state: {reducers: {scratch.list: concat}}   # nobody writes "
      "scratch.list\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
-    {"W0803", "an edge that stands twice",
-     "The same edge was declared before; it counts once.",
+    {"W0803", "a duplicate edge",
+     "The same edge is already declared.  It counts once.  Remove one of the "
+     "two.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # as next: END said\n"},
-    {"W0804", "a loop that nothing leads out of",
-     "Whatever its nodes choose, each visit takes an edge back: limits.visits "
-     "will pause the run.",
+    {"W0804", "a loop without an exit",
+     "Each path through the loop leads back into it.  The run will pause at "
+     "limits.visits.  Add an edge that leaves the loop.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"W0805", "a list that grows without bound",
-     "Each round of the loop appends, and the whole list is carried along: say "
-     "how long it may become.",
+     "Each visit of the loop appends to the list, and the state contains the "
+     "whole list.  Bound its length.",
      "state: {reducers: {scratch.list: concat}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.list: output.lines}, routes: [{when: node.visit < 3, to: a}], "
      "default: END}\n"},
     {"W0806", "an effect that a crash leaves in doubt",
-     "The operation changes the world, is not idempotent and cannot be asked "
-     "whether it was done.  When the machine stops between its intent and its "
-     "answer, or a connection is lost behind its request, on_in_doubt says "
-     "what "
-     "is done: ask (a person decides; so it is when nothing is said), retry "
-     "(it "
-     "may be done twice) or fail.  What is recorded before an effect is said "
-     "by "
-     "the operation's `intent` (mortise plugin inspect): of a call, or of each "
-     "step that asks the host for one.",
+     "The operation changes the world, is not idempotent, and cannot report "
+     "whether the effect happened.  If the machine stops or a connection "
+     "breaks before its answer is recorded, the effect is in doubt.  "
+     "on_in_doubt then decides: ask (a person decides; the default), retry "
+     "(the effect may happen twice) or fail.  The operation's `intent` "
+     "(mortise plugin inspect) shows whether the engine records each call or "
+     "each step that asks the host.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, next: END}\n"},
     {"W0807", "a quorum that cannot be reached",
-     "Of the edges that lead to the join too many exclude each other, such as "
+     "Too many of the edges that lead to the join exclude each other, such as "
      "two routes of one router.",
      "start: r\n"
      "nodes:\n"
@@ -863,75 +875,72 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: human, prompt: x, next: c}\n"
      "  b: {type: human, prompt: x, next: c}\n"
      "  c: {type: human, prompt: x, join: {quorum: 2}, next: END}\n"},
-    {"W0808", "a plugin that is not there",
-     "`plugins.config` and `plugins.isolation` may speak of plugins that are "
-     "not installed, and what they say then holds for nobody: look whether the "
-     "name is misspelt (`mortise plugin list`).",
+    {"W0808", "a plugin that is not installed",
+     "`plugins.config` or `plugins.isolation` names a plugin that is not "
+     "installed, so the entry has no effect.  Check the spelling of the name "
+     "(`mortise plugin list`).",
      "# mortise check mortise.yaml\n"
      "kind: Deployment\n"
      "plugins: {config: {fiel: {roots: [./data]}}}   # file\n"},
     {"W0809", "an effect that may happen twice",
-     "on_in_doubt: retry has an effect done again of which nobody knows "
-     "whether "
-     "it happened: after a crash, a lost connection, a timeout.  The operation "
-     "does not say that twice is once (idempotent).",
+     "on_in_doubt: retry repeats an effect that is in doubt after a crash, a "
+     "lost connection or a timeout.  The operation is not declared idempotent, "
+     "so the effect may happen twice.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, on_in_doubt: retry, next: END}\n"},
-    {"W0812", "an answer that its schema refuses",
-     "A decision always has an `answer`, and where nobody gave one it is null: "
-     "with `on_timeout: accept` the run goes on as after an acceptance, though "
-     "`schema` says that there is more.  Let the schema take null, and look at "
-     "what reads `output.answer` or the artifact; or reject, or go elsewhere.",
+    {"W0812", "a missing answer that the schema rejects",
+     "A decision always has an `answer`; without a person's answer it is null. "
+     " With `on_timeout: accept` the run continues with null, but `schema` "
+     "does not allow null.  Allow null in the schema and check every use of "
+     "`output.answer` and of the artifact.  Or choose another on_timeout.",
      START_A
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
-    {"W0813", "a retry of what is never retried",
-     "The engine's own permanent errors are never retried: `schema`, "
-     "`expression`, `guardrail` and others.  (A permanent error that an "
-     "operation reports is, if retry_on has its code: `http.404`, "
-     "`exec.exit`.)  "
-     "Nobody knows whether a call in "
-     "doubt happened, so a retry_policy never repeats it: its plugin, "
-     "`on_in_doubt` or a person settles it first.",
+    {"W0813", "a retry of an error that is never retried",
+     "The engine never retries its own permanent errors: `schema`, "
+     "`expression`, `guardrail` and others.  A permanent error of an operation "
+     "is retried if retry_on lists its code, such as `http.404` or "
+     "`exec.exit`.  A retry_policy never repeats a call in doubt, because the "
+     "call may have happened.  Its plugin, `on_in_doubt` or a person settles "
+     "it first.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
      "END}\n"},
-    {"W0814", "a class or code of errors that is probably misspelt",
-     "retry_on lists classes of errors (transient, timeout), and codes; "
-     "`mortise explain CODE` knows those of Mortise and its plugins.  A plugin "
-     "may have more of its own, so this is a warning; but a word that is one "
-     "of "
-     "them but for a letter has nothing tried again.",
+    {"W0814", "an error class or code that is probably misspelled",
+     "retry_on lists classes of errors (transient, timeout) and codes.  "
+     "`mortise explain CODE` knows the codes of Mortise and its plugins.  This "
+     "word is very similar to a known one.  Other plugins have codes of their "
+     "own, so this is only a warning.  A misspelled word never matches, so "
+     "nothing is retried.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [transiant]}, next: "
      "END}\n"},
-    {"W0820", "a deployment that is not obeyed yet",
-     "A mortise.yaml that was found beside a graph or in the working "
-     "directory, "
-     "and that nobody named, may not say which code runs (`plugins.path`, "
-     "`plugins.dev`, `trust`, `programs`, `tools.mcp`), read `secrets`, the "
-     "environment or a file (`${env:...}`, `${file:...}`), nor name an address "
-     "or a place outside of its directory, until its user has said so once: "
-     "read it, then `mortise config allow "
-     "FILE`.  No deployment is obeyed while somebody else than root or its "
-     "user "
-     "owns it or what it names, or while others may write there.  Where "
-     "something would run, this is an error.",
+    {"W0820", "a deployment that you have not allowed yet",
+     "Mortise found this mortise.yaml beside a graph or in the working "
+     "directory; you did not name it.  Until you allow it, it cannot choose "
+     "code to run (`plugins.path`, `plugins.dev`, `trust`, `programs`, "
+     "`tools.mcp`).  It cannot read `secrets`, the environment or files "
+     "(`${env:...}`, `${file:...}`), or name an address or a path outside its "
+     "directory.  Read the file, then run `mortise config allow FILE`.  The "
+     "deployment and the files that it names must belong to root or to you, "
+     "and others must not be able to write there.  In commands that would run "
+     "something, this is an error.",
      "# mortise check graph.yaml, beside this mortise.yaml\n"
      "# plugins: {dev: [.]}   code that nobody signed\n"},
     {"W0821", "a secret that is not masked",
-     "Where a server or a plugin says a secret again, \"[secret NAME]\" stands "
-     "instead.  One of less than eight bytes is not looked for, since it would "
-     "be found everywhere: give it a longer value.",
+     "If a server or a plugin repeats a secret, Mortise replaces it by "
+     "\"[secret NAME]\".  It does not search for secrets of less than eight "
+     "bytes, because they would match everywhere.  Use a longer value.",
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
-    {"W0822", "a permission that nothing grants",
-     "`config:PATH` stands for what the deployment's config of the plugin has "
-     "there, and config_schema has no such property: it comes to nothing.",
+    {"W0822", "a permission that grants nothing",
+     "`config:PATH` stands for a value in the deployment's config of the "
+     "plugin.  config_schema has no such property, so the permission grants "
+     "nothing.",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4.2}\n"
      "seq: 1\n"
@@ -941,103 +950,102 @@ const struct mortise_code mortise_codes[] = {
      "external}}}\n"
      "permissions: {net: [config:urll]}   # config:url\n"
      "config_schema: {type: object, properties: {url: {type: string}}}\n"},
-    {"W0823", "something that is not there",
+    {"W0823", "something that does not exist",
      "The deployment names a directory, a variable or a file that does not "
-     "exist here now.  What is looked for in it will not be found.",
+     "exist on this machine.",
      "# mortise check mortise.yaml\n"
      "kind: Deployment\n"
      "plugins: {path: [./plugin]}   # ./plugins\n"},
-    {"W0824", "a pin that holds for nothing",
+    {"W0824", "a pin without effect",
      "mortise.lock pins the tools of a server that `tools.mcp` does not have, "
-     "or a tool whose schema is none: it cannot be called.  Look whether the "
-     "name is misspelt, or take the pin out: `mortise mcp pin NAME`.",
+     "or a tool whose schema is invalid.  The tool cannot be called.  Check "
+     "the spelling of the server's name, or remove the pin with `mortise mcp "
+     "pin NAME`.",
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
      "# and mortise.lock beside it pins the server 'files'\n"},
-    {"W0825", "a pattern of tools that fits nothing",
-     "tools.allow, ask and deny of a deployment hold patterns of operations, "
-     "and "
-     "this one fits none of any plugin that is found: a `deny` that is "
-     "misspelt denies nothing.  Tools of MCP servers are judged by "
-     "tools.mcp and the lock, where those say which there are.",
+    {"W0825", "a tool pattern that matches nothing",
+     "tools.allow, ask and deny of a deployment contain patterns of "
+     "operations.  This pattern matches no operation of any installed plugin.  "
+     "A misspelled `deny` denies nothing.  Tools of MCP servers are matched "
+     "only if tools.mcp and the lock file list them.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "tools: {deny: [file/wirte]}   # file/write\n"},
-    {"W0826", "something that changes nothing",
-     "It stands there without an effect: a guardrail that its list has "
-     "already, "
-     "a trait that no personality edge asks for where no gmi node is told of "
-     "it, a persona without a word, memory_consistency in a graph without a "
-     "memory_policy, discovery among the tools of a node that has none, "
-     "`default` in a schema, `end: first` without an edge to END.  Take "
-     "it away, or look what was meant.",
+    {"W0826", "something without effect",
+     "This entry changes nothing.  Remove it, or correct it.  The causes are: "
+     "a guardrail that is already in the list; a trait that no personality "
+     "edge and no gmi node uses; an empty persona; memory_consistency in a "
+     "graph without a memory_policy; discovery of tools for a node without "
+     "tools; `default` in a schema; `end: first` without an edge to END.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern, pattern], next: END}\n"},
-    {"W0828", "a way around the policy of tools",
-     "tools.allow, ask, deny and pins judge operations.  This plugin's config "
-     "lets it make requests to the host of an MCP server, where the tool that "
-     "is called stands in the body, which nothing of that sees.",
+    {"W0828", "a way around the tool policy",
+     "tools.allow, ask, deny and pins check operations.  The config of this "
+     "plugin allows requests to the host of an MCP server.  Such a request "
+     "names the tool in its body, which the policy does not check.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "plugins: {config: {http: {allow: [mcp.example.com:443]}}}\n"
      "tools: {mcp: {shop: {url: \"https://mcp.example.com/mcp\"}}}\n"},
     {"W0830", "a template in a key that takes none",
-     "Some keys take templates: prompt, goal, args, instructions and others "
-     "that mortise-graph(5) calls so.  In any other key ${...} is not "
-     "evaluated.  It stays as it is written.",
+     "Only some keys accept templates: prompt, goal, args, instructions and "
+     "others that mortise-graph(5) marks.  In any other key ${...} is not "
+     "evaluated and stays as it is written.",
      START_A
      "  a: {type: human, prompt: Well?, assignees: [\"${input.who}\"], next: "
      "END}\n"},
-    {"W0904", "an answer that is refused",
-     "A case scripts an output that the schema of the operation, or of the "
-     "node, refuses: the node fails of it; or it has a person answer what the "
-     "schema of the question refuses, or approve a call with arguments that it "
-     "does not take: the case fails there.  A name is misspelt, a member is "
-     "missing, or it is a case about just that.",
+    {"W0904", "a scripted answer that a schema rejects",
+     "A case scripts an output that does not match the schema of the operation "
+     "or of the node, so the node fails.  Or a person's scripted answer or "
+     "changed arguments do not match the schema of the request, so the case "
+     "fails.  Correct the misspelled or missing member.  Ignore the warning if "
+     "the case tests exactly this.",
      "# cases:\n"
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
-    {"W0905", "an expectation that can never hold",
-     "No node of the graph writes this member of the state, and no schema of "
-     "it lists it; or the output that an artifact is has no such member, or an "
-     "event of that type.",
+    {"W0905", "an expectation that can never be met",
+     "No node of the graph writes this member of the state, and no schema "
+     "lists it.  Or an artifact's output, or an event of that type, has no "
+     "such member.",
      "# cases:\n"
      "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
-    {"W1001", "something that an import leaves behind",
-     "A field of the foreign file has no like here, or its meaning cannot be "
-     "carried over, as that of a condition that is a function, or of a server "
-     "that is spoken with as this build does not.  Where what is "
-     "missing decides what runs, the new file lacks it, and `mortise check` "
-     "refuses the file there until it is written.",
+    {"W1001", "something that the import leaves out",
+     "A field of the foreign file has no equivalent here, or the import cannot "
+     "translate its meaning.  Examples: a condition that is a function, or a "
+     "server with a transport that this build does not support.  If the "
+     "missing part decides what runs, `mortise check` rejects the new file at "
+     "that place until you write it.",
      "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
      "scratch.score > 0.8\n"},
-    {"W1002", "an id that an import changes",
-     "An id is a letter or '_', then letters, digits, '_' and '-', 64 at most; "
-     "START and END are no ids.  Whatever named the node by its old id in the "
-     "file names it by the new one; look for it in prompts and in what reads "
-     "the artifacts.  The name of an MCP server is a small letter, then small "
-     "letters, digits, '_' and '-'; graphs call its tools by that.",
+    {"W1002", "an id that the import changes",
+     "A node id begins with a letter or '_', followed by letters, digits, '_' "
+     "and '-', with at most 64 characters.  START and END are not allowed.  "
+     "The import renames every reference to the node in the file.  Check "
+     "prompts and everything that reads the artifacts.  The name of an MCP "
+     "server begins with a lowercase letter, followed by lowercase letters, "
+     "digits, '_' and '-'.  Graphs use it to call the server's tools.",
      "# \"first step\" is called first_step\n"},
     {"W1003", "a server that could not start here",
-     "Its command fetches what it runs (npx, uvx) or asks a daemon of the "
-     "machine (docker), and the server is left behind.  A program of a "
-     "deployment runs what is installed, in a sandbox that reaches neither.  "
-     "Install it, and import the list again (npx) or name what is installed.  "
-     "Or it is on another machine, and its URL is of http: what is said there "
-     "others read and change, so that only https is spoken.",
+     "The import leaves this server out.  Its command downloads the program "
+     "(npx, uvx) or needs a daemon of the machine (docker).  Mortise runs "
+     "installed programs in a sandbox that reaches neither.  Install the "
+     "program and import the list again (npx), or name the installed program.  "
+     "Or the server is on another machine and its URL uses http.  Others could "
+     "read and change this traffic, so Mortise requires https.",
      "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
      "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},
-    {"W1004", "a secret where others see it",
-     "An argument or a URL of an imported server seems to be one.  The value "
-     "was not taken over: a variable of the environment stands in its place, "
-     "which is put in when the deployment is read.  Others on the machine see "
-     "with what a program was started, and URLs are logged, so better give it "
-     "as one of `env` or `headers`, by a reference.",
+    {"W1004", "a secret that others can see",
+     "An argument or a URL of an imported server looks like a secret.  The "
+     "import did not copy it: the new file reads the value from an environment "
+     "variable instead.  Other users can see the arguments of a program, and "
+     "URLs are logged.  Pass the secret in `env` or `headers`, as a reference "
+     "to a secret.",
      "# tools: {mcp: {shop: {command: [./shop], env: {SHOP_KEY: "
      "\"secret://shop\"}}}}\n"},
-    {"W1005", "more than an imported server should read",
-     "An argument names all of the machine, a home, /etc or what keys are in.  "
-     "There a program may do all that its user may; here it reads what its "
-     "sandbox says, and that was not put into it.  Name the directory in it "
-     "that is meant.",
+    {"W1005", "an imported server that would read too much",
+     "An argument names the whole file system, a home directory, /etc or a "
+     "directory of keys.  Elsewhere, the program can read all files of its "
+     "user.  Here it reads only what its sandbox grants, and the import did "
+     "not grant this path.  Name the directory that the server needs.",
      "# tools: {mcp: {files: {command: [./files, ./notes],\n"
      "#                       sandbox: {fs: {read: [./notes]}}}}}\n"},
 };
