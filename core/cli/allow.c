@@ -133,26 +133,27 @@ static int config_allow(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt opts[] = {
-    MORTISE_OPT_FLAG("remove", remove, "Take it back"),
+    MORTISE_OPT_FLAG("remove", remove, "Remove the permission"),
     MORTISE_OPT_END,
 };
 
 const struct mortise_cmd mortise_cmd_config_allow = {
     .name = "config allow",
     .operands = "[FILE]",
-    .summary = "Allow a deployment that was found to say what runs",
-    .text =
-        "A mortise.yaml that lies beside a graph or here is obeyed without\n"
-        "being named.  It needs your word, once, for the code that it names\n"
-        "(plugins, trust, programs, MCP servers), for secrets, for ${env:...}\n"
-        "and ${file:...}, and for addresses and places outside of its\n"
-        "directory.  Read the file first.  Your word is remembered for this\n"
-        "path, and for those keys as they are: a change asks again.\n"
-        "\n"
-        "It also accepts that the file, or what it names, belongs to another\n"
-        "user or may be written by others, as in a container.  Without FILE,\n"
-        "what is allowed is listed.  A deployment that --deployment or\n"
-        "MORTISE_DEPLOYMENT names needs no such word.\n",
+    .summary = "Allow a deployment that Mortise found to choose what runs",
+    .text = "Mortise uses a mortise.yaml beside a graph or in the current\n"
+            "directory although you did not name it.  You must allow it once\n"
+            "if it names code (plugins, trust, programs, MCP servers),\n"
+            "secrets, ${env:...} or ${file:...}, or addresses and paths\n"
+            "outside its directory.  Read the file first.  The permission is\n"
+            "stored for this path and for the current values of these keys.\n"
+            "After a change you must allow it again.\n"
+            "\n"
+            "The command also accepts that the file, or a file that it names,\n"
+            "belongs to another user or is writable by others, as in a\n"
+            "container.  Without FILE, it lists the allowed deployments.  A\n"
+            "deployment that --deployment or MORTISE_DEPLOYMENT names needs\n"
+            "no permission.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config allow examples/plugin-c/mortise.yaml",

@@ -126,29 +126,29 @@ static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt raise_budget_opts[] = {
     MORTISE_OPT_TEXT("at", "PATH", at,
-                     "The budget of the graph that this execution of a\n"
-                     "subgraph runs; else the run's own"),
+                     "Raise the budget of the subgraph that this\n"
+                     "execution runs (default: the budget of the run)"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins or tools have changed"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+                     "Continue although plugins or tools have changed"),
+    MORTISE_OPT_JSON("One event a line, then the status of the run"),
     MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_raise_budget = {
     .name = "raise-budget",
     .operands = "RUN NAME=[+]N...",
-    .summary = "Let a run spend more than its graph says",
-    .text =
-        "NAME is a bound of the graph's budget: tool_calls, model_calls,\n"
-        "input_tokens, output_tokens, tokens, usd in dollars (usd=+0.50), or "
-        "wall\n"
-        "with a unit (wall=+10m).  N is what it is to be, +N so much more than "
-        "it\n"
-        "is; never less than what is spent.\n"
-        "Whatever waits for it goes on; a run that has failed of it is\n"
-        "resumed with 'mortise resume'.  The run keeps who raised it.\n"
-        "\n"
-        "RUN is the whole id of a run.\n",
+    .summary = "Raise the budget of a run above the value in its graph",
+    .text = "NAME is a limit of the graph's budget: tool_calls, model_calls,\n"
+            "input_tokens, output_tokens, tokens, usd in dollars (usd=+0.50),\n"
+            "or wall with a unit (wall=+10m).  N is the new limit; +N adds N\n"
+            "to the current limit.  The limit cannot be less than the amount\n"
+            "that is already spent.\n"
+            "\n"
+            "Everything that waits for this budget continues.  If the run has\n"
+            "failed because of it, continue it with 'mortise resume'.  The\n"
+            "run records who raised the budget.\n"
+            "\n"
+            "RUN is the whole id of a run.\n",
     .opts = raise_budget_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise raise-budget night tool_calls=+10",

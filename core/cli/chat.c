@@ -645,39 +645,39 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("model", "ALIAS", model,
-                     "Which of the deployment's models (default: default)"),
+                     "Alias of a model of the deployment (default: default)"),
     MORTISE_OPT_TEXT("instructions", "TEXT", instructions,
-                     "What the model is told to be, ahead of everything"),
+                     "Instructions for the model, before all messages"),
     MORTISE_OPT_TEXT("tools", "LIST", tools,
-                     "What it may use once you agree, call by call:\n"
+                     "Tools that need your approval for each call:\n"
                      "PLUGIN/OPERATION, graph/NAME or patterns (mail/*)"),
     MORTISE_OPT_TEXT("allow", "LIST", allow,
-                     "The same, of what it may use without asking"),
+                     "Tools that need no approval, written as in --tools"),
     MORTISE_OPT_FLAG("continue", go_on,
-                     "Go on with the newest chat that was left, or that died"),
+                     "Continue the newest chat that you left or that died"),
     MORTISE_OPT_TEXT("id", "X", id,
-                     "Name the run that it is; with --continue: go on with\n"
-                     "that one"),
+                     "Id of the new run; with --continue, of the chat to\n"
+                     "continue"),
     MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_chat = {
     .name = "chat",
     .operands = "[MESSAGE]",
-    .summary = "Talk with a model, durably",
-    .text =
-        "Each line of stdin is a message, behind MESSAGE, if there is one.  A\n"
-        "chat is a run like any other: what was said and answered is on disk,\n"
-        "'mortise show RUN --transcript' has it, and whatever dies in the "
-        "middle\n"
-        "of a reply, --continue goes on with that reply.  Ctrl-D leaves it,\n"
-        "Ctrl-C pauses it; 'mortise cancel RUN' ends it.\n"
-        "\n"
-        "A call of a tool is shown, and waits for you: y or yes; n or no,\n"
-        "with a reason that the model is told; or other arguments as a JSON\n"
-        "object.  Whatever else is said is no answer: it asks again.\n"
-        "Without a terminal it waits for 'mortise approve', and exits with 1\n"
-        "if there is neither a MESSAGE nor a line of stdin.\n",
+    .summary = "Chat with a model; the conversation is stored as a run",
+    .text = "Each line of stdin is a message; MESSAGE, if given, is the\n"
+            "first.  A chat is a run like any other: every message is on\n"
+            "disk, and 'mortise show RUN --transcript' prints them.  If a\n"
+            "process dies in the middle of a reply, --continue continues this\n"
+            "reply.  Ctrl-D leaves the chat, Ctrl-C pauses it, and 'mortise\n"
+            "cancel RUN' ends it.\n"
+            "\n"
+            "Each tool call is shown and waits for your decision.  Type y or\n"
+            "yes to approve it.  Type n or no to reject it, with a reason for\n"
+            "the model if you like.  Or type other arguments as a JSON\n"
+            "object.  After any other input, the chat asks again.  Without a\n"
+            "terminal, the call waits for 'mortise approve'.  The exit code\n"
+            "is 1 if there is neither a MESSAGE nor a line of stdin.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

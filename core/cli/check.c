@@ -476,9 +476,9 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
-    MORTISE_OPT_FLAG(
-        "plugins", bring_up,
-        "Bring up plugins of graphs and deployments: runs their create()"),
+    MORTISE_OPT_FLAG("plugins", bring_up,
+                     "Start the plugins of graphs and deployments (runs\n"
+                     "their create())"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -486,33 +486,33 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_check = {
     .name = "check",
     .operands = "FILE|DIR...",
-    .summary = "Check graphs, their tests, deployments, plugin manifests and "
-               "trust files",
-    .text =
-        "All findings of all files, sorted: of many the first 500 errors and\n"
-        "500 warnings, and how many more there are (`left_out` with --json).\n"
-        "Each file is read by its `kind`.\n"
-        "What passes here loads: an engine opens with the deployment, and "
-        "takes\n"
-        "the graph.  Nothing is run and no store opened, so of a config it is\n"
-        "known that it fits the plugin's schema, and that the models and\n"
-        "secrets that it names are the deployment's; not that the plugin "
-        "comes\n"
-        "up with it.  With --plugins they do, each in a process of its own "
-        "that\n"
-        "ends with it: of a graph those that it uses; of a deployment each\n"
-        "guardrail, memory, discovery plugin and model, and the executors "
-        "and\n"
-        "guardrails that plugins.config, tools.mcp and executors speak of.  "
-        "No\n"
-        "MCP server is started: `mcp list SERVER` does.\n"
-        "\n"
-        "Of a DIR, each *.yaml or *.yml file below it that says\n"
-        "apiVersion: mortise/...; what is hidden or a link is passed over.\n"
-        "\n"
-        "A graph is checked against the plugins of its deployment:\n"
-        "--deployment, MORTISE_DEPLOYMENT, mortise.yaml beside it,\n"
-        "./mortise.yaml, else the bundled ones.\n",
+    .summary =
+        "Check graphs, tests, deployments, plugin manifests and trust files",
+    .text = "Prints the findings of all files, sorted.  At most 500 errors\n"
+            "and 500 warnings are printed; the number of the others follows\n"
+            "(`left_out` with --json).  Mortise reads each file as its `kind`\n"
+            "requires.\n"
+            "\n"
+            "A file that passes also loads: an engine opens with the\n"
+            "deployment and accepts the graph.  The check runs nothing and\n"
+            "opens no store.  It verifies that a config matches the plugin's\n"
+            "schema, and that the deployment has the models and secrets that\n"
+            "the config names.  It does not verify that the plugin starts\n"
+            "with this config.  --plugins does: it starts each plugin in a\n"
+            "process of its own.  For a graph these are the plugins that it\n"
+            "uses.  For a deployment these are each guardrail, memory,\n"
+            "discovery plugin and model, and the executors and guardrails in\n"
+            "plugins.config, tools.mcp and executors.  No MCP server is\n"
+            "started: use `mcp list SERVER`.\n"
+            "\n"
+            "For a DIR, the command checks each *.yaml or *.yml file below it\n"
+            "that has apiVersion: mortise/... It skips hidden files and\n"
+            "links.\n"
+            "\n"
+            "A graph is checked against the plugins of its deployment.  The\n"
+            "first of these is used: --deployment, MORTISE_DEPLOYMENT,\n"
+            "mortise.yaml beside the graph, ./mortise.yaml.  Without any of\n"
+            "them, the bundled plugins are used.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise check configs/triage/*.yaml\n"

@@ -542,19 +542,19 @@ static const struct mortise_opt opts[] = {MORTISE_OPT_END};
 const struct mortise_cmd mortise_cmd_completion = {
     .name = "completion",
     .operands = "bash|zsh|fish",
-    .summary = "Print a script that lets a shell complete commands",
-    .text = "Subcommands, options, files, the ids of runs and of what they "
-            "ask, from\n"
-            "the table that --help shows.\n"
+    .summary = "Print a script for command completion in a shell",
+    .text = "The script completes subcommands, options, files, and the ids of\n"
+            "runs and their requests.  It is made from the same table as\n"
+            "--help.\n"
             "\n"
             "bash: put `eval \"$(mortise completion bash)\"` into ~/.bashrc.\n"
-            "zsh:  the same in ~/.zshrc, behind compinit.\n"
+            "zsh:  the same in ~/.zshrc, after compinit.\n"
             "fish: mortise completion fish "
             ">~/.config/fish/completions/mortise.fish\n"
             "\n"
-            "The tests run the script for bash; those for zsh and fish come "
-            "from\n"
-            "the same table, and are parsed where these shells are.\n",
+            "The tests run the script for bash.  The scripts for zsh and fish\n"
+            "come from the same table; the tests parse them if these shells\n"
+            "are installed.\n",
     .opts = opts,
     .example = "mortise completion bash",
     .run = completion,

@@ -581,12 +581,11 @@ static int config_print(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("resolved", resolved,
-                     "With the values of ${env:...} and ${file:...}, and\n"
-                     "with whole paths"),
+                     "Print the values of ${env:...} and ${file:...},\n"
+                     "and absolute paths"),
     MORTISE_OPT_FLAG("redacted", redacted,
-                     "Without what came through ${...}, except in\n"
-                     "paths, without passwords in URLs, and without\n"
-                     "what a plugin calls a secret"),
+                     "Omit values of ${...} except in paths, passwords\n"
+                     "in URLs, and values that a plugin declares secret"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
@@ -596,15 +595,15 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_print = {
     .name = "config print",
     .operands = "",
-    .summary = "Print the deployment that holds here, and who said what",
-    .text = "Each value with its origin: the line of a file, a variable of\n"
-            "the environment, an option, or that it is the default.  Text is\n"
-            "a Deployment file that loads again.\n"
+    .summary = "Print the deployment in effect and the origin of each value",
+    .text = "Each value has its origin: a line of a file, an environment\n"
+            "variable, an option, or the default.  The output as text is a\n"
+            "Deployment file that can be loaded again.\n"
             "\n"
-            "Without --redacted, what stands in the file is printed as it\n"
-            "stands, and --resolved prints what variables and files hold.\n"
-            "With it, both can be shown to others.  A secret:// reference is\n"
-            "printed as it is, always.\n",
+            "Without --redacted, the values of the file are printed\n"
+            "unchanged, and --resolved prints the values of variables and\n"
+            "files.  With --redacted, you can show both to others.  A\n"
+            "secret:// reference is always printed as a reference.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config print --resolved --redacted",

@@ -24,30 +24,28 @@ static int config_import(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     {"output", "FILE", offsetof(struct mortise_args, output),
-     "Write there, and not to stdout; it must not exist", 'o', 0},
+     "Write to this file, which must not exist, instead\n"
+     "of stdout",
+     'o', 0},
     MORTISE_OPT_END,
 };
 
 const struct mortise_cmd mortise_cmd_config_import = {
     .name = "config import",
     .operands = "FILE",
-    .summary = "Turn another program's list of MCP servers into a deployment",
-    .text =
-        "FILE is what assistants and editors keep: a .mcp.json (mcpServers), "
-        "an\n"
-        "mcp.json (servers and inputs), or settings that have one.  Comments "
-        "may\n"
-        "stand in it.  It becomes tools.mcp of a Deployment file.\n"
-        "\n"
-        "What looks like a secret is not taken over: it becomes a reference "
-        "to a\n"
-        "secret that a variable of the environment is to have.  A program may\n"
-        "read what its arguments name, and no more, and that is written out "
-        "as\n"
-        "its sandbox.  What is left behind, and what does not start as it is,\n"
-        "is listed with its place and stands at the head of what is written; "
-        "the\n"
-        "exit code is 2 then.\n",
+    .summary =
+        "Convert a list of MCP servers of another program into a deployment",
+    .text = "FILE is a configuration file of an assistant or an editor: a\n"
+            ".mcp.json (mcpServers), an mcp.json (servers and inputs), or\n"
+            "settings that contain one.  It can contain comments.  The result\n"
+            "is tools.mcp of a Deployment file.\n"
+            "\n"
+            "A value that looks like a secret is not copied.  It becomes a\n"
+            "reference to a secret, which reads an environment variable.  A\n"
+            "program can read only the paths in its arguments; the import\n"
+            "writes this as its sandbox.  Everything that is left out or will\n"
+            "not start as it is, is listed with its place and as a comment at\n"
+            "the head of the new file.  The exit code is then 2.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config import .mcp.json -o mortise.yaml",

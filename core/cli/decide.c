@@ -243,59 +243,59 @@ static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
     MORTISE_OPT_FLAG("no-continue", no_continue,                               \
                      "Record the decision and run nothing"),                   \
         MORTISE_OPT_FLAG("accept-plugins", accept_plugins,                     \
-                         "Go on although plugins or tools have changed"),      \
+                         "Continue although plugins or tools have changed"),   \
         MORTISE_OPT_DOWNGRADE,                                                 \
-        MORTISE_OPT_JSON("One event a line, then how the run stands"),         \
+        MORTISE_OPT_JSON("One event a line, then the status of the run"),      \
         MORTISE_OPTS_OF_RUNS
 
 static const struct mortise_opt approve_opts[] = {
-    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Record this reason"),
     MORTISE_OPT_TEXT("args", "JSON", args,
                      "Run the tool with these arguments instead:\n"
                      "JSON or @FILE"),
     MORTISE_OPT_TEXT("digest", "D", digest,
-                     "Approve only the call of this digest"),
+                     "Approve only the call with this digest"),
     MORTISE_OPT_TEXT("answer", "JSON", answer,
-                     "What a question with a schema wants to know:\n"
-                     "JSON or @FILE"),
+                     "Answer to a question with a schema: JSON or @FILE"),
     MORTISE_OPT_TEXT("graph", "FILE", graph,
-                     "Of a plan: the run goes by this graph instead, which\n"
-                     "is checked as 'mortise check' does"),
+                     "For a plan: run this graph instead, after a check\n"
+                     "as by 'mortise check'"),
     COMMON_OPTS,
 };
 
 static const struct mortise_opt reject_opts[] = {
-    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Record this reason"),
     COMMON_OPTS,
 };
 
 #define ABOUT_IDS                                                              \
-    "RUN is the whole id of a run.  ID is the id of what it asks, or the\n"    \
-    "first eight digits of it, as 'mortise show' and 'mortise inbox' print\n"  \
-    "it: a decision holds for what was seen.  Without it (or with the name\n"  \
-    "of the node that asks), what is pending is shown, and you are asked;\n"   \
-    "where stdin is no terminal, nothing is decided, and the line that "       \
-    "names\n"                                                                  \
-    "it is printed.  In scripts:\n"                                            \
-    "mortise COMMAND $(mortise inbox RUN --ids)\n"                             \
-    "which names all that the run asks: several requests of it are settled\n"  \
-    "alike, all or, where one of them cannot be so, none.\n"
+    "RUN is the whole id of a run.  ID is the id of a request, or its\n"       \
+    "first eight digits, as 'mortise show' and 'mortise inbox' print\n"        \
+    "it.  The decision applies to exactly this request.  Without an ID\n"      \
+    "(or with the name of the node that asks), the command shows the\n"        \
+    "pending requests and asks you.  If stdin is not a terminal, it\n"         \
+    "decides nothing and prints the command with the ID.  In scripts,\n"       \
+    "use\n"                                                                    \
+    "  mortise COMMAND $(mortise inbox RUN --ids)\n"                           \
+    "which names all requests of the run.  Several requests get the\n"         \
+    "same decision: all of them, or none if one of them does not accept\n"     \
+    "it.\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
-    "When another process has the store, it is told and goes on with the\n"    \
-    "run; otherwise this command does.\n"
+    "If another process holds the store, that process gets the command\n"      \
+    "and continues the run.  Otherwise this command continues it.\n"
 #define ABOUT_BLOCKED                                                          \
     "\n"                                                                       \
-    "Where a plugin of the run is in the way (it is gone, another one, or\n"   \
-    "trust refuses it), the decision is recorded and nothing runs: that is\n"  \
-    "said, with the command that helps, and the exit code is 78 (77: "         \
-    "trust).\n"                                                                \
-    "Once the plugin is back, 'mortise engine' and 'resume' go on.\n"
+    "If a plugin of the run cannot be used (it is missing, has changed,\n"     \
+    "or trust refuses it), the decision is recorded and nothing runs.\n"       \
+    "The command prints this and the remedy, and the exit code is 78\n"        \
+    "(trust: 77).  When the plugin is back, 'mortise engine' and\n"            \
+    "'resume' continue the run.\n"
 
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
     .operands = "RUN [ID]...",
-    .summary = "Say yes to a question, a plan or a tool call",
+    .summary = "Approve a question, a plan or a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = approve_opts,
     .exits = MORTISE_EXITS_RUN,
@@ -306,7 +306,7 @@ const struct mortise_cmd mortise_cmd_approve = {
 const struct mortise_cmd mortise_cmd_reject = {
     .name = "reject",
     .operands = "RUN [ID]...",
-    .summary = "Say no to a question or to a tool call",
+    .summary = "Reject a question or a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = reject_opts,
     .exits = MORTISE_EXITS_RUN,
@@ -346,17 +346,15 @@ static const struct mortise_opt answer_opts[] = {
 const struct mortise_cmd mortise_cmd_answer = {
     .name = "answer",
     .operands = "RUN [ID]...",
-    .summary = "Answer a question in full",
-    .text = "The answer to a `human` node is {\"approved\": true or false,\n"
-            "\"reason\"?, \"answer\"?}, that to a node or a plan that is to "
-            "be\n"
-            "approved {\"approved\", \"reason\"?}, and a plan may be approved "
-            "with\n"
-            "\"graph\": {\"source\": TEXT}, too; 'approve' and 'reject' write "
-            "that for\n"
-            "you.\n"
-            "What an executor asks takes the bare value that it asks for.\n"
-            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
+    .summary = "Answer a question with a JSON value",
+    .text =
+        "A `human` node takes {\"approved\": true or false, \"reason\"?,\n"
+        "\"answer\"?}.  A node or a plan that needs approval takes\n"
+        "{\"approved\", \"reason\"?}.  An approval of a plan can also have\n"
+        "\"graph\": {\"source\": TEXT}.  'approve' and 'reject' write these\n"
+        "values for you.  A question of an executor takes the plain value\n"
+        "that it asks for.\n"
+        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise answer night 8f31c09a --value "
@@ -448,53 +446,55 @@ static int resolve(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt resolve_opts[] = {
     MORTISE_OPT_TEXT("done", "JSON", done,
-                     "It happened, and this is its result: JSON or\n"
-                     "@FILE"),
+                     "The effect happened, with this result: JSON or @FILE"),
     MORTISE_OPT_FLAG("retry", retry,
-                     "It did not happen: do it again, unless it is over"),
-    MORTISE_OPT_FLAG("fail", fail, "Take it as failed; the doubt stays"),
+                     "The effect did not happen: repeat it, unless the\n"
+                     "node has ended"),
+    MORTISE_OPT_FLAG("fail", fail, "Fail the node; the effect stays in doubt"),
     COMMON_OPTS,
 };
 
 const struct mortise_cmd mortise_cmd_resolve = {
     .name = "resolve",
     .operands = "RUN [ID]...",
-    .summary = "Say what became of an effect that is in doubt",
-    .text =
-        "An effect began, and nothing says whether it happened: the process\n"
-        "died, a connection was lost, time ran out, a server failed in the\n"
-        "middle.  The plugin can neither repeat it safely nor find out.\n"
-        "Look at the world, then say.  'mortise show' has the cause, and\n"
-        "what was heard.\n"
-        "\n"
-        "Where one step of a call is in doubt (a request that it made),\n"
-        "--done takes the answer to that step; else the call's result.  The\n"
-        "answer to a request is {\"status\": 200}, with `headers` (an object\n"
-        "of strings) and `body` (a string) if it had them; to a program\n"
-        "{\"exit\": 0}, with `stdout` and `stderr` (strings); to a step of "
-        "the\n"
-        "plugin's own {\"result\": ...}: of an MCP tool a text, or its output\n"
-        "as 'mortise show' prints it.  Anything else is refused.\n"
-        "With --retry it is made again, a call under the same idempotency\n"
-        "key, a request the same to the byte, and what was asked before and\n"
-        "answered is not.  --fail fails the node; who resumes it is asked\n"
-        "again.\n"
-        "\n"
-        "What it is to be is shown with the request, and looked at before it "
-        "is\n"
-        "recorded.  Who was wrong about a step says it again, with the same ID "
-        "and\n"
-        "--done: as long as nothing went on with it, or where the call failed\n"
-        "behind it, which is then tried again with the new answer.  The result "
-        "of\n"
-        "a whole call has become its node's output: that is corrected like "
-        "any\n"
-        "(resume --update, --goto).\n"
-        "\n"
-        "Of what is over (the run was cancelled or has completed, the node\n"
-        "lost a race, on_error led on) nothing is made again, whatever you\n"
-        "say: --retry only says that it did not happen.\n"
-        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
+    .summary = "Settle an effect that is in doubt",
+    .text = "An effect began, and it is unknown whether it happened.  The\n"
+            "process died, a connection was lost, time ran out, or a server\n"
+            "failed in the middle.  The plugin can neither repeat the effect\n"
+            "safely nor find out.  Check whether it happened, then settle it\n"
+            "with this command.  'mortise show' has the cause and the last\n"
+            "message.\n"
+            "\n"
+            "--done takes the result of the effect.  If one step of a call is\n"
+            "in doubt (a request that it made), --done takes the answer to\n"
+            "that step.  Otherwise it takes the result of the call.\n"
+            "  a request: {\"status\": 200}, with `headers` (an object of "
+            "strings)\n"
+            "             and `body` (a string) if it had them\n"
+            "  a program: {\"exit\": 0}, with `stdout` and `stderr` (strings)\n"
+            "  a step of the plugin's own: {\"result\": ...}; for an MCP tool "
+            "a text,\n"
+            "             or its output as 'mortise show' prints it\n"
+            "Every other value is rejected.\n"
+            "\n"
+            "--retry repeats the effect: a call with the same idempotency\n"
+            "key, a request with the same bytes.  Steps that are already\n"
+            "answered are not repeated.  --fail fails the node.  If you\n"
+            "resume the run later, it asks again.\n"
+            "\n"
+            "The request shows the type of the result, and Mortise checks the\n"
+            "result before it records it.  To correct the answer to a step,\n"
+            "give it again with the same ID and --done.  This works until the\n"
+            "call uses the answer, and also if the call failed after it: the\n"
+            "call is then retried with the new answer.  The result of a whole\n"
+            "call is already the output of its node.  Correct it like any\n"
+            "output (resume --update, --goto).\n"
+            "\n"
+            "If the node or the run has ended (the run was cancelled or has\n"
+            "completed, the node lost a race, on_error continued), nothing is\n"
+            "repeated.  --retry then only records that the effect did not\n"
+            "happen.\n"
+            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = resolve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise resolve night 8f31c09a --done '{\"id\": \"re_123\"}'",
@@ -527,30 +527,27 @@ static int cancel(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt stop_opts[] = {
-    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Record this reason"),
+    MORTISE_OPT_JSON("One event a line, then the status of the run"),
     MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_pause = {
     .name = "pause",
     .operands = "RUN",
-    .summary = "Let a run stand still until it is resumed",
-    .text =
-        "RUN is the whole id of a run.\n"
-        "\n"
-        "What only reads is cancelled and will be done again; an effect "
-        "that\n"
-        "has begun is awaited (10 s at most) and recorded.  Then nothing "
-        "of\n"
-        "the run is at work or in memory.  Decisions are recorded "
-        "meanwhile;\n"
-        "'mortise resume' goes on.\n"
-        "\n"
-        "The exit code is 0 when the run is paused, and 5 when an effect "
-        "of it\n"
-        "is in doubt: how to say what became of it is printed.  So it is when\n"
-        "the run was interrupted in the middle of one.\n" ABOUT_WHERE,
+    .summary = "Pause a run until somebody resumes it",
+    .text = "RUN is the whole id of a run.\n"
+            "\n"
+            "Calls that only read are cancelled and repeated later.  The\n"
+            "command waits at most 10 s for effects that have begun, and\n"
+            "records them.  The run then uses no thread and no memory.\n"
+            "Decisions are still recorded.  'mortise resume' continues the\n"
+            "run.\n"
+            "\n"
+            "The exit code is 0 if the run is paused, and 5 if one of its\n"
+            "effects is in doubt, also if the run was interrupted during the\n"
+            "effect.  In this case the command prints how to settle "
+            "it.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_BRIEF,
@@ -561,28 +558,29 @@ const struct mortise_cmd mortise_cmd_pause = {
 const struct mortise_cmd mortise_cmd_cancel = {
     .name = "cancel",
     .operands = "RUN",
-    .summary = "End a run; only resume --goto has it go on",
-    .text =
-        "RUN is the whole id of a run.\n"
-        "\n"
-        "It has ended, then: 'resume RUN' shows it and runs nothing, and only\n"
-        "'resume RUN --goto NODE' has it go on, from that node.\n"
-        "\n"
-        "What is at work is asked to stop and awaited; its effects are\n"
-        "recorded.  Where one of them says nothing, nobody knows whether\n"
-        "it happened: 'resume RUN' asks that, and 'resume RUN --goto NODE'\n"
-        "is refused until it is settled.\n"
-        "\n"
-        "Then nodes with 'join: settled' run to which a branch ran, for\n"
-        "at most 60 s each, and nothing behind them; one that was at work\n"
-        "comes to its end.  One of them whose own plugin or pinned tool is\n"
-        "missing or another fails, which is printed; the others run.  A\n"
-        "second cancel stops them.  A signal leaves them to 'mortise resume'\n"
-        "and 'mortise engine'.\n"
-        "\n"
-        "The exit code is 0 when the run is cancelled, and 5 when it is,\n"
-        "but an effect of it may have happened: of which node is "
-        "printed.\n" ABOUT_WHERE,
+    .summary = "Cancel a run; only resume --goto can continue it",
+    .text = "RUN is the whole id of a run.\n"
+            "\n"
+            "After this the run has ended: 'resume RUN' shows it and runs\n"
+            "nothing.  Only 'resume RUN --goto NODE' continues it, from that\n"
+            "node.\n"
+            "\n"
+            "Calls in flight are asked to stop.  The command waits for them\n"
+            "and records their effects.  If an effect gives no answer, it is\n"
+            "in doubt: 'resume RUN' asks whether it happened, and 'resume RUN\n"
+            "--goto NODE' is rejected until you settle it.\n"
+            "\n"
+            "Then nodes with 'join: settled' run if a branch reached them,\n"
+            "for at most 60 s each.  Nodes after them do not run.  A node\n"
+            "that was already running completes.  If the plugin or the pinned\n"
+            "tool of such a node is missing or has changed, the node fails\n"
+            "and the command prints this; the others run.  A second cancel\n"
+            "stops them.  A signal leaves them to 'mortise resume' and\n"
+            "'mortise engine'.\n"
+            "\n"
+            "The exit code is 0 if the run is cancelled.  It is 5 if the run\n"
+            "is cancelled and one of its effects may have happened; the\n"
+            "command names the node.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel night --reason 'wrong file'",

@@ -263,7 +263,7 @@ static int discovery_pin(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("check", only_check,
-                     "Write nothing, and end with 1 if anything is different"),
+                     "Write nothing; exit code 1 if anything has changed"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -271,17 +271,18 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_discovery_pin = {
     .name = "discovery pin",
     .operands = "PLUGIN [KEY...]",
-    .summary = "Write down what a discovery plugin may use of a registry",
-    .text =
-        "PLUGIN, one of the deployment's discovery.plugins, is asked what "
-        "there\n"
-        "is: for `registry` the servers of its config, or the entries of an\n"
-        "index.  What is new or is not what was pinned is printed whole, and\n"
-        "the digests of all of it, or of the KEYs alone, are written to the\n"
-        "lock, which lies beside the deployment and is called like it\n"
-        "(mortise.lock).  Nothing is used but what is pinned, as it is "
-        "pinned:\n"
-        "read what this prints, it goes to models.  --check first shows it.\n",
+    .summary = "Record what a discovery plugin can use of a registry",
+    .text = "The command asks PLUGIN, one of the deployment's\n"
+            "discovery.plugins, for its entries.  For `registry` these are\n"
+            "the servers of its config, or the entries of an index.  It\n"
+            "prints entries that are new or have changed.  Then it writes the\n"
+            "digests of all entries, or only of the KEYs, to the lock file.\n"
+            "The lock file is beside the deployment and has the same name\n"
+            "(mortise.lock).\n"
+            "\n"
+            "Only pinned entries are used, and only unchanged.  Read what the\n"
+            "command prints, because models will read it.  Use --check to see\n"
+            "it first.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise discovery pin registry --check\n"

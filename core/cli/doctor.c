@@ -380,26 +380,23 @@ const struct mortise_cmd mortise_cmd_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "Check that this machine has what Mortise needs",
-    .text =
-        "A line each: ok, warn or fail, what was looked at, how it is; "
-        "then\n"
-        "what to do.  The host (kernel, descriptors, clock), the store's\n"
-        "directory and disk, whether programs can be started, keys, "
-        "plugins,\n"
-        "the deployment, of which it says what 'mortise check' says, secrets\n"
-        "that are not set included.  Of the store everything is read, with "
-        "checksums, as\n"
-        "'store salvage' would: tables where they are, logs in a copy.  "
-        "One\n"
-        "that a process has open is not read, which is a warning.  "
-        "Nothing is\n"
-        "changed.  Each MCP server of the deployment is started, or "
-        "reached,\n"
-        "once, and asked for its tools (15 s at most); no other plugin's "
-        "code\n"
-        "runs.\n"
-        "\n"
-        "Exit code 2 when something failed; warnings alone give 0.\n",
+    .text = "Each line has ok, warn or fail, the name of the check, its\n"
+            "result, and what to do.  The checks are:\n"
+            "  - the host (kernel, descriptors, clock), and whether programs "
+            "start\n"
+            "  - the store's directory, its disk, and all data in it with "
+            "checksums,\n"
+            "    as 'store salvage' reads it: tables in place, logs in a copy\n"
+            "  - keys and plugins\n"
+            "  - the deployment, as 'mortise check' does, and unset secrets\n"
+            "  - each MCP server of the deployment: it is started or contacted "
+            "once\n"
+            "    and asked for its tools (15 s at most)\n"
+            "No other plugin code runs, and nothing is changed.  A store that\n"
+            "another process uses is not read; this is a warning.\n"
+            "\n"
+            "The exit code is 2 if a check failed, and 0 if there are only\n"
+            "warnings.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise doctor --deployment /etc/mortise/mortise.yaml",

@@ -143,24 +143,24 @@ static const struct mortise_opt engine_opts[] = {
 const struct mortise_cmd mortise_cmd_engine = {
     .name = "engine",
     .operands = "",
-    .summary = "Hold a store and work on it until stopped",
-    .text =
-        "Goes on with every run that a crash interrupted or that was paused\n"
-        "as an engine stopped, works on what other commands start and decide\n"
-        "(they reach it through the store's socket), and fires deadlines.\n"
-        "Runs that a person paused stay so.  One of which a plugin took the\n"
-        "process down goes on last, and from the third time on is blocked.\n"
-        "\n"
-        "It stays in the foreground and says on stderr what happens, a line\n"
-        "each with its time (UTC).  SIGINT or SIGTERM: what reads is let go,\n"
-        "what has an effect is awaited (10 seconds at most), everything else\n"
-        "is paused, durably, and the exit code is 0.  A second one kills;\n"
-        "nothing is lost by that either.\n"
-        "\n"
-        "A deadline (`timeout` of a human node, for example) takes effect\n"
-        "only while an engine runs.  --install-user-service writes a systemd\n"
-        "unit for the deployment and store of the command.  It replaces the\n"
-        "unit that an earlier call wrote for them.\n",
+    .summary = "Hold a store and work on its runs until stopped",
+    .text = "The engine continues every run that a crash interrupted or that\n"
+            "was paused when an engine stopped.  It works on runs and\n"
+            "decisions of other commands, which reach it through the store's\n"
+            "socket, and it fires deadlines.  Runs that a person paused stay\n"
+            "paused.  A run in which a plugin crashed the process is\n"
+            "continued last; after the third crash it is blocked.\n"
+            "\n"
+            "The engine stays in the foreground.  It prints one line for each\n"
+            "event to stderr, with the time (UTC).  On SIGINT or SIGTERM it\n"
+            "cancels calls that only read, waits at most 10 seconds for\n"
+            "effects, and pauses everything else durably.  The exit code is\n"
+            "then 0.  A second signal kills it; this loses nothing either.\n"
+            "\n"
+            "A deadline (`timeout` of a human node, for example) takes effect\n"
+            "only while an engine runs.  --install-user-service writes a\n"
+            "systemd unit for the deployment and store of the command.  It\n"
+            "replaces the unit that an earlier call wrote for them.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
     .session = MORTISE_SESSION_STAYS,

@@ -190,7 +190,7 @@ static int eval(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("vars", "FILE", vars,
-                     "A JSON object: its members are the names in scope"),
+                     "A JSON object; its members are the variables"),
     MORTISE_OPT_END,
 };
 
@@ -199,14 +199,11 @@ const struct mortise_cmd mortise_cmd_eval = {
     .operands = "EXPR",
     .dashes = true,
     .summary = "Evaluate one expression (CEL)",
-    .text =
-        "As conditions and ${...} of graphs are evaluated, and bounded as they "
-        "are.\n"
-        "The value is printed as JSON, on one line.  EXPR may be - and FILE "
-        "may be -\n"
-        "for stdin.  An expression that cannot work ends with 2, one that "
-        "fails with\n"
-        "the values at hand with 1.\n",
+    .text = "The expression is evaluated as in conditions and ${...} of\n"
+            "graphs, with the same limits.  The value is printed as JSON, on\n"
+            "one line.  EXPR may be - and FILE may be - for stdin.  The exit\n"
+            "code is 2 if the expression is not valid, and 1 if it fails with\n"
+            "the given values.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise eval 'size(tags) > 1 && tags[0] != \"\"' --vars "

@@ -48,9 +48,9 @@ static int events(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("after", "SEQ", after,
-                     "Only those with a greater sequence number"),
+                     "Only events with a greater sequence number"),
     MORTISE_OPT_FLAG("follow", follow,
-                     "Go on with what happens, until the run has ended"),
+                     "Print new events, too, until the run has ended"),
     MORTISE_OPT_JSON("One JSON object a line"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -60,11 +60,10 @@ const struct mortise_cmd mortise_cmd_events = {
     .operands = "RUN",
     .looks = true,
     .summary = "Print the events of a run",
-    .text =
-        "A line each: time, type, node and what else it says.  Those with\n"
-        "a sequence number (\"seq\", see --json) are on disk; passing ones\n"
-        "have none and are seen with --follow alone.\n"
-        "\n" MORTISE_CLI_RUN_BEGINS,
+    .text = "Each line has the time, the type, the node and the details.\n"
+            "Events with a sequence number (\"seq\", see --json) are on disk.\n"
+            "Transient events have none; only --follow prints them.\n"
+            "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise events 0197c2 --follow",

@@ -17,17 +17,16 @@ static const struct {
     const char *words;
 } lines[] = {
     {MORTISE_EXIT_OK, "done; a run has completed"},
-    {MORTISE_EXIT_FAILED, "the run failed or was cancelled, or the disk or "
-                          "the system said no"},
-    {MORTISE_EXIT_FINDINGS, "a file has errors; they were printed"},
-    {MORTISE_EXIT_USAGE, "this cannot be asked: unknown option, run, node or "
-                         "request"},
+    {MORTISE_EXIT_FAILED, "the run failed or was cancelled, or the disk or the "
+                          "system reported an error"},
+    {MORTISE_EXIT_FINDINGS, "a file has errors; they are printed"},
+    {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request"},
     {MORTISE_EXIT_WAITING, "the run waits for somebody or is paused"},
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},
     {MORTISE_EXIT_DENIED, "not allowed: trust, signature or permission"},
     {MORTISE_EXIT_CONFIG,
-     "of another version's format, or a configuration that "
+     "a format of another version, or a configuration that "
      "cannot work"},
 };
 

@@ -150,11 +150,10 @@ const struct mortise_cmd mortise_cmd_explain = {
     .name = "explain",
     .operands = "[CODE]",
     .summary = "Explain a code such as E0301, E_IN_DOUBT or model.connect",
-    .text =
-        "What it means, what to do, an example: of findings about files, of\n"
-        "errors that commands end with, of those that nodes and runs fail\n"
-        "of.  Without CODE: all codes, a line each.  docs/errors.md is the\n"
-        "same as a page.\n",
+    .text = "Prints what the code means, what to do, and an example.  There\n"
+            "are codes of findings in files, of errors of commands, and of\n"
+            "failed nodes and runs.  Without CODE, the command lists all\n"
+            "codes. docs/errors.md has the same text.\n",
     .opts = opts,
     .example = "mortise explain E0301",
     .run = explain,

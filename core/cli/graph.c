@@ -342,34 +342,32 @@ static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt opts[] = {
-    MORTISE_OPT_FLAG("dot", dot, "For Graphviz: | dot -Tsvg"),
-    MORTISE_OPT_FLAG("mermaid", mermaid, "For Mermaid, as in Markdown"),
+    MORTISE_OPT_FLAG("dot", dot, "Output for Graphviz: | dot -Tsvg"),
+    MORTISE_OPT_FLAG("mermaid", mermaid, "Output for Mermaid, as in Markdown"),
     MORTISE_OPT_JSON("One JSON object: nodes and edges"),
     MORTISE_OPT_FLAG("ascii", ascii,
-                     "Nothing but ASCII (the default where the locale\n"
-                     "is not UTF-8)"),
+                     "Use only ASCII (default if the locale is not UTF-8)"),
     MORTISE_OPT_TEXT("width", "N", width,
-                     "Columns (default: the terminal's; 100 for a pipe)"),
-    MORTISE_OPT_TEXT("run", "RUN", run, "Show what of it ran in this run"),
+                     "Width in columns (default: the terminal's; 100 for\n"
+                     "a pipe)"),
+    MORTISE_OPT_TEXT("run", "RUN", run, "Show the progress of this run"),
     MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_graph_show = {
     .name = "graph show",
     .operands = "GRAPH",
-    .summary = "Draw a graph, and what of it ran",
-    .text = "Boxes and lines, and below them what the lines are about.  Where "
-            "lines\n"
-            "cross, the upright one is drawn through; a tee means that they "
-            "join.\n"
-            "In a box, an arrow to END ends the branch and a bent one leads "
-            "back.\n"
-            "What is too large or too wide for that is a list: each node, and\n"
-            "where it leads.\n"
+    .summary = "Draw a graph, and optionally the progress of a run",
+    .text = "The drawing has boxes and lines; the conditions of the lines are\n"
+            "below it.  Where two lines cross, the vertical one is\n"
+            "continuous; a tee joins them.  In a box, an arrow to END ends\n"
+            "the branch, and a bent arrow leads back.  A graph that is too\n"
+            "large or too wide is printed as a list of nodes and their\n"
+            "targets.\n"
             "\n"
-            "With --run, a node is done, failed, skipped, running or "
-            "waiting,\n"
-            "and xN says how often it ran, at every depth.\n",
+            "With --run, each node is marked as done, failed, skipped,\n"
+            "running or waiting, at every depth. xN is the number of times\n"
+            "that it ran.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .session = MORTISE_SESSION_BRIEF,

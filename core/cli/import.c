@@ -114,35 +114,29 @@ static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     {"output", "FILE", offsetof(struct mortise_args, output),
-     "Write there, and not to stdout", 'o', 0},
+     "Write to this file instead of stdout", 'o', 0},
     MORTISE_OPT_END,
 };
 
 const struct mortise_cmd mortise_cmd_graph_import = {
     .name = "graph import",
     .operands = "FILE",
-    .summary = "Turn a graph of another system into a graph file",
-    .text =
-        "Two shapes of JSON are known by what they have: the task graph (a\n"
-        "goal, and nodes that depend on each other, by id or in a list; or "
-        "one\n"
-        "node alone) and the compiled execution graph (nodes and edges as\n"
-        "lists, __START__ and __END__).  docs/mappings.md says what becomes "
-        "of\n"
-        "each field.\n"
-        "\n"
-        "What cannot be carried over (a condition that is a function, a "
-        "debate,\n"
-        "an id that is none here, an unknown field) is listed, with its "
-        "place,\n"
-        "and stands as a comment at the head of what is written; the exit "
-        "code\n"
-        "is 2 then.  So it is when `mortise check` would refuse the new file,\n"
-        "in the deployment that is found for it: where what is missing "
-        "decides\n"
-        "what runs, it does until that is written by hand.  Only what the\n"
-        "language has and this build has not is no finding.  A file that\n"
-        "contradicts itself gives errors, and nothing is written.\n",
+    .summary = "Convert a graph of another system into a graph file",
+    .text = "The command recognises two JSON formats.  The task graph has a\n"
+            "goal and nodes that depend on each other (by id or in a list),\n"
+            "or is a single node.  The compiled execution graph has lists of\n"
+            "nodes and edges, with __START__ and __END__. docs/mappings.md\n"
+            "describes the translation of each field.\n"
+            "\n"
+            "Parts that cannot be translated (a condition that is a function,\n"
+            "a debate, an invalid id, an unknown field) are listed with their\n"
+            "place.  They are also comments at the head of the new file, and\n"
+            "the exit code is 2.  The exit code is also 2 if `mortise check`\n"
+            "rejects the new file in the deployment that is found for it.\n"
+            "This happens if a missing part decides what runs; add it by\n"
+            "hand.  Features of the language that this build does not have\n"
+            "are not reported.  A file that contradicts itself gives errors,\n"
+            "and nothing is written.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise graph import plan.json -o plan.graph.yaml",

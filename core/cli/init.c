@@ -76,21 +76,23 @@ static int init(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("name", "NAME", name,
-                     "What the graph is called (default: as DIR is)"),
+                     "Name of the graph (default: the name of DIR)"),
     MORTISE_OPT_END,
 };
 
 const struct mortise_cmd mortise_cmd_init = {
     .name = "init",
     .operands = "DIR",
-    .summary = "Begin a graph: one that runs, its deployment and its tests",
-    .text =
-        "DIR is made, or there already; . is where you are.  What it gets is\n"
-        "a graph that looks at a note, asks a person and writes a file, with\n"
-        "the bundled plugins, offline; mortise.yaml, its deployment; and its\n"
-        "tests.  They are yours to change: each says in comments what its\n"
-        "parts are.  Nothing that is there is written over.  What is printed\n"
-        "works when it is pasted.\n",
+    .summary = "Create a graph that runs, its deployment and its tests",
+    .text = "DIR is created if it does not exist; . is the current directory.\n"
+            "The command writes a graph that reads a note, asks a person and\n"
+            "writes a file.  The graph uses the bundled plugins and works\n"
+            "offline.  mortise.yaml is its deployment.  The tests are for\n"
+            "`mortise test`.  Comments in the files explain their parts;\n"
+            "change what you like.\n"
+            "\n"
+            "Existing files are never overwritten.  You can paste the\n"
+            "commands that are printed.\n",
     .opts = opts,
     .example = "mortise init hello",
     .run = init,

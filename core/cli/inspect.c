@@ -421,19 +421,16 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .name = "plugin inspect",
     .operands = "NAME|NAME/OPERATION|FILE",
-    .summary = "Show what a plugin says of itself: operations, permissions",
-    .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
-            "not verified: see 'mortise plugin verify'.  Of a NAME, also what "
-            "its\n"
-            "permissions come to with the deployment's config (`grant`), and "
-            "with\n"
-            "that of each guardrail and model made of it (`grants`).\n"
+    .summary = "Show the manifest of a plugin: operations, permissions",
+    .text = "Reads the manifest and runs no plugin code.  The manifest is not\n"
+            "verified: see 'mortise plugin verify'.  For a NAME, the command\n"
+            "also prints the permissions that the deployment's config grants\n"
+            "(`grant`), and those of each guardrail and model that uses the\n"
+            "plugin (`grants`).\n"
             "\n"
-            "Of NAME/OPERATION what it takes and gives, and what it does to "
-            "the\n"
-            "world: a line for each member, with what it may be; with --json "
-            "the\n"
-            "schemas themselves.\n",
+            "For NAME/OPERATION, it prints the arguments, the output and the\n"
+            "effect of the operation: one line for each member with its type.\n"
+            "--json prints the schemas.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin inspect file\n"

@@ -247,11 +247,12 @@ static const struct mortise_opt new_opts[] = {
 const struct mortise_cmd mortise_cmd_key_new = {
     .name = "key new",
     .operands = "NAME",
-    .summary = "Make a key pair: NAME.key and NAME.pub",
-    .text = "In minisign's formats: its tools read our keys, and ours read\n"
-            "its.  The password is asked for, or the first line of stdin.\n"
-            "Nothing is overwritten.  If NAME.key is there without NAME.pub,\n"
-            "as after a kill, NAME.pub is made from it.\n",
+    .summary = "Create a key pair: NAME.key and NAME.pub",
+    .text = "The files have minisign's formats: minisign can read our keys,\n"
+            "and Mortise can read minisign's.  The command asks for the\n"
+            "password, or reads it from the first line of stdin.  Nothing is\n"
+            "overwritten.  If NAME.key exists without NAME.pub, for example\n"
+            "after a kill, NAME.pub is made from it.\n",
     .opts = new_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise key new ~/keys/acme",
@@ -366,7 +367,7 @@ static const struct mortise_opt list_opts[] = {
 const struct mortise_cmd mortise_cmd_key_list = {
     .name = "key list",
     .operands = "",
-    .summary = "List the keys that are trusted, and for what",
+    .summary = "List the trusted keys and what each may sign",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key list",
@@ -488,11 +489,11 @@ static const char kinds_help[] = "Kinds of plugins:\n"
 
 static const struct mortise_opt trust_opts[] = {
     MORTISE_OPT_TEXT("plugins", "NAMES", plugins,
-                     "What it may sign: names, * for any characters,\n"
-                     "separated by commas or blanks"),
+                     "Plugins that the key may sign: names, with * for\n"
+                     "any characters, separated by commas or blanks"),
     MORTISE_OPT_TEXT("kinds", "KINDS", kinds, kinds_help),
     MORTISE_OPT_FLAG("in-process", in_process,
-                     "Its plugins may run inside the engine"),
+                     "Allow its plugins to run inside the engine"),
     MORTISE_OPT_TEXT("name", "NAME", name,
                      "Call the new file NAME.yaml (default: after the\nkey)"),
     OPT_TRUST,
@@ -504,10 +505,9 @@ const struct mortise_cmd mortise_cmd_key_trust = {
     .name = "key trust",
     .operands = "FILE.pub",
     .summary = "Trust a key to sign plugins",
-    .text = "A new file in the trust directory says so.  This build has no "
-            "process\n"
-            "isolation: what a key signs can be used with --in-process "
-            "alone.\n",
+    .text = "The command writes a new file into the trust directory.  This\n"
+            "build has no process isolation: plugins that the key signs can\n"
+            "be used only with --in-process.\n",
     .opts = trust_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key trust acme.pub --plugins 'acme.*' --in-process "
@@ -579,12 +579,10 @@ static const struct mortise_opt revoke_opts[] = {
 const struct mortise_cmd mortise_cmd_key_revoke = {
     .name = "key revoke",
     .operands = "[KEY]",
-    .summary = "Take trust away: from a key, a file or versions of a plugin",
-    .text =
-        "KEY is a public key (RW...) or a key id.  A new file in the trust\n"
-        "directory says so; what it names never loads again, and an engine "
-        "that\n"
-        "runs calls it no more.\n",
+    .summary = "Revoke trust: of a key, a file or versions of a plugin",
+    .text = "KEY is a public key (RW...) or a key id.  The command writes a\n"
+            "new file into the trust directory.  A revoked plugin never loads\n"
+            "again, and a running engine stops calling it.\n",
     .opts = revoke_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key revoke 9339C8D385102656 --trust trust.d",

@@ -160,9 +160,9 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
 
 #define LIST_OPTS                                                              \
     MORTISE_OPT_TEXT("after", "CURSOR", after,                                 \
-                     "Begin behind this entry, as the last page said"),        \
+                     "Begin after this entry, the cursor of the last page"),   \
         MORTISE_OPT_TEXT("limit", "N", limit,                                  \
-                         "At most so many (default: all)"),                    \
+                         "Maximum number of entries (default: all)"),          \
         MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPTS_OF_RUNS
 
 /* ---- runs ------------------------------------------------------------------
@@ -290,16 +290,17 @@ static int runs(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt runs_opts[] = {
     MORTISE_OPT_TEXT("status", "STATUS", status,
-                     "Only these: running, failed, or waiting,in_doubt"),
+                     "Only runs with these statuses: running, failed, or\n"
+                     "waiting,in_doubt"),
     MORTISE_OPT_TEXT("graph", "NAME", graph,
                      "Only runs of the graph of this name"),
     MORTISE_OPT_TEXT("since", "WHEN", since,
-                     "Only those that began since then: 2h, 7d, 2026-11-26,\n"
-                     "2026-11-26T08:30:00Z"),
+                     "Only runs that began since then: 2h, 7d,\n"
+                     "2026-11-26, 2026-11-26T08:30:00Z"),
     MORTISE_OPT_FLAG("by-id", by_id,
-                     "In the order of their ids, which costs what is listed"),
+                     "Sort by id; reads only the runs that it lists"),
     MORTISE_OPT_FLAG("existing", existing,
-                     "Say nothing where there is no store"),
+                     "Print nothing if the store does not exist"),
     LIST_OPTS,
 };
 
@@ -307,19 +308,16 @@ const struct mortise_cmd mortise_cmd_runs = {
     .name = "runs",
     .operands = "",
     .looks = true,
-    .summary = "List runs, the newest first",
-    .text = "A line each: id, status, when it last changed, graph, reason.\n"
-            "The order is that of their beginnings.  STATUS is accepted, "
-            "running,\n"
-            "waiting, paused, in_doubt, blocked, completed, failed, cancelled "
-            "or\n"
-            "interrupted, or several with commas between them.\n"
+    .summary = "List runs, newest first",
+    .text = "Each line has the id, status, time of the last change, graph and\n"
+            "reason.  The list is sorted by start time.  STATUS is accepted,\n"
+            "running, waiting, paused, in_doubt, blocked, completed, failed,\n"
+            "cancelled or interrupted.  You can give several, separated by\n"
+            "commas.\n"
             "\n"
-            "Each thousand that is listed costs a look at every run of the "
-            "tenant;\n"
-            "--by-id costs only what it lists, and ids that Mortise made sort "
-            "by the\n"
-            "time they were made.\n",
+            "For each thousand runs that it lists, the command reads every\n"
+            "run of the tenant.  --by-id reads only the runs that it lists.\n"
+            "Ids that Mortise generated sort by their time.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise runs --limit 20\n"
@@ -417,20 +415,19 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt inbox_opts[] = {
     MORTISE_OPT_FLAG("ids", ids,
-                     "A line each, RUN ID: what approve, reject, answer\n"
-                     "and resolve take"),
+                     "Print a line RUN ID for each request, as approve,\n"
+                     "reject, answer and resolve take it"),
     LIST_OPTS};
 
 const struct mortise_cmd mortise_cmd_inbox = {
     .name = "inbox",
     .operands = "[RUN]",
     .looks = true,
-    .summary = "List what waits for somebody, over all runs or in one",
-    .text = "Each with what is asked, and the commands that settle it.\n"
+    .summary = "List pending requests, of all runs or of one",
+    .text = "Each entry has the question and the commands that settle it.\n"
             "\n"
-            "RUN may be the beginning of an id, if no other run begins like "
-            "it;\n"
-            "with --ids it is a whole id.\n",
+            "RUN may be the beginning of an id, if no other run begins with\n"
+            "it; with --ids it is a whole id.\n",
     .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise inbox\n"

@@ -288,12 +288,14 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
     .name = "mcp list",
     .operands = "[SERVER]",
     .summary = "List the MCP servers of the deployment, or the tools of one",
-    .text =
-        "Without SERVER none is started.  With it, that one is, and each of\n"
-        "its tools is 'pinned' (as it was when somebody looked), 'drifted'\n"
-        "(it is another one by now, and is not called), 'new' (others are\n"
-        "pinned, and this one is not), or 'unpinned'; then what a call of it\n"
-        "counts as, read, write or external, where it is pinned.\n",
+    .text = "Without SERVER, no server is started.  With SERVER, the command\n"
+            "starts it and lists its tools.  A tool has one of these states:\n"
+            "  pinned     it is as it was when somebody pinned it\n"
+            "  drifted    it has changed since, and is not called\n"
+            "  new        other tools are pinned, and this one is not\n"
+            "  unpinned   no tool of the server is pinned\n"
+            "For a pinned tool, the class of its calls follows: read, write\n"
+            "or external.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp list files",
@@ -431,7 +433,7 @@ static int mcp_inspect(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt inspect_opts[] = {
-    MORTISE_OPT_JSON("What it says as JSON"),
+    MORTISE_OPT_JSON("The description as JSON"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -439,10 +441,9 @@ static const struct mortise_opt inspect_opts[] = {
 const struct mortise_cmd mortise_cmd_mcp_inspect = {
     .name = "mcp inspect",
     .operands = "SERVER[/TOOL]",
-    .summary = "Show what an MCP server says of itself, or of a tool",
-    .text = "The server is started, and asked.  Its words are its own: nothing "
-            "of\n"
-            "what a server or a tool says about itself is vouched for.\n",
+    .summary = "Show the description of an MCP server or of a tool",
+    .text = "The command starts the server and asks it.  The descriptions are\n"
+            "the server's own: nobody has verified them.\n",
     .opts = inspect_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp inspect files/read_file",
@@ -566,7 +567,7 @@ static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt call_opts[] = {
-    MORTISE_OPT_JSON("All of the result, as one line of JSON"),
+    MORTISE_OPT_JSON("The whole result, as one line of JSON"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -574,17 +575,16 @@ static const struct mortise_opt call_opts[] = {
 const struct mortise_cmd mortise_cmd_mcp_call = {
     .name = "mcp call",
     .operands = "SERVER/TOOL [ARGS]",
-    .summary = "Call a tool of an MCP server once, and print what it gives",
+    .summary = "Call a tool of an MCP server once, and print its result",
     .text =
-        "ARGS is JSON, @FILE or - for stdin (default: {}).  A tool that is\n"
-        "pinned is called as a graph would call it, with its schema.  A tool\n"
-        "of a server without pins is called all the same.  What tools.allow,\n"
-        "ask and deny of the deployment say holds for both.  Nothing of the\n"
-        "call is kept: it is for trying out, and it is not made again if it "
-        "is\n"
-        "interrupted.  What it asks is put to you at the terminal; elsewhere "
-        "it\n"
-        "fails then.\n",
+        "ARGS is JSON, @FILE or - for stdin (default: {}).  A pinned tool\n"
+        "is called as in a graph, with its schema.  A tool of a server\n"
+        "without pins is called, too.  The rules in tools.allow, ask and\n"
+        "deny of the deployment apply to both.\n"
+        "\n"
+        "Nothing is recorded: the command is for experiments, and an\n"
+        "interrupted call is not repeated.  Questions of the tool appear\n"
+        "at the terminal.  Without a terminal, a question fails the call.\n",
     .opts = call_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp call files/read_file '{\"path\": \"notes.txt\"}'",

@@ -191,7 +191,7 @@ static int mcp_pin(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("check", only_check,
-                     "Write nothing, and end with 1 if anything is different"),
+                     "Write nothing; exit code 1 if anything has changed"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -199,17 +199,14 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_mcp_pin = {
     .name = "mcp pin",
     .operands = "[SERVER...]",
-    .summary = "Write down what the tools of MCP servers are",
-    .text =
-        "Each server (default: all of the deployment) is started and asked "
-        "for\n"
-        "its tools, and what they are is written to the lock, which lies "
-        "beside\n"
-        "the deployment and is called like it (mortise.lock).  Graphs call "
-        "what\n"
-        "is pinned, as it is pinned: a tool that is another one by then fails\n"
-        "with mcp.drift.  Keep the lock with the deployment, and look at what\n"
-        "this prints: what is different, member by member.\n",
+    .summary = "Record the definitions of the tools of MCP servers",
+    .text = "The command starts each server (default: all of the deployment)\n"
+            "and writes the definitions of its tools to the lock file.  The\n"
+            "lock file is beside the deployment and has the same name\n"
+            "(mortise.lock).  Graphs call only pinned tools: if a definition\n"
+            "has changed, the call fails with mcp.drift.  Store the lock file\n"
+            "with the deployment.  Review the differences that the command\n"
+            "prints, member by member.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp pin files",

@@ -586,18 +586,20 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
 
 #define MEANT_OPTS                                                             \
     MORTISE_OPT_TEXT("type", "TYPE", type,                                     \
-                     "Only these: episodic, semantic, procedural,\n"           \
-                     "prospective or relational"),                             \
-        MORTISE_OPT_TEXT(                                                      \
-            "scope", "SCOPE[=KEY]", scope,                                     \
-            "Only these: global, persona, session, conversation;\n"            \
-            "with =KEY those of one")
+                     "Only traces of this type: episodic, semantic,\n"         \
+                     "procedural, prospective or relational"),                 \
+        MORTISE_OPT_TEXT("scope", "SCOPE[=KEY]", scope,                        \
+                         "Only traces of this scope: global, persona,\n"       \
+                         "session or conversation; with =KEY only of this\n"   \
+                         "one")
 
 static const struct mortise_opt list_opts[] = {
     MEANT_OPTS,
     MORTISE_OPT_TEXT("after", "POSITION", after,
-                     "Begin behind it: what the last page said at its end"),
-    MORTISE_OPT_TEXT("limit", "N", limit, "At most so many (default: all)"),
+                     "Begin after this position, which the last page\n"
+                     "printed at its end"),
+    MORTISE_OPT_TEXT("limit", "N", limit,
+                     "Maximum number of entries (default: all)"),
     MORTISE_OPT_JSON("One trace a line"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -605,11 +607,11 @@ static const struct mortise_opt list_opts[] = {
 const struct mortise_cmd mortise_cmd_memory_list = {
     .name = "memory list",
     .operands = "",
-    .summary = "List what the deployment's memory keeps, the newest first",
-    .text = "A line each: id, type, scope, strength by now, when it was\n"
-            "created, and how its text begins.  The order is that in which\n"
-            "they were written here: what was imported today is new, whenever\n"
-            "it was created.\n",
+    .summary = "List the traces in the deployment's memory, newest first",
+    .text = "Each line has the id, type, scope, current strength, time of\n"
+            "creation and the beginning of the text.  The list is sorted by\n"
+            "the time of writing here: a trace that was imported today is\n"
+            "new, whatever its time of creation.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory list --type semantic --limit 20",
@@ -618,7 +620,8 @@ const struct mortise_cmd mortise_cmd_memory_list = {
 
 static const struct mortise_opt search_opts[] = {
     MEANT_OPTS,
-    MORTISE_OPT_TEXT("limit", "N", limit, "At most so many (default: 10)"),
+    MORTISE_OPT_TEXT("limit", "N", limit,
+                     "Maximum number of entries (default: 10)"),
     MORTISE_OPT_JSON("One trace a line"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -626,10 +629,11 @@ static const struct mortise_opt search_opts[] = {
 const struct mortise_cmd mortise_cmd_memory_search = {
     .name = "memory search",
     .operands = "QUERY",
-    .summary = "Find what the deployment's memory knows of something",
-    .text = "The best first, as the memory judges; a line each, as of `memory\n"
-            "list`.  What a search lacks, because a model could not be asked "
-            "for\none, is said on stderr.\n",
+    .summary = "Search the deployment's memory",
+    .text = "The memory plugin ranks the traces; the best is first.  The\n"
+            "lines are those of `memory list`.  If a model could not be asked\n"
+            "and the search is therefore incomplete, the command prints this\n"
+            "on stderr.\n",
     .opts = search_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory search 'refund for Anna'",
@@ -644,8 +648,8 @@ static const struct mortise_opt show_opts[] = {
 const struct mortise_cmd mortise_cmd_memory_show = {
     .name = "memory show",
     .operands = "ID",
-    .summary = "Show a trace of the deployment's memory, whole",
-    .text = "What it says, of which type and scope it is, how strong by now.\n",
+    .summary = "Show one trace of the deployment's memory",
+    .text = "Prints the text, the type, the scope and the current strength.\n",
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory show note-1",
@@ -655,24 +659,22 @@ const struct mortise_cmd mortise_cmd_memory_show = {
 static const struct mortise_opt forget_opts[] = {
     MEANT_OPTS,
     MORTISE_OPT_TEXT("before", "WHEN", before,
-                     "Only what was created before then: 30d, 2026-11-26"),
-    MORTISE_OPT_FLAG("all", all, "All that the tenant has"),
-    MORTISE_OPT_JSON("How many, as JSON"),
+                     "Only traces created before then: 30d, 2026-11-26"),
+    MORTISE_OPT_FLAG("all", all, "All traces of the tenant"),
+    MORTISE_OPT_JSON("The number of traces, as JSON"),
     MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_memory_forget = {
     .name = "memory forget",
     .operands = "[ID...]",
-    .summary = "Take traces away from the deployment's memory, for good",
-    .text = "Those of the ids, or that the options mean, or both.  Nothing of "
-            "them\n"
-            "can be read again, by no number of earlier, and a run that "
-            "delivers one\n"
-            "again brings it back as little; `memory import --restore` can.\n"
-            "An id that is not there is named on stderr and is no error: what\n"
-            "is asked for holds, so a command may be given again.\n"
-            "What runs have recorded of them stays with the runs.\n",
+    .summary = "Delete traces from the deployment's memory",
+    .text = "The command deletes the traces with the given ids, those that\n"
+            "the options select, or both.  Nothing can read a deleted trace\n"
+            "again.  A run that writes it again does not restore it; only\n"
+            "`memory import --restore` does.  An unknown id is printed on\n"
+            "stderr and is not an error, so you can repeat the command.\n"
+            "Copies that runs have recorded stay with the runs.\n",
     .opts = forget_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory forget --scope session=4711\n"
@@ -688,16 +690,12 @@ static const struct mortise_opt export_opts[] = {
 const struct mortise_cmd mortise_cmd_memory_export = {
     .name = "memory export",
     .operands = "",
-    .summary = "Print all that the deployment's memory keeps, to be imported",
-    .text =
-        "A JSON object a line, in the order in which they were written, so\n"
-        "that an import keeps it; as it was written: with the strength "
-        "that a\n"
-        "trace had when it was created.  What traces were used for since "
-        "is\n"
-        "not in it.  The memory is read twice, and what is written "
-        "meanwhile\n"
-        "is left out.\n",
+    .summary = "Print all traces in the deployment's memory, for an import",
+    .text = "Each line is a JSON object.  The lines are in the order of\n"
+            "writing, so that an import keeps this order.  A trace has the\n"
+            "strength that it had when it was created; its later uses are not\n"
+            "exported.  The command reads the memory twice and omits traces\n"
+            "that are written meanwhile.\n",
     .opts = export_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory export > traces.jsonl",

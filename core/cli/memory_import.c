@@ -181,9 +181,8 @@ static int memory_import(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt import_opts[] = {
-    MORTISE_OPT_FLAG("restore", restore,
-                     "Also what was forgotten: it is there again"),
-    MORTISE_OPT_JSON("How many, as JSON"),
+    MORTISE_OPT_FLAG("restore", restore, "Also restore forgotten traces"),
+    MORTISE_OPT_JSON("The number of traces, as JSON"),
     MORTISE_OPTS_OF_RUNS,
 };
 
@@ -191,15 +190,13 @@ const struct mortise_cmd mortise_cmd_memory_import = {
     .name = "memory import",
     .operands = "FILE",
     .summary = "Write the traces of a file into the deployment's memory",
-    .text = "FILE, or - for stdin, has a JSON object a line: id, type, scope, "
-            "key,\n"
-            "content, strength (0 to 1), created_at (milliseconds since 1970)\n"
-            "and, if need be, metadata.  A trace whose id is there stays as it "
-            "is,\n"
-            "so the same file may be imported again.  A line that is no trace\n"
-            "stops the import, and is named with what is wrong; what stands\n"
-            "ahead of it was written then, and the file may be imported again\n"
-            "once it is mended.\n",
+    .text = "FILE, or - for stdin, has one JSON object a line: id, type,\n"
+            "scope, key, content, strength (0 to 1), created_at (milliseconds\n"
+            "since 1970) and optionally metadata.  An existing trace stays\n"
+            "unchanged, so you can repeat an import.  An invalid line stops\n"
+            "the import, and the command prints the line and the error.  The\n"
+            "lines before it are already imported.  Correct the line and\n"
+            "import the file again.\n",
     .opts = import_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory import traces.jsonl",

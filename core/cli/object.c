@@ -463,15 +463,16 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_check = {
     .name = "plugin check",
     .operands = "FILE.so",
-    .summary = "Say all that speaks against loading a shared object",
-    .text = "Reads the file and loads nothing: signatures do not matter here\n"
-            "(see 'mortise plugin verify').  Each refusal has a code and what\n"
-            "to do about it; then come the libraries that it needs, the\n"
-            "highest version of glibc, and the symbols that those must have.\n"
+    .summary = "List everything that prevents loading a shared object",
+    .text = "Reads the file and loads nothing.  Signatures do not matter here\n"
+            "(see 'mortise plugin verify').  Each refusal has a code and a\n"
+            "remedy.  Then the command lists the libraries that the object\n"
+            "needs, the highest version of glibc, and the symbols that the\n"
+            "libraries must have.\n"
             "\n"
-            "Of a manifest that lies beside it (NAME.plugin.yaml) it says\n"
-            "what is wrong with it, and how each effect happens: by the call\n"
-            "(intent: call), or only by what the call asks of the host\n"
+            "If a manifest (NAME.plugin.yaml) is beside the object, the\n"
+            "command also checks it.  It prints how each effect happens: by\n"
+            "the call (intent: call), or only by requests to the host\n"
             "(intent: steps).\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,

@@ -27,7 +27,7 @@ enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
 
 static const struct mortise_opt common[] = {
     {"verbose", NULL, offsetof(struct mortise_args, verbose),
-     "Print what the engine logs, too", 'v', 0},
+     "Also print the engine's log", 'v', 0},
     {"help", NULL, offsetof(struct mortise_args, help), "Print this text", 'h',
      0},
 };

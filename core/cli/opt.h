@@ -102,8 +102,9 @@ struct mortise_opt {
                      "Use this Deployment file")
 #define MORTISE_OPT_DOWNGRADE                                                  \
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,                       \
-                     "Take plugins and trust that are older than what\n"       \
-                     "was seen before; what starts is remembered instead")
+                     "Accept plugins and trust that are older than those\n"    \
+                     "seen before; Mortise then remembers those that\n"        \
+                     "start")
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of the run (default: default)")
@@ -116,7 +117,7 @@ struct mortise_opt {
 #define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
 /* The last options of what sets a run going. */
 #define MORTISE_OPTS_OF_GOING                                                  \
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),             \
+    MORTISE_OPT_JSON("One event a line, then the status of the run"),          \
         MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_DOWNGRADE, MORTISE_OPT_STORE,      \
         MORTISE_OPT_TENANT, MORTISE_OPT_END
 

@@ -817,50 +817,49 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("model", "ALIAS", model,
-                     "Which of the deployment's models plans (default:\n"
-                     "default); of one that has no default, the workers of\n"
-                     "the plan have it, too"),
+                     "Alias of the model that plans (default: default);\n"
+                     "without an alias default in the deployment, the\n"
+                     "plan's nodes use it, too"),
     MORTISE_OPT_TEXT("roles", "FILE", roles,
-                     "Roles to plan with, beside those that are built in: a\n"
-                     "mapping, as under `roles` of a graph"),
+                     "Roles for the plan, in addition to the built-in\n"
+                     "ones: a mapping, as under `roles` of a graph"),
     MORTISE_OPT_FLAG("departments", departments,
-                     "Ask first which departments are to do it, have the part\n"
-                     "of each planned, and a director make one plan of them"),
+                     "Plan in three steps: choose departments, plan the\n"
+                     "part of each, and merge the parts into one plan"),
     MORTISE_OPT_TEXT("max-replans", "N", max_replans,
-                     "So often a plan that cannot run goes back, with the\n"
-                     "findings (default: 2)"),
-    MORTISE_OPT_TEXT("out", "FILE", to, "Write the plan there, too"),
+                     "How often the model corrects a plan that cannot\n"
+                     "run (default: 2)"),
+    MORTISE_OPT_TEXT("out", "FILE", to, "Also write the plan to this file"),
     MORTISE_OPT_FLAG("approve", approve,
-                     "Have it say `hitl_mode: approve_plan`: whoever runs it\n"
-                     "is shown it, and asked, before its first node"),
-    MORTISE_OPT_FLAG("run", runs, "Run it then"),
+                     "Set `hitl_mode: approve_plan` in the plan: a run\n"
+                     "of it shows it and asks for approval before its\n"
+                     "first node"),
+    MORTISE_OPT_FLAG("run", runs, "Run the plan"),
     MORTISE_OPT_FLAG("continue", go_on,
-                     "Go on with one that was paused, died or failed, or show\n"
-                     "what it came to; where no plan could run, the model is\n"
-                     "asked once more"),
+                     "Continue a planning run that was paused, died or\n"
+                     "failed, or show its result; if no plan could run,\n"
+                     "the model tries once more"),
     MORTISE_OPT_TEXT("id", "X", id,
-                     "Name the run that plans; with --continue: which"),
+                     "Id of the planning run; with --continue, of the\n"
+                     "run to continue"),
     MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_plan = {
     .name = "plan",
     .operands = "[GOAL]",
-    .summary = "Have a model plan a goal as a graph of tasks",
-    .text =
-        "The model is told the goal, the roles and the deployment's tools, "
-        "and\n"
-        "writes a graph of leaves and teams of at most 64 nodes.  What it "
-        "writes\n"
-        "is checked as 'mortise check' does.  What cannot run goes back to it\n"
-        "with the findings; when that was so once too often, they are "
-        "printed,\n"
-        "and the exit code is 1.  The plan is printed as a picture and as "
-        "YAML.\n"
-        "\n"
-        "To plan is a run like any other: 'mortise show' has each attempt, "
-        "and\n"
-        "what dies in the middle goes on with --continue --id X.\n",
+    .summary = "Let a model plan a goal as a graph of tasks",
+    .text = "The model gets the goal, the roles and the deployment's tools.\n"
+            "It writes a graph of leaves and teams with at most 64 nodes.\n"
+            "Mortise checks the graph as 'mortise check' does.  If it cannot\n"
+            "run, the model gets the findings and tries again, at most\n"
+            "--max-replans times.  After the last try, the findings are\n"
+            "printed, and the exit code is 1.  The plan is printed as a\n"
+            "picture and as YAML.\n"
+            "\n"
+            "Planning is a run like any other: 'mortise show' lists each\n"
+            "attempt, and after a crash you continue it with --continue --id\n"
+            "X.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

@@ -69,9 +69,9 @@ static const struct mortise_opt list_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_list = {
     .name = "plugin list",
     .operands = "",
-    .summary = "List the plugins there are, and why some cannot be used",
-    .text =
-        "Verifies each as 'plugin verify' does, and runs no plugin's code.\n",
+    .summary = "List the installed plugins, and why some cannot be used",
+    .text = "Verifies each plugin as 'plugin verify' does.  No plugin code\n"
+            "runs.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin list",
@@ -119,8 +119,8 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt verify_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,
-                     "Judge it as if nothing later had been seen before; it\n"
-                     "is a run that starts it which remembers"),
+                     "Ignore that a later version was seen before; only\n"
+                     "a run that starts the plugin records this version"),
     MORTISE_OPT_STORE,
     MORTISE_OPT_END,
 };
@@ -128,16 +128,18 @@ static const struct mortise_opt verify_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_verify = {
     .name = "plugin verify",
     .operands = "NAME|FILE",
-    .summary = "Do everything that loading a plugin does, up to its code",
-    .text =
-        "Signature, trust, revocation, abi, digest, the ELF file, and that\n"
-        "its module lists the plugin of the manifest.  No code of it runs:\n"
-        "whether it has what the manifest says (`reconcile` of an operation,\n"
-        "`background`, each interface), and whether its init() and create()\n"
-        "come up, only 'mortise check --plugins' of a graph that uses it can\n"
-        "know, or a run.  FILE is a NAME.plugin.yaml with its\n"
-        "signature and its .so beside it; the signature may be missing in\n"
-        "a directory that plugins.dev names.\n",
+    .summary = "Do everything that loading a plugin does, except run its code",
+    .text = "Checks the signature, trust, revocation, abi, digest and the ELF\n"
+            "file, and that the module lists the plugin of the manifest.  No\n"
+            "plugin code runs.  Therefore only 'mortise check --plugins' of a\n"
+            "graph that uses the plugin, or a run, can find out the rest:\n"
+            "whether the code has what the manifest declares (`reconcile` of\n"
+            "an operation, `background`, each interface), and whether init()\n"
+            "and create() succeed.\n"
+            "\n"
+            "FILE is a NAME.plugin.yaml with its signature and its .so beside\n"
+            "it.  In a directory that plugins.dev names, the signature can be\n"
+            "missing.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin verify file",
@@ -210,8 +212,8 @@ static int plugin_sign(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt sign_opts[] = {
     MORTISE_OPT_TEXT("key", "FILE.key", key, "The secret key"),
     MORTISE_OPT_TEXT("out", "DIR", to,
-                     "Where the signed manifest, its signature and the\n"
-                     "objects go"),
+                     "Directory for the signed manifest, its signature\n"
+                     "and the objects"),
     MORTISE_OPT_END,
 };
 
@@ -219,19 +221,20 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
     .name = "plugin sign",
     .operands = "MANIFEST [OBJECT...]",
     .summary = "Sign a plugin: its manifest with the digests of its objects",
-    .text =
-        "MANIFEST is the source without `artifacts`; each OBJECT is a .so,\n"
-        "one an architecture.  Without OBJECT the one of the plugin's name\n"
-        "that lies in DIR already counts.  What loading would refuse is\n"
-        "not signed, as far as that can be told without running its code: a\n"
-        "manifest for another host, an object that breaks a rule, or whose\n"
-        "module lists another plugin or version.  A `reconcile` that the\n"
-        "code lacks, say, only 'mortise check --plugins' of a graph that\n"
-        "uses the plugin can know.\n"
-        "\n"
-        "The signature has the time at which it was made; with\n"
-        "SOURCE_DATE_EPOCH set, that time, so that the same source makes\n"
-        "the same files.\n",
+    .text = "MANIFEST is the source without `artifacts`.  Each OBJECT is a\n"
+            ".so, one for each architecture.  Without OBJECT, the command\n"
+            "uses the object with the plugin's name that is already in DIR.\n"
+            "\n"
+            "A plugin that loading would reject is not signed, as far as this\n"
+            "can be checked without running its code: a manifest for another\n"
+            "host, an object that breaks a rule, or an object whose module\n"
+            "lists another plugin or version.  Only 'mortise check --plugins'\n"
+            "of a graph that uses the plugin can find a missing `reconcile`,\n"
+            "for example.\n"
+            "\n"
+            "The signature contains the time of signing.  If\n"
+            "SOURCE_DATE_EPOCH is set, it contains that time, so that the\n"
+            "same source gives the same files.\n",
     .opts = sign_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "
@@ -259,15 +262,17 @@ static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
 const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .name = "plugin unquarantine",
     .operands = "NAME",
-    .summary = "Let a plugin that took processes down start again",
-    .text =
-        "A plugin that took the process down three times (a crash, exit(), a\n"
-        "call that held up the engine's thread) is quarantined for a minute,\n"
-        "then for ten, then for an hour, and the executions that died three\n"
-        "times are blocked; one that did not let go of a call is quarantined\n"
-        "for good.  'mortise plugin list' shows which are, and why.  This\n"
-        "forgets all of it.  Installing another version of the plugin lifts\n"
-        "that, too.  Kills from outside never count.\n",
+    .summary = "Allow a plugin that crashed processes to start again",
+    .text = "A plugin that stopped the process three times (a crash, exit(),\n"
+            "a call that blocked the engine's thread) is quarantined: for one\n"
+            "minute, then ten minutes, then one hour.  Executions that died\n"
+            "three times are blocked.  A plugin that did not return from a\n"
+            "cancelled call is quarantined without a time limit.  'mortise\n"
+            "plugin list' shows the quarantined plugins and the reasons.\n"
+            "\n"
+            "This command removes the quarantine and the counts.  So does the\n"
+            "installation of another version of the plugin.  Kills from\n"
+            "outside never count.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise plugin unquarantine acme.pay",

@@ -91,8 +91,8 @@ static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("effects", effects,
-                     "Call it also where it is `write` or `external`: it\n"
-                     "happens, and happens again with the next call"),
+                     "Allow an operation of class `write` or `external`;\n"
+                     "each call repeats the effect"),
     MORTISE_OPT_JSON("The output on one line"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
@@ -101,17 +101,18 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_call = {
     .name = "plugin call",
     .operands = "PLUGIN/OPERATION [ARGS]",
-    .summary = "Call an operation of a plugin once, and print what it gives",
-    .text =
-        "ARGS is JSON, @FILE or - for stdin (default: {}).  The operation is\n"
-        "called as a graph would call it: with its schemas, the deployment's\n"
-        "config and secrets, and what tools.allow, ask and deny say.  Its\n"
-        "output is printed as JSON; where it fails, its code and its words on\n"
-        "stderr.  Nothing of the call is kept, and it is not made again: in a\n"
-        "run an effect happens once, whatever becomes of the process, and\n"
-        "here that is yours to know, so one that is `write` or `external`\n"
-        "needs --effects.  What it asks is put to you at the terminal;\n"
-        "elsewhere it fails then.\n",
+    .summary = "Call an operation of a plugin once, and print its output",
+    .text = "ARGS is JSON, @FILE or - for stdin (default: {}).  The operation\n"
+            "is called as in a graph: with its schemas, the deployment's\n"
+            "config and secrets, and the rules in tools.allow, ask and deny.\n"
+            "The output is printed as JSON.  If the call fails, its code and\n"
+            "its message are printed on stderr.\n"
+            "\n"
+            "Nothing is recorded, and the call is never repeated.  In a run,\n"
+            "an effect happens once, even if the process dies; here nothing\n"
+            "ensures that.  An operation of class `write` or `external`\n"
+            "therefore needs --effects.  Questions of the operation appear at\n"
+            "the terminal.  Without a terminal, a question fails the call.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS | MORTISE_EXIT_BIT(5),
     .example = "mortise plugin call text/split '{\"text\": \"a b\", "

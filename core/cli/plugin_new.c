@@ -150,34 +150,40 @@ static int plugin_new(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt opts[] = {
-    MORTISE_OPT_TEXT("lang", "c|c++|rust", lang, "The language of its code"),
+    MORTISE_OPT_TEXT("lang", "c|c++|rust", lang, "Language of the code"),
     MORTISE_OPT_TEXT("kind", "executor|guardrail|discovery|memory", kind,
-                     "What it is (default: executor); the others are in C,\n"
-                     "and need no --lang"),
-    MORTISE_OPT_TEXT("out", "DIR", to, "Where (default: a directory NAME)"),
+                     "Kind of the plugin (default: executor); other\n"
+                     "kinds are written in C and need no --lang"),
+    MORTISE_OPT_TEXT("out", "DIR", to, "Directory to create (default: NAME)"),
     MORTISE_OPT_END,
 };
 
 const struct mortise_cmd mortise_cmd_plugin_new = {
     .name = "plugin new",
     .operands = "NAME",
-    .summary = "Begin a plugin: its code, manifest, Makefile and tests",
+    .summary = "Create a plugin: its code, manifest, Makefile and tests",
     .text =
-        "NAME is what graphs will call it: acme.pay.  What is made has an\n"
-        "operation that is pure, and one that writes and can tell after a\n"
-        "crash whether it did; the manifest; a Makefile, whose `make check`\n"
-        "is what CI runs; a graph, its tests, and deployments to try it\n"
-        "unsigned (dev.yaml) and signed (mortise.yaml); and a README.  C and\n"
-        "C++ need pkg-config mortise-plugin, Rust needs nothing but rustc:\n"
-        "its binding, mortise.rs, is yours.  With --kind guardrail it judges\n"
-        "values and offers others in their place, and the graph has it look "
-        "at\n"
-        "an output and at a value; with --kind discovery it says which node a\n"
-        "text is about, and the graph has an edge that asks it; with --kind\n"
-        "memory it keeps traces in a file, and `make check` has them "
-        "imported,\n"
-        "found, exported and forgotten.  Nothing that is there is written\n"
-        "over.  What is printed works when it is pasted.\n",
+        "NAME is the plugin's name in graphs, such as acme.pay.  The\n"
+        "plugin has one operation that is pure, and one that writes and\n"
+        "can report after a crash whether it did.  The command writes:\n"
+        "  - the code, the manifest and a README\n"
+        "  - a Makefile, whose `make check` is what CI runs\n"
+        "  - a graph and its tests\n"
+        "  - a deployment for the unsigned plugin (dev.yaml) and one for the\n"
+        "    signed plugin (mortise.yaml)\n"
+        "\n"
+        "C and C++ need pkg-config mortise-plugin.  Rust needs only\n"
+        "rustc: you own the binding, mortise.rs.\n"
+        "\n"
+        "With --kind guardrail, the plugin judges values and offers\n"
+        "replacements, and the graph lets it check an output and a value.\n"
+        "With --kind discovery, the plugin decides which node a text is\n"
+        "about, and the graph has an edge that asks it.  With --kind\n"
+        "memory, it stores traces in a file, and `make check` imports,\n"
+        "finds, exports and forgets them.\n"
+        "\n"
+        "Existing files are never overwritten.  You can paste the\n"
+        "commands that are printed.\n",
     .opts = opts,
     .example = "mortise plugin new acme.pay --lang c\n"
                "mortise plugin new acme.polite --kind guardrail",

@@ -67,10 +67,10 @@ static const struct mortise_opt run_opts[] = {
                      "The run's input: JSON, @FILE or - for stdin\n"
                      "(default: {})"),
     MORTISE_OPT_TEXT("id", "X", id,
-                     "Name the run: letters, digits, . _ - (no - in front;\n"
-                     "default: a new UUID)"),
+                     "Id of the run: letters, digits, . _ - (not -\n"
+                     "first; default: a new UUID)"),
     MORTISE_OPT_FLAG("wait", wait,
-                     "Stay until the run has ended, while people answer\n"
+                     "Wait until the run has ended, while people answer\n"
                      "from elsewhere"),
     MORTISE_OPTS_OF_GOING,
 };
@@ -79,24 +79,24 @@ const struct mortise_cmd mortise_cmd_run = {
     .name = "run",
     .operands = "GRAPH",
     .summary = "Start a run of a graph and show what happens",
-    .text =
-        "The run goes on until it has ended or cannot without somebody; then\n"
-        "it says what it waits for and which commands let it go on.  Every\n"
-        "step is on disk before it is announced: after a crash or a power cut\n"
-        "'mortise resume' goes on where it was.\n"
-        "\n"
-        "Ctrl-C (SIGINT, SIGTERM) pauses the run, durably; a second one "
-        "kills,\n"
-        "and nothing is lost by that either.  While runs of other commands "
-        "are\n"
-        "at work in this process, it stays until they rest, and says so; a\n"
-        "second Ctrl-C, or SIGTERM, hands them over to those commands.\n"
-        "\n"
-        "Without --deployment, MORTISE_DEPLOYMENT counts, then mortise.yaml\n"
-        "beside GRAPH, then ./mortise.yaml; else the bundled plugins and the\n"
-        "store ./.mortise.  When another process works on the store, the run\n"
-        "goes on there, under its deployment; a file that says something else\n"
-        "is refused.\n",
+    .text = "The command returns when the run has ended or needs somebody.\n"
+            "In the second case it prints what the run waits for, and the\n"
+            "commands that continue it.  Every step is on disk before it is\n"
+            "printed: after a crash or a power cut, 'mortise resume'\n"
+            "continues the run.\n"
+            "\n"
+            "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
+            "signal kills the process; this loses nothing either.  If this\n"
+            "process also works on runs of other commands, it stays until\n"
+            "they rest, and prints that.  A second Ctrl-C or SIGTERM then\n"
+            "hands them over to those commands.\n"
+            "\n"
+            "Without --deployment, the first of these is used:\n"
+            "MORTISE_DEPLOYMENT, mortise.yaml beside GRAPH, ./mortise.yaml.\n"
+            "Without any of them, Mortise uses the bundled plugins and the\n"
+            "store ./.mortise.  If another process works on the store, the\n"
+            "run continues there, under that process's deployment.  A\n"
+            "different deployment file is rejected.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,
@@ -219,40 +219,41 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_TEXT("update", "JSON", update,
-                     "New state first: JSON or @FILE, an object with\n"
-                     "scratch, artifacts or both"),
+                     "First change the state: JSON or @FILE, an object\n"
+                     "with scratch, artifacts or both"),
     MORTISE_OPT_FLAG("merge", merge,
-                     "Put it through the reducers instead of replacing"),
+                     "Combine the update with the state by the reducers\n"
+                     "instead of replacing values"),
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
-                     "Go on at this node instead of where the run is"),
+                     "Continue at this node instead of the current position"),
     MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
     {"limit", "NAME=N", offsetof(struct mortise_args, raise),
-     "Raise a limit that holds the run: steps=N, visits=N\n"
-     "(both may be given)",
+     "Raise a limit that paused the run: steps=N,\n"
+     "visits=N (you can give both)",
      0, 1},
     MORTISE_OPT_FLAG("no-continue", no_continue,
                      "Record the commands and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins or tools have changed"),
+                     "Continue although plugins or tools have changed"),
     MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_resume = {
     .name = "resume",
     .operands = "RUN",
-    .summary = "Go on with a run that was interrupted, paused or has failed",
-    .text =
-        "What is done is not done again: the run goes on from its newest\n"
-        "checkpoint.  What failed is tried again.  Questions that are pending\n"
-        "stay so; everything that can go on without them does.  A run that\n"
-        "has completed or was cancelled is shown, with who cancelled it, and\n"
-        "nothing runs: --goto has it go on, from that node.  Where a run ended "
-        "and\n"
-        "nobody knows whether an effect of it happened (it was cancelled,\n"
-        "the node lost a race, on_error led on), that is asked: nothing of\n"
-        "it is made again, and the run ends as it had.\n"
-        "\n"
-        "RUN is the whole id of a run.\n",
+    .summary = "Continue a run that was interrupted, paused or has failed",
+    .text = "The run continues from its newest checkpoint.  Completed nodes\n"
+            "do not run again; failed nodes are retried.  Pending questions\n"
+            "stay pending, and everything that does not need an answer\n"
+            "continues.  A run that has completed or was cancelled is only\n"
+            "shown.  To continue it, name a node with --goto.\n"
+            "\n"
+            "If a run ended while an effect was in doubt (because it was\n"
+            "cancelled, the node lost a race, or on_error continued), the\n"
+            "command asks what happened.  The effect is not repeated, and the\n"
+            "run keeps its status.\n"
+            "\n"
+            "RUN is the whole id of a run.\n",
     .opts = resume_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

@@ -133,8 +133,8 @@ static int schema(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("with-plugins", with_plugins,
-                     "Hold the config of each plugin to its own schema "
-                     "(deployment)"),
+                     "Check the config of each plugin with its own\n"
+                     "schema (deployment)"),
     MORTISE_OPTS_OF_STORE,
 };
 
@@ -142,11 +142,10 @@ const struct mortise_cmd mortise_cmd_schema = {
     .name = "schema",
     .operands = "graph|deployment|plugin|trust|test",
     .summary = "Print the JSON Schema of a kind of file, for editors",
-    .text = "Made from the tables that the files are read by: it admits what "
-            "`mortise\n"
-            "check` admits, as far as a schema can tell.  Draft-07, which "
-            "editors read.\n"
-            "A first line in a file tells the editor:\n"
+    .text = "The schema is made from the tables that the parser uses.  It\n"
+            "accepts what `mortise check` accepts, as far as a schema can\n"
+            "express it.  It is Draft-07, which editors support.  Put this\n"
+            "line first in a file to select the schema in an editor:\n"
             "\n"
             "    # yaml-language-server: $schema=../../schema/graph.json\n",
     .opts = opts,

@@ -161,10 +161,11 @@ static int show(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt show_opts[] = {
     MORTISE_OPT_FLAG("transcript", transcript,
-                     "What was said to models instead, and what they said"),
+                     "Print the messages to models and their replies\n"
+                     "instead"),
     MORTISE_OPT_TEXT("node", "NODE", node,
-                     "Only this node, each execution whole, or one of them\n"
-                     "(work#2, read[3])"),
+                     "Only this node with the details of each execution,\n"
+                     "or one execution (work#2, read[3])"),
     MORTISE_OPT_JSON("As one JSON object, with every node's output"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -173,14 +174,11 @@ const struct mortise_cmd mortise_cmd_show = {
     .name = "show",
     .operands = "RUN",
     .looks = true,
-    .summary = "Show how a run stands: nodes, state, what it waits for",
-    .text = "A node's line has its status, its attempts if there were several, "
-            "and\n"
-            "how long it took.  Elements of a map that have the same status "
-            "share a\n"
-            "line, with the longest of their times and the first error; "
-            "--node has\n"
-            "each of them.\n"
+    .summary = "Show the status of a run: nodes, state, pending requests",
+    .text = "The line of a node has its status, its attempts if there were\n"
+            "several, and its duration.  Elements of a map with the same\n"
+            "status share one line, with the longest duration and the first\n"
+            "error.  --node lists each of them.\n"
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
@@ -258,8 +256,9 @@ const struct mortise_cmd mortise_cmd_history = {
     .operands = "RUN",
     .looks = true,
     .summary = "List the checkpoints of a run: what was recorded, and when",
-    .text = "A line each: number, time, phase, entries.  A checkpoint is on\n"
-            "disk as a whole or not at all, and never changes.\n"
+    .text = "Each line has the number, time, phase and entries of a\n"
+            "checkpoint.  A checkpoint is on disk completely or not at all,\n"
+            "and it never changes.\n"
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,

@@ -89,10 +89,10 @@ static int steer(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt steer_opts[] = {
     MORTISE_OPT_FLAG("dry-run", dry_run,
-                     "Show what the graph would be, and change nothing"),
-    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it and run nothing"),
+                     "Show the new graph, and change nothing"),
+    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it, but run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins or tools have changed"),
+                     "Continue although plugins or tools have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands;\n"
                      "with --dry-run the graph as one JSON object"),
     MORTISE_OPTS_OF_RUNS,
@@ -101,30 +101,26 @@ static const struct mortise_opt steer_opts[] = {
 const struct mortise_cmd mortise_cmd_steer = {
     .name = "steer",
     .operands = "RUN DIFF",
-    .summary = "Change the task graph of a run that is under way",
+    .summary = "Change the task graph of a run in progress",
     .text =
-        "DIFF is a file, or - for stdin: a list of operations, which are "
-        "applied in\n"
-        "their order, all of them or none.\n"
+        "DIFF is a file, or - for stdin.  It contains a list of\n"
+        "operations, which are applied in order, all of them or none.\n"
         "\n"
         "  - add: {id: check, node: {goal: check it, depends_on: write}}\n"
         "  - remove: draft\n"
-        "  - split: {id: write, into: {head: {goal: ...}, body: {goal: "
-        "...}}}\n"
+        "  - split: {id: write, into: {head: {goal: ...}, body: {goal: ...}}}\n"
         "  - reroute: {id: print, depends_on: [head, body]}\n"
         "  - set_role: {id: check, role: critic}\n"
         "  - set_tools: {id: check, tool_allowlist: [text/lines]}\n"
         "  - wrap: {ids: [head, body], team: {id: authors, goal: write it}}\n"
         "\n"
-        "TEAM/NODE is a node in a team.  What has begun stays as it is, and "
-        "goes on;\n"
-        "who comes to depend on what has ended is told of that.  The outcome "
-        "is checked\n"
-        "as 'mortise check' does, and findings say where in DIFF they come "
-        "from: then\n"
-        "nothing is changed.  The run has the new graph from its next "
-        "checkpoint on;\n"
-        "the file that it was started from stays what it is.\n"
+        "TEAM/NODE is a node in a team.  Nodes that have begun do not\n"
+        "change and continue.  A node that now depends on a completed\n"
+        "node gets its output.  Mortise checks the new graph as 'mortise\n"
+        "check' does.  If there are findings, they name the place in\n"
+        "DIFF, and nothing changes.  The run uses the new graph from its\n"
+        "next checkpoint.  The file from which the run was started does\n"
+        "not change.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = steer_opts,

@@ -192,8 +192,8 @@ static const struct mortise_opt salvage_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_STORE,
     {"graph", "FILE", MORTISE_OPT_AT(const char **, graphs),
-     "A copy of a graph that runs pin, as it was: taken if\n"
-     "the store's own cannot be read; may be repeated",
+     "An unchanged copy of a graph of the runs, used if\n"
+     "the store's copy cannot be read; can be repeated",
      0, MOST_GRAPHS - 1},
     MORTISE_OPT_END};
 
@@ -201,44 +201,33 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
     .name = "store salvage",
     .salvages = true,
     .operands = "NEW-DIR",
-    .summary = "Save what can be read of a damaged store into a new one",
-    .text = "For a store that E_STORE_CORRUPT refuses, when there is no "
-            "backup.  It is\n"
-            "not changed; NEW-DIR, which must not be there or be empty, "
-            "becomes a store\n"
-            "with each run from its first commit up to the last one that has "
-            "all others\n"
-            "before it.  A line for each run that is left out or may not be "
-            "whole, then the\n"
-            "sum.  What is cut off is no store: do it again into the same "
-            "directory.\n"
-            "Exit code 0 means that nothing is missing, 2 that something "
-            "is: where\n"
-            "pieces of the database cannot be read, the sum says that there "
-            "may have been\n"
-            "runs of which nothing is left, and where the store's mark is "
-            "lost, that its\n"
-            "newest commits may be missing.  Ids of runs that are left out "
-            "stay taken.\n"
-            "The files of a memory plugin (STORE/memory) are not copied: the "
-            "command prints\n"
-            "how to copy them, and the exit code is 2.\n"
+    .summary = "Copy what can be read of a damaged store into a new one",
+    .text = "Use this for a store that fails with E_STORE_CORRUPT if you have\n"
+            "no backup.  The damaged store does not change.  NEW-DIR must be\n"
+            "empty or not exist.  It becomes a store with the commits of each\n"
+            "run, from the first up to the last one without a gap before it.\n"
+            "The command prints a line for each run that is left out or may\n"
+            "be incomplete, then a summary.\n"
             "\n"
-            "A run whose graph cannot be read is left out, and said with the "
-            "digest that it\n"
-            "pinned: hand a copy of the file in with --graph, and salvage into "
-            "another\n"
-            "directory.  A file that is not what a run pinned is not used.\n"
+            "If the command is interrupted, NEW-DIR is not a store: run it\n"
+            "again with the same directory.  The exit code is 0 if nothing is\n"
+            "missing, and 2 if something is.  If parts of the database cannot\n"
+            "be read, the summary reports that whole runs may be lost.  If\n"
+            "the store's mark is lost, it reports that the newest commits may\n"
+            "be missing.  Ids of runs that are left out stay in use.  The\n"
+            "files of a memory plugin (STORE/memory) are not copied: the\n"
+            "command prints how to copy them, and the exit code is 2.\n"
             "\n"
-            "The new store has the identity of the old one, by which servers "
-            "know what\n"
-            "was done for it: put it in the old one's place, and do not go on "
-            "with both.\n"
-            "What a run did in commits that are missing it does again: look "
-            "at what\n"
-            "was in flight before you resume.  Such a run is paused, or waits "
-            "for what it\n"
-            "asked.\n",
+            "A run whose graph cannot be read is left out, and the command\n"
+            "prints the digest of the graph.  Pass a copy of the file with\n"
+            "--graph, and salvage into another directory.  A file with\n"
+            "another digest is not used.\n"
+            "\n"
+            "The new store has the identity of the old one, by which servers\n"
+            "recognise repeated effects.  Put it in place of the old store;\n"
+            "never use both.  A run repeats what it did in missing commits.\n"
+            "Check what was in flight before you resume.  Such a run is\n"
+            "paused, or waits for a pending request.\n",
     .opts = salvage_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise store salvage ./saved",

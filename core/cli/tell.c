@@ -14,36 +14,29 @@ static int tell(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt tell_opts[] = {
     MORTISE_OPT_TEXT("node", "ID", node,
-                     "For the models of this node, or what it runs"),
-    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it and run nothing"),
+                     "Only for the models of this node and its children"),
+    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it, but run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Go on although plugins or tools have changed"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+                     "Continue although plugins or tools have changed"),
+    MORTISE_OPT_JSON("One event a line, then the status of the run"),
     MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_tell = {
     .name = "tell",
     .operands = "RUN TEXT",
-    .summary = "Tell a run something, which its model hears with its next turn",
-    .text =
-        "TEXT is a message of the user's.  It is kept with the run, and the "
-        "next\n"
-        "call of a model hears it, behind all that was said; where the model "
-        "had\n"
-        "come to its end meanwhile, it gets one more turn.  Nothing that is "
-        "under\n"
-        "way is disturbed.\n"
-        "\n"
-        "Who asks once (execution_mode: single_turn) has no next turn, and "
-        "neither\n"
-        "has a node whose last reply is out within its bound: then it stays "
-        "with\n"
-        "the run for whichever model is asked next, and 'mortise show' has it "
-        "under\n"
-        "'told, and not heard yet' until then.\n"
-        "\n"
-        "RUN is the whole id of a run.\n",
+    .summary = "Send a run a message for the next turn of its model",
+    .text = "TEXT is a message of the user.  The run stores it, and the next\n"
+            "call of a model gets it after all earlier messages.  If the\n"
+            "model has already finished, it gets one more turn.  Work in\n"
+            "flight is not disturbed.\n"
+            "\n"
+            "A node with execution_mode: single_turn has no next turn.  Nor\n"
+            "has a node that has used all its turns.  The message then stays\n"
+            "with the run for the next model that is called.  Until then,\n"
+            "'mortise show' lists it under 'told, and not heard yet'.\n"
+            "\n"
+            "RUN is the whole id of a run.\n",
     .opts = tell_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise tell night \"Leave the invoices of May alone\"",

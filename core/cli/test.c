@@ -381,14 +381,14 @@ static int test(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("filter", "TEXT", filter,
-                     "Run the cases alone whose names contain this"),
+                     "Only run cases whose names contain this text"),
     MORTISE_OPT_FLAG("crash-everywhere", crash_everywhere,
-                     "Run each case again, killed at each of its commits,\n"
-                     "and compare"),
+                     "Repeat each case with a crash at each commit, and\n"
+                     "compare the results"),
     MORTISE_OPT_FLAG("coverage", coverage,
-                     "Say how much of the graphs ran, and what never did"),
+                     "Report how much of the graphs ran, and what never did"),
     MORTISE_OPT_TEXT("junit", "FILE", junit,
-                     "Write a report there as JUnit XML, too"),
+                     "Also write a report to this file, as JUnit XML"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
@@ -399,27 +399,26 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_test = {
     .name = "test",
     .operands = "FILE...",
-    .summary = "Run the cases of test files: graphs without the world",
-    .text =
-        "Each case runs the real graph in a store of its own.  Calls of\n"
-        "operations get scripted answers, people do what the case says, and\n"
-        "nobody waits: time is set forward.  What is `pure` runs in earnest;\n"
-        "any other call that is not scripted fails the case.  The format is\n"
-        "in mortise-test(5).\n"
-        "\n"
-        "--crash-everywhere kills the process right before and right after\n"
-        "each commit of a case that holds, goes on in a new one, and compares\n"
-        "status, error, state, every execution and what was told of it.  An\n"
-        "effect that was called again must be idempotent, or the case must\n"
-        "say what to do (in_doubt).  A call that the crash cut off counts for\n"
-        "the budget; a run that exceeds its budget after a crash is not\n"
-        "compared.\n"
-        "\n"
-        "--coverage lists the nodes that no case ran, and the edges that none\n"
-        "took, with their places.\n"
-        "\n"
-        "Ends with 0 when all cases hold, with 1 when one does not, and with\n"
-        "2, without running any, when `mortise check` refuses a file.\n",
+    .summary = "Run the cases of test files without the outside world",
+    .text = "Each case runs the real graph in a store of its own.  Operations\n"
+            "get scripted answers, people decide as the case scripts, and\n"
+            "time is set forward, so nothing waits.  Operations of class\n"
+            "`pure` really run.  Any other call without a script fails the\n"
+            "case.  mortise-test(5) describes the format.\n"
+            "\n"
+            "--crash-everywhere first runs the case.  Then it kills the\n"
+            "process immediately before and after each commit, continues in a\n"
+            "new process, and compares status, error, state, executions and\n"
+            "events.  An effect that is called twice must be idempotent, or\n"
+            "the case must settle it (in_doubt).  A call that a crash\n"
+            "interrupts counts for the budget; a run that exceeds its budget\n"
+            "after a crash is not compared.\n"
+            "\n"
+            "--coverage lists the nodes that no case ran and the edges that\n"
+            "no case took, with their places.\n"
+            "\n"
+            "The exit code is 0 if all cases pass, 1 if one fails, and 2 if\n"
+            "`mortise check` rejects a file; in this case no test runs.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise test configs/triage/triage.test.yaml",

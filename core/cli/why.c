@@ -777,10 +777,10 @@ const struct mortise_cmd mortise_cmd_why = {
     .name = "why",
     .operands = "RUN",
     .looks = true,
-    .summary = "Say what a run waits for, and what would unblock it",
-    .text = "A paragraph: what it waits for, since when, who can unblock it.  "
-            "Then\n"
-            "the commands that would, as they can be pasted.\n"
+    .summary = "Explain what a run waits for and what would unblock it",
+    .text = "One paragraph explains what the run waits for, since when, and\n"
+            "who can unblock it.  The commands that unblock it follow; you\n"
+            "can paste them.\n"
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,

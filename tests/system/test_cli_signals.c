@@ -104,7 +104,7 @@ END_TEST
 START_TEST(help_has_the_codes)
 {
     desk_ok("$MORTISE --help");
-    desk_out("SIGINT (Ctrl-C) and SIGTERM end whatever waits");
+    desk_out("SIGINT (Ctrl-C) and SIGTERM end every command that waits");
     desk_out("130 and 143");
 }
 END_TEST

@@ -406,7 +406,7 @@ START_TEST(help_is_whole)
         "-h, --help",
         "Exit codes:",
         "   0  done",
-        "   3  this cannot be asked",
+        "   3  wrong usage",
         "Example:\n  mortise try x\n",
     };
 
