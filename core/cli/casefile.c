@@ -24,12 +24,12 @@ void *mortise_case_take(struct mortise_case_reader *r, size_t size)
 
 static const struct mortise_key path_keys[] = {
     {.name = "contains",
-     .about = "Executions that must have begun, in this order, whatever is "
-              "between them.",
+     .about = "Executions that must begin in this order; others may be between "
+              "them.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case_expect, contains)},
     {.name = "lacks",
-     .about = "Executions that must not have begun.",
+     .about = "Executions that must not begin.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case_expect, lacks)},
 };
@@ -68,11 +68,11 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key state_keys[] = {
     {.name = "scratch",
-     .about = "What must stand in scratch at the end.",
+     .about = "Values that scratch must contain at the end.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_case_expect, scratch)},
     {.name = "artifacts",
-     .about = "What must stand in artifacts at the end.",
+     .about = "Values that artifacts must contain at the end.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_case_expect, artifacts)},
 };
@@ -114,44 +114,43 @@ static const struct mortise_word statuses[] = {
 
 static const struct mortise_key expect_keys[] = {
     {.name = "status",
-     .about = "How the run must stand: completed, failed, waiting, paused or "
-              "in_doubt.",
+     .about = "The status that the run must have: completed, failed, waiting, "
+              "paused or in_doubt.",
      .value = MORTISE_V_WORD,
      .words = statuses,
      MORTISE_INTO_YAML(struct mortise_case_expect, status)},
     {.name = "reason",
-     .about = "Why the run must wait or be paused.",
+     .about = "The reason why the run must wait or be paused.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct mortise_case_expect, reason)},
     {.name = "error",
-     .about = "The code of what the run must fail of.",
+     .about = "The code of the error with which the run must fail.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct mortise_case_expect, error)},
     {.name = "path",
-     .about = "The executions that must begin, in order.",
+     .about = "All executions that must begin, in order.",
      MORTISE_FORMS(path_forms),
      .read = read_path},
     {.name = "state",
-     .about = "What must stand in the state at the end.",
+     .about = "Values that the state must contain at the end.",
      MORTISE_INTO_SAME(state_place)},
     {.name = "events",
-     .about = "Durable events that must be told, in this order.",
+     .about = "Durable events that must be emitted, in this order.",
      .value = MORTISE_V_LIST,
      .min = 1,
      .each = &event_row,
      .read = read_events},
     {.name = "elapsed",
-     .about = "How much time must pass, exactly, from the start of the run to "
-              "its last event.",
+     .about = "The exact time from the start of the run to its last event.",
      .value = MORTISE_V_DURATION,
      MORTISE_INTO_SLOT(struct mortise_case_expect, elapsed)},
     {.name = "within",
-     .about = "How much time may pass at most.",
+     .about = "The longest time from the start of the run to its last event.",
      .value = MORTISE_V_DURATION,
      MORTISE_INTO_SLOT(struct mortise_case_expect, within)},
     {.name = "parallel",
-     .about = "Nodes, to the most executions of each that must have been at "
-              "work at once.",
+     .about = "Maps nodes to the highest number of their executions that must "
+              "run at once.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_INT, .min = 1, .max = 1e6),
      .read = read_parallel},
@@ -161,45 +160,45 @@ MORTISE_PLACE(expect, "what is expected");
 /* ---- a case ------------------------------------------------------------- */
 
 static const struct mortise_key case_keys[] = {
-    {.name = "description", .about = "For people.", .value = MORTISE_V_STRING},
+    {.name = "description",
+     .about = "A description for people; Mortise ignores it.",
+     .value = MORTISE_V_STRING},
     {.name = "input",
      .about = "The input of the run.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_case, input)},
     {.name = "operations",
-     .about = "PLUGIN/OPERATION to an answer, or to a list of them.",
+     .about = "Maps PLUGIN/OPERATION to an answer, or to a list of answers.",
      MORTISE_CASE_SCRIPTS(mortise_case_answers_row, operations)},
     {.name = "nodes",
-     .about = "The id of a node, or of a tool of one (NODE/TOOL, as 'mortise "
-              "show' prints it), to an answer, or to a list of them; stronger "
-              "than 'operations'.",
+     .about = "Maps the id of a node, or NODE/TOOL as 'mortise show' prints "
+              "it, to an answer or a list of answers. Overrides 'operations'.",
      MORTISE_CASE_SCRIPTS(mortise_case_answers_row, nodes)},
     {.name = "guardrails",
-     .about = "The id of a guardrail to its verdict, or to a list of them.",
+     .about =
+         "Maps the id of a guardrail to its verdict, or to a list of verdicts.",
      MORTISE_CASE_SCRIPTS(mortise_case_verdicts_row, guardrails)},
     {.name = "people",
-     .about =
-         "A node, or a tool of one (NODE/TOOL), to what a person does when it "
-         "asks, or to a list of such.",
+     .about = "Maps a node, or NODE/TOOL, to what a person does when it asks, "
+              "or to a list.",
      MORTISE_CASE_SCRIPTS(mortise_case_people_row, people)},
     {.name = "memory",
-     .about = "Texts that whoever reads from the memory finds, the best first "
+     .about = "Texts that every read from the memory finds, best first "
               "(default: none).",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, memory)},
     {.name = "discovery",
-     .about =
-         "Tools, extensions and nodes that are found wherever they may be, "
-         "the best first (default: none).",
+     .about = "Tools, extensions and nodes that every discovery finds if they "
+              "are candidates, best first (default: none).",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, discovery)},
     {.name = "real",
-     .about = "Plugins whose operations run in earnest, ids of guardrails that "
-              "do, and providers of models.",
+     .about = "Plugins whose operations really run, guardrails (ids) that do, "
+              "and providers of models.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, real)},
     {.name = "expect",
-     .about = "What must hold in the end.",
+     .about = "What the run must have done in the end.",
      .required = true,
      MORTISE_INTO_PLACE(expect_place, struct mortise_case, expect)},
 };
@@ -275,24 +274,24 @@ static const struct mortise_key case_row = {.value = MORTISE_V_MAP,
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
-     .about = "What the test file is called.",
+     .about = "The name of the test file.",
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "graph",
-     .about = "The graph file, from where the test file is.",
+     .about = "The graph file, relative to the test file.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_graph},
     {.name = "deployment",
-     .about = "The Deployment file, from where the test file is (default: "
+     .about = "The Deployment file, relative to the test file (default: "
               "mortise.yaml beside the graph).",
      .value = MORTISE_V_STRING,
      .read = read_deployment},
     {.name = "cases",
-     .about = "Names of cases, each with what goes in, what answers and what "
-              "comes out.",
+     .about = "Maps names of cases to their input, scripted answers and "
+              "expected results.",
      .value = MORTISE_V_MAP,
      .required = true,
      .each = &case_row,

@@ -23,12 +23,13 @@ static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key one_keys[] = {
     {.name = "plugin",
-     .about = "The plugin that is asked.",
+     .about = "The name of the plugin.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_plugin},
     {.name = "config",
-     .about = "Its configuration here, valid for its config_schema.",
+     .about = "The plugin's configuration for discovery; it must match its "
+              "config_schema.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_discoverer, config)},
 };
@@ -108,7 +109,7 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "plugins",
-     .about = "Plugins that are asked, in the order that counts: names, or "
+     .about = "The discovery plugins, in order of preference: names, or "
               "{plugin, config}.",
      .value = MORTISE_V_LIST,
      .required = true,

@@ -21,12 +21,13 @@ static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "plugin",
-     .about = "The plugin that judges under this id.",
+     .about = "The plugin of this guardrail.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_plugin},
     {.name = "config",
-     .about = "Its configuration under this id, valid for its config_schema.",
+     .about = "The plugin's configuration for this guardrail; it must match "
+              "its config_schema.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_guard, config)},
 };

@@ -16,12 +16,13 @@ static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "plugin",
-     .about = "The plugin that keeps traces.",
+     .about = "The plugin that stores memory traces.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_plugin},
     {.name = "config",
-     .about = "Its configuration as the memory, valid for its config_schema.",
+     .about = "The plugin's configuration as the memory; it must match its "
+              "config_schema.",
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_memory_choice, config)},
 };

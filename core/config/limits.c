@@ -32,23 +32,25 @@ static void read_cap(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS] = {
     [MORTISE_SPAWN_CAP_DEPTH] =
         {.name = "depth",
-         .about = "How deep children may have children (2; 0: none at all).",
+         .about = "The highest depth of child runs (2; 0: no child runs).",
          CAP(64)},
     [MORTISE_SPAWN_CAP_ACTIVE] =
         {.name = "active",
-         .about = "How many children a tree has at work at once (16).",
+         .about =
+             "The number of child runs in a tree that can run at once (16).",
          CAP(100000)},
-    [MORTISE_SPAWN_CAP_TOTAL] = {.name = "total",
-                                 .about = "How many children a tree may have, "
-                                          "ended ones included (200).",
-                                 CAP(100000)},
+    [MORTISE_SPAWN_CAP_TOTAL] =
+        {.name = "total",
+         .about =
+             "The number of child runs in a tree, including ended ones (200).",
+         CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] =
         {.name = "detached_active",
-         .about = "How many of those at work are detached (8).",
+         .about = "The number of running child runs that can be detached (8).",
          CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
         {.name = "detached_total",
-         .about = "How many of all are detached (50).",
+         .about = "The number of all child runs that can be detached (50).",
          CAP(100000)},
 };
 MORTISE_PLACE(spawn, "limits.spawn");
@@ -56,40 +58,40 @@ MORTISE_PLACE(spawn, "limits.spawn");
 static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1] = {
     [MORTISE_LIMIT_CONCURRENCY] =
         {.name = "concurrency",
-         .about = "How many nodes run beside each other (8).",
+         .about = "The number of nodes that run at once (8).",
          LIMIT(INT, 1, 100000)},
     [MORTISE_LIMIT_EXPR_COST] =
         {.name = "expr_cost",
-         .about = "What the evaluation of one expression may cost (1,000,000).",
+         .about = "The highest cost of evaluating one expression (1,000,000).",
          LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_NODES] = {.name = "nodes",
-                             .about = "How many nodes the graph has, those of "
-                                      "inner graphs included (100,000).",
+                             .about = "The number of nodes of the graph, "
+                                      "including inner graphs (100,000).",
                              LIMIT(INT, 1, 1000000)},
-    [MORTISE_LIMIT_STEPS] =
-        {.name = "steps",
-         .about = "How many executions of nodes a run has before it pauses "
-                  "(256). Calls of a model's tools are none: "
-                  "budget.tool_calls bounds those.",
-         LIMIT(INT, 1, 1e15)},
+    [MORTISE_LIMIT_STEPS] = {.name = "steps",
+                             .about =
+                                 "The number of executions of nodes before the "
+                                 "run pauses (256). Tool calls of models do "
+                                 "not count: budget.tool_calls limits them.",
+                             LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_VISITS] =
         {.name = "visits",
-         .about = "How often one node runs before the run pauses (32).",
+         .about =
+             "The number of executions of one node before the run pauses (32).",
          LIMIT(INT, 1, 1e9)},
-    [MORTISE_LIMIT_DEPTH] =
-        {.name = "depth",
-         .about = "How many graphs may be inside each other (8).",
-         LIMIT(INT, 0, 64)},
+    [MORTISE_LIMIT_DEPTH] = {.name = "depth",
+                             .about = "The nesting depth of graphs (8).",
+                             LIMIT(INT, 0, 64)},
     [MORTISE_LIMIT_STATE] = {.name = "state",
-                             .about = "How large the state may be (64MiB).",
+                             .about = "The largest size of the state (64MiB).",
                              LIMIT(SIZE, 1024, 0)},
     [MORTISE_LIMIT_TIMEOUT] =
         {.name = "timeout",
-         .about = "How long a run may be active (default: any time).",
+         .about = "The longest active time of a run (default: no limit).",
          LIMIT(DURATION, 1, 0)},
     [MORTISE_LIMIT_SPAWN] =
         {.name = "spawn",
-         .about = "What a run and all that descends from it may spawn.",
+         .about = "Limits of the child runs of a run, at all depths.",
          MORTISE_INTO_SAME(spawn_place)},
 };
 

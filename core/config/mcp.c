@@ -94,10 +94,10 @@ static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
     }
 
 static const struct mortise_key fs_keys[] = {
-    PATHS(read, "Files and directories that it may read, besides the system's "
-                "programs and libraries."),
-    PATHS(write, "Files and directories that it may read and write, and run "
-                 "nothing from."),
+    PATHS(read, "Files and directories that the server can read, in addition "
+                "to the system's programs and libraries."),
+    PATHS(write, "Files and directories that the server can read and write, "
+                 "but not execute."),
 };
 MORTISE_PLACE(fs, "fs");
 
@@ -121,20 +121,20 @@ static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key sandbox_keys[] = {
     {.name = "fs",
-     .about = "The files that it may use.",
+     .about = "The files that the server can use.",
      MORTISE_INTO_SAME(fs_place)},
     {.name = "net",
-     .about = "Its network: [] (none, the default) or [\"*\"].",
+     .about = "The server's network access: [] (none, the default) or [\"*\"].",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
      .read = read_net},
     {.name = "user",
-     .about = "The user that it runs as, if the engine is root (one of its own "
-              "that nobody else is).",
+     .about = "The user of the process if the engine is root (default: a user "
+              "of its own).",
      .value = MORTISE_V_STRING,
      .read = mortise_program_read_user},
     {.name = "memory",
-     .about = "The most that its private data may take.",
+     .about = "The largest size of the server's private data.",
      .min = 1,
      MORTISE_INTO_SIZE(struct mortise_program, memory)},
 };
@@ -373,35 +373,36 @@ static void read_issuers(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key auth_keys[] = {
     {.name = "grant",
-     .about = "How a token is had: authorization_code (a person says so, the "
-              "default) or client_credentials.",
+     .about = "How the client gets a token: authorization_code (a person "
+              "approves, the default) or client_credentials.",
      .value = MORTISE_V_WORD,
      .words = grants,
      MORTISE_INTO_TEXT(struct mortise_mcp_auth, grant)},
     {.name = "client_id",
-     .about = "As what this client is registered.",
+     .about = "The client id of the registration.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_mcp_auth, client_id)},
     {.name = "client_secret",
-     .about = "Its secret, as secret://NAME.",
+     .about = "The client's secret, as secret://NAME.",
      .value = MORTISE_V_STRING,
      .read = read_client_secret},
     {.name = "client_metadata_url",
-     .about = "Where the document is that says who this client is.",
+     .about = "The URL of the client's metadata document.",
      .value = MORTISE_V_STRING,
      .read = read_a_url,
      MORTISE_AT(const char *, struct mortise_mcp_auth, client_metadata_url)},
     {.name = "redirect_uri",
-     .about = "Where a person's browser is sent with the code.",
+     .about = "The URL to which the server redirects the person's browser with "
+              "the code.",
      .value = MORTISE_V_STRING,
      .read = read_a_url,
      MORTISE_AT(const char *, struct mortise_mcp_auth, redirect_uri)},
     {.name = "scopes",
-     .about = "What is asked for; without, what the server says.",
+     .about = "The scopes to request (default: those that the server names).",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_mcp_auth, scopes)},
     {.name = "issuers",
-     .about = "The authorization servers that may give tokens.",
+     .about = "The authorization servers that are accepted.",
      .value = MORTISE_V_STRINGS,
      .read = read_issuers},
 };
@@ -445,12 +446,12 @@ static const struct mortise_key effects_keys[] = {
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_mcp_effects, read)},
     {.name = "write",
-     .about = "Tools that change what is this deployment's own.",
+     .about = "Tools that only change data of this deployment.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_mcp_effects, write)},
     {.name = "idempotent",
-     .about = "Tools of which two calls with the same arguments do what one "
-              "does.",
+     .about = "Tools that can be called twice with the same arguments without "
+              "a second effect.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_mcp_effects, idempotent)},
 };
@@ -460,12 +461,12 @@ MORTISE_PLACE(effects, "effects");
 
 static const struct mortise_key sampling_keys[] = {
     {.name = "model",
-     .about = "The alias, among `models`, that is asked.",
+     .about = "The alias under `models` that answers.",
      .value = MORTISE_V_STRING,
      .required = true,
      MORTISE_INTO_TEXT(struct mortise_mcp_sampling, alias)},
     {.name = "max_tokens",
-     .about = "The most of one reply, whatever the server wants.",
+     .about = "The longest reply, whatever the server requests.",
      .min = 1,
      .max = 1e9,
      MORTISE_INTO_U64(struct mortise_mcp_sampling, max_tokens)},
@@ -504,71 +505,73 @@ static const struct mortise_word protocols[] = {
 
 static const struct mortise_key keys[] = {
     {.name = "command",
-     .about = "A program and its arguments, which is the server; a name "
-              "without / is looked for on the engine's PATH.",
+     .about = "The server's program and its arguments. A name without / is "
+              "looked up on the engine's PATH.",
      .value = MORTISE_V_STRINGS,
      .read = read_command},
     {.name = "env",
-     .about = "Its environment: text, or secret://NAME.",
+     .about = "The server's environment variables: text, or secret://NAME.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_TEXT),
      .read = read_env},
     {.name = "dir",
-     .about = "The directory that it works in (that of this file).",
+     .about = "The server's working directory (default: the directory of this "
+              "file).",
      .value = MORTISE_V_STRING,
      .read = read_dir},
     {.name = "sandbox",
-     .about = "What it may touch; without, the system's programs and "
-              "libraries and no network.",
+     .about = "What the server can access (default: the system's programs and "
+              "libraries, no network).",
      .value = MORTISE_V_MAP,
      .place = &sandbox_place,
      .read = read_sandbox},
     {.name = "url",
-     .about = "Where the server is, in place of a command.",
+     .about = "The server's URL, instead of a command.",
      .value = MORTISE_V_STRING,
      .read = read_a_url,
      MORTISE_AT(const char *, struct mortise_mcp_server, url)},
     {.name = "headers",
-     .about = "Headers of its requests: text, with secret://NAME at its end.",
+     .about = "Headers of requests to the server: text, optionally with "
+              "secret://NAME at its end.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_TEXT),
      .read = read_headers},
     {.name = "auth",
-     .about = "How this client shows who it is (OAuth).",
+     .about = "How the client authorizes itself (OAuth).",
      .value = MORTISE_V_MAP,
      .place = &auth_place,
      .read = read_auth},
     {.name = "protocol",
-     .about = "The version that is spoken: auto (it is found out), 2026-07-28 "
-              "or 2025-11-25.",
+     .about = "The version of the protocol: auto (negotiated), 2026-07-28 or "
+              "2025-11-25.",
      .value = MORTISE_V_WORD,
      .words = protocols,
      MORTISE_INTO_TEXT(struct mortise_mcp_server, protocol)},
     {.name = "timeout",
-     .about = "How long a request may take without progress (60s).",
+     .about = "The longest time of a request without progress (60s).",
      .min = 1,
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_mcp_server, timeout_ms)},
     {.name = "hold",
-     .about = "How long a call is kept waiting that asks a person (5m).",
+     .about = "The longest time that a call waits for a person (5m).",
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_mcp_server, hold_ms)},
     {.name = "unpinned",
-     .about = "true: mcp/call may call its tools while none of them is pinned "
-              "(false).",
+     .about = "true: mcp/call can call the server's tools while none of them "
+              "is pinned (false).",
      MORTISE_INTO_BOOL(struct mortise_mcp_server, unpinned)},
     {.name = "effects",
-     .about = "Patterns of tools, for what they do to the world; what fits "
+     .about = "Patterns of tools by their effect class; a tool that matches "
               "none is external.",
      MORTISE_INTO_PLACE(effects_place, struct mortise_mcp_server, effects)},
     {.name = "sampling",
-     .about = "The model that it may have asked; without, none.",
+     .about = "The model that the server can use (default: none).",
      .value = MORTISE_V_MAP,
      .place = &sampling_place,
      .read = read_sampling},
     {.name = "roots",
-     .about = "Directories that it is told of (roots/list); it may use what "
-              "its sandbox says, no more.",
+     .about = "Directories that the server gets from roots/list; only its "
+              "sandbox grants access.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
      .read = read_paths,

@@ -75,12 +75,12 @@ static void read_price(void *ctx, void *into, const struct mortise_slot *slot)
     }
 
 static const struct mortise_key price_keys[] = {
-    PRICE("input_per_mtok", input, "Dollars for a million tokens given to it."),
-    PRICE("output_per_mtok", output, "Dollars for a million that it gives."),
+    PRICE("input_per_mtok", input, "Dollars for a million input tokens."),
+    PRICE("output_per_mtok", output, "Dollars for a million output tokens."),
     PRICE("cached_per_mtok", cached,
-          "Dollars for a million of the first that came from its cache."),
+          "Dollars for a million input tokens that come from the cache."),
     PRICE("cache_write_per_mtok", cache_write,
-          "Dollars for a million of the first that were put there."),
+          "Dollars for a million input tokens that are written to the cache."),
 };
 MORTISE_PLACE(price, "price");
 
@@ -91,37 +91,37 @@ MORTISE_PLACE(price, "price");
     }
 
 static const struct mortise_key tier_keys[] = {
-    TIER("low", MORTISE_TIER_LOW, "For a complexity below 0.3."),
+    TIER("low", MORTISE_TIER_LOW, "The alias for a complexity below 0.3."),
     TIER("standard", MORTISE_TIER_STANDARD,
-         "From 0.3, or where a node says none."),
-    TIER("high", MORTISE_TIER_HIGH, "From 0.7."),
+         "The alias for a complexity from 0.3, or without a complexity."),
+    TIER("high", MORTISE_TIER_HIGH, "The alias for a complexity from 0.7."),
 };
 MORTISE_PLACE(tier, "tiers");
 
 static const struct mortise_key keys[] = {
     {.name = "provider",
-     .about = "The plugin that is the way to it.",
+     .about = "The plugin that calls the model.",
      .value = MORTISE_V_STRING,
      .read = read_provider},
     {.name = "tiers",
-     .about = "In place of a provider: other aliases, by the complexity of the "
-              "node that asks.",
+     .about = "Instead of a provider: other aliases, by the complexity of the "
+              "calling node.",
      .min = 1,
      MORTISE_INTO_SAME(tier_place)},
     {.name = "model",
-     .about = "What the server calls it.",
+     .about = "The server's name for the model.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_model_alias, model)},
     {.name = "price",
-     .about = "What it costs; without, budgets count tokens alone.",
+     .about = "The price of the model. Without it, budgets count only tokens.",
      MORTISE_INTO_SAME(price_place)},
     {.name = "timeout",
-     .about = "How long a call of it may take (no bound but the node's).",
+     .about = "The longest time of a call (default: only the node's timeout).",
      .min = 1,
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, timeout_ms)},
     {.name = "idle_timeout",
-     .about = "How long its server may send nothing (60s).",
+     .about = "The longest time without data from the server (60s).",
      .min = 1,
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, idle_timeout_ms)},

@@ -71,13 +71,13 @@ static void read_mcp(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "allow",
-     .about = "Patterns of PLUGIN/OPERATION: nothing else may be called.",
+     .about = "Patterns of PLUGIN/OPERATION: graphs can call only these.",
      PATTERNS(allow)},
     {.name = "ask",
      .about = "Patterns of PLUGIN/OPERATION: each call waits for an approval.",
      PATTERNS(ask)},
     {.name = "deny",
-     .about = "Patterns of PLUGIN/OPERATION that may not be called.",
+     .about = "Patterns of PLUGIN/OPERATION that graphs cannot call.",
      PATTERNS(deny)},
     {.name = "mcp",
      .about = "Servers of the Model Context Protocol, by name.",

@@ -67,48 +67,48 @@ void mortise_program_read_user(void *ctx, void *into,
 
 static const struct mortise_key keys[] = {
     {.name = "path",
-     .about = "The file that is run: no shell sees it, nor what it is given.",
+     .about = "The file that is executed, without a shell.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_path,
      MORTISE_AT(const char *, struct mortise_program, path)},
     {.name = "args",
-     .about = "Its first arguments; those of a graph come behind them.",
+     .about = "The first arguments; the arguments of the graph follow.",
      .value = MORTISE_V_STRINGS,
      .read = read_args},
     {.name = "dir",
-     .about = "The directory that it works in (the first of write, else of "
+     .about = "The working directory (default: the first of write, else of "
               "read, else /).",
      .value = MORTISE_V_STRING,
      .read = read_path,
      MORTISE_AT(const char *, struct mortise_program, dir)},
     {.name = "read",
-     .about = "Files and directories that it may read, besides the system's "
-              "programs and libraries.",
+     .about = "Files and directories that the program can read, in addition to "
+              "the system's programs and libraries.",
      .value = MORTISE_V_STRINGS,
      .read = read_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_program, read)},
     {.name = "write",
-     .about = "Files and directories that it may read and write, and run "
-              "nothing from.",
+     .about = "Files and directories that the program can read and write, but "
+              "not execute.",
      .value = MORTISE_V_STRINGS,
      .read = read_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_program, write)},
     {.name = "user",
-     .about = "The user that it runs as, if the engine is root (one of its own "
-              "that nobody else is).",
+     .about = "The user of the process if the engine is root (default: a user "
+              "of its own).",
      .value = MORTISE_V_STRING,
      .read = mortise_program_read_user},
     {.name = "online",
-     .about = "It may use the network (false).",
+     .about = "true: the program can use the network (false).",
      MORTISE_INTO_BOOL(struct mortise_program, online)},
     {.name = "reads",
-     .about = "It changes nothing, whatever its arguments are: then it may be "
-              "run again after a crash, and by operations that only read "
-              "(false).",
+     .about = "true: the program changes nothing, whatever its arguments are. "
+              "It can then be repeated after a crash, and operations that only "
+              "read can run it (false).",
      MORTISE_INTO_BOOL(struct mortise_program, reads)},
     {.name = "memory",
-     .about = "The most that its private data may take.",
+     .about = "The largest size of the program's private data.",
      .min = 1,
      MORTISE_INTO_SIZE(struct mortise_program, memory)},
 };

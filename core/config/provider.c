@@ -64,19 +64,19 @@ static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "env",
-     .about = "The environment variable that has the secret.",
+     .about = "The environment variable that contains the secret.",
      .value = MORTISE_V_STRING,
      .read = read_env},
     {.name = "file",
-     .about = "The file that has the secret; read at each use.",
+     .about = "The file that contains the secret; it is read at each use.",
      .value = MORTISE_V_STRING,
      .read = read_file},
     {.name = "exec",
-     .about = "A program and its arguments, which prints the secret.",
+     .about = "A program that prints the secret, and its arguments.",
      .value = MORTISE_V_STRINGS,
      .read = read_exec},
     {.name = "systemd-creds",
-     .about = "The credential that systemd hands over under this name.",
+     .about = "The name of a credential that systemd passes to the service.",
      .value = MORTISE_V_STRING,
      .read = read_creds},
 };

@@ -70,16 +70,16 @@ static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
 
 static const struct mortise_key usage_keys[] = {
     [MORTISE_USED_CALLS] = {.name = "model_calls",
-                            .about = "How many models it calls.",
+                            .about = "The number of calls of models.",
                             USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_INPUT] = {.name = "input_tokens",
-                            .about = "How many tokens it gives to them.",
+                            .about = "The number of input tokens.",
                             USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_OUTPUT] = {.name = "output_tokens",
-                             .about = "How many tokens it gets from them.",
+                             .about = "The number of output tokens.",
                              USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_USD] = {.name = "usd",
-                          .about = "How many dollars it costs.",
+                          .about = "The cost in dollars.",
                           USED(NUMBER,
                                (double)MORTISE_USAGE_MAX / MORTISE_NANO)},
 };
@@ -110,7 +110,8 @@ static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key op_keys[] = {
     {.name = "description",
-     .about = "For people, and for models that may call it.",
+     .about = "A description for people, and for models that can call the "
+              "operation.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_manifest_op, description)},
     {.name = "input_schema",
@@ -123,36 +124,36 @@ static const struct mortise_key op_keys[] = {
      .read = read_output},
     {.name = "effect",
      .about =
-         "What the operation does to the world: pure, read, write or external.",
+         "The effect class of the operation: pure, read, write or external.",
      .value = MORTISE_V_WORD,
      .required = true,
      .words = effects,
      MORTISE_INTO_TEXT(struct mortise_manifest_op, effect)},
     {.name = "judged_as",
-     .about = "The name that tools.allow, ask and deny judge beside the "
-              "operation's own, with {ARGUMENT} for arguments: what it is "
-              "when those are known, such as \"{program}/run\".",
+     .about = "A second name for tools.allow, ask and deny, made from the "
+              "arguments with {ARGUMENT}, such as \"{program}/run\".",
      .value = MORTISE_V_STRING,
      .read = read_judged_as},
     {.name = "idempotent",
-     .about = "Doing it twice with one key is doing it once.",
+     .about = "true: two calls with the same idempotency key have the effect "
+              "of one.",
      MORTISE_INTO_BOOL(struct mortise_manifest_op, idempotent)},
     {.name = "reconcile",
-     .about = "The plugin can tell afterwards whether an effect happened.",
+     .about = "true: the plugin can report later whether an effect happened.",
      MORTISE_INTO_BOOL(struct mortise_manifest_op, reconcile)},
     {.name = "intent",
-     .about = "What is recorded before an effect: call, each entry of a call "
-              "(the default); steps, only what it asks of the host, since it "
-              "touches nothing else.",
+     .about = "What the engine records before an effect. call: each start of a "
+              "call (the default). steps: only what the call asks of the host, "
+              "because it changes nothing else.",
      .value = MORTISE_V_WORD,
      .words = intents,
      .read = read_intent},
     {.name = "timeout",
-     .about = "How long a call may take, unless a node says.",
+     .about = "The default timeout of a call.",
      .min = 1,
      MORTISE_INTO_MS(struct mortise_manifest_op, timeout_ms)},
     {.name = "usage",
-     .about = "What one call may use at most; budgets reserve it.",
+     .about = "The highest usage of one call; budgets reserve it.",
      .value = MORTISE_V_MAP,
      .place = &usage_place,
      .read = read_usage},
@@ -209,24 +210,24 @@ static void read_step_result(void *ctx, void *into,
 static const struct mortise_key executor_keys[] = {
     MORTISE_THREADS,
     {.name = "more",
-     .about = "It has further operations, which the deployment's lock names: "
-              "each with a / in it.",
+     .about = "true: the plugin has more operations, which the deployment's "
+              "lock file names; each name contains a /.",
      MORTISE_INTO_BOOL(struct mortise_provides, more)},
     {.name = "operations",
-     .about = "Names of operations to what each takes, gives and does.",
+     .about = "Maps names of operations to their descriptions.",
      .value = MORTISE_V_MAP,
      .required = true,
      .min = 1,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &op_place),
      .read = read_operations},
     {.name = "background",
-     .about = "It keeps something, such as connections, beside its calls; for "
-              "async ones.",
+     .about = "true: the plugin maintains something between calls, such as "
+              "connections (async plugins only).",
      .value = MORTISE_V_BOOL,
      .read = read_background},
     {.name = "step_result",
-     .about = "A JSON Schema for what a person may say that a step of its own "
-              "(journal.begin/1) gave, when that is in doubt.",
+     .about = "A JSON Schema for the result that a person can give to a step "
+              "in doubt of the plugin's own (journal.begin/1).",
      .value = MORTISE_V_SCHEMA,
      .read = read_step_result},
 };

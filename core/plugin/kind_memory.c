@@ -13,11 +13,13 @@
 static const struct mortise_key memory_keys[] = {
     MORTISE_THREADS,
     {.name = "as_of",
-     .about = "It can read as of an earlier sequence number.",
+     .about = "true: the memory can read the traces as of an earlier sequence "
+              "number.",
      MORTISE_INTO_BOOL(struct mortise_provides, as_of)},
     {.name = "directory",
-     .about = "The key of its config that is its directory: without one in the "
-              "deployment, that is one of its own beside the store.",
+     .about = "The member of the config that is the memory's directory. If the "
+              "deployment does not set it, the host uses a directory of the "
+              "memory's own in the store.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_provides, directory)},
 };

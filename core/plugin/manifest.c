@@ -54,7 +54,7 @@ static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key metadata_keys[] = {
     {.name = "name",
-     .about = "The plugin's name, as graphs write it.",
+     .about = "The plugin's name, as graphs use it.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_name},
@@ -64,7 +64,7 @@ static const struct mortise_key metadata_keys[] = {
      .required = true,
      .read = read_version},
     {.name = "description",
-     .about = "For people.",
+     .about = "A description for people.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_manifest, description)},
     {.name = "license",
@@ -82,7 +82,7 @@ static const struct mortise_key abi_keys[] = {
      .max = 65535,
      MORTISE_INTO_U32(struct mortise_manifest, abi_major)},
     {.name = "minor",
-     .about = "The least minor number of the ABI that the plugin needs.",
+     .about = "The lowest minor number of the ABI that the plugin needs.",
      .required = true,
      .max = 65535,
      MORTISE_INTO_U32(struct mortise_manifest, abi_minor)},
@@ -137,7 +137,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key artifact_keys[] = {
     {.name = "arch",
-     .about = "The architecture that the file is for.",
+     .about = "The architecture of the file.",
      .value = MORTISE_V_WORD,
      .required = true,
      .words = arches,
@@ -148,13 +148,13 @@ static const struct mortise_key artifact_keys[] = {
      .required = true,
      .read = read_file},
     {.name = "size",
-     .about = "The size of the file in bytes; what is signed must say it.",
+     .about = "The size of the file in bytes; required in a signed manifest.",
      .min = 1,
      .max = 1 << 28,
      MORTISE_INTO_U64(struct mortise_artifact, size)},
     {.name = "blake2b-256",
-     .about = "The BLAKE2b-256 digest of the file, in hexadecimal; what is "
-              "signed must say it.",
+     .about = "The BLAKE2b-256 digest of the file, in hexadecimal; required in "
+              "a signed manifest.",
      .value = MORTISE_V_STRING,
      .read = read_digest},
 };
@@ -432,29 +432,28 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
     .read = read_names
 
 static const struct mortise_key fs_keys[] = {
-    {.name = "read", .about = "Directories that the plugin may read.", NAMES},
-    {.name = "write", .about = "Directories that the plugin may write.", NAMES},
+    {.name = "read", .about = "Directories that the plugin can read.", NAMES},
+    {.name = "write", .about = "Directories that the plugin can write.", NAMES},
 };
 MORTISE_PLACE(fs, "permissions.fs");
 
 static const struct mortise_key permissions_keys[] = {
-    {.name = "net", .about = "Hosts that the plugin may reach.", NAMES},
+    {.name = "net", .about = "Hosts that the plugin can connect to.", NAMES},
     {.name = "fs",
-     .about = "Directories that the plugin may use.",
+     .about = "Directories that the plugin can use.",
      MORTISE_INTO_SAME(fs_place)},
     {.name = "exec",
-     .about = "Which of the deployment's programs the plugin may have run; * "
-              "for all.",
+     .about = "The deployment's programs that the plugin can run; * for all.",
      NAMES},
     {.name = "env",
-     .about = "Environment variables that the plugin may read.",
+     .about = "Environment variables that the plugin can read.",
      NAMES},
     {.name = "state",
-     .about = "Parts of the state that the plugin may read.",
+     .about = "Parts of the state that the plugin can read.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
      .read = read_state},
-    {.name = "secrets", .about = "Secrets that the plugin may use.", NAMES},
+    {.name = "secrets", .about = "Secrets that the plugin can use.", NAMES},
     {.name = "limits", .later = true},
 };
 MORTISE_PLACE(permissions, "permissions");
@@ -489,12 +488,12 @@ static const struct mortise_word kinds[] = {{.word = "Plugin"}, {.word = NULL}};
 static const struct mortise_key manifest_keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
-     .about = "What the plugin is called.",
+     .about = "The name of the plugin.",
      .required = true,
      MORTISE_INTO_SAME(metadata_place)},
     {.name = "seq",
-     .about = "A number that grows with each release: an older one is not "
-              "loaded after a newer one.",
+     .about = "A number that increases with each release. After a newer "
+              "release ran, an older one is not loaded.",
      .required = true,
      .min = 1,
      .max = 9007199254740992.0,
@@ -504,7 +503,7 @@ static const struct mortise_key manifest_keys[] = {
      .required = true,
      MORTISE_INTO_SAME(abi_place)},
     {.name = "runtime",
-     .about = "What it is written in: c, c++, rust, zig or go.",
+     .about = "The language of the code: c, c++, rust, zig or go.",
      .value = MORTISE_V_WORD,
      .words = runtimes,
      MORTISE_INTO_TEXT(struct mortise_manifest, runtime)},
@@ -515,18 +514,18 @@ static const struct mortise_key manifest_keys[] = {
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &artifact_place),
      .read = read_artifacts},
     {.name = "provides",
-     .about = "What the plugin can do.",
+     .about = "The interfaces that the plugin provides.",
      .required = true,
      .min = 1,
      MORTISE_INTO_SAME(provides_place)},
     {.name = "requires",
-     .about = "What the plugin needs of its host.",
+     .about = "What the plugin requires from its host.",
      MORTISE_INTO_SAME(requires_place)},
     {.name = "permissions",
-     .about = "What the plugin may touch.",
+     .about = "The permissions of the plugin.",
      MORTISE_INTO_SAME(permissions_place)},
     {.name = "isolation",
-     .about = "How the plugin may be run: process, in-process.",
+     .about = "How the plugin can run: process, in-process.",
      .value = MORTISE_V_LIST,
      .min = 1,
      MORTISE_EACH(.value = MORTISE_V_WORD, .words = isolations),

@@ -34,18 +34,18 @@ extern const struct mortise_word mortise_threadings[];
 
 #define MORTISE_THREADS                                                        \
     {.name = "idle",                                                           \
-     .about = "How long a call may neither say nor ask anything before it is " \
-              "cancelled, and code on the engine's thread not return before "  \
-              "the process ends (30s; 0s: any time).",                         \
+     .about = "The longest time without activity. A call that neither emits"   \
+              " nor asks is cancelled; code on the engine's thread that "      \
+              "does not return ends the process (30s; 0s: no limit).",         \
      MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
         {.name = "threading",                                                  \
-         .about = "How it is called: inline, async or blocking.",              \
+         .about = "How the host calls the plugin: inline, async or blocking.", \
          .required = true,                                                     \
          .words = mortise_threadings,                                          \
          MORTISE_INTO_WORD(struct mortise_provides, threading)},               \
     {                                                                          \
         .name = "concurrency",                                                 \
-        .about = "How many calls it takes at once (1; 0: any number).",        \
+        .about = "The number of calls at once (1; 0: no limit).",              \
         .max = 1000000, MORTISE_INTO_U32(struct mortise_provides, concurrency) \
     }
 

@@ -31,32 +31,33 @@ static void read_complexity(void *ctx, void *into,
 
 const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
     [MORTISE_AGENT_LLM] = {.name = "llm",
-                           .about = "Which model.",
+                           .about = "The model that the node uses.",
                            .value = MORTISE_V_MAP,
                            .place = &mortise_llm_place,
                            .read = read_llm},
-    [MORTISE_AGENT_COMPLEXITY] =
-        {.name = "complexity",
-         .about = "How hard it is, from 0 to 1: which tier of models it takes.",
-         .value = MORTISE_V_NUMBER,
-         .max = 1,
-         .read = read_complexity},
+    [MORTISE_AGENT_COMPLEXITY] = {.name = "complexity",
+                                  .about =
+                                      "The difficulty of the task, from 0 to "
+                                      "1. It selects the tier of models.",
+                                  .value = MORTISE_V_NUMBER,
+                                  .max = 1,
+                                  .read = read_complexity},
     [MORTISE_AGENT_ITERATIONS] =
         {.name = "max_internal_iterations",
-         .about = "How many calls of the model, at most (10).",
+         .about = "The highest number of calls of the model (10).",
          .value = MORTISE_V_INT,
          .min = 1,
          .max = 1000,
          .read = mortise_agent_read_own},
     [MORTISE_AGENT_TEMPERATURE] =
         {.name = "temperature",
-         .about = "How freely it chooses; the server's own unless it is said.",
+         .about = "The sampling temperature (default: the server's).",
          .value = MORTISE_V_NUMBER,
          .max = 10,
          .read = mortise_agent_read_own},
     [MORTISE_AGENT_MAX_TOKENS] =
         {.name = "max_tokens",
-         .about = "How long the reply may be, what it reasons included.",
+         .about = "The longest reply in tokens, including reasoning.",
          .value = MORTISE_V_INT,
          .min = 1,
          .max = 1e9,
@@ -72,9 +73,8 @@ bool mortise_agent_says(const struct mortise_reading *r, const char *key)
 
 const struct mortise_key mortise_subagents_row = {
     .name = "subagents",
-    .about =
-        "true: its model may start agents like it, children, and hear what "
-        "they came to, within limits.spawn (false).",
+    .about = "true: the model can start child agents and get their results, "
+             "within limits.spawn (false).",
     .value = MORTISE_V_BOOL,
     .read = mortise_agent_read_own};
 

@@ -55,7 +55,7 @@ static const struct mortise_word choice_words[] = {
 
 static const struct mortise_key choice_keys[] = {
     {.name = "tool",
-     .about = "PLUGIN/OPERATION or graph/NAME, of the tool_allowlist.",
+     .about = "PLUGIN/OPERATION or graph/NAME, from the tool_allowlist.",
      .value = MORTISE_V_STRING,
      .required = true},
 };
@@ -124,88 +124,89 @@ static void read_conversation(void *ctx, void *into,
 
 static const struct mortise_key own_keys[] = {
     {.name = "instructions",
-     .about = "What the model is told ahead of everything: the system message.",
+     .about = "The system message, before all other messages.",
      .value = MORTISE_V_TEMPLATE,
      .read = mortise_agent_read_own},
     {.name = "prompt",
-     .about = "What it is asked: text, or a list of parts (text, image, file); "
-              "the graph's input unless it is said.",
+     .about = "The prompt: text, or a list of parts (text, image, file). "
+              "Default: the graph's input.",
      .value = MORTISE_V_TEMPLATE,
      .read = mortise_agent_read_own},
     MORTISE_ROWS(mortise_agent_rows),
     {.name = "execution_mode",
-     .about = "single_turn: one call of the model (the default without "
-              "tools); react_bounded: more, until it is done (the default with "
-              "tools); planner_controlled: until a planner says so.",
+     .about = "single_turn: one call of the model (the default without tools). "
+              "react_bounded: more calls, until the model is done (the default "
+              "with tools). planner_controlled: until a planner ends it.",
      .value = MORTISE_V_WORD,
      .words = modes,
      .read = mortise_agent_read_own},
     {.name = "reasoning_effort",
-     .about = "How much it reasons, as its server has it.",
+     .about = "The reasoning effort, in the server's terms.",
      .value = MORTISE_V_STRING,
      .read = mortise_agent_read_own},
     {.name = "response",
-     .about = "What the output is: text (the default), or json, of "
-              "output_schema if there is one.",
+     .about = "The type of the output: text (the default), or json that "
+              "matches output_schema if it is set.",
      .value = MORTISE_V_WORD,
      .words = responses,
      .read = mortise_agent_read_own},
     {.name = "stream",
-     .about = "Whoever watches is told its text as it comes (true).",
+     .about = "true: emit the text while it arrives (true).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     {.name = "cache",
-     .about = "true: its server is asked to keep what does not change.",
+     .about =
+         "true: ask the server to cache the unchanging part of the prompt.",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     {.name = "extra",
-     .about = "Members of the server's own request, as they are.",
+     .about = "Additional members of the request to the server, unchanged.",
      .value = MORTISE_V_MAP,
      .each = &(const struct mortise_key){.value = MORTISE_V_ANY},
      .read = mortise_agent_read_own},
     {.name = "parallel_tools",
-     .about = "true: one reply may call several tools at once (false).",
+     .about = "true: one reply can call several tools at once (false).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     {.name = "tool_choice",
-     .about = "auto (the default), none, required, or {tool: NAME}: which it "
-              "has to use.",
+     .about = "The tools that the model must use: auto (the default), none, "
+              "required, or {tool: NAME}.",
      MORTISE_FORMS(choices),
      .read = read_choice},
     {.name = "tool_errors",
-     .about = "feed: the model is told of them (the default); fail: the node "
-              "fails of the first.",
+     .about = "Errors of tools. feed: the model gets them (the default). fail: "
+              "the first one fails the node.",
      .value = MORTISE_V_WORD,
      .words = mortise_tool_error_words,
      .read = mortise_agent_read_own},
     MORTISE_ROWS(mortise_tool_rows),
     {.name = "conversation",
-     .about = "It goes on with what was said in nodes of that conversation "
-              "before, and adds to it.",
+     .about = "The key of a conversation. The node continues it and adds its "
+              "messages.",
      .value = MORTISE_V_ID,
      .read = read_conversation},
     {.name = "messages",
-     .about = "What was said before, ahead of the prompt: a list of messages, "
-              "as models are sent them.",
+     .about = "Earlier messages, before the prompt: a list in the format of "
+              "model requests.",
      .value = MORTISE_V_TEMPLATE,
      .read = mortise_agent_read_own},
     {.name = "message_schema",
      .about =
-         "A JSON Schema for what it may be told while it runs (mortise "
-         "tell): what does not fit is refused, and it hears nothing of it.",
+         "A JSON Schema for messages to the running node (mortise tell). "
+         "Messages that do not match are rejected and do not reach the model.",
      .value = MORTISE_V_SCHEMA,
      .read = mortise_load_schema,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, message_schema)},
     {.name = "reports",
-     .about = "true: its output is what it says with report_result, and it may "
-              "say how far it is with report_task_progress (false).",
+     .about = "true: the output is the argument of report_result, and the "
+              "model can report progress with report_task_progress (false).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     MORTISE_ROW(mortise_subagents_row),
     {.name = "planner",
-     .about = "planner_controlled: PLUGIN/OPERATION, or an alias of a model, "
-              "that says whether there is more to be done.",
+     .about = "For planner_controlled: PLUGIN/OPERATION or an alias of a model "
+              "that decides whether the task is done.",
      .value = MORTISE_V_STRING,
      .read = read_planner},
 };

@@ -43,12 +43,13 @@ static void read_role(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key own_keys[] = {
     {.name = "goal",
-     .about = "What it is to do: the system's message, and the user's.",
+     .about =
+         "The task: it is part of the system message and is the user message.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = mortise_agent_read_own},
     {.name = "role",
-     .about = "The role that it plays: of the graph's roles, or researcher, "
+     .about = "The role of the leaf: one of the graph's roles, or researcher, "
               "red-team, fact-checker, writer, editor, critic or synthesizer.",
      .value = MORTISE_V_STRING,
      .read = read_role},

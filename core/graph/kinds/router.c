@@ -61,7 +61,7 @@ static void read_condition(void *ctx, void *into,
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
     {.name = "operation",
-     .about = "PLUGIN/OPERATION: what gives the id of the node to go to.",
+     .about = "PLUGIN/OPERATION that gives the id of the next node.",
      .value = MORTISE_V_STRING,
      .read = read_operation},
     MORTISE_ROWS(mortise_call_rows),
@@ -69,8 +69,8 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_join_rows),
     MORTISE_ROWS(mortise_route_rows),
     {.name = "condition",
-     .about = "An expression that gives the id of the node to go to, one of "
-              "the targets.",
+     .about = "An expression that gives the id of the next node, one of the "
+              "targets.",
      .value = MORTISE_V_EXPR,
      .read = read_condition},
     MORTISE_ROW(mortise_targets_row),

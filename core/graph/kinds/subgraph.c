@@ -168,19 +168,19 @@ static const struct mortise_key keys[] = {
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, output_schema)},
     {.name = "graph",
-     .about = "The graph inside: written here, or the name or path of a file.",
+     .about = "The inner graph: written here, or the name or path of a file.",
      MORTISE_FORMS(mortise_inner_forms),
      .required = true,
      .read = read_graph},
     {.name = "input_mapping",
-     .about = "Paths of the inner graph's input to expressions over this "
+     .about = "Maps paths of the inner graph's input to expressions over this "
               "graph's state.",
      .value = MORTISE_V_MAP,
      .each = &expr_row,
      .read = read_input_mapping},
     {.name = "output_mapping",
-     .about = "Paths of this graph's state to expressions over the inner "
-              "graph's end state.",
+     .about = "Maps paths of this graph's state to expressions over the inner "
+              "graph's final state.",
      .value = MORTISE_V_MAP,
      .each = &expr_row,
      .read = read_output_mapping},

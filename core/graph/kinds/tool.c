@@ -110,13 +110,13 @@ static void read_allowlist(void *ctx, void *into,
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
     {.name = "tool",
-     .about = "PLUGIN/OPERATION: what the node runs; or a template that gives "
+     .about = "PLUGIN/OPERATION that the node runs, or a template that gives "
               "one of its tool_allowlist.",
      .value = MORTISE_V_STRING,
      .required = true,
      .read = read_tool},
     {.name = "tool_allowlist",
-     .about = "The operations of which a `tool` that is a template gives one.",
+     .about = "The operations that a template in `tool` can choose.",
      .value = MORTISE_V_STRINGS,
      .min = 1,
      .read = read_allowlist},

@@ -171,78 +171,79 @@ static const struct mortise_key exit_forms[] = {
 
 static const struct mortise_key voice_keys[] = {
     {.name = "mode",
-     .about = "conversation: it hears and answers, in turns; listen-only: it "
-              "hears; speak-only: it says speak_text.",
+     .about = "conversation: listen and answer, in turns. listen-only: only "
+              "listen. speak-only: speak speak_text.",
      .value = MORTISE_V_WORD,
      .words = modes,
      .required = true,
      .read = read_mode},
     {.name = "audio_in",
-     .about = "Where it hears: a file, or the socket of a terminal "
+     .about = "The source of the audio: a file, or the socket of a terminal "
               "(unix:PATH).",
      .value = MORTISE_V_TEMPLATE,
      .read = read_said},
     {.name = "audio_out",
-     .about = "Where it speaks; in a conversation on a socket that socket, "
-              "unless it is said.",
+     .about = "The destination of the audio (default in a conversation on a "
+              "socket: the same socket).",
      .value = MORTISE_V_TEMPLATE,
      .read = read_said},
     {.name = "stt",
-     .about = "What turns speech into text, as the operation calls it.",
+     .about =
+         "The name of the speech-to-text service, as the operation knows it.",
      .value = MORTISE_V_STRING,
      .read = read_said},
     {.name = "tts",
-     .about = "What turns text into speech, as the operation calls it.",
+     .about =
+         "The name of the text-to-speech service, as the operation knows it.",
      .value = MORTISE_V_STRING,
      .read = read_said},
     {.name = "voice",
-     .about = "Whose voice it speaks with, as its tts calls it.",
+     .about = "The name of the voice, as the text-to-speech service knows it.",
      .value = MORTISE_V_STRING,
      .read = read_said},
     {.name = "language",
-     .about = "What is spoken: a tag such as en-US.",
+     .about = "The language: a tag such as en-US.",
      .value = MORTISE_V_STRING,
      .read = read_said},
     {.name = "endpointing",
-     .about = "When somebody has finished speaking: acoustic, after a "
-              "silence; heuristic, sooner or later, by what the words look "
-              "like; semantic, when a model says so.",
+     .about =
+         "When a speaker has finished. acoustic: after a silence. heuristic: "
+         "earlier or later, depending on the words. semantic: a model decides.",
      .value = MORTISE_V_WORD,
      .words = endpointings,
      .read = read_said},
     {.name = "barge_in",
-     .about = "What becomes of its speech when somebody speaks meanwhile: "
-              "hard-cut, soft-fade, or disabled.",
+     .about = "The reaction to an interruption of its speech: hard-cut, "
+              "soft-fade, or disabled.",
      .value = MORTISE_V_WORD,
      .words = barge_ins,
      .read = read_said},
     {.name = "diarization",
-     .about = "true: its stt says who spoke.",
+     .about = "true: the speech-to-text service identifies the speakers.",
      .value = MORTISE_V_BOOL,
      .read = read_said},
     {.name = "max_turns",
-     .about = "How often somebody is heard, at most; 0 (the default): any "
-              "number of times.",
+     .about = "The highest number of turns; 0 (the default): no limit.",
      .value = MORTISE_V_INT,
      .max = 1e6,
      .read = read_said},
     {.name = "exit_on",
-     .about = "What may end it, one or a list: hangup, silence-timeout, "
-              "keyword, turns-exhausted, manual; all that apply unless it is "
-              "said.",
+     .about = "The events that end the session, one or a list: hangup, "
+              "silence-timeout, keyword, turns-exhausted, manual (default: all "
+              "that apply).",
      MORTISE_FORMS(exit_forms),
      .read = read_exits},
     {.name = "silence_timeout",
-     .about = "After how long a silence it ends (30s).",
+     .about = "The silence after which the session ends (30s).",
      .value = MORTISE_V_DURATION,
      .min = 1,
      .read = read_silence},
     {.name = "exit_keywords",
-     .about = "Words, or sequences of words, that end it.",
+     .about = "Words or phrases that end the session.",
      .value = MORTISE_V_STRINGS,
      .read = read_said},
     {.name = "speak_text",
-     .about = "What it says: all of it of speak-only, a greeting of a "
+     .about = "The text to speak: everything for speak-only, the greeting of a "
               "conversation.",
      .value = MORTISE_V_TEMPLATE,
      .read = read_said},
@@ -260,13 +261,13 @@ static void read_voice(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key own_keys[] = {
     {.name = "voice",
-     .about = "How it hears and speaks.",
+     .about = "How the node listens and speaks.",
      .value = MORTISE_V_MAP,
      .place = &voice_place,
      .required = true,
      .read = read_voice},
     {.name = "instructions",
-     .about = "What the model is told ahead of everything: the system message.",
+     .about = "The system message, before all other messages.",
      .value = MORTISE_V_TEMPLATE,
      .read = mortise_agent_read_own},
     MORTISE_ROW(mortise_agent_rows[MORTISE_AGENT_LLM]),

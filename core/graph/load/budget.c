@@ -39,7 +39,8 @@ static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key goto_keys[] = {
     {.name = "goto",
-     .about = "The node at which the graph goes on when the budget is used up.",
+     .about =
+         "The node at which the graph continues when the budget is used up.",
      .value = MORTISE_V_ID,
      .required = true,
      .read = read_goto},
@@ -72,44 +73,43 @@ static void read_on_exceeded(void *ctx, void *into,
 static const struct mortise_key budget_keys[] = {
     [MORTISE_SPEND_TOOL_CALLS] =
         {.name = "tool_calls",
-         .about = "How many calls of operations the graph may make, attempts "
-                  "and elements of maps included.",
+         .about = "The highest number of calls of operations, including "
+                  "attempts and elements of maps.",
          .value = MORTISE_V_INT,
          .min = 1,
          .max = 1e15,
          .read = read_most},
-    [MORTISE_SPEND_WALL] =
-        {.name = "wall",
-         .about =
-             "How long calls of the graph may be out in all; time in which "
-             "none is does not count.",
-         .value = MORTISE_V_DURATION,
-         .min = 1,
-         .read = read_most},
+    [MORTISE_SPEND_WALL] = {.name = "wall",
+                            .about = "The total time with calls in flight; "
+                                     "time without one does not count.",
+                            .value = MORTISE_V_DURATION,
+                            .min = 1,
+                            .read = read_most},
     [MORTISE_SPEND_MODEL_CALLS] =
-        COUNTED("model_calls", "How many times operations may call models."),
-    [MORTISE_SPEND_INPUT_TOKENS] =
-        COUNTED("input_tokens", "How many tokens models may be given."),
-    [MORTISE_SPEND_OUTPUT_TOKENS] =
-        COUNTED("output_tokens", "How many tokens models may give."),
-    [MORTISE_SPEND_TOKENS] =
-        COUNTED("tokens", "How many tokens models may be given and give."),
+        COUNTED("model_calls", "The highest number of calls of models."),
+    [MORTISE_SPEND_INPUT_TOKENS] = COUNTED(
+        "input_tokens", "The highest number of input tokens of models."),
+    [MORTISE_SPEND_OUTPUT_TOKENS] = COUNTED(
+        "output_tokens", "The highest number of output tokens of models."),
+    [MORTISE_SPEND_TOKENS] = COUNTED(
+        "tokens", "The highest number of input and output tokens of models."),
     [MORTISE_SPEND_USD] = {.name = "usd",
-                           .about = "How many dollars operations may cost.",
+                           .about =
+                               "The highest cost of operations in dollars.",
                            .value = MORTISE_V_NUMBER,
                            .min = 1.0 / MORTISE_NANO,
                            .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
                            .read = read_most},
     [MORTISE_N_SPENDS] =
         {.name = "on_exceeded",
-         .about = "What happens instead of a call beyond the budget: pause "
+         .about = "The reaction to a call that would exceed the budget: pause "
                   "(the default), fail, or {goto: NODE}.",
          MORTISE_FORMS(on_exceeded_forms),
          .read = read_on_exceeded},
     {.name = "unpriced",
-     .about = "What becomes of operations that do not say what they cost at "
-              "most: refuse (the default), or allow, which counts what they "
-              "tell.",
+     .about =
+         "Operations without a declared highest cost: refuse (the default) "
+         "rejects them; allow runs them and counts the cost that they report.",
      .words = unpriceds,
      MORTISE_INTO_WORD_BOOL(struct mortise_budget, unpriced)},
 };

@@ -86,8 +86,8 @@ static void read_compaction(void *ctx, void *into,
 
 const struct mortise_key mortise_compaction_row = {
     .name = "compaction",
-    .about = "PLUGIN/OPERATION that makes of its output what others are told "
-             "(agent/compact, of what is long).",
+    .about = "PLUGIN/OPERATION that shortens the output for dependent nodes "
+             "(agent/compact, for long outputs).",
     .value = MORTISE_V_STRING,
     .read = read_compaction};
 

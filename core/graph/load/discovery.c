@@ -80,18 +80,18 @@ static const struct mortise_word kinds[] = {
 
 static const struct mortise_key keys[] = {
     {.name = "query",
-     .about = "What is looked for: a template.",
+     .about = "The text to search for: a template.",
      .value = MORTISE_V_STRING,
      .required = true,
      MORTISE_INTO_YAML(struct reading, query)},
     {.name = "kind",
-     .about = "Of which type the node must be: tool, extension or any (the "
-              "default).",
+     .about = "The type that the node must have: tool, extension, gmi, leaf, "
+              "voice or any (the default).",
      .value = MORTISE_V_WORD,
      .words = kinds,
      .read = read_kind},
     {.name = "fallback",
-     .about = "The node to go to when nothing is found.",
+     .about = "The next node if nothing is found.",
      .value = MORTISE_V_ID,
      .required = true,
      MORTISE_INTO_YAML(struct reading, fallback)},

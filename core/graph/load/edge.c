@@ -142,7 +142,7 @@ struct route {
 
 static const struct mortise_key route_keys[] = {
     {.name = "when",
-     .about = "An expression: the route is taken when it holds.",
+     .about = "An expression: the route is taken if it is true.",
      .value = MORTISE_V_EXPR,
      .required = true,
      MORTISE_INTO_YAML(struct route, when)},
@@ -151,13 +151,13 @@ static const struct mortise_key route_keys[] = {
      .value = MORTISE_V_ID,
      MORTISE_INTO_YAML(struct route, to)},
     {.name = "map",
-     .about = "Instead of `to`: one activation of a node for each element of a "
-              "list.",
+     .about =
+         "Instead of `to`: one execution of a node for each element of a list.",
      .value = MORTISE_V_MAP,
      .place = &mortise_map_place,
      MORTISE_INTO_SLOT(struct route, map)},
     {.name = "guardrail_policy",
-     .about = "Guardrails that judge what passes along the route.",
+     .about = "Guardrails that check the value that passes along the route.",
      .value = MORTISE_V_MAP,
      .place = &mortise_edge_policy_place,
      MORTISE_INTO_SLOT(struct route, policy)},
@@ -222,7 +222,8 @@ static const struct mortise_key route_row = {.value = MORTISE_V_MAP,
 
 static const struct mortise_key routes_keys[] = {
     {.name = "all",
-     .about = "Every route that holds is taken, and not the first alone.",
+     .about =
+         "true: take every route whose condition is true, not only the first.",
      .value = MORTISE_V_LIST,
      .required = true,
      .min = 1,
@@ -367,32 +368,33 @@ static const struct mortise_key edge_keys[] = {
      .value = MORTISE_V_ID,
      MORTISE_INTO_YAML(struct entry, to)},
     {.name = "type",
-     .about = "static, conditional, discovery, personality or map; it follows "
-              "from the other keys.",
+     .about = "static, conditional, discovery, personality or map (default: "
+              "derived from the other keys).",
      .words = edge_types,
      MORTISE_INTO_WORD(struct entry, type)},
     {.name = "when",
-     .about = "An expression: the edge is taken when it holds.",
+     .about = "An expression: the edge is taken if it is true.",
      .value = MORTISE_V_EXPR,
      .read = read_when},
     {.name = "discovery",
-     .about = "The edge leads to the node whose capability fits a query best.",
+     .about =
+         "The edge leads to the node whose capability matches a query best.",
      .value = MORTISE_V_MAP,
      .place = &mortise_discovery_place,
      .read = read_form},
     {.name = "personality",
-     .about =
-         "The edge leads to one node or another, by a trait of the persona.",
+     .about = "The edge leads to one of two nodes, depending on a trait of the "
+              "persona.",
      .value = MORTISE_V_MAP,
      .place = &mortise_personality_place,
      .read = read_form},
     {.name = "map",
-     .about = "One activation for each element of a list.",
+     .about = "One execution for each element of a list.",
      .value = MORTISE_V_MAP,
      .place = &mortise_map_place,
      .read = read_form},
     {.name = "guardrail_policy",
-     .about = "Guardrails that judge what passes along the edge.",
+     .about = "Guardrails that check the value that passes along the edge.",
      .value = MORTISE_V_MAP,
      .place = &mortise_edge_policy_place,
      MORTISE_INTO_SLOT(struct entry, policy)},

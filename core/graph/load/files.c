@@ -121,7 +121,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key ref_keys[] = {
     {.name = "file",
-     .about = "The path of a graph file, from where this file is.",
+     .about = "The path of a graph file, relative to this file.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct ref, file)},
     {.name = "name",

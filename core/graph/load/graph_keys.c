@@ -92,46 +92,47 @@ static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 static const struct mortise_key mode_keys[] = {
     {.name = "hitl_mode",
      .about =
-         "What waits for an approval: none (the default), approve_plan (the "
-         "graph, before its first node), approve_each_node, or approve_tools "
-         "(each call of a plugin); each implies the weaker ones.",
+         "What needs an approval: none (the default), approve_plan (the graph, "
+         "before its first node), approve_each_node, or approve_tools (each "
+         "call of a plugin). Each includes the weaker ones.",
      .value = MORTISE_V_WORD,
      .words = hitl_modes,
      .read = read_hitl_mode},
     {.name = "failure",
-     .about = "What a failed node means for the others: continue (the default) "
-              "or fail_fast.",
+     .about = "The effect of a failed node on other nodes: continue (the "
+              "default) or fail_fast.",
      .words = failures,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, fail_fast)},
     {.name = "end",
-     .about = "When the run ends: all (the default: when nothing is active) or "
+     .about = "When the run ends: all (when nothing is active, the default) or "
               "first (at the first arrival at END).",
      .words = ends,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, end_first)},
     {.name = "checkpoint_policy",
-     .about = "Which nodes are written when they are done: every_node (the "
+     .about = "Which completed nodes are written to disk: every_node (the "
               "default), explicit or none.",
      .words = checkpoint_policies,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, coarse)},
     {.name = "state",
-     .about = "What the state may hold, and how writes to it meet.",
+     .about =
+         "The schema of the state, and how writes to one path are combined.",
      MORTISE_INTO_SAME(mortise_state_place)},
 };
 
 static const struct mortise_key default_keys[] = {
     {.name = "memory_consistency",
-     .about = "How nodes read and write memory that say nothing: snapshot (the "
+     .about = "The default consistency of memory policies: snapshot (the "
               "default), live or journaled.",
      .words = mortise_consistency_words,
      MORTISE_INTO_WORD(struct mortise_graph, consistency)},
     {.name = "defaults",
-     .about = "What holds for nodes that say nothing.",
+     .about = "Default values for nodes.",
      .value = MORTISE_V_MAP,
      .place = &mortise_defaults_place,
      .read = mortise_load_defaults},
     {.name = "persona",
-     .about = "Whose traits decide where personality edges lead, and who gmi "
-              "nodes are.",
+     .about = "The persona: its traits decide personality edges and shape the "
+              "prompts of gmi nodes.",
      .value = MORTISE_V_MAP,
      .place = &mortise_persona_place,
      .read = mortise_load_persona},
@@ -139,18 +140,18 @@ static const struct mortise_key default_keys[] = {
 
 static const struct mortise_key node_keys[] = {
     {.name = "nodes",
-     .about = "Ids of nodes to what each does.",
+     .about = "Maps ids of nodes to nodes.",
      .value = MORTISE_V_MAP,
      .required = true,
      .each = &mortise_node_row,
      .read = mortise_load_nodes},
     {.name = "edges",
-     .about = "Edges that nodes do not carry themselves.",
+     .about = "Edges, in addition to those that nodes define.",
      .value = MORTISE_V_LIST,
      .each = &mortise_edge_row,
      .read = mortise_load_edges},
     {.name = "start",
-     .about = "The node or nodes that a run begins with, or {map: ...}.",
+     .about = "The node or nodes where a run begins, or {map: ...}.",
      MORTISE_FORMS(mortise_start_forms),
      .read = mortise_load_start},
     {.name = "interrupt_before",
@@ -164,7 +165,7 @@ static const struct mortise_key node_keys[] = {
      .read = read_interrupt,
      MORTISE_AT(bool, struct mortise_node, interrupt_after)},
     {.name = "budget",
-     .about = "What the graph may spend, with the graphs in it.",
+     .about = "The budget of the graph, including its inner graphs.",
      .value = MORTISE_V_MAP,
      .place = &mortise_budget_place,
      .read = mortise_load_budget},
@@ -173,25 +174,23 @@ static const struct mortise_key node_keys[] = {
 static const struct mortise_key file_keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
-     .about = "What the graph is called.",
+     .about = "The name of the graph.",
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "goal",
-     .about = "What the graph is for, in words.",
+     .about = "The purpose of the graph, for people.",
      .value = MORTISE_V_STRING},
     MORTISE_ROWS(mode_keys),
     {.name = "limits",
-     .about = "What bounds a run.",
+     .about = "The limits of a run.",
      .value = MORTISE_V_MAP,
      .place = &mortise_limits_place,
      .read = mortise_load_limits},
     MORTISE_ROWS(default_keys),
     {.name = "roles",
-     .about =
-         "Ids of roles to what nodes are that play them; beside those that "
-         "are built in.",
+     .about = "Maps ids of roles to roles, in addition to the built-in ones.",
      .value = MORTISE_V_MAP,
      .each = &mortise_role_row,
      .read = mortise_load_roles},

@@ -33,8 +33,8 @@ static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key quorum_keys[] = {
     {.name = "quorum",
-     .about = "The node starts once so many edges into it are taken, or "
-              "elements of maps came to it.",
+     .about = "The number of edges or map elements that must arrive before the "
+              "node starts.",
      .value = MORTISE_V_INT,
      .required = true,
      .min = 1,

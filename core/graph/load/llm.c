@@ -99,8 +99,8 @@ static void read_tier(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_key tier_keys[] = {
     TIER("low", MORTISE_TIER_LOW, "The alias for a complexity below 0.3."),
     TIER("standard", MORTISE_TIER_STANDARD,
-         "... from 0.3, or where the node says none."),
-    TIER("high", MORTISE_TIER_HIGH, "... from 0.7."),
+         "The alias for a complexity from 0.3, or without a complexity."),
+    TIER("high", MORTISE_TIER_HIGH, "The alias for a complexity from 0.7."),
 };
 MORTISE_PLACE(tier, "tiers of llm");
 
@@ -122,27 +122,27 @@ static const struct mortise_key llm_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_alias},
     {.name = "allowlist",
-     .about =
-         "The aliases of which a provider_id that is a template gives one.",
+     .about = "The aliases that a template in provider_id can choose.",
      .value = MORTISE_V_STRINGS,
      .min = 1,
      .read = read_allowlist},
     {.name = "tiers",
-     .about = "In its place: an alias for each, by the node's complexity.",
+     .about = "Instead of provider_id: one alias for each level of the node's "
+              "complexity.",
      .value = MORTISE_V_MAP,
      .min = 1,
      .place = &tier_place,
      .read = read_tiers},
     {.name = "model",
-     .about = "What the server calls it, where that is not the alias's.",
+     .about = "The server's name for the model (default: the alias's).",
      .value = MORTISE_V_STRING,
      .read = read_own},
     {.name = "fallback",
-     .about = "Aliases that are asked, in their order, where it fails.",
+     .about = "Aliases to try in order if the model fails.",
      .value = MORTISE_V_STRINGS,
      .read = read_aliases},
     {.name = "reason",
-     .about = "Why this one: `show` says it of the node.",
+     .about = "The reason for this choice; 'mortise show' prints it.",
      MORTISE_INTO_TEXT(struct mortise_llm, reason)},
 };
 const struct mortise_place mortise_llm_place = {

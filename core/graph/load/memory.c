@@ -83,29 +83,29 @@ static void read_scope(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key read_keys[] = {
     {.name = "types",
-     .about = "Traces of these types alone: episodic, semantic, procedural, "
-              "prospective, relational (all).",
+     .about = "Read only traces of these types: episodic, semantic, "
+              "procedural, prospective, relational (default: all).",
      .value = MORTISE_V_STRINGS,
      .read = read_types},
     {.name = "scope",
-     .about = "Traces of this scope alone: global, persona, session or "
-              "conversation (all that apply).",
+     .about = "Read only traces of this scope: global, persona, session or "
+              "conversation (default: all that apply).",
      .value = MORTISE_V_WORD,
      .words = scopes,
      .read = read_scope},
     {.name = "max_traces",
-     .about = "How many, at most (8).",
+     .about = "The highest number of traces (8).",
      .min = 1,
      .max = 1000,
      MORTISE_INTO_U32(struct reading, policy.max_traces)},
     {.name = "min_strength",
-     .about = "None that is weaker by then, from 0 to 1 (0).",
+     .about = "The least current strength of a trace, from 0 to 1 (0).",
      .value = MORTISE_V_NUMBER,
      .max = 1,
      MORTISE_INTO_DOUBLE(struct reading, policy.min_strength)},
     {.name = "semantic_query",
-     .about = "What is looked for: a template; without one, or where it comes "
-              "to blanks, whatever the memory has for the best.",
+     .about = "The text to search for: a template. Without it, or if it is "
+              "blank, the memory chooses the best traces.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct reading, query)},
 };
@@ -143,18 +143,18 @@ static void read_write_scope(void *ctx, void *into,
 
 static const struct mortise_key write_keys[] = {
     {.name = "auto_encode",
-     .about = "true: the node's output becomes a trace, once it is done.",
+     .about = "true: store the output as a trace when the node completes.",
      .required = true,
      MORTISE_INTO_BOOL(struct reading, policy.encodes)},
     {.name = "type",
-     .about = "Of which type that is: episodic (the default), semantic, "
+     .about = "The type of the trace: episodic (the default), semantic, "
               "procedural, prospective or relational.",
      .value = MORTISE_V_WORD,
      .words = types,
      .read = read_type},
     {.name = "scope",
-     .about = "Whose it is: session (the default), global, persona or "
-              "conversation.",
+     .about = "The scope of the trace: session (the default), global, persona "
+              "or conversation.",
      .value = MORTISE_V_WORD,
      .words = scopes,
      .read = read_write_scope},
@@ -197,26 +197,26 @@ static void read_consistency(void *ctx, void *into,
 
 static const struct mortise_key policy_keys[] = {
     {.name = "consistency",
-     .about = "snapshot: it reads what there was when the run started, and "
-              "writes as the run completes; live: it reads the newest, and "
-              "writes before it is done; journaled: it reads the newest and "
-              "the run's own, and writes behind its commit (default: the "
-              "graph's memory_consistency).",
+     .about = "snapshot: read the traces from the start of the run, write when "
+              "the run completes. live: read the newest traces, write before "
+              "the node completes. journaled: read the newest traces and the "
+              "run's own, write after the node's commit. Default: the graph's "
+              "memory_consistency.",
      .value = MORTISE_V_WORD,
      .words = mortise_consistency_words,
      .read = read_consistency},
     {.name = "session",
-     .about = "Whose session it is: a template (default: the run's own).",
+     .about = "The key of the session: a template (default: the run's own).",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct reading, session)},
     {.name = "read",
-     .about = "What is read before the node runs: `memory` in its "
+     .about = "What the node reads before it runs. It is `memory` in "
               "expressions, and part of the prompt of a gmi.",
      .value = MORTISE_V_MAP,
      .place = &read_place,
      .read = read_read},
     {.name = "write",
-     .about = "What becomes of its output.",
+     .about = "What the node writes after it completes.",
      .value = MORTISE_V_MAP,
      .place = &write_place,
      .read = read_write},

@@ -86,15 +86,14 @@ static const struct mortise_word branch_errors[] = {
 static const struct mortise_key expr_row = {.value = MORTISE_V_EXPR};
 
 const struct mortise_key mortise_type_row = {.name = "type",
-                                             .about =
-                                                 "What kind of node this is.",
+                                             .about = "The type of the node.",
                                              .value = MORTISE_V_WORD,
                                              .words = mortise_node_words};
 
 const struct mortise_key mortise_effect_row = {
     .name = "effect_class",
-    .about = "What the operation does to the world: pure, read, write or "
-             "external; stricter than it says itself.",
+    .about = "The effect class of the operation: pure, read, write or "
+             "external. It can only be stricter than the operation's own.",
     .value = MORTISE_V_WORD,
     .words = node_effect_words,
     .read = mortise_node_read_effect_class};
@@ -126,13 +125,13 @@ static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
 const struct mortise_key mortise_timeout_row = {
     .name = "timeout",
     .about =
-        "How long one attempt may take; waiting for a person does not count.",
+        "The longest time of one attempt; waiting for a person does not count.",
     MORTISE_FORMS(mortise_duration_forms),
     .read = read_timeout};
 
 const struct mortise_key mortise_retry_row = {
     .name = "retry_policy",
-    .about = "How often, when and after which errors it is tried again.",
+    .about = "How often, when and after which errors the node is retried.",
     .value = MORTISE_V_MAP,
     .place = &mortise_retry_place,
     .read = mortise_load_retry,
@@ -142,8 +141,8 @@ const struct mortise_key mortise_retry_row = {
 const struct mortise_key mortise_call_rows[6] = {
     MORTISE_ROW(mortise_effect_row),
     {.name = "on_in_doubt",
-     .about = "What is done when nobody knows whether an effect happened: "
-              "reconcile, retry, ask or fail.",
+     .about =
+         "How an effect in doubt is settled: reconcile, retry, ask or fail.",
      .value = MORTISE_V_WORD,
      .words = in_doubts,
      .read = mortise_node_read_on_in_doubt},
@@ -167,26 +166,26 @@ const struct mortise_key mortise_call_rows[6] = {
 
 const struct mortise_key mortise_args_row = {
     .name = "args",
-    .about = "What the plugin gets: JSON with ${...} templates.",
+    .about = "The arguments of the operation: JSON with ${...} templates.",
     .value = MORTISE_V_TEMPLATE,
     .read = mortise_node_read_args};
 
 const struct mortise_key mortise_policy_row = {
     .name = "guardrail_policy",
-    .about = "Guardrails that judge what goes into the operation or the graph, "
-             "and what comes out.",
+    .about = "Guardrails that check the input and the output of the operation "
+             "or the inner graph.",
     .value = MORTISE_V_MAP,
     .place = &mortise_guard_policy_place,
     .read = mortise_node_read_guard_policy};
 
 const struct mortise_key mortise_output_rows[2] = {
     {.name = "outputs",
-     .about = "Paths of the state to expressions over output.",
+     .about = "Maps paths of the state to expressions over output.",
      .value = MORTISE_V_MAP,
      .each = &expr_row,
      .read = mortise_node_read_outputs},
     {.name = "output_as",
-     .about = "The artifact that the output becomes (default: the node's id); "
+     .about = "The artifact that stores the output (default: the node's id); "
               "null: none.",
      MORTISE_FORMS(mortise_output_as_forms),
      .read = mortise_node_read_output_as},
@@ -194,32 +193,32 @@ const struct mortise_key mortise_output_rows[2] = {
 
 const struct mortise_key mortise_join_rows[5] = {
     {.name = "on_error",
-     .about = "What follows a failure: fail (the default), {goto: NODE}, or "
+     .about = "The reaction to a failure: fail (the default), {goto: NODE}, or "
               "{value: EXPRESSION}.",
      MORTISE_FORMS(mortise_on_error_forms),
      .read = mortise_node_read_on_error},
     {.name = "depends_on",
-     .about = "Nodes that must have ended before: a static edge from each.",
+     .about =
+         "Nodes that must complete before this node: a static edge from each.",
      .value = MORTISE_V_IDS,
      .read = mortise_node_read_depends_on},
     {.name = "join",
-     .about = "How a node with several edges into it starts: all (the "
-              "default), any, {quorum: N}, best_effort (all, and a branch "
-              "that failed is dropped) or settled (all, and it starts "
-              "whatever became of them).",
+     .about = "When a node with several incoming edges starts: all (the "
+              "default), any, {quorum: N}, best_effort (all, without branches "
+              "that failed) or settled (all have ended, also if they failed).",
      MORTISE_FORMS(mortise_join_forms),
      .read = mortise_node_read_join},
     {.name = "losers",
-     .about = "What becomes of the branches that a join did not wait for, and "
-              "that lead nowhere else: cancel (the default) or finish.",
+     .about = "Branches that the join did not wait for, and that lead nowhere "
+              "else: cancel them (the default) or let them finish.",
      .value = MORTISE_V_WORD,
      .words = losers,
      .read = mortise_node_read_losers},
     {.name = "on_branch_error",
-     .about = "What a failed branch, an edge or an element of a map, is to "
-              "the join: fail (it does not start; the default of all), collect "
-              "(node.failed lists it) or drop (the default of any and "
-              "quorum).",
+     .about = "The effect of a failed branch (an edge or a map element) on the "
+              "join: fail (the node does not start; the default of all), "
+              "collect (node.failed lists it) or drop (the default of any, "
+              "quorum and best_effort).",
      .value = MORTISE_V_WORD,
      .words = branch_errors,
      .read = mortise_node_read_on_branch_error},
@@ -227,45 +226,45 @@ const struct mortise_key mortise_join_rows[5] = {
 
 const struct mortise_key mortise_next_row = {
     .name = "next",
-    .about = "The node or nodes that follow, always.",
+    .about = "The node or nodes that always follow.",
     .value = MORTISE_V_IDS,
     .read = mortise_node_read_next};
 
 const struct mortise_key mortise_route_rows[2] = {
     {.name = "routes",
-     .about = "Conditions and where they lead: the first that holds is taken.",
+     .about = "Conditions and their targets: the first route whose condition "
+              "is true is taken.",
      MORTISE_FORMS(mortise_routes_forms),
      .read = mortise_node_read_routes},
     {.name = "default",
-     .about = "The node that follows when no route holds, or {map: ...}.",
+     .about = "The next node if no condition is true, or {map: ...}.",
      MORTISE_FORMS(mortise_default_forms),
      .read = mortise_node_read_default},
 };
 
 const struct mortise_key mortise_targets_row = {
     .name = "targets",
-    .about = "The nodes that the node may choose to go to.",
+    .about = "The nodes that this node can choose as the next one.",
     .value = MORTISE_V_IDS,
     .read = mortise_node_read_targets};
 
 const struct mortise_key mortise_map_row = {
     .name = "map",
-    .about = "One activation of a node for each element of a list.",
+    .about = "One execution of a node for each element of a list.",
     .value = MORTISE_V_MAP,
     .place = &mortise_map_place,
     .read = mortise_node_read_map};
 
 const struct mortise_key mortise_visit_rows[2] = {
     {.name = "max_visits",
-     .about = "How often a loop may come through this node.",
+     .about = "The highest number of executions of this node in a loop.",
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 1e9,
      .read = mortise_node_read_max_visits},
     {.name = "capability",
-     .about =
-         "What the node can do, in words: discovery edges find it by them, and "
-         "models that may hand over to it are told.",
+     .about = "A description of what the node can do. Discovery edges search "
+              "it, and models that can hand over to the node get it.",
      .value = MORTISE_V_STRING,
      .in = mortise_reading_node,
      MORTISE_INTO_TEXT(struct mortise_node, capability)},
@@ -273,48 +272,47 @@ const struct mortise_key mortise_visit_rows[2] = {
 
 const struct mortise_key mortise_persona_row = {
     .name = "persona_policy",
-    .about = "What of the persona differs from the graph's, for this node.",
+    .about = "Differences of this node's persona from the graph's.",
     .value = MORTISE_V_MAP,
     .place = &mortise_persona_place,
     .read = mortise_node_read_persona_policy};
 
 const struct mortise_key mortise_resource_row = {
     .name = "resource",
-    .about = "A name: nodes that write the same resource do not run beside "
-             "each other.",
+    .about = "A name: nodes that write the same resource never run at once.",
     .value = MORTISE_V_STRING,
     .read = mortise_node_read_resource};
 
 const struct mortise_key mortise_cache_row = {
     .name = "cache",
-    .about = "true: what a pure operation gave for the same arguments before "
-             "is its output, and it is not called.",
+    .about = "true: reuse the earlier output of a pure operation for the same "
+             "arguments instead of calling it.",
     .in = mortise_reading_node,
     MORTISE_INTO_BOOL(struct mortise_node, cache)};
 
 const struct mortise_key mortise_end_rows[2] = {
     {.name = "checkpoint",
-     .about = "What is on disk by then: before, after, both or none.",
+     .about = "When the node is written to disk: before, after, both or none.",
      .value = MORTISE_V_WORD,
      .words = checkpoints,
      .read = read_checkpoint},
     {.name = "metadata",
-     .about = "Yours; opaque to Mortise.",
+     .about = "Your own data; Mortise ignores it.",
      .value = MORTISE_V_ANY},
 };
 
 const struct mortise_key mortise_memory_row = {
     .name = "memory_policy",
-    .about = "What the node remembers: what is read before it runs, and what "
-             "becomes of its output.",
+    .about = "What the node reads from memory before it runs, and what it "
+             "writes after.",
     .value = MORTISE_V_MAP,
     .place = &mortise_memory_policy_place,
     .read = mortise_node_read_memory_policy};
 
 const struct mortise_key mortise_discovery_row = {
     .name = "discovery_policy",
-    .about = "Which of its tools the node is offered, and which skills join "
-             "its prompt, is looked for before it runs.",
+    .about = "A search before the node runs, which selects its tools and the "
+             "skills in its prompt.",
     .value = MORTISE_V_MAP,
     .place = &mortise_discovery_policy_place,
     .read = mortise_node_read_discovery_policy};

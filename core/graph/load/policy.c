@@ -117,68 +117,68 @@ static void read_tool_guards(void *ctx, void *into,
 
 static const struct mortise_key policy_keys[] = {
     {.name = "input",
-     .about = "Ids of guardrails that judge what goes in.",
+     .about = "Ids of guardrails that check the input.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_INPUT])},
     {.name = "output",
-     .about = "Ids of guardrails that judge what comes out.",
+     .about = "Ids of guardrails that check the output.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_OUTPUT])},
     {.name = "tools",
-     .about = "Of a gmi: ids of guardrails that judge what its model calls a "
-              "tool with, before anybody approves it and before it runs.",
+     .about = "For a gmi: ids of guardrails that check the arguments of each "
+              "tool call, before an approval and before the call.",
      .value = MORTISE_V_STRINGS,
      .read = read_tool_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOLS])},
     {.name = "tool_results",
-     .about =
-         "Of a gmi: ids of guardrails that judge what a tool gives, before "
-         "its model sees it.",
+     .about = "For a gmi: ids of guardrails that check the result of each tool "
+              "call, before the model sees it.",
      .value = MORTISE_V_STRINGS,
      .read = read_tool_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOL_RESULTS])},
     {.name = "memory_read",
-     .about = "Ids of guardrails that judge what memory_policy reads, before "
-              "the node knows of it.",
+     .about = "Ids of guardrails that check what memory_policy reads, before "
+              "the node gets it.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_RECALLED])},
     {.name = "memory_write",
-     .about = "Ids of guardrails that judge what memory_policy remembers, "
-              "before it is written.",
+     .about = "Ids of guardrails that check what memory_policy writes, before "
+              "it is written.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_REMEMBERED])},
     {.name = "on_violation",
-     .about = "block (the default), reroute, warn or sanitize.",
+     .about = "The reaction to a violation: block (the default), reroute, warn "
+              "or sanitize.",
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
      .read = mortise_node_read_on_violation,
      .in = mortise_reading_node,
      MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "hold_back",
-     .about = "How much of a text that is told as it comes is kept back, since "
-              "its guardrails may see more in it with what follows (512B).",
+     .about = "How much of a streamed text is held until the guardrails have "
+              "checked the text after it (512B).",
      .min = 1,
      .max = MORTISE_HOLD_BACK_MAX,
      .in = mortise_reading_node,
      MORTISE_INTO_SIZE(struct mortise_node, hold_back)},
     {.name = "reroute_target",
-     .about = "The node to go to instead when something is violated.",
+     .about = "The target of a reroute after a violation.",
      .value = MORTISE_V_ID,
      .read = mortise_node_read_reroute_target},
 };
@@ -261,23 +261,23 @@ static void edge_reroute_target(void *ctx, void *into,
 
 static const struct mortise_key edge_policy_keys[] = {
     {.name = "input",
-     .about = "Ids of guardrails that judge what passes along the edge: the "
-              "output of the node that it leaves.",
+     .about = "Ids of guardrails that check the value on the edge: the output "
+              "of the node that it leaves.",
      .value = MORTISE_V_STRINGS,
      .required = true,
      .min = 1,
      .read = mortise_node_read_guards,
      MORTISE_AT(struct mortise_guard_list, struct edge_policy, policy.guards)},
     {.name = "on_violation",
-     .about = "block (the default), reroute, warn or sanitize.",
+     .about = "The reaction to a violation: block (the default), reroute, warn "
+              "or sanitize.",
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
      .read = mortise_node_read_on_violation,
      MORTISE_AT(enum mortise_on_violation, struct edge_policy,
                 policy.on_violation)},
     {.name = "reroute_target",
-     .about = "The node to go to instead of along this edge when something is "
-              "violated.",
+     .about = "The target instead of this edge's after a violation.",
      .value = MORTISE_V_ID,
      .read = edge_reroute_target},
 };

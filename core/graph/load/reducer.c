@@ -52,7 +52,7 @@ static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "reduce",
-     .about = "How a new value meets the old one.",
+     .about = "How a new value is combined with the old one.",
      .words = words,
      MORTISE_INTO_WORD(struct mortise_reducer, reduce)},
     {.name = "expr",
@@ -60,12 +60,12 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_EXPR,
      .read = read_expr},
     {.name = "max_items",
-     .about = "How many items a concatenated list may have.",
+     .about = "The highest number of items of a concatenated list.",
      .min = 1,
      .max = 1e9,
      MORTISE_INTO_U64(struct mortise_reducer, max_items)},
     {.name = "overflow",
-     .about = "What becomes of more: error (the default) or drop_oldest.",
+     .about = "The reaction to more items: error (the default) or drop_oldest.",
      .words = overflows,
      MORTISE_INTO_WORD_BOOL(struct mortise_reducer, drop_oldest)},
 };

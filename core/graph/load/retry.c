@@ -140,7 +140,7 @@ static const struct mortise_word backoffs[] = {
 
 static const struct mortise_key keys[] = {
     {.name = "max_attempts",
-     .about = "How often it is tried, the first time included.",
+     .about = "The highest number of attempts, including the first.",
      .min = 1,
      .max = 1000,
      MORTISE_INTO_U32(struct mortise_retry, max_attempts)},
@@ -156,18 +156,19 @@ static const struct mortise_key keys[] = {
      .about = "The longest pause (30s).",
      MORTISE_INTO_MS(struct mortise_retry, max_delay_ms)},
     {.name = "jitter",
-     .about = "By which part a pause varies (0.1).",
+     .about = "The random part of a pause, as a fraction (0.1).",
      .value = MORTISE_V_NUMBER,
      .min = 0,
      .max = 1,
      MORTISE_INTO_DOUBLE(struct mortise_retry, jitter)},
     {.name = "retry_on",
-     .about = "Codes or classes of errors (default: transient, timeout).",
+     .about = "Codes or classes of errors that are retried (default: "
+              "transient, timeout).",
      .value = MORTISE_V_STRINGS,
      .read = read_retry_on},
     {.name = "when",
      .about =
-         "A condition over `error` and `node.attempt` that has to hold, too.",
+         "A condition over `error` and `node.attempt` that must also be true.",
      .value = MORTISE_V_EXPR,
      .read = read_when},
 };

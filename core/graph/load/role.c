@@ -93,26 +93,27 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key role_keys[] = {
     {.name = "display_name",
-     .about = "What people see it called.",
+     .about = "The name of the role for people.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_role, display_name)},
     {.name = "system_prompt_fragment",
-     .about = "What its model is told ahead of the goal.",
+     .about = "Instructions for the model, before the goal.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_role, fragment)},
     {.name = "default_tool_allowlist",
-     .about = "The tools of a node that plays it and names none itself.",
+     .about = "The default tools of nodes with this role.",
      .value = MORTISE_V_LIST,
      .each = &(const struct mortise_key){.value = MORTISE_V_STRING},
      .read = read_tools},
     {.name = "suggested_temperature",
-     .about = "How freely its model chooses, where the node does not say.",
+     .about = "The default sampling temperature of nodes with this role.",
      .value = MORTISE_V_NUMBER,
      .min = 0,
      .max = 2,
      MORTISE_INTO_DOUBLE(struct mortise_role, temperature)},
     {.name = "requires_approval",
-     .about = "true: a person approves that a node runs which plays it.",
+     .about =
+         "true: a person must approve each node with this role before it runs.",
      MORTISE_INTO_BOOL(struct mortise_role, requires_approval)},
 };
 

@@ -35,28 +35,28 @@ static const struct mortise_word fallbacks[] = {
 
 static const struct mortise_key policy_keys[] = {
     {.name = "enabled",
-     .about = "false: nothing is looked for (true).",
+     .about = "false: no search (true).",
      MORTISE_INTO_BOOL(struct reading, enabled)},
     {.name = "query",
-     .about = "What is looked for: a template.",
+     .about = "The text to search for: a template.",
      .value = MORTISE_V_STRING,
      .required = true,
      MORTISE_INTO_YAML(struct reading, query)},
     {.name = "kind",
-     .about = "tool: its tools; extension: those of them that are operations "
-              "of plugins; skill: texts that join the prompt; any (the "
-              "default): tools and skills.",
+     .about = "tool: the node's tools. extension: only tools that are "
+              "operations of plugins. skill: texts that become part of the "
+              "prompt. any (the default): tools and skills.",
      .value = MORTISE_V_WORD,
      .words = kinds,
      .read = read_kind},
     {.name = "max_results",
-     .about = "How many, at most (8).",
+     .about = "The highest number of results (8).",
      .min = 1,
      .max = 100,
      MORTISE_INTO_U32(struct reading, policy.max_results)},
     {.name = "fallback",
-     .about = "Where nothing is found, or nobody answers: all (the default: "
-              "the whole allowlist) or error.",
+     .about = "If the search finds nothing or fails: all (the whole allowlist, "
+              "the default) or error.",
      .words = fallbacks,
      MORTISE_INTO_WORD_BOOL(struct reading, policy.fails)},
 };

@@ -261,22 +261,22 @@ static const struct mortise_word violation_words[] = {
 
 static const struct mortise_key guard_keys[] = {
     {.name = "input",
-     .about = "Ids of guardrails that judge what the tool is called with.",
+     .about = "Ids of guardrails that check the arguments of the tool.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_INPUT])},
     {.name = "output",
-     .about = "Ids of guardrails that judge what it gives.",
+     .about = "Ids of guardrails that check the result of the tool.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_OUTPUT])},
     {.name = "on_violation",
-     .about = "block (the default: whoever called it is told so), warn or "
-              "sanitize.",
+     .about = "The reaction to a violation: block (the caller gets an error; "
+              "the default), warn or sanitize.",
      .words = violation_words,
      .in = mortise_reading_node,
      MORTISE_INTO_WORD(struct mortise_node, on_violation)},
@@ -291,24 +291,23 @@ static const struct mortise_key entry_keys[] = {
      .in = entry_of,
      MORTISE_INTO_TEXT(struct entry, tool)},
     {.name = "description",
-     .about = "What the model is told of it, in place of the tool's own words.",
+     .about = "A description for the model, instead of the tool's own.",
      .value = MORTISE_V_STRING,
      .in = entry_of,
      MORTISE_INTO_TEXT(struct entry, description)},
     {.name = "ask",
-     .about = "true: a person approves each call, whatever hitl_mode says.",
+     .about = "true: a person must approve each call, whatever hitl_mode is.",
      .in = entry_of,
      MORTISE_INTO_BOOL(struct entry, ask)},
     {.name = "max_output",
-     .about = "How much text of what it gives the model is told (64KiB); what "
-              "is cut is marked.  Images do not count.",
+     .about = "The longest text of a result for the model (64KiB). A longer "
+              "text is cut, with a mark. Images do not count.",
      .min = 64,
      .in = entry_of,
      MORTISE_INTO_SIZE(struct entry, max_output)},
     MORTISE_ROWS(mortise_call_rows),
     {.name = "guardrail_policy",
-     .about = "Guardrails that judge what the tool is called with, and what "
-              "it gives.",
+     .about = "Guardrails that check the arguments and the result of the tool.",
      .value = MORTISE_V_MAP,
      .place = &guard_place,
      .read = mortise_node_read_guard_policy},
@@ -658,8 +657,9 @@ static void read_handoffs(void *ctx, void *into,
 
 const struct mortise_key mortise_tool_rows[2] = {
     {.name = "tool_allowlist",
-     .about = "The tools that it may use: PLUGIN/OPERATION, with * for any "
-              "characters, or graph/NAME; {tool: ...} says how. Absent: none.",
+     .about =
+         "The tools that the node can use: PLUGIN/OPERATION, with * for any "
+         "characters, or graph/NAME. {tool: ...} adds options. Default: none.",
      .value = MORTISE_V_LIST,
      .each =
          &(const struct mortise_key){
@@ -670,8 +670,8 @@ const struct mortise_key mortise_tool_rows[2] = {
              .n_forms = 2},
      .read = read_allowlist},
     {.name = "handoffs",
-     .about = "Nodes that it may hand over to, each offered as a tool: to use "
-              "that is to go there.",
+     .about = "Nodes to which the node can hand over. Each is offered as a "
+              "tool; a call of it continues the run there.",
      .value = MORTISE_V_STRINGS,
      .read = read_handoffs},
 };
