@@ -43,6 +43,8 @@
 #   make words      how plain the English is: figures for docs, man pages, messages,
 #                   headers and comments, and the ten worst sentences of each
 #                   (WORST=N); only to look at, no gate.  Needs python3
+#   make messages   all explanations, and the texts of findings and errors with
+#                   their places in the sources, to be read
 #   make abi        what we promised others still holds; abi-accept: as it is now
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make dist       build/mortise-VERSION.tar.gz, which builds without git
@@ -189,7 +191,7 @@ say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all runs check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
-        format lint analyze words docs install uninstall abi abi-accept clean deps again syntax
+        format lint analyze words docs messages install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -821,6 +823,9 @@ demo: $(B)/mortise $(B)/mortise-worker $(B)/trust.d/bundled.yaml $(B)/templates 
 
 abi abi-accept: $(LIBS)
 	$(Q)CC="$(CC)" CFLAGS_ABI="$(OURS) $(DEP_CFLAGS)" sh tools/abi.sh $(B) $@
+
+messages: $(B)/mortise
+	@sh tools/messages.sh $(B)/mortise
 
 docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md

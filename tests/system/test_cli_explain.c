@@ -134,6 +134,30 @@ START_TEST(explain_would_miss_a_code)
 }
 END_TEST
 
+/* `make messages` lists each text with its place, joined as the compiler does. */
+START_TEST(messages_are_listed)
+{
+    char root[4096];
+
+    ck_assert_ptr_nonnull(realpath(".", root));
+    desk_ok("mkdir src");
+    desk_put("src/a.c",
+             "/* mortise_fail(err, 1, \"a comment\"); */\n"
+             "    return mortise_fail(err, f(\"(\"), \"no run \\\"%s\\\" \"\n"
+             "                        \"(in %s)\",\n"
+             "                        run, store);\n"
+             "    mortise_diag_help(d, mortise_diag_add(d, \"E0301\", span,\n"
+             "                      \"no node\"), \"or another\");\n");
+    desk_ok("cd %s && sh tools/messages.sh $MORTISE %s/src | "
+            "grep -e ^E0301: -e src/",
+            root, desk_dir);
+    desk_out("E0301: an unknown node\n");
+    desk_out("src/a.c:2: ( | no run \\\"%s\\\" (in %s)\n");
+    desk_out("src/a.c:5: E0301 | no node | or another\n");
+    desk_not_out("a comment");
+}
+END_TEST
+
 /* No code stands twice in the list of all. */
 START_TEST(codes_are_unique)
 {
@@ -275,6 +299,7 @@ static Suite *suite(void)
     tcase_add_test(tc, codes_are_unique);
     tcase_add_test(tc, error_codes_are_explained);
     tcase_add_test(tc, explain_would_miss_a_code);
+    tcase_add_test(tc, messages_are_listed);
     tcase_add_test(tc, results_are_explained);
     tcase_add_test(tc, golden_codes_are_explained);
     tc2 = tcase_create("results");
