@@ -9,7 +9,7 @@ m=$1
 cat <<'EOT'
 # The command line
 
-What `mortise --help` and `mortise COMMAND --help` print. (In the source, `make docs` writes this page of the texts in
+The output of `mortise --help` and `mortise COMMAND --help`. (In the source, `make docs` writes this page from the texts in
 `core/cli/`.)
 
 EOT

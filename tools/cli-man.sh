@@ -106,14 +106,14 @@ page() { # page NAME <HELP
         over()
         if (name == "mortise") {
             print ".SH FILES"
-            print "What these pages and the headers call"
+            print "These pages and the headers mention"
             print ".IR docs/ ,"
             print ".I configs/"
             print "and"
-            print ".I examples/"
-            print "is below"
+            print ".IR examples/ :"
+            print "they are in"
             print ".I share/doc/mortise"
-            print "of where mortise is installed."
+            print "of the installation."
         }
         print ".SH SEE ALSO"
         if (name != "mortise")

@@ -9,7 +9,7 @@ m=$1
 cat <<'EOT'
 # Codes
 
-What `mortise explain CODE` prints, for all of them. (In the source, `make docs` writes this page of the tables that
+The output of `mortise explain CODE` for all codes. (In the source, `make docs` writes this page from the tables that
 `core/cli/explain.c` names.)
 EOT
 "$m" explain | while read -r code _; do

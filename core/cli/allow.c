@@ -140,7 +140,7 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_allow = {
     .name = "config allow",
     .operands = "[FILE]",
-    .summary = "Allow a deployment that Mortise found to choose what runs",
+    .summary = "Allow a deployment that was found to choose what runs",
     .text = "Mortise uses a mortise.yaml beside a graph or in the current\n"
             "directory although you did not name it.  You must allow it once\n"
             "if it names code (plugins, trust, programs, MCP servers),\n"

@@ -486,8 +486,7 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_check = {
     .name = "check",
     .operands = "FILE|DIR...",
-    .summary =
-        "Check graphs, tests, deployments, plugin manifests and trust files",
+    .summary = "Check graphs, tests, deployments, manifests and trust files",
     .text = "Prints the findings of all files, sorted.  At most 500 errors\n"
             "and 500 warnings are printed; the number of the others follows\n"
             "(`left_out` with --json).  Mortise reads each file as its `kind`\n"

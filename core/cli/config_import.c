@@ -33,8 +33,7 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_import = {
     .name = "config import",
     .operands = "FILE",
-    .summary =
-        "Convert a list of MCP servers of another program into a deployment",
+    .summary = "Convert another program's MCP servers into a deployment",
     .text = "FILE is a configuration file of an assistant or an editor: a\n"
             ".mcp.json (mcpServers), an mcp.json (servers and inputs), or\n"
             "settings that contain one.  It can contain comments.  The result\n"

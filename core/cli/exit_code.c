@@ -17,8 +17,8 @@ static const struct {
     const char *words;
 } lines[] = {
     {MORTISE_EXIT_OK, "done; a run has completed"},
-    {MORTISE_EXIT_FAILED, "the run failed or was cancelled, or the disk or the "
-                          "system reported an error"},
+    {MORTISE_EXIT_FAILED,
+     "the run failed or was cancelled, or the disk or the system failed"},
     {MORTISE_EXIT_FINDINGS, "a file has errors; they are printed"},
     {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request"},
     {MORTISE_EXIT_WAITING, "the run waits for somebody or is paused"},

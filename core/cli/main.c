@@ -86,9 +86,9 @@ static const char places[] =
     "behind that continues.  A second signal kills the command, which a shell\n"
     "reports as 130 and 143.  This loses nothing either.\n"
     "\n"
-    "While one process works on a store, every other command reaches it "
-    "there:\n"
-    "approve from a second terminal, follow the events in a third.\n";
+    "While one process works on a store, every other command uses the store\n"
+    "through it: approve from a second terminal, follow the events in a "
+    "third.\n";
 
 /* ---- _exit() ------------------------------------------------------------- */
 

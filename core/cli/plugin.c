@@ -128,7 +128,7 @@ static const struct mortise_opt verify_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_verify = {
     .name = "plugin verify",
     .operands = "NAME|FILE",
-    .summary = "Do everything that loading a plugin does, except run its code",
+    .summary = "Do everything that loading a plugin does, up to its code",
     .text = "Checks the signature, trust, revocation, abi, digest and the ELF\n"
             "file, and that the module lists the plugin of the manifest.  No\n"
             "plugin code runs.  Therefore only 'mortise check --plugins' of a\n"

@@ -79,24 +79,25 @@ const struct mortise_cmd mortise_cmd_run = {
     .name = "run",
     .operands = "GRAPH",
     .summary = "Start a run of a graph and show what happens",
-    .text = "The command returns when the run has ended or needs somebody.\n"
-            "In the second case it prints what the run waits for, and the\n"
-            "commands that continue it.  Every step is on disk before it is\n"
-            "printed: after a crash or a power cut, 'mortise resume'\n"
-            "continues the run.\n"
-            "\n"
-            "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
-            "signal kills the process; this loses nothing either.  If this\n"
-            "process also works on runs of other commands, it stays until\n"
-            "they rest, and prints that.  A second Ctrl-C or SIGTERM then\n"
-            "hands them over to those commands.\n"
-            "\n"
-            "Without --deployment, the first of these is used:\n"
-            "MORTISE_DEPLOYMENT, mortise.yaml beside GRAPH, ./mortise.yaml.\n"
-            "Without any of them, Mortise uses the bundled plugins and the\n"
-            "store ./.mortise.  If another process works on the store, the\n"
-            "run continues there, under that process's deployment.  A\n"
-            "different deployment file is rejected.\n",
+    .text =
+        "The command returns when the run has ended or needs somebody.\n"
+        "In the second case it prints what the run waits for, and the\n"
+        "commands that continue it.  Every step is on disk before it is\n"
+        "printed: after a crash or a power cut, 'mortise resume'\n"
+        "continues the run.\n"
+        "\n"
+        "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
+        "signal kills the process; this loses nothing either.  If this\n"
+        "process also works on runs of other commands, it stays until\n"
+        "they rest, and prints that.  A second Ctrl-C or SIGTERM then\n"
+        "hands them over to those commands.\n"
+        "\n"
+        "Without --deployment, Mortise uses the first of MORTISE_DEPLOYMENT,\n"
+        "mortise.yaml beside GRAPH, and ./mortise.yaml; else the bundled\n"
+        "plugins and the store ./.mortise.  If another process works on the "
+        "store, the\n"
+        "run continues there, under that process's deployment.  A\n"
+        "different deployment file is rejected.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,
@@ -225,7 +226,7 @@ static const struct mortise_opt resume_opts[] = {
                      "Combine the update with the state by the reducers\n"
                      "instead of replacing values"),
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
-                     "Continue at this node instead of the current position"),
+                     "Continue at this node, not at the current position"),
     MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
     {"limit", "NAME=N", offsetof(struct mortise_args, raise),
      "Raise a limit that paused the run: steps=N,\n"

@@ -196,8 +196,8 @@ const struct mortise_code mortise_codes[] = {
      "contradicts this.",
      START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
-     "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes say "
-     "who follows\n"},
+     "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes choose "
+     "the next node\n"},
     {"E0310", "a reroute without target, or a target without reroute",
      "on_violation: reroute and reroute_target require each other.  Guardrails "
      "that only check tool calls cannot reroute.",
@@ -264,8 +264,8 @@ const struct mortise_code mortise_codes[] = {
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
      "# a node that asks a model: max_tokens: 500\n"
      "# budget: {tokens: 1000}\n"
-     "# and a node with tool: PLUGIN/ask, of whose input_tokens nobody "
-     "knows\n"},
+     "# and a node with tool: PLUGIN/ask, whose input_tokens are not "
+     "declared\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not valid CEL, uses a name, member or function that "
@@ -841,7 +841,7 @@ const struct mortise_code mortise_codes[] = {
      "two.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
-     "edges: [{from: a, to: END}]   # as next: END said\n"},
+     "edges: [{from: a, to: END}]   # the same as next: END\n"},
     {"W0804", "a loop without an exit",
      "Each path through the loop leads back into it.  The run will pause at "
      "limits.visits.  Add an edge that leaves the loop.",
