@@ -134,9 +134,9 @@ const struct mortise_cmd mortise_cmd_graph_import = {
             "the exit code is 2.  The exit code is also 2 if `mortise check`\n"
             "rejects the new file in the deployment that is found for it.\n"
             "This happens if a missing part decides what runs; add it by\n"
-            "hand.  Features of the language that this build does not have\n"
-            "are not reported.  A file that contradicts itself gives errors,\n"
-            "and nothing is written.\n",
+            "hand.  Features of the language that this build does not have do\n"
+            "not change the exit code.  A file that contradicts itself gives\n"
+            "errors, and nothing is written.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise graph import plan.json -o plan.graph.yaml",

@@ -406,7 +406,7 @@ const struct mortise_cmd mortise_cmd_test = {
             "`pure` really run.  Any other call without a script fails the\n"
             "case.  mortise-test(5) describes the format.\n"
             "\n"
-            "--crash-everywhere first runs the case.  Then it kills the\n"
+            "--crash-everywhere repeats each case that passes.  It kills the\n"
             "process immediately before and after each commit, continues in a\n"
             "new process, and compares status, error, state, executions and\n"
             "events.  An effect that is called twice must be idempotent, or\n"

@@ -32,25 +32,28 @@ static void read_cap(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS] = {
     [MORTISE_SPAWN_CAP_DEPTH] =
         {.name = "depth",
-         .about = "The highest depth of child runs (2; 0: no child runs).",
+         .about =
+             "The highest depth of child runs (default: 2; 0: no child runs).",
          CAP(64)},
-    [MORTISE_SPAWN_CAP_ACTIVE] =
-        {.name = "active",
-         .about =
-             "The number of child runs in a tree that can run at once (16).",
-         CAP(100000)},
-    [MORTISE_SPAWN_CAP_TOTAL] =
-        {.name = "total",
-         .about =
-             "The number of child runs in a tree, including ended ones (200).",
-         CAP(100000)},
+    [MORTISE_SPAWN_CAP_ACTIVE] = {.name = "active",
+                                  .about =
+                                      "The number of child runs in a tree that "
+                                      "can run at once (default: 16).",
+                                  CAP(100000)},
+    [MORTISE_SPAWN_CAP_TOTAL] = {.name = "total",
+                                 .about =
+                                     "The number of child runs in a tree, "
+                                     "including ended ones (default: 200).",
+                                 CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] =
         {.name = "detached_active",
-         .about = "The number of running child runs that can be detached (8).",
+         .about = "The number of running child runs that can be detached "
+                  "(default: 8).",
          CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
         {.name = "detached_total",
-         .about = "The number of all child runs that can be detached (50).",
+         .about =
+             "The number of all child runs that can be detached (default: 50).",
          CAP(100000)},
 };
 MORTISE_PLACE(spawn, "limits.spawn");
@@ -58,33 +61,35 @@ MORTISE_PLACE(spawn, "limits.spawn");
 static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1] = {
     [MORTISE_LIMIT_CONCURRENCY] =
         {.name = "concurrency",
-         .about = "The number of nodes that run at once (8).",
+         .about = "The number of nodes that run at once (default: 8).",
          LIMIT(INT, 1, 100000)},
-    [MORTISE_LIMIT_EXPR_COST] =
-        {.name = "expr_cost",
-         .about = "The highest cost of evaluating one expression (1,000,000).",
-         LIMIT(INT, 1, 1e15)},
+    [MORTISE_LIMIT_EXPR_COST] = {.name = "expr_cost",
+                                 .about = "The highest cost of evaluating one "
+                                          "expression (default: 1,000,000).",
+                                 LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_NODES] = {.name = "nodes",
-                             .about = "The number of nodes of the graph, "
-                                      "including inner graphs (100,000).",
-                             LIMIT(INT, 1, 1000000)},
-    [MORTISE_LIMIT_STEPS] = {.name = "steps",
                              .about =
-                                 "The number of executions of nodes before the "
-                                 "run pauses (256). Tool calls of models do "
-                                 "not count: budget.tool_calls limits them.",
-                             LIMIT(INT, 1, 1e15)},
-    [MORTISE_LIMIT_VISITS] =
-        {.name = "visits",
-         .about =
-             "The number of executions of one node before the run pauses (32).",
-         LIMIT(INT, 1, 1e9)},
+                                 "The number of nodes of the graph, including "
+                                 "inner graphs (default: 100,000).",
+                             LIMIT(INT, 1, 1000000)},
+    [MORTISE_LIMIT_STEPS] =
+        {.name = "steps",
+         .about = "The number of executions of nodes before the run pauses "
+                  "(default: 256). Tool calls of models do not count: "
+                  "budget.tool_calls limits them.",
+         LIMIT(INT, 1, 1e15)},
+    [MORTISE_LIMIT_VISITS] = {.name = "visits",
+                              .about = "The number of executions of one node "
+                                       "before the run pauses (default: 32).",
+                              LIMIT(INT, 1, 1e9)},
     [MORTISE_LIMIT_DEPTH] = {.name = "depth",
-                             .about = "The nesting depth of graphs (8).",
+                             .about =
+                                 "The nesting depth of graphs (default: 8).",
                              LIMIT(INT, 0, 64)},
-    [MORTISE_LIMIT_STATE] = {.name = "state",
-                             .about = "The largest size of the state (64MiB).",
-                             LIMIT(SIZE, 1024, 0)},
+    [MORTISE_LIMIT_STATE] =
+        {.name = "state",
+         .about = "The largest size of the state (default: 64MiB).",
+         LIMIT(SIZE, 1024, 0)},
     [MORTISE_LIMIT_TIMEOUT] =
         {.name = "timeout",
          .about = "The longest active time of a run (default: no limit).",

@@ -100,12 +100,12 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_STRING,
      .read = mortise_program_read_user},
     {.name = "online",
-     .about = "true: the program can use the network (false).",
+     .about = "true: the program can use the network (default: false).",
      MORTISE_INTO_BOOL(struct mortise_program, online)},
     {.name = "reads",
      .about = "true: the program changes nothing, whatever its arguments are. "
               "It can then be repeated after a crash, and operations that only "
-              "read can run it (false).",
+              "read can run it (default: false).",
      MORTISE_INTO_BOOL(struct mortise_program, reads)},
     {.name = "memory",
      .about = "The largest size of the program's private data.",

@@ -36,7 +36,7 @@ extern const struct mortise_word mortise_threadings[];
     {.name = "idle",                                                           \
      .about = "The longest time without activity. A call that neither emits"   \
               " nor asks is cancelled; code on the engine's thread that "      \
-              "does not return ends the process (30s; 0s: no limit).",         \
+              "does not return ends the process (default: 30s; 0s: no limit).",         \
      MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
         {.name = "threading",                                                  \
          .about = "How the host calls the plugin: inline, async or blocking.", \
@@ -45,7 +45,7 @@ extern const struct mortise_word mortise_threadings[];
          MORTISE_INTO_WORD(struct mortise_provides, threading)},               \
     {                                                                          \
         .name = "concurrency",                                                 \
-        .about = "The number of calls at once (1; 0: no limit).",              \
+        .about = "The number of calls at once (default: 1; 0: no limit).",     \
         .max = 1000000, MORTISE_INTO_U32(struct mortise_provides, concurrency) \
     }
 

@@ -44,7 +44,7 @@ const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
                                   .read = read_complexity},
     [MORTISE_AGENT_ITERATIONS] =
         {.name = "max_internal_iterations",
-         .about = "The highest number of calls of the model (10).",
+         .about = "The highest number of calls of the model (default: 10).",
          .value = MORTISE_V_INT,
          .min = 1,
          .max = 1000,
@@ -74,7 +74,7 @@ bool mortise_agent_says(const struct mortise_reading *r, const char *key)
 const struct mortise_key mortise_subagents_row = {
     .name = "subagents",
     .about = "true: the model can start child agents and get their results, "
-             "within limits.spawn (false).",
+             "within limits.spawn (default: false).",
     .value = MORTISE_V_BOOL,
     .read = mortise_agent_read_own};
 

@@ -151,7 +151,7 @@ static const struct mortise_key own_keys[] = {
      .words = responses,
      .read = mortise_agent_read_own},
     {.name = "stream",
-     .about = "true: emit the text while it arrives (true).",
+     .about = "true: emit the text while it arrives (default: true).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     {.name = "cache",
@@ -165,7 +165,8 @@ static const struct mortise_key own_keys[] = {
      .each = &(const struct mortise_key){.value = MORTISE_V_ANY},
      .read = mortise_agent_read_own},
     {.name = "parallel_tools",
-     .about = "true: one reply can call several tools at once (false).",
+     .about =
+         "true: one reply can call several tools at once (default: false).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     {.name = "tool_choice",
@@ -199,8 +200,9 @@ static const struct mortise_key own_keys[] = {
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, message_schema)},
     {.name = "reports",
-     .about = "true: the output is the argument of report_result, and the "
-              "model can report progress with report_task_progress (false).",
+     .about =
+         "true: the output is the argument of report_result, and the model can "
+         "report progress with report_task_progress (default: false).",
      .value = MORTISE_V_BOOL,
      .read = mortise_agent_read_own},
     MORTISE_ROW(mortise_subagents_row),

@@ -159,8 +159,8 @@ static const struct mortise_key judge_keys[] = {
      .required = true,
      MORTISE_INTO_YAML(struct judge, criteria)},
     {.name = "confidence_threshold",
-     .about = "The least confidence of the judge, from 0 to 1 (0.7). Below it, "
-              "a person is asked.",
+     .about = "The least confidence of the judge, from 0 to 1 (default: 0.7). "
+              "Below it, a person is asked.",
      .value = MORTISE_V_NUMBER,
      .max = 1,
      MORTISE_INTO_DOUBLE(struct judge, threshold)},

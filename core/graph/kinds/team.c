@@ -98,8 +98,8 @@ static const struct mortise_key keys[] = {
      .required = true,
      .read = read_goal},
     {.name = "role",
-     .about =
-         "The role of the node that combines the team's results (synthesizer).",
+     .about = "The role of the node that combines the team's results (default: "
+              "synthesizer).",
      .value = MORTISE_V_STRING,
      .read = read_role},
     {.name = "llm",

@@ -234,7 +234,7 @@ static const struct mortise_key voice_keys[] = {
      MORTISE_FORMS(exit_forms),
      .read = read_exits},
     {.name = "silence_timeout",
-     .about = "The silence after which the session ends (30s).",
+     .about = "The silence after which the session ends (default: 30s).",
      .value = MORTISE_V_DURATION,
      .min = 1,
      .read = read_silence},

@@ -87,7 +87,7 @@ static void read_compaction(void *ctx, void *into,
 const struct mortise_key mortise_compaction_row = {
     .name = "compaction",
     .about = "PLUGIN/OPERATION that shortens the output for dependent nodes "
-             "(agent/compact, for long outputs).",
+             "(default: agent/compact, for long outputs).",
     .value = MORTISE_V_STRING,
     .read = read_compaction};
 

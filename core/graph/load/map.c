@@ -114,7 +114,7 @@ static const struct mortise_key keys[] = {
      .required = true,
      .read = read_join},
     {.name = "max_parallel",
-     .about = "The number of elements that run at once (16).",
+     .about = "The number of elements that run at once (default: 16).",
      MORTISE_FORMS(parallel_forms),
      .read = read_parallel},
 };

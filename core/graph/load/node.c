@@ -198,8 +198,7 @@ const struct mortise_key mortise_join_rows[5] = {
      MORTISE_FORMS(mortise_on_error_forms),
      .read = mortise_node_read_on_error},
     {.name = "depends_on",
-     .about =
-         "Nodes that must complete before this node: a static edge from each.",
+     .about = "Nodes that must end before this node: a static edge from each.",
      .value = MORTISE_V_IDS,
      .read = mortise_node_read_depends_on},
     {.name = "join",

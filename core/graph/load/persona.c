@@ -73,7 +73,8 @@ static const struct mortise_key persona_keys[] = {
      .value = MORTISE_V_STRING,
      MORTISE_INTO_YAML(struct mortise_persona, mood)},
     {.name = "adapt_style",
-     .about = "true: the persona adapts its style to the other person (false).",
+     .about = "true: the persona adapts its style to the other person "
+              "(default: false).",
      .value = MORTISE_V_BOOL,
      MORTISE_INTO_YAML(struct mortise_persona, adapts)},
 };

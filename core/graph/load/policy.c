@@ -172,7 +172,7 @@ static const struct mortise_key policy_keys[] = {
      MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "hold_back",
      .about = "How much of a streamed text is held until the guardrails have "
-              "checked the text after it (512B).",
+              "checked the text after it (default: 512B).",
      .min = 1,
      .max = MORTISE_HOLD_BACK_MAX,
      .in = mortise_reading_node,

@@ -35,7 +35,7 @@ static const struct mortise_word fallbacks[] = {
 
 static const struct mortise_key policy_keys[] = {
     {.name = "enabled",
-     .about = "false: no search (true).",
+     .about = "false: do not search (default: true).",
      MORTISE_INTO_BOOL(struct reading, enabled)},
     {.name = "query",
      .about = "The text to search for: a template.",
@@ -50,7 +50,7 @@ static const struct mortise_key policy_keys[] = {
      .words = kinds,
      .read = read_kind},
     {.name = "max_results",
-     .about = "The highest number of results (8).",
+     .about = "The highest number of results (default: 8).",
      .min = 1,
      .max = 100,
      MORTISE_INTO_U32(struct reading, policy.max_results)},

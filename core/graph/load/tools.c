@@ -300,8 +300,8 @@ static const struct mortise_key entry_keys[] = {
      .in = entry_of,
      MORTISE_INTO_BOOL(struct entry, ask)},
     {.name = "max_output",
-     .about = "The longest text of a result for the model (64KiB). A longer "
-              "text is cut, with a mark. Images do not count.",
+     .about = "The longest text of a result for the model (default: 64KiB). A "
+              "longer text is cut, with a mark. Images do not count.",
      .min = 64,
      .in = entry_of,
      MORTISE_INTO_SIZE(struct entry, max_output)},
