@@ -277,9 +277,9 @@ static const struct mortise_opt reject_opts[] = {
     "decides nothing and prints the command with the ID.  In scripts,\n"       \
     "use\n"                                                                    \
     "  mortise COMMAND $(mortise inbox RUN --ids)\n"                           \
-    "which names all requests of the run.  Several requests get the\n"         \
-    "same decision: all of them, or none if one of them does not accept\n"     \
-    "it.\n"
+    "\n"                                                                       \
+    "This names all requests of the run.  Several requests get the same\n"     \
+    "decision: all of them, or none if one of them does not accept it.\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
     "If another process holds the store, that process gets the command\n"      \
@@ -462,8 +462,8 @@ const struct mortise_cmd mortise_cmd_resolve = {
             "process died, a connection was lost, time ran out, or a server\n"
             "failed in the middle.  The plugin can neither repeat the effect\n"
             "safely nor find out.  Check whether it happened, then settle it\n"
-            "with this command.  'mortise show' has the cause and the last\n"
-            "message.\n"
+            "with this command.  'mortise show' has the cause and the\n"
+            "data that was received.\n"
             "\n"
             "--done takes the result of the effect.  If one step of a call is\n"
             "in doubt (a request that it made), --done takes the answer to\n"
@@ -475,6 +475,7 @@ const struct mortise_cmd mortise_cmd_resolve = {
             "  a step of the plugin's own: {\"result\": ...}; for an MCP tool "
             "a text,\n"
             "             or its output as 'mortise show' prints it\n"
+            "\n"
             "Every other value is rejected.\n"
             "\n"
             "--retry repeats the effect: a call with the same idempotency\n"

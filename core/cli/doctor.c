@@ -392,6 +392,7 @@ const struct mortise_cmd mortise_cmd_doctor = {
             "  - each MCP server of the deployment: it is started or contacted "
             "once\n"
             "    and asked for its tools (15 s at most)\n"
+            "\n"
             "No other plugin code runs, and nothing is changed.  A store that\n"
             "another process uses is not read; this is a warning.\n"
             "\n"

@@ -67,6 +67,7 @@ static const char places[] =
     "  - it is older than one that ran here\n"
     "  - another plugin with its version and seq ran here\n"
     "  - its manifest or object is not what was signed\n"
+    "\n"
     "'plugin list' and 'doctor' report such a plugin and have their own "
     "codes.\n"
     "'check' without --plugins and 'graph show' read only manifests.  They "

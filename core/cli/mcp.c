@@ -294,6 +294,7 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
             "  drifted    it has changed since, and is not called\n"
             "  new        other tools are pinned, and this one is not\n"
             "  unpinned   no tool of the server is pinned\n"
+            "\n"
             "For a pinned tool, the class of its calls follows: read, write\n"
             "or external.\n",
     .opts = list_opts,

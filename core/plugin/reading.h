@@ -34,9 +34,10 @@ extern const struct mortise_word mortise_threadings[];
 
 #define MORTISE_THREADS                                                        \
     {.name = "idle",                                                           \
-     .about = "The longest time without activity. A call that neither emits"   \
-              " nor asks is cancelled; code on the engine's thread that "      \
-              "does not return ends the process (default: 30s; 0s: no limit).",         \
+     .about =                                                                  \
+         "The longest time without activity. A call that neither emits"        \
+         " nor asks is cancelled; code on the engine's thread that "           \
+         "does not return ends the process (default: 30s; 0s: no limit).",     \
      MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
         {.name = "threading",                                                  \
          .about = "How the host calls the plugin: inline, async or blocking.", \
