@@ -14,6 +14,24 @@ The output of `mortise explain CODE` for all codes. (In the source, `make docs` 
 EOT
 "$m" explain | while read -r code _; do
     echo
-    # Outside of examples, what Markdown would take for its own is escaped.
-    "$m" explain "$code" | sed '1s/^/## /; /^    /!s/[*<_]/\\&/g'
+    # Outside of examples and `code`, escape what Markdown would interpret.  Code
+    # may begin on one line and end on the next.
+    "$m" explain "$code" | LC_ALL=C awk '
+    NR == 1 { $0 = "## " $0 }
+    /^$/ { inside = 0 }
+    /^    / { print; next }
+    {
+        n = split($0, part, "`")
+        out = ""
+        for (i = 1; i <= n; i++) {
+            if (i > 1) {
+                inside = !inside
+                out = out "`"
+            }
+            if (!inside)
+                gsub(/[*<_]/, "\\\\&", part[i])
+            out = out part[i]
+        }
+        print out
+    }'
 done
