@@ -95,7 +95,8 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: tool, tool: text/lines, timeout: 30, next: END}   # 30s\n"},
     {"E0204", "a key of another node type",
-     "The key belongs to the language, but not to nodes of this type.",
+     "The key belongs to the language, but nodes of this type do not have it.  "
+     "Remove the key, or change the type.",
      START_A
      "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
     {"E0205", "a value that this build does not support",
@@ -147,14 +148,15 @@ const struct mortise_code mortise_codes[] = {
     {"E0214", "a path that appears twice",
      "The same path is listed twice, perhaps in two spellings.  Remove one.",
      "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
-    {"E0301", "an unknown node", "No node has this id.",
+    {"E0301", "an unknown node",
+     "No node has this id.  Correct the id, or add the node.",
      START_A "  a: {type: tool, tool: text/lines, next: nowhere}\n"},
     {"E0302", "START or END in the wrong place",
      "START and END are reserved.  No edge leads to START, no edge leaves END, "
      "and no node can have these ids.",
      START_A "  a: {type: tool, tool: text/lines, next: START}\n"},
     {"E0303", "a graph without a start",
-     "Define where runs begin: start: ID, or edges from START.",
+     "Set `start` to the id of a node, or add edges from START.",
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0304", "a cycle of depends_on",
@@ -173,7 +175,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"E0306", "an unreachable node",
-     "No path leads from START to the node, so it can never run.",
+     "No path leads from START to the node, so it can never run.  Add an edge "
+     "that leads to the node, or remove the node.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
@@ -287,7 +290,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
      "END}\n"},
     {"E0404", "a part of CEL that this build does not support",
-     "The expression is valid, but this build cannot evaluate it.",
+     "The expression is valid, but this build cannot evaluate it.  Write the "
+     "expression without this part.",
      START_A "  a: {type: router, routes: [{when: \"input.?x > 1\", to: END}], "
              "default: "
              "END}\n"},
@@ -348,7 +352,7 @@ const struct mortise_code mortise_codes[] = {
      "#     memory: {plugin: NAME}\n"
      "# and the graph\n"
      "#     a: {..., memory_policy: {write: {auto_encode: true}}}\n"},
-    {"E0451", "a snapshot of a memory that has none",
+    {"E0451", "a memory that cannot read a snapshot",
      "By default, a node reads memory with the consistency `snapshot`: the "
      "traces that existed when its run started.  The manifest of this memory "
      "does not declare `as_of`, so the memory cannot do that.  Use "
@@ -381,7 +385,8 @@ const struct mortise_code mortise_codes[] = {
      "continue unprotected or stop, so the graph is rejected.",
      START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation rejects",
-     "The arguments do not match the operation's input_schema.",
+     "The arguments do not match the operation's input_schema.  `mortise "
+     "plugin inspect PLUGIN/OPERATION` shows the schema.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {test: hi}, next: END}   # "
      "text\n"},
@@ -453,9 +458,9 @@ const struct mortise_code mortise_codes[] = {
      "without --model, use the alias `default`.  Define the alias, for example "
      "'default: {provider: openai, base_url: URL, model: NAME}' "
      "(docs/models.md).  Its provider must be usable (E0511).  The config of a "
-     "plugin can name an alias, too: in every member that its config_schema "
-     "marks with x-model: true.  The `default` of this member must then exist "
-     "as well.",
+     "plugin also names aliases, in members that its config_schema marks with "
+     "x-model: true.  If the config does not set such a member, the alias in "
+     "the member's `default` must exist.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
@@ -501,8 +506,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
 
     {"E0601", "an unset environment variable",
-     "${env:NAME} fails if NAME is not set.  ${env:NAME:-default} has a "
-     "default.",
+     "${env:NAME} fails if NAME is not set.  Set the variable, or write a "
+     "default: ${env:NAME:-default}.",
      "kind: Deployment\n"
      "store: {path: \"${env:NO_SUCH_VARIABLE}\"}   # or "
      "${env:NAME:-./state}\n"},
@@ -824,7 +829,7 @@ const struct mortise_code mortise_codes[] = {
     {"W0801", "two nodes write the same path",
      "Neither node runs after the other, so the order of the writes is random. "
      " A run in which both write fails.  Declare a reducer for the path under "
-     "state.reducers.  `last` is one, too.",
+     "state.reducers, for example `last`.",
      "start: [a, b]\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
@@ -832,7 +837,8 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.n: output.total}, next: END}\n"},
     {"W0802", "an unused reducer",
-     "No node writes this path with outputs or output_as.",
+     "No node writes this path with outputs or output_as.  Correct the path, "
+     "or remove the reducer.",
      "state: {reducers: {scratch.list: concat}}   # nobody writes "
      "scratch.list\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
@@ -849,7 +855,7 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"W0805", "a list that grows without bound",
      "Each visit of the loop appends to the list, and the state contains the "
-     "whole list.  Bound its length.",
+     "whole list.  Set max_items of the reducer.",
      "state: {reducers: {scratch.list: concat}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.list: output.lines}, routes: [{when: node.visit < 3, to: a}], "
@@ -867,7 +873,7 @@ const struct mortise_code mortise_codes[] = {
      "external, next: END}\n"},
     {"W0807", "a quorum that cannot be reached",
      "Too many of the edges that lead to the join exclude each other, such as "
-     "two routes of one router.",
+     "two routes of one router.  Lower the quorum.",
      "start: r\n"
      "nodes:\n"
      "  r: {type: router, routes: [{when: input.ok == true, to: a}], default: "
