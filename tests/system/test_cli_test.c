@@ -676,7 +676,7 @@ static void put_effect(size_t i)
              "  a: {type: tool, tool: %s, args: {%s}, %stimeout: 200ms, "
              "retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n",
              effects[i].tool, effects[i].args, effects[i].more);
-    desk_graph("g.graph", graph);
+    desk_graph("g.graph", nodes);
     snprintf(cases, sizeof cases,
              "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
              "graph: g.graph.yaml\n"

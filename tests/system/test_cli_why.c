@@ -257,17 +257,20 @@ END_TEST
 /* Nobody knows how long the next call takes: as much again as there was. */
 START_TEST(time_is_used_up)
 {
-    desk_graph("time", "budget: {wall: 10ms}\nstart: a\nnodes:\n"
-                       "  a: {type: tool, tool: tried/nap, args: {ms: 100}, "
+    unsigned n = 0;
+
+    desk_graph("time", "budget: {wall: 300ms}\nstart: a\nnodes:\n"
+                       "  a: {type: tool, tool: tried/nap, args: {ms: 900}, "
                        "next: b}\n"
                        "  b: {type: tool, tool: tried/nap, args: {ms: 1}}\n");
     child_run("$MORTISE run time.yaml --id r");
-    desk_code(4);
-    why("r");
-    ck_assert_uint_eq(n_commands, 1);
-    ck_assert_ptr_nonnull(strstr(commands[0], "wall=+"));
-    desk_ok("%s ; $MORTISE history r | grep -c 'intent b\\|done b'",
-            commands[0]);
+    for (desk_code(4); child.code == 4 && n < 6; n++) {
+        why("r");
+        ck_assert_uint_eq(n_commands, 1);
+        ck_assert_ptr_nonnull(strstr(commands[0], "wall=+"));
+        child_run("%s", commands[0]);
+    }
+    desk_code(0);
 }
 END_TEST
 
