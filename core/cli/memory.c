@@ -350,7 +350,8 @@ static void print_backwards(struct mortise_cli *cli, const json_t *page)
     mortise_out_flush(&cli->out);
 }
 
-/* The newest page, and where each of the others begins. */
+/* The newest page, and where each of the others begins; after an error, of those
+ * that are newer than it. */
 static int find_pages(struct mortise_cli *cli, json_t **newest, json_t *starts,
                       struct mortise_err *err)
 {
@@ -376,19 +377,21 @@ static int find_pages(struct mortise_cli *cli, json_t **newest, json_t *starts,
 static int memory_export(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *newest = NULL, *starts = json_array(), *reply;
+    struct mortise_err later;
     int rv = mortise_cli_open(cli, NULL, err);
 
     if (rv == MORTISE_OK)
         rv = starts != NULL ? find_pages(cli, &newest, starts, err)
                             : mortise_nomem(err);
-    for (size_t i = json_array_size(starts);
-         rv == MORTISE_OK && cli->out.errnum == 0 && i-- > 0;) {
-        rv = read_page(cli, PAGE, json_array_get(starts, i), &reply, err);
+    for (size_t i = json_array_size(starts); cli->out.errnum == 0 && i-- > 0;) {
+        int read = read_page(cli, PAGE, json_array_get(starts, i), &reply,
+                             rv == MORTISE_OK ? err : &later);
+
         print_backwards(cli, reply);
         json_decref(reply);
+        rv = rv == MORTISE_OK ? read : rv;
     }
-    if (rv == MORTISE_OK)
-        print_backwards(cli, newest);
+    print_backwards(cli, newest);
     json_decref(newest);
     json_decref(starts);
     return rv;

@@ -202,6 +202,35 @@ START_TEST(exports_are_imported)
 }
 END_TEST
 
+/* A page of the file is lost: the traces that can be read are exported, and the
+ * command says that it could not read all. */
+START_TEST(a_damaged_memory_is_exported_in_part)
+{
+    unsigned in_part = 0;
+
+    deploy("{plugin: local}");
+    desk_ok(
+        "for i in $(seq 1000 2450); do echo "
+        "\"{\\\"id\\\":\\\"t$i\\\",\\\"type\\\":\\\"semantic\\\","
+        "\\\"scope\\\":\\\"global\\\",\\\"content\\\":\\\"x $i\\\","
+        "\\\"strength\\\":1,\\\"created_at\\\":$((5000-i))}\"; done >t.jsonl");
+    desk_ok("$MORTISE memory import t.jsonl && cp -r store whole");
+    for (unsigned page = 4; page < 100; page += 8) {
+        desk_ok("rm -rf store && cp -r whole store && "
+                "dd if=/dev/zero of=store/memory/local/traces.db bs=4096 "
+                "seek=%u count=1 conv=notrunc 2>dd",
+                page);
+        child_run("$MORTISE memory export");
+        if (child.code == 0)
+            continue;
+        desk_code(1);
+        desk_err("memory.corrupt");
+        in_part += strncmp(child.out, "{", 1) == 0;
+    }
+    ck_assert_uint_gt(in_part, 0);
+}
+END_TEST
+
 /* An import of an export has its order, that of writing, however many pages that
  * are. */
 START_TEST(an_export_keeps_the_order)
@@ -754,6 +783,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_directory_that_no_config_has);
     tcase_add_test(tc, exports_are_imported);
     tcase_add_test(tc, an_export_keeps_the_order);
+    tcase_add_test(tc, a_damaged_memory_is_exported_in_part);
     tcase_add_test(tc, people_take_traces_away);
     tcase_add_test(tc, wrong_imports_are_told);
     tcase_add_test(tc, options_are_refused_in_words);
