@@ -77,7 +77,7 @@ START_TEST(a_sleep_ends_at_its_time)
     desk_out("\"status\": \"completed\"");
     graph("sleep, args: {ms: 4000}");
     pid = child_start("run", "$MORTISE run g.yaml --id long");
-    desk_until("\"kind\": \"timer\"", "$MORTISE show long --json");
+    desk_until("\"long\"", "$MORTISE runs --status waiting --json");
     child_kill(pid);
     desk_ok("$MORTISE inbox --json");
     desk_not_out("timer"); /* nobody is asked */
