@@ -671,9 +671,11 @@ const struct mortise_code mortise_codes[] = {
      "provides: {executor: {threading: blocking, background: true}}   # "
      "async\n"},
     {"E0710", "a directory that the config cannot have",
-     "`directory` of a memory names a member of its config.  The host sets "
-     "this member to the directory for the memory's files.  config_schema does "
-     "not allow the member, so the plugin could never start.",
+     "The value of `directory` of a memory must be the name of a member of its "
+     "config.  The host sets this member to the directory for the memory's "
+     "files.  config_schema does not allow the member, so the plugin could "
+     "never "
+     "start.",
      "kind: Plugin\n"
      "metadata: {name: acme.notes, version: 1.4.2}\n"
      "seq: 1\n"
