@@ -208,21 +208,23 @@ bool mortise_answer_act(void *ud, size_t token)
 
 /* ---- answering ----------------------------------------------------------- */
 
-/* When the call is answered.  One that a process made which died is answered when
- * that one would have been: the other side continued its work.  So it wins the
- * races that it would have won.  One that takes longer than its timeout does so
- * each time, until a person has it made again: that could go on for ever. */
+/* Is it answered within the timeout of the call? */
 static bool ends(const struct mortise_run_call *call,
                  const struct mortise_case_answer *a)
 {
     return call->timeout_ms == 0 || a->after_ms < call->timeout_ms;
 }
 
+/* Was the call made by a process that died? */
 static bool is_of_dead(const struct mortise_rehearsing *r, const json_t *entry)
 {
     return mortise_cli_integer(entry, "process") != r->inherited;
 }
 
+/* When the call is answered.  One that a process made which died is answered when
+ * that one would have been: the other side continued its work.  So it wins the
+ * races that it would have won.  One that takes longer than its timeout does so
+ * each time, until a person has it made again: that could go on for ever. */
 static uint64_t due(const struct mortise_rehearsing *r,
                     const struct mortise_run_call *call,
                     const struct mortise_case_answer *a, const json_t *entry)

@@ -399,11 +399,11 @@ static void show_children(struct mortise_query *q, json_t *out)
     mortise_store_read(q->m->store, &q->read);
 }
 
-/* The answer: the run, with what is known of its head.  Without `going` it is as
- * stored, and may be at work in memory. */
 static void show_stored(struct mortise_stored *s, int rv,
                         const struct mortise_err *err);
 
+/* The answer: the run, with what is known of its head.  Without `going` it is as
+ * stored, and may be at work in memory. */
 static void show(struct mortise_query *q, const struct mortise_graph *g,
                  const struct mortise_run *r, bool going, bool checked)
 {
@@ -454,13 +454,13 @@ static void show_of_head(struct mortise_stored *s, int rv,
         return;
     }
     live = mortise_live_find(s->m, s->tenant, s->id);
-    if (is_as_stored(live) && live->written == s->head.seq)
+    if (is_as_stored(live) && live->written == s->head.seq) {
         show(q, live->graph, live->run, mortise_run_is_going(live->run),
              live->checked);
-    else {
-        s->names = is_past(s->head.status);
-        mortise_stored_rest(s, show_stored);
+        return;
     }
+    s->names = is_past(s->head.status);
+    mortise_stored_rest(s, show_stored);
 }
 
 void mortise_query_show(struct mortise *m, struct mortise_query *q,

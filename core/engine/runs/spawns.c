@@ -26,7 +26,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "run/run.h"
 
 /* ---- handles --------------------------------------------------------------- */
