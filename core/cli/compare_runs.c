@@ -222,10 +222,10 @@ static json_t *grouped(const json_t *events)
         char name[GROUP];
         json_t *list;
 
-        name_group(e, name);
-        list = json_object_get(groups, name);
         if (is_about_doubt(e, events) || is_type(e, "budget_warning"))
             continue;
+        name_group(e, name);
+        list = json_object_get(groups, name);
         if (list == NULL) {
             json_object_set_new(groups, name, json_array());
             list = json_object_get(groups, name);
@@ -267,6 +267,11 @@ static bool exceeds_budget(const json_t *outcome)
     return false;
 }
 
+static bool has_code(const json_t *error, const char *code)
+{
+    return strcmp(mortise_cli_text(error, "code"), code) == 0;
+}
+
 static size_t count_failed_doubts(const json_t *outcome)
 {
     const json_t *events = json_object_get(outcome, "events");
@@ -274,14 +279,8 @@ static size_t count_failed_doubts(const json_t *outcome)
 
     MORTISE_JSON_EACH (e, i, events)
         n += is_type(e, "node_failed") &&
-             strcmp(mortise_cli_text(json_object_get(e, "error"), "code"),
-                    "in_doubt") == 0;
+             has_code(json_object_get(e, "error"), "in_doubt");
     return n;
-}
-
-static bool is_timeout(const json_t *error)
-{
-    return strcmp(mortise_cli_text(error, "code"), "timeout") == 0;
 }
 
 /* Timeouts of the run (`limits.timeout`) and of graphs in it.  That of a node that
@@ -290,13 +289,14 @@ static size_t count_graph_timeouts(const json_t *outcome)
 {
     const json_t *show = json_object_get(outcome, "show");
     const json_t *error = json_object_get(show, "error");
-    size_t n = is_timeout(error) && json_object_get(error, "node") == NULL;
+    size_t n =
+        has_code(error, "timeout") && json_object_get(error, "node") == NULL;
 
     MORTISE_JSON_EACH (one, i, json_object_get(show, "nodes")) {
         const char *type = mortise_cli_text(one, "type");
 
         n += (strcmp(type, "subgraph") == 0 || strcmp(type, "team") == 0) &&
-             is_timeout(json_object_get(one, "error"));
+             has_code(json_object_get(one, "error"), "timeout");
     }
     return n;
 }
