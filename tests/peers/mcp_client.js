@@ -102,11 +102,13 @@ function writeGraph(name, steps) {
 
 // ---- the command ---------------------------------------------------------------
 
-// To its end.
+// To its end.  Each scenario has a state directory of its own: the suite's servers may
+// get a port that an earlier one had, and tokens are kept by the server's URL.
 function mortise(...args) {
     return new Promise((done, fail) => {
         const p = spawn(MORTISE, args, { cwd: dir, stdio: ["ignore", "pipe", "pipe"], env: {
-            ...process.env, MORTISE_DEPLOYMENT: deployment, OWN_SECRET: context.client_secret || "none" } });
+            ...process.env, MORTISE_DEPLOYMENT: deployment, XDG_STATE_HOME: path.join(dir, "state"),
+            OWN_SECRET: context.client_secret || "none" } });
         let out = "", err = "";
 
         p.stdout.on("data", (text) => { out += text; });
