@@ -314,9 +314,10 @@ const struct mortise_code mortise_error_codes[] = {
      "if that is not enough or nothing can be omitted.",
      NULL},
     {"model.empty", "a model's reply is empty",
-     "The reply has no text, no tool call and no refusal.  Reasoning does not "
-     "count as an answer.  A retry may help.  A gmi node with tools asks the "
-     "model once more by itself.",
+     "The reply has no text, no tool call and no refusal.  Reasoning, images "
+     "and files do not count as an answer: the output of a node is text or "
+     "JSON.  A retry may help.  A gmi node with tools asks the model once more "
+     "by itself.",
      NULL},
     {"model.failed", "a provider failed without a code",
      "The provider gave no code.  The message is the provider's.", NULL},

@@ -136,7 +136,8 @@
  *   message   of the assistant; its parts may be empty.  The texts of a reply
  *             are pieces of one text: join them with nothing in between.  A
  *             reply that ends ("end") without a text, a call or a refusal
- *             becomes the error model.empty.
+ *             becomes the error model.empty, also if it has an image or a
+ *             file: nodes have no use for those.  Blank texts count as none.
  *   stop      why the reply ended:
  *             "end"      the model was finished, or a stop text came
  *             "tools"    there are tool calls to run
@@ -152,7 +153,8 @@
  *   id            text: the server's name of the request; optional
  *
  * If a complete reply has tool calls, its `stop` is "tools", whatever the
- * server calls it.  If a stream ends before the server marked its end, that is
+ * server calls it.  If it has a refusal and no calls, its `stop` is "refusal".
+ * The host corrects "end" and "other" of both.  If a stream ends before the server marked its end, that is
  * no reply but the error `model.stream`, transient.
  *
  * The host does not accept everything that a model can write (plugin.h, Text).

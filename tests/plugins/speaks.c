@@ -12,6 +12,9 @@
  *   call     calls a tool, and says that it ended
  *   calls    ... calls two by one id
  *   stop     ... stops for tools, and calls none
+ *   image, file       replies with nothing but that
+ *   shown             ... with an image and a text
+ *   blank, refuses    ... with a refusal of no text, or of one, and says that it ended
  *   hang     waits until it is cancelled
  *
  * embed: for each text its length. */
@@ -210,6 +213,30 @@ static mortise_status chat(mortise_inst *i, const mortise_request *r)
             mortise_strz(
                 "{\"message\": {\"role\": \"assistant\", \"parts\": []}, "
                 "\"stop\": \"tools\"}"));
+#define IMAGE                                                                  \
+    "{\"type\": \"image\", \"media_type\": \"image/png\", \"data\": \"AAAA\"}"
+    if (strcmp(what, "image") == 0)
+        return mortise_emit_output(i->host, i->api, r->call,
+                                   mortise_strz(CALLING(IMAGE)));
+    if (strcmp(what, "file") == 0)
+        return mortise_emit_output(
+            i->host, i->api, r->call,
+            mortise_strz(
+                CALLING("{\"type\": \"reasoning\", \"text\": \"hm\"}, "
+                        "{\"type\": \"file\", \"url\": \"http://x\"}")));
+    if (strcmp(what, "shown") == 0)
+        return mortise_emit_output(
+            i->host, i->api, r->call,
+            mortise_strz(
+                CALLING(IMAGE ", {\"type\": \"text\", \"text\": \"a cat\"}")));
+    if (strcmp(what, "blank") == 0)
+        return mortise_emit_output(
+            i->host, i->api, r->call,
+            mortise_strz(CALLING("{\"type\": \"refusal\", \"text\": \" \"}")));
+    if (strcmp(what, "refuses") == 0)
+        return mortise_emit_output(
+            i->host, i->api, r->call,
+            mortise_strz(CALLING("{\"type\": \"refusal\", \"text\": \"no\"}")));
     return strcmp(what, "hang") == 0 ? MORTISE_S_PENDING : MORTISE_S_OK;
 }
 

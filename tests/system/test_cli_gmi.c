@@ -359,6 +359,32 @@ START_TEST(others_are_failures)
 }
 END_TEST
 
+static const struct {
+    const char *prompt, *code, *words; /* code NULL: words are the output */
+} unused[] = {
+    {"image", "model.empty", "is an image without a text; ask the model for"},
+    {"file", "model.empty", "is a file without a text; ask the model for"},
+    {"blank", "model.empty", "nothing in it"},
+    {"refuses", "refusal", "would not"},
+    {"shown", NULL, "\"a cat\""},
+};
+
+/* A reply of nothing that a node can use is an error, and never an empty output. */
+START_TEST(no_reply_becomes_an_empty_output)
+{
+    char node[64];
+
+    deploy(shows, "");
+    snprintf(node, sizeof node, "    prompt: %s\n", unused[_i].prompt);
+    run(node);
+    desk_code(unused[_i].code != NULL);
+    if (unused[_i].code == NULL)
+        gave(unused[_i].words);
+    else
+        failed(unused[_i].code, unused[_i].words);
+}
+END_TEST
+
 /* A request that was too long is not made again as it is: where nothing can be
  * left out, once is all; where as much as can be left out was. */
 START_TEST(the_same_is_not_asked_again)
@@ -842,6 +868,8 @@ static Suite *suite(void)
     tcase_add_test(tc, prompts_have_parts);
     tcase_add_loop_test(tc, replies_become_outputs, 0,
                         sizeof outputs / sizeof outputs[0]);
+    tcase_add_loop_test(tc, no_reply_becomes_an_empty_output, 0,
+                        (int)(sizeof unused / sizeof unused[0]));
     tcase_add_loop_test(tc, others_are_failures, 0,
                         sizeof failures / sizeof failures[0]);
     tcase_add_loop_test(tc, the_same_is_not_asked_again, 0, 2);

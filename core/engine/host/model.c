@@ -468,6 +468,11 @@ static void fail(struct mortise_asked *a, const char *code,
     answer(a, out);
 }
 
+static bool is_type(const json_t *part, const char *type)
+{
+    return strcmp(json_string_value(json_object_get(part, "type")), type) == 0;
+}
+
 /* The calls of tools in a reply; -1: two have one id, or one has an id or a name with
  * a NUL, which no tool has. */
 static int count_calls(const json_t *reply, struct mortise_err *why)
@@ -480,9 +485,7 @@ static int count_calls(const json_t *reply, struct mortise_err *why)
         part, i, json_object_get(json_object_get(reply, "message"), "parts")) {
         const char *id = json_string_value(json_object_get(part, "id"));
 
-        if (strcmp(json_string_value(json_object_get(part, "type")),
-                   "tool_call") != 0 ||
-            n < 0)
+        if (!is_type(part, "tool_call") || n < 0)
             continue;
         n++;
         if (!mortise_body_is_text(json_object_get(part, "id")) ||
@@ -499,12 +502,31 @@ static int count_calls(const json_t *reply, struct mortise_err *why)
     return n;
 }
 
-/* "tools" follows from the parts (<mortise/model.h>): as it is, or with that.  A
- * new reference; NULL and why. */
+/* Has the part a text that is not blank? */
+static bool has_text(const json_t *part)
+{
+    const char *text = json_string_value(json_object_get(part, "text"));
+
+    return text != NULL && text[strspn(text, " \t\r\n")] != '\0';
+}
+
+static bool refuses(const json_t *reply)
+{
+    MORTISE_JSON_EACH (
+        part, i, json_object_get(json_object_get(reply, "message"), "parts"))
+        if (is_type(part, "refusal") && has_text(part))
+            return true;
+    return false;
+}
+
+/* The stop that follows from the parts (<mortise/model.h>): a reply with calls
+ * stopped for tools, another one with a refusal refused.  Return the reply with that
+ * stop as a new reference, or NULL and why. */
 static json_t *with_stop(const json_t *reply, struct mortise_err *why)
 {
     const char *stop = json_string_value(json_object_get(reply, "stop"));
     int n = count_calls(reply, why);
+    const char *follows = n > 0 ? "tools" : refuses(reply) ? "refusal" : NULL;
     json_t *out;
 
     if (n == 0 && stop != NULL && strcmp(stop, "tools") == 0)
@@ -512,33 +534,35 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
                          "it stopped for tools, and calls none");
     out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
 
-    if (out == NULL || n == 0 ||
+    if (out == NULL || follows == NULL ||
         (strcmp(stop, "end") != 0 && strcmp(stop, "other") != 0) ||
-        json_object_set_new(out, "stop", json_string("tools")) == 0)
+        json_object_set_new(out, "stop", json_string(follows)) == 0)
         return out;
     json_decref(out);
     return NULL;
 }
 
-static bool is_said(const json_t *part)
+/* Why a reply that ended has nothing that its caller can use (<mortise/model.h>:
+ * a text, a call or a refusal); NULL: it has. */
+static const char *why_empty(const json_t *reply)
 {
-    const char *type = json_string_value(json_object_get(part, "type"));
-    const char *text = json_string_value(json_object_get(part, "text"));
+    const char *why = "the model's reply has nothing in it";
 
-    return strcmp(type, "reasoning") != 0 &&
-           (text == NULL || text[strspn(text, " \t\r\n")] != '\0');
-}
-
-/* It came to its end without a text, a call or a refusal. */
-static bool is_empty(const json_t *reply)
-{
-    const json_t *parts =
-        json_object_get(json_object_get(reply, "message"), "parts");
-
-    MORTISE_JSON_EACH (part, i, parts)
-        if (is_said(part))
-            return false;
-    return is_whole(reply);
+    if (!is_whole(reply))
+        return NULL;
+    MORTISE_JSON_EACH (
+        part, i, json_object_get(json_object_get(reply, "message"), "parts")) {
+        if (is_type(part, "tool_call") ||
+            (!is_type(part, "reasoning") && has_text(part)))
+            return NULL;
+        if (is_type(part, "image"))
+            why = "the model's reply is an image without a text; ask the model "
+                  "for a text, or use another model";
+        else if (is_type(part, "file"))
+            why = "the model's reply is a file without a text; ask the model "
+                  "for a text, or use another model";
+    }
+    return why;
 }
 
 /* Its call ended; what it emitted is to be that. */
@@ -548,6 +572,7 @@ static void served(struct mortise_asked *a,
 {
     struct mortise_err why = {.code = MORTISE_OK};
     char words[MORTISE_HOST_CALL_WORDS];
+    const char *empty = NULL;
     json_t *reply = NULL;
 
     if (how->status == MORTISE_S_NOMEM || how->status == MORTISE_S_CANCELLED) {
@@ -568,11 +593,11 @@ static void served(struct mortise_asked *a,
     if (how->output != NULL &&
         mortise_conversation_check(a->m, what, how->output, &why) == MORTISE_OK)
         reply = with_stop(how->output, &why);
-    if (reply != NULL && what == MORTISE_CONVERSATION_REPLY &&
-        is_empty(reply)) {
+    if (reply != NULL && what == MORTISE_CONVERSATION_REPLY)
+        empty = why_empty(reply);
+    if (empty != NULL) {
         json_decref(reply);
-        fail(a, MORTISE_MODEL_EMPTY, "transient",
-             "the model's reply has nothing in it", 0, usage_of(a, how));
+        fail(a, MORTISE_MODEL_EMPTY, "transient", empty, 0, usage_of(a, how));
         return;
     }
     if (reply != NULL || why.code == MORTISE_ENOMEM) {
