@@ -15,6 +15,11 @@
  *   (4) What only asks whether something fits (`not`, the branches of `anyOf`)
  *       writes no words, and takes no memory for small objects.
  *
+ *   (5) A value may have places that are not known yet (judge.unknown).  A finding
+ *       means that no value in those places would fit.  So a value with such a
+ *       place passes each keyword that depends on it: enum, const, uniqueItems,
+ *       contains, not, if, and how many schemas of oneOf fit.
+ *
  * unevaluated... need to know which members and items were looked at by
  * whatever judges the same value: a set of marks, kept only where some schema
  * asks for it.  A branch marks its own set, which counts once it fits.
@@ -58,6 +63,7 @@ struct judge {
     size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
                                   /* those without do no more than look once */
     const json_t *whole;          /* NULL: counted in most_steps */
+    const json_t *unknown;        /* NULL: the value is known in all places */
     uint64_t *left;               /* what patterns may still cost */
     int rv; /* of what failed: MORTISE_EINVAL when a value does not fit */
     struct mortise_err *err;
@@ -239,6 +245,27 @@ static void mark_those(struct marks *m, const struct marks *others)
 {
     for (size_t i = 0; m != NULL && i < words_of(m); i++)
         m->bits[i] |= others->bits[i];
+}
+
+/* ---- places that are not known ---------------------------------------- */
+
+static bool has_place(const json_t *v, const json_t *unknown)
+{
+    if (v == unknown)
+        return true;
+    MORTISE_JSON_MEMBERS (name, one, v)
+        if (has_place(one, unknown))
+            return true;
+    MORTISE_JSON_EACH (one, i, v)
+        if (has_place(one, unknown))
+            return true;
+    return false;
+}
+
+/* Has the value a place that is not known? */
+static inline bool is_partial(const struct judge *j, const json_t *v)
+{
+    return j->unknown != NULL && has_place(v, j->unknown);
 }
 
 /* ---- asking aside ---------------------------------------------------- */
@@ -526,6 +553,10 @@ static bool judge_contains(JUDGED, struct marks *marks)
     const struct schema_rest *r = s->rest;
     size_t hits = 0;
 
+    if (is_partial(j, v)) {
+        mark_all(marks);
+        return true;
+    }
     if (!count_hits(j, r, v, marks, &hits))
         return false;
     if (hits > r->max_contains)
@@ -561,7 +592,7 @@ static bool judge_array(JUDGED, struct marks *marks)
     return judge_count(j, s, spot, json_array_size(v), r->min_items,
                        r->max_items, keywords, "item") &&
            (r->contains == NULL || judge_contains(j, s, v, spot, marks)) &&
-           (!r->unique || judge_unique(j, s, v, spot));
+           (!r->unique || is_partial(j, v) || judge_unique(j, s, v, spot));
 }
 
 /* ---- objects --------------------------------------------------------- */
@@ -824,13 +855,13 @@ static bool judge_any(JUDGED, struct marks *marks)
 static bool judge_one(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->one_of;
+    bool partial = list->n > 0 && is_partial(j, v), fits;
     size_t first = list->n;
-    bool fits;
 
     for (size_t i = 0; i < list->n; i++) {
         if (!try(j, list->p[i], v, spot, marks, &fits))
             return false;
-        if (fits && first < list->n)
+        if (fits && first < list->n && !partial)
             return finding(j, s, "oneOf", spot,
                            "fits the schemas %zu and %zu of 'oneOf', and only "
                            "one may fit",
@@ -846,6 +877,8 @@ static bool judge_not(JUDGED)
 {
     bool fits;
 
+    if (is_partial(j, v))
+        return true;
     return try(j, s->rest->not, v, spot, NULL, &fits) &&
            (!fits ||
             finding(j, s, "not", spot, "fits the schema that 'not' rules out"));
@@ -856,6 +889,10 @@ static bool judge_if(JUDGED, struct marks *marks)
     const struct mortise_schema *next;
     bool fits;
 
+    if (is_partial(j, v)) {
+        mark_all(marks);
+        return true;
+    }
     if (!try(j, s->rest->when, v, spot, marks, &fits))
         return false;
     next = fits ? s->rest->then : s->rest->otherwise;
@@ -941,7 +978,8 @@ static bool judge_new(JUDGED, const struct marks *marks)
 /* What most schemas do; enough for those without `rest`. */
 static bool judge_plain(JUDGED, struct marks *marks)
 {
-    if (s->enumeration != NULL && !judge_enum(j, s, v, spot))
+    if (s->enumeration != NULL && !is_partial(j, v) &&
+        !judge_enum(j, s, v, spot))
         return false;
     if (json_is_object(v))
         return judge_plain_object(j, s, v, spot, marks);
@@ -967,7 +1005,8 @@ static bool judge_by_type(JUDGED, struct marks *marks)
 
 static bool judge_rules(JUDGED, struct marks *marks)
 {
-    return (s->rest->constant == NULL || judge_const(j, s, v, spot)) &&
+    return (s->rest->constant == NULL || is_partial(j, v) ||
+            judge_const(j, s, v, spot)) &&
            judge_plain(j, s, v, spot, marks) &&
            judge_by_type(j, s, v, spot, marks) &&
            judge_others(j, s, v, spot, marks);
@@ -1007,6 +1046,8 @@ static bool judge_more(JUDGED, struct marks *marks)
 {
     bool good;
 
+    if (v == j->unknown && s->types != 0)
+        return true;
     if (!fits(s->types, v))
         return wrong_type(j, s, v, spot);
     if (s->rest == NULL)
@@ -1020,14 +1061,15 @@ static bool judge_more(JUDGED, struct marks *marks)
     return good;
 }
 
-int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
-                         uint64_t *left, struct mortise_err *err)
+static int check(const struct mortise_schema *s, const json_t *value,
+                 const json_t *unknown, uint64_t *left, struct mortise_err *err)
 {
     static const struct spot root = {NULL, NULL, 0};
     struct scope scope = {NULL, NULL};
     struct judge j = {.scope = &scope,
                       .most_steps = STEPS,
                       .whole = value,
+                      .unknown = unknown,
                       .left = left,
                       .err = err};
 
@@ -1038,11 +1080,26 @@ int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
     return judge(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
 }
 
+int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
+                         uint64_t *left, struct mortise_err *err)
+{
+    return check(s, value, NULL, left, err);
+}
+
 int mortise_schema_check_within(const struct mortise_schema *s,
                                 const json_t *value, uint64_t limit,
                                 struct mortise_err *err)
 {
     uint64_t left = limit != 0 ? limit : MORTISE_COST;
 
-    return mortise_schema_judge(s, value, &left, err);
+    return check(s, value, NULL, &left, err);
+}
+
+int mortise_schema_check_partly(const struct mortise_schema *s,
+                                const json_t *value, const json_t *unknown,
+                                struct mortise_err *err)
+{
+    uint64_t left = MORTISE_COST;
+
+    return check(s, value, unknown, &left, err);
 }

@@ -76,6 +76,13 @@ static inline int mortise_schema_check(const struct mortise_schema *s,
     return mortise_schema_check_within(s, value, 0, err);
 }
 
+/* Check a value of which some places are not known yet: each place that holds
+ * `unknown` (that very json_t).  MORTISE_EINVAL means that no value in those places
+ * would fit; MORTISE_OK, that one may. */
+int mortise_schema_check_partly(const struct mortise_schema *s,
+                                const json_t *value, const json_t *unknown,
+                                struct mortise_err *err);
+
 /* The value as the schema types it (graph.md 8): integers become reals
  * where the schema says `number` and not `integer`, and 1.0 becomes 1 where it
  * says `integer` and not `number`.  Gives a new reference, the same value when

@@ -164,30 +164,42 @@ static json_t *member(json_t *object, const char *key, json_t *value)
     return NULL;
 }
 
-static json_t *list_json(const struct mortise_yaml *node, bool sans_x)
+/* How a tree becomes JSON. */
+struct as_json {
+    bool sans_x;
+    json_t *unknown; /* stands for each string that is_unknown(), or NULL */
+    bool (*is_unknown)(const struct mortise_yaml *string);
+};
+
+static json_t *to_json(const struct as_json *how,
+                       const struct mortise_yaml *node);
+
+static json_t *list_json(const struct as_json *how,
+                         const struct mortise_yaml *node)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < node->n && list != NULL; i++)
-        list = append(list, mortise_yaml_json(node->items[i], sans_x));
+        list = append(list, to_json(how, node->items[i]));
     return list;
 }
 
-static json_t *map_json(const struct mortise_yaml *node, bool sans_x)
+static json_t *map_json(const struct as_json *how,
+                        const struct mortise_yaml *node)
 {
     json_t *object = json_object();
 
     for (size_t i = 0; i < node->n && object != NULL; i++) {
         const char *key = node->keys[i]->str;
 
-        if (!sans_x || !mortise_yaml_is_x(key))
-            object =
-                member(object, key, mortise_yaml_json(node->items[i], sans_x));
+        if (!how->sans_x || !mortise_yaml_is_x(key))
+            object = member(object, key, to_json(how, node->items[i]));
     }
     return object;
 }
 
-json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
+static json_t *to_json(const struct as_json *how,
+                       const struct mortise_yaml *node)
 {
     switch (node->kind) {
     case MORTISE_YAML_NULL:
@@ -199,13 +211,28 @@ json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
     case MORTISE_YAML_REAL:
         return json_real(node->u.d);
     case MORTISE_YAML_STRING:
-        return mortise_json_strn(node->str, node->len);
+        return how->unknown != NULL && how->is_unknown(node)
+                   ? json_incref(how->unknown)
+                   : mortise_json_strn(node->str, node->len);
     case MORTISE_YAML_SEQ:
-        return list_json(node, sans_x);
+        return list_json(how, node);
     case MORTISE_YAML_MAP:
-        return map_json(node, sans_x);
+        return map_json(how, node);
     }
     return NULL;
+}
+
+json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
+{
+    return to_json(&(struct as_json){.sans_x = sans_x}, node);
+}
+
+json_t *
+mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
+                         bool (*is_unknown)(const struct mortise_yaml *string))
+{
+    return to_json(
+        &(struct as_json){.unknown = unknown, .is_unknown = is_unknown}, node);
 }
 
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind)

@@ -103,6 +103,10 @@ double mortise_yaml_number(const struct mortise_yaml *scalar);
 /* As JSON, a new reference, NULL when memory ran out; `x-` keys are left out
  * when `sans_x`. */
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
+/* The same with `unknown` in the place of each string that is_unknown() names. */
+json_t *
+mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
+                         bool (*is_unknown)(const struct mortise_yaml *string));
 /* "a mapping", "a string" ... for messages. */
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
 /* The span of bytes [offset, offset+length) of a scalar, as far as they stand

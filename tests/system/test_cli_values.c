@@ -125,6 +125,54 @@ START_TEST(configs_are_held_against_their_schema)
 }
 END_TEST
 
+/* A template in the arguments hides nothing: what is missing beside it, what no value
+ * in its place would mend, and what is wrong further in. */
+START_TEST(templates_hide_nothing)
+{
+    static const struct {
+        const char *operation, *args, *words;
+    } findings[] = {
+        {"text/grep", "{text: '${input.v}'}",
+         "text/grep refuses these args: the member 'pattern' is missing"},
+        {"text/count",
+         "{text: '${input.v}', patterns: {a: '${input.v}', b: 1}}",
+         "text/count refuses the argument 'patterns': at /b: expected string"},
+        {"text/join", "{parts: ['${input.v}', {}]}",
+         "text/join refuses the argument 'parts': at /1: expected"},
+        {"text/hash", "{text: '${input.v}', algorithm: md5}",
+         "text/hash refuses the argument 'algorithm': expected one of"},
+        {"text/hash", "{text: '${input.v}', algo: sha256}",
+         "text/hash takes no argument 'algo'"},
+        {"text/hash", "{text: '${input.v}', algorithm: '${input.v}'}", NULL},
+    };
+    char graph[512];
+
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
+        snprintf(graph, sizeof graph,
+                 "start: a\nnodes:\n  a: {type: tool, tool: %s, args: %s}\n",
+                 findings[i].operation, findings[i].args);
+        desk_graph("g", graph);
+        child_run("$MORTISE check g.yaml");
+        desk_code(findings[i].words != NULL ? 2 : 0);
+        if (findings[i].words != NULL)
+            desk_out(findings[i].words);
+    }
+}
+END_TEST
+
+/* Nor does a value of a config that the environment does not have. */
+START_TEST(lost_values_hide_nothing)
+{
+    child_run("sed 's|^plugins: {|plugins: {config: {tried: {pace: "
+              "\"${NOT_SET_HERE}\", pce: 1}}, |' mortise.yaml >m && mv m "
+              "mortise.yaml && $MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("NOT_SET_HERE");
+    desk_out("plugin 'tried' refuses this config: unknown member 'pce'");
+    desk_not_out("expected integer");
+}
+END_TEST
+
 /* Expressions see through references: a wrong name is found at check time, at
  * its place, and what the reference allows is fine. */
 START_TEST(expressions_see_through_references)
@@ -164,6 +212,8 @@ static Suite *suite(void)
     tcase_add_test(tc, nodes_are_held_against_their_schemas);
     tcase_add_test(tc, answers_are_held_against_their_schema);
     tcase_add_test(tc, configs_are_held_against_their_schema);
+    tcase_add_test(tc, templates_hide_nothing);
+    tcase_add_test(tc, lost_values_hide_nothing);
     tcase_add_test(tc, expressions_see_through_references);
     suite_add_tcase(s, tc);
     return s;

@@ -39,41 +39,60 @@ struct checking {
     bool all;      /* plugins that cannot be used are findings */
 };
 
-/* What it comes to, is known when the plugin comes up. */
+/* The value of a secret is known when the plugin starts. */
 static bool is_secret(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING &&
            mortise_secret_name(v->str) != NULL;
 }
 
-/* What ${...} could not give stands there as it was written. */
-static bool is_lost(const struct checking *c, const struct mortise_yaml *v)
+/* Of a broken deployment, a ${...} without a value is still as it was written. */
+static bool is_secret_or_lost(const struct mortise_yaml *v)
 {
-    return c->d->broken && v->kind == MORTISE_YAML_STRING &&
-           strstr(v->str, "${") != NULL;
+    return is_secret(v) ||
+           (v->kind == MORTISE_YAML_STRING && strstr(v->str, "${") != NULL);
+}
+
+/* The config `json`.  If it is written so in the deployment, as `config`, secrets and
+ * lost values in it may become anything. */
+static int fit(const struct checking *c, const struct mortise_yaml *config,
+               const json_t *json, struct mortise_err *err)
+{
+    json_t *unknown, *partial = NULL;
+    int rv = MORTISE_ENOMEM;
+
+    if (config == NULL)
+        return mortise_schema_check(c->m->config_schema, json, err);
+    unknown = json_string("secret://");
+    if (unknown != NULL)
+        partial = mortise_yaml_json_partly(
+            config, unknown, c->d->broken ? is_secret_or_lost : is_secret);
+    if (partial != NULL)
+        rv = mortise_schema_check_partly(c->m->config_schema, partial, unknown,
+                                         err);
+    json_decref(partial);
+    json_decref(unknown);
+    return rv;
 }
 
 static int check_schema(const struct checking *c,
                         const struct mortise_yaml *config, const json_t *json,
                         struct mortise_span at)
 {
-    const struct mortise_schema *schema = c->m->config_schema;
-    const struct mortise_yaml *meant;
     struct mortise_err err;
     int rv = MORTISE_OK;
 
-    if (schema == NULL && json_object_size(json) > 0)
+    if (c->m->config_schema != NULL)
+        rv = fit(c, config, json, &err);
+    else if (json_object_size(json) > 0)
         mortise_diag_add(c->diags, "E0607", at, "plugin '%s' takes no config",
                          c->m->name);
-    else if (schema != NULL)
-        rv = mortise_schema_check(schema, json, &err);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    meant = config != NULL ? mortise_yaml_meant(config, err.msg) : NULL;
-    if (meant == NULL || !(is_secret(meant) || is_lost(c, meant)))
-        mortise_diag_add(c->diags, "E0607", meant != NULL ? meant->span : at,
-                         "plugin '%s' refuses this config: %s", c->m->name,
-                         err.msg);
+    mortise_diag_add(
+        c->diags, "E0607",
+        config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
+        "plugin '%s' refuses this config: %s", c->m->name, err.msg);
     return MORTISE_OK;
 }
 

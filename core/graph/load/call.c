@@ -2,8 +2,8 @@
  *
  * The catalogue knows the operation; what it says of itself (how strict, how
  * long, whether it can tell if it happened) is the floor that the graph may
- * only raise.  Arguments are checked as far as they are written down: as a
- * whole when they hold no template, else member by member.
+ * only raise.  Arguments are checked as far as they are written down: a template
+ * in them may become anything, so only its own place is not checked.
  */
 #include "graph/load/node.h"
 
@@ -267,20 +267,25 @@ void mortise_node_read_args(void *ctx, void *into,
 
 /* ---- arguments against the operation's schema ------------------------ */
 
-/* A value without templates; NULL stands for {}.  `name` is its key when it is
- * not the whole of the arguments. */
+/* A value, in which templates may become anything; NULL stands for {}.  `name` is its
+ * key when it is not the whole of the arguments. */
 static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
                         const struct mortise_schema *schema,
                         const struct mortise_yaml *v, const char *name)
 {
-    json_t *json = v != NULL ? mortise_yaml_json(v, false) : json_object();
+    json_t *unknown = json_string("${");
+    json_t *json = NULL;
     struct mortise_span at;
     struct mortise_err err;
     int rv = MORTISE_ENOMEM;
 
+    if (unknown != NULL)
+        json = v != NULL ? mortise_yaml_json_partly(v, unknown, mortise_tmpl_in)
+                         : json_object();
     if (json != NULL)
-        rv = mortise_schema_check(schema, json, &err);
+        rv = mortise_schema_check_partly(schema, json, unknown, &err);
     json_decref(json);
+    json_decref(unknown);
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return;
@@ -292,6 +297,16 @@ static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
     else
         mortise_diag_add(ld->diags, "E0503", at, "%s/%s refuses these args: %s",
                          r->node->plugin, r->node->operation, err.msg);
+}
+
+/* Is there a template in a key?  It has a finding of its own. */
+static bool has_open_key(const struct mortise_yaml *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if ((v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v->keys[i])) ||
+            has_open_key(v->items[i]))
+            return true;
+    return false;
 }
 
 static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
@@ -312,7 +327,7 @@ static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
             mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
         return;
     }
-    if (s != NULL && !mortise_tmpl_in(v))
+    if (s != NULL && !has_open_key(v))
         check_value(ld, r, s, v, key->str);
 }
 
@@ -355,21 +370,21 @@ static void check_named(struct mortise_loader *ld,
     json_decref(args);
 }
 
-/* Whole where there is no template, else member by member. */
+/* If a member is a template, each member has a finding of its own, and the rules of
+ * the whole (a missing member) are looked at when the members are right. */
 void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema)
 {
     const struct mortise_yaml *v = r->args;
+    size_t before;
 
     check_named(ld, r);
-    if (v == NULL || !mortise_tmpl_in(v)) {
+    before = ld->diags->n_errors;
+    if (v != NULL && v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v))
+        for (size_t i = 0; i < v->n; i++)
+            if (!mortise_tmpl_in(v->keys[i]))
+                check_member(ld, r, schema, v->keys[i], v->items[i]);
+    if (ld->diags->n_errors == before && (v == NULL || !has_open_key(v)))
         check_value(ld, r, schema, v, NULL);
-        return;
-    }
-    if (v->kind != MORTISE_YAML_MAP)
-        return;
-    for (size_t i = 0; i < v->n; i++)
-        if (!mortise_tmpl_in(v->keys[i])) /* a finding of its own */
-            check_member(ld, r, schema, v->keys[i], v->items[i]);
 }

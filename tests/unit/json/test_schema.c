@@ -608,6 +608,119 @@ static json_t *chain(int n)
     return v;
 }
 
+/* ---- values of which some places are not known ------------------------------ */
+
+/* "?" is a place that is not known.  `words` NULL: some value there fits. */
+static const struct {
+    const char *schema, *value, *words;
+} parts[] = {
+    {"{'required':['a','b']}", "{'a':'?'}", "the member 'b' is missing"},
+    {"{'required':['a','b']}", "{'a':'?','b':'?'}", NULL},
+    {"{'properties':{'a':true},'additionalProperties':false}",
+     "{'a':'?','b':1}", "unknown member 'b'"},
+    {"{'properties':{'o':{'required':['b']}}}", "{'o':{'a':'?'}}",
+     "at /o: the member 'b' is missing"},
+    {"{'properties':{'a':{'type':'integer'},'b':{'enum':['x','y']}}}",
+     "{'a':'?','b':'z'}", "at /b: expected one of \"x\", \"y\""},
+    {"{'items':{'type':'string'}}", "['?',1]",
+     "at /1: expected string, found integer"},
+    {"{'minItems':3}", "['?','?']", "2 items, expected at least 3"},
+    {"{'maxProperties':1}", "{'a':'?','b':'?'}",
+     "2 members, expected at most 1"},
+    {"{'dependentRequired':{'a':['b']}}", "{'a':'?'}",
+     "the member 'b' is missing, which 'a' needs"},
+    {"{'properties':{'a':false}}", "{'a':'?'}",
+     "at /a: no value is allowed here"},
+    {"{'$ref':'#/$defs/d','$defs':{'d':{'required':['b']}}}", "{'a':'?'}",
+     "the member 'b' is missing (schema: /$defs/d/required)"},
+    {"{'allOf':[{'required':['b']}]}", "{'a':'?'}",
+     "the member 'b' is missing (schema: /allOf/0/required)"},
+    {"{'anyOf':[{'required':['b']},{'required':['c']}]}", "{'a':'?'}",
+     "fits none of the 2 schemas of 'anyOf'"},
+    {"{'oneOf':[{'required':['b']},{'required':['c']}]}", "{'a':'?'}",
+     "fits none of the 2 schemas of 'oneOf'"},
+    {"{'properties':{'a':true},'unevaluatedProperties':false}",
+     "{'a':'?','b':1}", "unknown member 'b'"},
+    {"{'type':'integer','minimum':3}", "'?'", NULL},
+    {"{'enum':[{'a':1}]}", "{'a':'?'}", NULL},
+    {"{'const':[1,2]}", "[1,'?']", NULL},
+    {"{'uniqueItems':true}", "['?','?']", NULL},
+    {"{'contains':{'type':'integer'}}", "['a','?']", NULL},
+    {"{'contains':{'type':'integer'},'maxContains':1}", "[1,'?']", NULL},
+    {"{'contains':{'type':'integer'},'unevaluatedItems':false}", "[1,'?']",
+     NULL},
+    {"{'not':{'properties':{'a':{'type':'integer'}}}}", "{'a':'?'}", NULL},
+    {"{'oneOf':[{'properties':{'a':{'type':'integer'}}},{'properties':{'a':"
+     "{'type':'string'}}}]}",
+     "{'a':'?'}", NULL},
+    {"{'if':{'properties':{'a':{'const':1}}},'then':{'required':['b']}}",
+     "{'a':'?'}", NULL},
+    {"{'if':{'properties':{'a':{'const':1}}},'then':{'properties':{'c':true}},"
+     "'else':{'properties':{'d':true}},'properties':{'a':true},"
+     "'unevaluatedProperties':false}",
+     "{'a':'?','c':1}", NULL},
+    {"{'anyOf':[{'properties':{'a':{'type':'integer'},'c':true}},{'required':["
+     "'x']}],'unevaluatedProperties':false}",
+     "{'a':'?','c':1}", NULL},
+};
+
+/* The value with `with` in each place that holds "?". */
+static json_t *filled(json_t *v, json_t *with)
+{
+    json_t *out;
+
+    if (json_is_string(v) && strcmp(json_string_value(v), "?") == 0)
+        return json_incref(with);
+    if (json_is_array(v)) {
+        out = json_array();
+        for (size_t i = 0; i < json_array_size(v); i++)
+            json_array_append_new(out, filled(json_array_get(v, i), with));
+        return out;
+    }
+    if (json_is_object(v)) {
+        const char *name;
+        json_t *one;
+
+        out = json_object();
+        json_object_foreach(v, name, one)
+            json_object_set_new(out, name, filled(one, with));
+        return out;
+    }
+    return json_incref(v);
+}
+
+/* A place that is not known is no reason for a finding, and hides none.  A finding
+ * means that no value in that place fits. */
+START_TEST(places_may_be_unknown)
+{
+    static const char *const pool[] = {
+        "null", "true", "0",  "1",     "2.5",     "5",
+        "'x'",  "'z'",  "[]", "[1,2]", "{'a':1}", "{'b':{},'c':[]}"};
+    struct mortise_schema *s = schema_of(parts[_i].schema);
+    json_t *unknown = json_string("unknown"), *v = quoted(parts[_i].value);
+    json_t *partial = filled(v, unknown);
+    int rv = mortise_schema_check_partly(s, partial, unknown, &err);
+
+    ck_assert_msg((rv == MORTISE_OK) == (parts[_i].words == NULL), "%s: %s",
+                  parts[_i].schema, rv == MORTISE_OK ? "fits" : err.msg);
+    if (parts[_i].words != NULL)
+        ck_assert_str_eq(err.msg, parts[_i].words);
+    for (size_t i = 0; i < sizeof pool / sizeof pool[0]; i++) {
+        json_t *with = quoted(pool[i]), *whole = filled(v, with);
+
+        if (mortise_schema_check(s, whole, &err) == MORTISE_OK)
+            ck_assert_msg(rv == MORTISE_OK, "%s: %s fits", parts[_i].schema,
+                          pool[i]);
+        json_decref(whole);
+        json_decref(with);
+    }
+    json_decref(partial);
+    json_decref(unknown);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+END_TEST
+
 /* Schemas that would take as good as forever, and one that goes too deep, end
  * with an error that is not "invalid". */
 START_TEST(judging_ends)
@@ -1339,6 +1452,8 @@ static TCase *judging(void)
     tcase_add_test(tc, numbers_are_exact);
     tcase_add_test(tc, many_items_are_unique_quickly);
     tcase_add_test(tc, marks_grow);
+    tcase_add_loop_test(tc, places_may_be_unknown, 0,
+                        (int)(sizeof parts / sizeof parts[0]));
     tcase_set_timeout(tc, 120); /* judging_ends has millions of steps */
     tcase_add_test(tc, judging_ends);
     tcase_add_test(tc, large_enumerations_and_branches_end);
