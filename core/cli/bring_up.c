@@ -35,15 +35,56 @@ enum { NS_PER_MS = 1000000 };
 
 /* ---- in the plugin's process -------------------------------------------- */
 
-static int bring_up(const struct mortise_cli *cli, const char *store,
+/* The child writes CREATED when create() has returned, and ENDED with the words, if
+ * any, when all is over.  A process that ends without ENDED was ended by the plugin. */
+enum { CREATED = '\1', ENDED = '\2' };
+
+/* After create(): quiesce() and destroy() have MORTISE_QUIESCE_MS each. */
+enum { END_MS = 2 * MORTISE_QUIESCE_MS + 5000 };
+
+/* How the plugin stopped, by what the engine logs of it. */
+struct stopping {
+    const char *words; /* NULL: well */
+};
+
+static void hear_log(void *ud, int level, const char *msg)
+{
+    static const struct {
+        const char *logged, *words;
+    } failures[] = {
+        {"did not quiesce within", "quiesce() did not return within 10 s"},
+        {"did not quiesce", "quiesce() failed"},
+        {"was not destroyed within", "destroy() did not return within 10 s"},
+    };
+    struct stopping *s = ud;
+
+    (void)level;
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+        if (s->words == NULL && strstr(msg, failures[i].logged) != NULL)
+            s->words = failures[i].words;
+}
+
+static void say(int to, char what, const char *words)
+{
+    char text[1 + sizeof((struct mortise_err *)NULL)->msg];
+    size_t n = (size_t)snprintf(text, sizeof text, "%c%s", what, words);
+
+    if (write(to, text, n) != (ssize_t)n)
+        _exit(MORTISE_EXIT_FAILED); /* nobody reads */
+}
+
+static int bring_up(const struct mortise_cli *cli, int to, const char *store,
                     const char *plugin, struct mortise_err *err)
 {
+    struct stopping stopping = {NULL};
     struct mortise_options options = {.size = sizeof options,
                                       .flags =
                                           cli->found ? MORTISE_OPEN_FOUND : 0,
                                       .deployment = cli->deployment,
                                       .store = store,
-                                      .mem = cli->mem};
+                                      .mem = cli->mem,
+                                      .log = hear_log,
+                                      .log_ud = &stopping};
     struct mortise *m;
     int rv;
 
@@ -53,8 +94,13 @@ static int bring_up(const struct mortise_cli *cli, const char *store,
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_calls_bring_up(m, plugin, err);
+    if (rv != MORTISE_OK)
+        return rv; /* the process ends, and its store with it */
+    say(to, CREATED, "");
     mortise_close(m);
-    return rv;
+    return stopping.words == NULL
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_ESTATE, "%s", stopping.words);
 }
 
 /* Words to the parent, and the end. */
@@ -63,74 +109,92 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
 {
     struct mortise_err err;
     bool up;
-    size_t n;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    up = bring_up(cli, store, plugin, &err) == MORTISE_OK;
-    n = up ? 0 : strlen(err.msg);
-    if (!up && write(to, err.msg, n) != (ssize_t)n)
-        _exit(2);
+    up = bring_up(cli, to, store, plugin, &err) == MORTISE_OK;
+    say(to, ENDED, up ? "" : err.msg);
     _exit(up ? 0 : (int)mortise_exit_code_of_result(err.code));
 }
 
 /* ---- around it ---------------------------------------------------------- */
 
-/* Read until the other side closes; false: it takes too long, or a signal came.
- */
-static bool hear(int from, char *words, size_t cap)
+/* What the child wrote. */
+struct heard {
+    bool created, ended, late;
+    char words[sizeof((struct mortise_err *)NULL)->msg];
+    size_t n;
+};
+
+static void take(struct heard *h, char c)
+{
+    if (c == CREATED && !h->created)
+        h->created = true;
+    else if (c == ENDED && !h->ended)
+        h->ended = true;
+    else if (h->ended && h->n + 1 < sizeof h->words)
+        h->words[h->n++] = c;
+}
+
+/* Read until the other side closes, or it takes too long (late), or a signal came
+ * (late, too). */
+static void hear(int from, struct heard *h)
 {
     uint64_t end = mortise_mono_ns() / NS_PER_MS + MORTISE_BRING_UP_MS;
-    size_t n = 0;
+    char some[256];
     ssize_t got = 1;
 
-    while (got > 0 && n + 1 < cap) {
+    while (got > 0) {
         struct pollfd p[] = {{.fd = from, .events = POLLIN},
                              {.fd = mortise_stop_fd(), .events = POLLIN}};
         uint64_t now = mortise_mono_ns() / NS_PER_MS;
+        bool created = h->created;
 
         if (now >= end || poll(p, 2, (int)(end - now)) == 0 ||
-            mortise_stop_came())
-            return false;
+            mortise_stop_came()) {
+            h->late = true;
+            return;
+        }
         if (p[0].revents == 0)
             continue;
-        got = read(from, words + n, cap - 1 - n);
+        got = read(from, some, sizeof some);
+        for (ssize_t i = 0; i < got; i++)
+            take(h, some[i]);
+        if (h->created && !created)
+            end = mortise_mono_ns() / NS_PER_MS + END_MS;
         if (got < 0 && errno == EINTR)
             got = 1;
-        else if (got > 0)
-            n += (size_t)got;
     }
-    words[n] = '\0';
-    return true;
 }
 
-/* What became of it: "" when it came up.  True: trust refused it. */
-static bool judge(pid_t pid, bool heard, char *words, size_t cap)
+/* What became of it, in h->words: "" when all went well.  True: trust refused it. */
+static bool judge(pid_t pid, struct heard *h)
 {
+    const char *where = h->created ? "quiesce() or destroy()" : "create()";
+    size_t cap = sizeof h->words;
     int status = 0;
 
-    if (!heard)
+    if (h->late)
         kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!heard)
-        snprintf(words, cap, "create() did not return within %d s",
-                 MORTISE_BRING_UP_MS / 1000);
+    h->words[h->n] = '\0';
+    if (h->late)
+        snprintf(h->words, cap, "%s did not return within %d s", where,
+                 (h->created ? END_MS : MORTISE_BRING_UP_MS) / 1000);
     else if (WIFSIGNALED(status))
-        snprintf(words, cap, "it died of signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (words[0] == '\0' && WEXITSTATUS(status) != 0)
-        snprintf(words, cap, "it ended the process with status %d",
-                 WEXITSTATUS(status));
+        snprintf(h->words, cap, "it died of signal %d (%s) in %s",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)), where);
+    else if (!h->ended)
+        snprintf(h->words, cap, "%s ended the process", where);
     else
         return WEXITSTATUS(status) == MORTISE_EXIT_DENIED;
     return false;
 }
 
 static int try_one(const struct mortise_cli *cli, const char *plugin,
-                   char *words, size_t cap, bool *denied,
-                   struct mortise_err *err)
+                   struct heard *heard, bool *denied, struct mortise_err *err)
 {
     struct mortise_tempdir dir;
     char store[PATH_MAX + 8]; /* a store locks its own directory */
@@ -149,7 +213,8 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
     }
     if (pid > 0) {
         close(ends[1]);
-        *denied |= judge(pid, hear(ends[0], words, cap), words, cap);
+        hear(ends[0], heard);
+        *denied |= judge(pid, heard);
         close(ends[0]);
     }
     mortise_tempdir_remove(&dir);
@@ -166,14 +231,14 @@ static int try_named(struct mortise_cli *cli, const char *name,
                      struct mortise_diags *diags, int *worst,
                      struct mortise_err *err)
 {
-    char words[sizeof err->msg];
-    int rv = try_one(cli, name, words, sizeof words, &diags->denied, err);
+    struct heard heard = {.created = false};
+    int rv = try_one(cli, name, &heard, &diags->denied, err);
 
-    if (rv != MORTISE_OK || words[0] == '\0')
+    if (rv != MORTISE_OK || heard.words[0] == '\0')
         return rv;
-    words[strcspn(words, "\n")] = '\0'; /* a finding is a line */
-    mortise_diag_add(diags, "E0608", at, "%s does not come up: %s", what,
-                     words);
+    heard.words[strcspn(heard.words, "\n")] = '\0'; /* a finding is a line */
+    mortise_diag_add(diags, "E0608", at, "%s does not %s: %s", what,
+                     heard.created ? "stop" : "come up", heard.words);
     *worst = MORTISE_ECHECK;
     return MORTISE_OK;
 }

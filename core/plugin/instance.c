@@ -675,6 +675,26 @@ static bool leak(struct mortise_instance *i)
     return false;
 }
 
+static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
+{
+    static const char left[] = "its memory and threads are left as they are";
+    mortise_status status;
+    bool returned;
+
+    pthread_mutex_lock(&i->lock);
+    returned = i->returned;
+    status = i->last_status;
+    pthread_mutex_unlock(&i->lock);
+    if (returned && status != MORTISE_S_OK)
+        mortise_host_log(i, MORTISE_LOG_ERROR,
+                         "did not quiesce: quiesce() gave the status %d: %s",
+                         (int)status, left);
+    else
+        mortise_host_log(i, MORTISE_LOG_ERROR,
+                         "did not quiesce within %llu ms: %s",
+                         (unsigned long long)timeout_ms, left);
+}
+
 bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
 {
     bool inside = false;
@@ -683,10 +703,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     i->closing = true;
     mortise_call_table_each(&i->calls, stop_call, i);
     if (!takes(i, MORTISE_WIRE_QUIESCE, timeout_ms)) {
-        mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "did not quiesce within %llu ms: its memory and "
-                         "threads are left as they are",
-                         (unsigned long long)timeout_ms);
+        say_restless(i, timeout_ms);
         return leak(i);
     }
     mortise_call_table_each(&i->calls, note_inside, &inside);

@@ -554,13 +554,15 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 
-    {"E0608", "a plugin that does not start",
+    {"E0608", "a plugin that does not start or stop",
      "`mortise check --plugins` calls create() of each plugin that the graph "
      "uses or the deployment configures, with its config and secrets.  A "
      "deployment configures plugins as guardrail, memory, discovery plugin or "
      "model, and in plugins.config, tools.mcp and executors.  This plugin "
      "refused, crashed or did not return.  A run would fail at the first node "
-     "that needs it.",
+     "that needs it.  A plugin that does not stop came up, but its quiesce() "
+     "or "
+     "destroy() failed: an engine would wait for it when it ends.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins mortise.yaml\n"},
 

@@ -9,8 +9,10 @@
 
 static void sign_all(void)
 {
-    static const char *const names[] = {"create_crashes", "create_fails",
-                                        "create_hangs", "no_reconcile"};
+    static const char *const names[] = {"create_crashes",   "create_fails",
+                                        "create_hangs",     "no_reconcile",
+                                        "hangs_in_quiesce", "hangs_in_destroy",
+                                        "leaves_early",     "does_not_quiesce"};
 
     desk_sign();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -24,7 +26,8 @@ static void sign_all(void)
                 child_build(object));
     }
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name broken "
-            "--plugins 'create_*,no_reconcile' --in-process");
+            "--plugins 'create_*,no_reconcile,hangs_*,leaves_early,"
+            "does_not_quiesce' --in-process");
 }
 
 static const char graph[] =
@@ -68,6 +71,58 @@ START_TEST(hangs_are_findings)
     desk_code(2);
     desk_out("h.yaml:6:3: error[E0608]: 'create_hangs' does not come up: "
              "create() did not return within 10 s");
+}
+END_TEST
+
+/* One that comes up and does not stop is not blamed on create(). */
+START_TEST(what_does_not_stop_is_named)
+{
+    static const struct {
+        const char *plugin, *words;
+    } stops[] = {
+        {"hangs_in_quiesce",
+         "'hangs_in_quiesce' does not stop: quiesce() did not return within 10 "
+         "s"},
+        {"hangs_in_destroy",
+         "'hangs_in_destroy' does not stop: destroy() did not return within 10 "
+         "s"},
+        {"does_not_quiesce",
+         "'does_not_quiesce' does not stop: quiesce() failed"},
+    };
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "start: a\nnodes:\n  a: {type: tool, tool: %s/run, args: {}, "
+             "next: END}\n",
+             stops[_i].plugin);
+    desk_graph("h", text);
+    child_run("$MORTISE check --plugins h.yaml");
+    desk_code(2);
+    desk_out(stops[_i].words);
+    desk_not_out("create()");
+}
+END_TEST
+
+/* One that ends the process is named with the function in which it did, even if it
+ * ends with 0. */
+START_TEST(what_ends_the_process_is_named)
+{
+    static const char *const ways[] = {"exit", "_exit", "exit_group"};
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        desk_graph("h", "start: a\nnodes:\n  a: {type: tool, tool: "
+                        "leaves_early/run, args: {}, next: END}\n");
+        child_run("LEAVES_EARLY='create %s' $MORTISE check --plugins h.yaml",
+                  ways[i]);
+        desk_code(2);
+        desk_out("'leaves_early' does not come up: create() ended the process");
+        child_run("LEAVES_EARLY='destroy %s' $MORTISE check --plugins h.yaml",
+                  ways[i]);
+        desk_code(2);
+        desk_out("'leaves_early' does not stop: quiesce() or destroy() ended "
+                 "the process");
+    }
+    desk_ok("$MORTISE check --plugins h.yaml");
 }
 END_TEST
 
@@ -318,6 +373,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, refusals_and_crashes_are_findings);
     tcase_add_test(tc, hangs_are_findings);
+    tcase_add_loop_test(tc, what_does_not_stop_is_named, 0, 3);
+    tcase_add_test(tc, what_ends_the_process_is_named);
     tcase_add_test(tc, a_config_that_is_refused);
     tcase_add_test(tc, a_model_that_does_not_come_up);
     tcase_add_test(tc, what_a_deployment_configures);
