@@ -73,8 +73,14 @@ static void say(int to, char what, const char *words)
         _exit(MORTISE_EXIT_FAILED); /* nobody reads */
 }
 
+/* What is tried.  A memory that the deployment gives no directory is in that of the
+ * store: `home` is the store whose memory is meant, NULL: the empty one. */
+struct trial {
+    const char *plugin, *home;
+};
+
 static int bring_up(const struct mortise_cli *cli, int to, const char *store,
-                    const char *plugin, struct mortise_err *err)
+                    const struct trial *t, struct mortise_err *err)
 {
     struct stopping stopping = {NULL};
     struct mortise_options options = {.size = sizeof options,
@@ -93,7 +99,9 @@ static int bring_up(const struct mortise_cli *cli, int to, const char *store,
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_calls_bring_up(m, plugin, err);
+    if (t->home != NULL)
+        m->settings.store = t->home;
+    rv = mortise_calls_bring_up(m, t->plugin, err);
     if (rv != MORTISE_OK)
         return rv; /* the process ends, and its store with it */
     say(to, CREATED, "");
@@ -105,7 +113,7 @@ static int bring_up(const struct mortise_cli *cli, int to, const char *store,
 
 /* Words to the parent, and the end. */
 _Noreturn static void child(const struct mortise_cli *cli, int to,
-                            const char *store, const char *plugin)
+                            const char *store, const struct trial *t)
 {
     struct mortise_err err;
     bool up;
@@ -113,7 +121,7 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    up = bring_up(cli, to, store, plugin, &err) == MORTISE_OK;
+    up = bring_up(cli, to, store, t, &err) == MORTISE_OK;
     say(to, ENDED, up ? "" : err.msg);
     _exit(up ? 0 : (int)mortise_exit_code_of_result(err.code));
 }
@@ -193,7 +201,7 @@ static bool judge(pid_t pid, struct heard *h)
     return false;
 }
 
-static int try_one(const struct mortise_cli *cli, const char *plugin,
+static int try_one(const struct mortise_cli *cli, const struct trial *t,
                    struct heard *heard, bool *denied, struct mortise_err *err)
 {
     struct mortise_tempdir dir;
@@ -209,7 +217,7 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
     pid = pipe(ends) == 0 ? fork() : -1;
     if (pid == 0) {
         close(ends[0]);
-        child(cli, ends[1], store, plugin);
+        child(cli, ends[1], store, t);
     }
     if (pid > 0) {
         close(ends[1]);
@@ -232,7 +240,8 @@ static int try_named(struct mortise_cli *cli, const char *name,
                      struct mortise_err *err)
 {
     struct heard heard = {.created = false};
-    int rv = try_one(cli, name, &heard, &diags->denied, err);
+    const struct trial t = {.plugin = name};
+    int rv = try_one(cli, &t, &heard, &diags->denied, err);
 
     if (rv != MORTISE_OK || heard.words[0] == '\0')
         return rv;
@@ -241,6 +250,19 @@ static int try_named(struct mortise_cli *cli, const char *name,
                      heard.created ? "stop" : "come up", heard.words);
     *worst = MORTISE_ECHECK;
     return MORTISE_OK;
+}
+
+int mortise_bring_up_memory(struct mortise_cli *cli, const char *store,
+                            char *words, size_t size, struct mortise_err *err)
+{
+    const struct trial t = {.plugin = MORTISE_MEMORY_INSTANCE, .home = store};
+    struct heard heard = {.created = false};
+    bool denied = false;
+    int rv = try_one(cli, &t, &heard, &denied, err);
+
+    heard.words[strcspn(heard.words, "\n")] = '\0';
+    snprintf(words, size, "%s", heard.words);
+    return rv;
 }
 
 /* ---- what the deployment configures -------------------------------------- */

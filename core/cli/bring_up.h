@@ -25,5 +25,9 @@ int mortise_bring_up_deployment(struct mortise_cli *cli,
                                 struct mortise_plugins *plugins,
                                 struct mortise_diags *diags,
                                 struct mortise_err *err);
+/* The same for the memory alone, with the traces that it has in (or for) this store.
+ * `words`: why it does not come up, or "". */
+int mortise_bring_up_memory(struct mortise_cli *cli, const char *store,
+                            char *words, size_t size, struct mortise_err *err);
 
 #endif

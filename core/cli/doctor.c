@@ -4,12 +4,13 @@
  *     looked at because of something else is not guessed.
  * (2) Every line that is not ok says what to do.
  * (3) Nothing is changed: no store is made or opened but in a copy.  What is
- *     written to try the disk has no name and is gone at once.  Of plugins that
- *     of MCP runs, where the deployment has servers, since only a server that is
- *     asked says what it has.
+ *     written to try the disk has no name and is gone at once.  Two plugins run:
+ *     that of MCP, if the deployment has servers, since only a server that is
+ *     asked says what it has; and the memory, if there are traces, since only the
+ *     plugin knows its files.
  *
  * The host itself is in doctor_host.c, the store in doctor_store.c, programs in
- * doctor_worker.c, MCP servers in doctor_mcp.c; here are the deployment, the keys
+ * doctor_worker.c, traces in doctor_memory.c, MCP servers in doctor_mcp.c; here are the deployment, the keys
  * and the plugins.
  */
 #include "cli/doctor.h"
@@ -351,8 +352,11 @@ static void check_settings(struct mortise_doctor *d)
         check_trust(d, settings);
         check_directories(d, settings);
         check_plugins(d, &set);
-        if (!d->cli->looks) /* else nothing of it may run */
+        if (!d->cli->looks) { /* else nothing of it may run */
+            if (set.plugins != NULL)
+                mortise_doctor_memory(d, settings, set.plugins);
             mortise_doctor_mcp(d, settings->deployment);
+        }
     }
     mortise_plugin_set_close(&set);
 }
@@ -388,10 +392,15 @@ const struct mortise_cmd mortise_cmd_doctor = {
             "checksums,\n"
             "    as 'store salvage' reads it: tables in place, logs in a copy\n"
             "  - keys and plugins\n"
+            "  - the traces of the deployment's memory: its plugin is started "
+            "on\n"
+            "    them once\n"
             "  - the deployment, as 'mortise check' does, and unset secrets\n"
             "  - each MCP server of the deployment: it is started or contacted "
             "once\n"
             "    and asked for its tools (15 s at most)\n"
+            "\n"
+            "'mortise memory export' reads every trace; doctor does not.\n"
             "\n"
             "No other plugin code runs, and nothing is changed.  A store that\n"
             "another process uses is not read; this is a warning.\n"

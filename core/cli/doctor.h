@@ -25,6 +25,11 @@ void mortise_doctor_store(struct mortise_doctor *d,
 /* doctor_worker.c */
 void mortise_doctor_worker(struct mortise_doctor *d,
                            const struct mortise_settings *settings);
+/* doctor_memory.c */
+struct mortise_plugins;
+void mortise_doctor_memory(struct mortise_doctor *d,
+                           const struct mortise_settings *settings,
+                           struct mortise_plugins *plugins);
 /* doctor_mcp.c */
 void mortise_doctor_mcp(struct mortise_doctor *d,
                         const struct mortise_deployment *deployment);

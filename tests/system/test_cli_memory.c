@@ -465,6 +465,47 @@ START_TEST(a_locked_one_is_tried_again)
 }
 END_TEST
 
+/* `mortise doctor` has the plugin look at the file, wherever it is, and makes none: one
+ * that is locked and one that is damaged are named, with what to do. */
+START_TEST(doctor_names_a_file_that_cannot_be_used)
+{
+    sqlite3 *db;
+
+    deploy("{plugin: local}");
+    desk_ok("$MORTISE doctor");
+    desk_out("ok   traces      ./store/memory/local: there are none yet");
+    desk_ok("test ! -e store/memory");
+    desk_put("t.jsonl", three);
+    desk_ok("$MORTISE memory import t.jsonl && $MORTISE doctor");
+    desk_out("ok   traces      memory 'local' can use ./store/memory/local");
+    db = lock_file();
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out(
+        "fail traces      memory 'local' cannot use ./store/memory/local: ");
+    desk_out("is locked by another process");
+    desk_out("end the process that has it locked");
+    sqlite3_close(db);
+    desk_ok("printf 'garbage, garbage' | dd of=store/memory/local/traces.db "
+            "conv=notrunc 2>dd");
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("traces.db is no file of traces");
+    desk_out("move all files of the directory elsewhere");
+    desk_ok("cat store/memory/local/traces.db | head -c 16");
+    desk_out("garbage, garbage"); /* it is left as it is */
+
+    deploy("{plugin: local, config: {directory: kept}}");
+    desk_ok("$MORTISE doctor && test ! -e kept");
+    desk_out("ok   traces      ");
+    desk_out("kept: there are none yet");
+    desk_ok("mkdir kept && cp store/memory/local/traces.db kept");
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("kept/traces.db is no file of traces");
+}
+END_TEST
+
 /* What an engine that is stopped has not begun is nobody's error: who asked asks the
  * next one, and each trace is there once. */
 START_TEST(an_engine_that_closes_is_no_error)
@@ -791,6 +832,7 @@ static Suite *suite(void)
     tcase_add_test(tc, there_may_be_none);
     tcase_add_test(tc, an_engine_at_work_serves_it);
     tcase_add_test(tc, a_locked_one_is_tried_again);
+    tcase_add_test(tc, doctor_names_a_file_that_cannot_be_used);
     tcase_add_test(tc, an_engine_that_closes_is_no_error);
     tcase_add_loop_test(tc, what_is_read_becomes_stronger, 0, 2);
     tcase_add_test(tc, plugins_remember);
