@@ -170,17 +170,23 @@ static void check_unique(struct mortise_reading *r,
                              "two artifacts for '%s'", a->arch);
 }
 
-/* What is signed vouches for the objects' bytes. */
+/* A signature vouches for the bytes of the objects. */
 static void check_vouched(struct mortise_reading *r,
                           const struct mortise_yaml *at)
 {
-    static const char *const keys[] = {"size", "blake2b-256"};
+    bool size = mortise_keys_meant(&artifact_place, at, "size");
+    bool digest = mortise_keys_meant(&artifact_place, at, "blake2b-256");
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (r->need_artifacts && at->kind == MORTISE_YAML_MAP &&
-            !mortise_keys_meant(&artifact_place, at, keys[i]))
-            mortise_diag_add(r->diags, "E0206", at->span,
-                             "an artifact needs the key '%s'", keys[i]);
+    if (!r->need_artifacts || at->kind != MORTISE_YAML_MAP || (size && digest))
+        return;
+    mortise_diag_help(
+        r->diags,
+        mortise_diag_add(r->diags, "E0206", at->span,
+                         "an artifact of a signed manifest needs %s%s%s",
+                         size ? "" : "'size'", size || digest ? "" : " and ",
+                         digest ? "" : "'blake2b-256'"),
+        "take 'artifacts' out of the manifest and sign it again, with each "
+        "object: 'mortise plugin sign MANIFEST OBJECT ...' writes all of them");
 }
 
 static void read_artifacts(void *ctx, void *into,

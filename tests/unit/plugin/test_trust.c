@@ -606,6 +606,44 @@ START_TEST(signing_again)
 }
 END_TEST
 
+/* An artifact of a development version may lack its size and digest: to sign it is
+ * refused with one finding, which says what to do. */
+START_TEST(artifacts_without_digests)
+{
+    static const char *const artifacts[] = {
+        "  - {arch: x86_64-linux-gnu, file: ok_inline.so}\n",
+        "  - {arch: x86_64-linux-gnu, file: ok_inline.so, size: 5}\n",
+    };
+    static const char *const words[] = {
+        "an artifact of a signed manifest needs 'size' and 'blake2b-256'",
+        "an artifact of a signed manifest needs 'blake2b-256'",
+    };
+    struct mortise_signing s = signing(in_dir("source.yaml"), NULL);
+    char *source = test_read(shelf_source("ok_inline"), NULL), text[8192];
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        snprintf(text, sizeof text, "%sartifacts:\n%s", source, artifacts[i]);
+        test_write(in_dir("source.yaml"), text, strlen(text));
+        ck_assert_int_eq(sign(&s), MORTISE_ECHECK);
+        ck_assert_uint_eq(diags.n, 1);
+        ck_assert_str_eq(diags.list[0].message, words[i]);
+        ck_assert_ptr_nonnull(
+            strstr(diags.list[0].help, "take 'artifacts' out of the manifest"));
+        ck_assert_int_ne(access(in_dir("ok_inline.plugin.yaml"), F_OK), 0);
+        mortise_diags_finish(&diags);
+        mortise_diags_init(&diags, &test_mem);
+    }
+    /* What it says to do, does. */
+    test_write(in_dir("source.yaml"), source, strlen(source));
+    free(source);
+    source = test_read(shelf_object("ok_inline"), &s.n_objects);
+    test_write(in_dir("ok_inline.so"), source, s.n_objects);
+    free(source);
+    s.n_objects = 0;
+    ck_assert_msg(sign(&s) == MORTISE_OK, "%s", err.msg);
+}
+END_TEST
+
 /* What loading would refuse is refused here already. */
 START_TEST(bad_objects_are_not_signed)
 {
@@ -695,6 +733,7 @@ static Suite *suite(void)
     tcase_add_test(tc, signing_makes_what_verifies);
     tcase_add_test(tc, the_object_may_be_in_place);
     tcase_add_test(tc, signing_again);
+    tcase_add_test(tc, artifacts_without_digests);
     tcase_add_test(tc, bad_objects_are_not_signed);
     tcase_add_test(tc, flow_manifests_are_refused);
     tcase_add_test(tc, signing_survives_oom);
