@@ -310,6 +310,56 @@ static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
     return MORTISE_EXIT_USAGE;
 }
 
+/* ---- a command for another kind of request -------------------------------- */
+
+static void put_settling(const struct mortise_cli_way *way,
+                         const json_t *request)
+{
+    if (way->stuck)
+        return;
+    mortise_cli_lift(way);
+    if (mortise_cli_is_asked_again(way, request))
+        mortise_cli_offer(way, "resume");
+    else
+        mortise_cli_settle(way, request);
+}
+
+int mortise_cli_refuse_kind(struct mortise_cli *cli,
+                            const struct mortise_cli_choice *c, const char *is)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+    const char *code = mortise_result_name(MORTISE_EMISMATCH), *lines;
+    char words[256];
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    put_settling(&way, c->request);
+    mortise_out_flush(&o);
+    lines = mortise_buf_cstr(&b);
+    if (lines == NULL)
+        lines = "";
+    snprintf(words, sizeof words, "request %.64s %.32s: its node %.100s",
+             mortise_cli_text(c->request, "id"), is,
+             mortise_cli_asks(c->request));
+    if (cli->args.json) {
+        mortise_cli_error(cli, code, words,
+                          json_pack("{s:[O], s:o}", "pending", c->request,
+                                    "commands",
+                                    mortise_cli_command_list(lines)));
+    } else {
+        mortise_out_flush(&cli->out);
+        mortise_out_say(&cli->err, "mortise: %s (%s)%s\n", words, code,
+                        lines[0] != '\0' ? "; settle it with:" : "");
+        mortise_out_puts(&cli->err, lines);
+        mortise_out_flush(&cli->err);
+    }
+    mortise_buf_finish(&b);
+    return (int)mortise_exit_code_of_result(MORTISE_EMISMATCH);
+}
+
 /* ---- asking -------------------------------------------------------------- */
 
 /* The terminal of whoever typed the command, -1: nobody is there. */

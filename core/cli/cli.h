@@ -314,6 +314,11 @@ struct mortise_cli_choice {
 int mortise_cli_choose(struct mortise_cli *cli, const char *given,
                        struct mortise_cli_choice *out, struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
+/* The command settles requests of another kind than c->request, which `is` says ("is
+ * not in doubt"): report that with the commands that settle it.  Returns an exit
+ * code. */
+int mortise_cli_refuse_kind(struct mortise_cli *cli,
+                            const struct mortise_cli_choice *c, const char *is);
 /* The newest entry of the run's history that settled the request which `given`
  * names, a new reference; NULL: none did. */
 int mortise_cli_settled(struct mortise_cli *cli, const char *run,
@@ -341,10 +346,8 @@ const json_t *mortise_cli_answer_member(const json_t *request,
 bool mortise_cli_is_decision(const json_t *request);
 /* Nobody may answer it any more. */
 bool mortise_cli_has_expired(const json_t *request);
-/* "asks a person" and so on: what its node does.  Static, as is the subcommand
- * that settles it. */
+/* "asks a person" and so on: what its node does.  Static. */
 const char *mortise_cli_asks(const json_t *request);
-const char *mortise_cli_settled_by(const json_t *request);
 
 /* Print what a request asks. */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);

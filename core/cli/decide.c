@@ -30,8 +30,9 @@ static int optional(struct mortise_cli *cli, const char *what,
 }
 
 /* What becomes of a decision: `make` says the command that it is.  One that
- * does not fit the request is refused before anybody is asked. */
-typedef int make_fn(struct mortise_cli *cli, const json_t *request,
+ * does not fit the request is refused before anybody is asked; one that is for
+ * another kind of request, with the commands that settle it. */
+typedef int make_fn(struct mortise_cli *cli, const struct mortise_cli_choice *c,
                     json_t **out, struct mortise_err *err);
 
 /* The one request that is meant: maybe the only one that there is, or a person at
@@ -44,7 +45,7 @@ static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
     int rv = mortise_cli_choose(cli, given, &c, err);
 
     if (rv == MORTISE_OK && c.request != NULL)
-        rv = make(cli, c.request, &command, err);
+        rv = make(cli, &c, &command, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_confirm(cli, &c, err);
     if (rv == MORTISE_OK)
@@ -79,7 +80,7 @@ static int add_decision(struct mortise_cli *cli, make_fn *make,
                           "by its own; nothing was decided",
                           given);
     if (rv == MORTISE_OK && !has_id(commands, c.request)) {
-        rv = make(cli, c.request, &command, err);
+        rv = make(cli, &c, &command, err);
         if (rv == MORTISE_OK && json_array_append_new(commands, command) != 0)
             rv = mortise_nomem(err);
     }
@@ -211,9 +212,11 @@ static int decide_plan(struct mortise_cli *cli, const json_t *request,
 }
 
 /* What `approve` says yes to, `reject` says no to. */
-static int make_decision(struct mortise_cli *cli, const json_t *request,
-                         json_t **out, struct mortise_err *err)
+static int make_decision(struct mortise_cli *cli,
+                         const struct mortise_cli_choice *c, json_t **out,
+                         struct mortise_err *err)
 {
+    const json_t *request = c->request;
     bool approve = cli->cmd == &mortise_cmd_approve;
 
     if (mortise_cli_is_kind(request, "plan"))
@@ -227,11 +230,7 @@ static int make_decision(struct mortise_cli *cli, const json_t *request,
         mortise_cli_is_kind(request, "node") ||
         mortise_cli_is_decision(request))
         return decide_human(cli, request, approve, out, err);
-    return mortise_fail(err, MORTISE_EMISMATCH,
-                        "request %s is neither a question nor an approval; "
-                        "use 'mortise %s'",
-                        mortise_cli_text(request, "id"),
-                        mortise_cli_settled_by(request));
+    return mortise_cli_refuse_kind(cli, c, "is no approval");
 }
 
 static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
@@ -317,12 +316,20 @@ const struct mortise_cmd mortise_cmd_reject = {
 /* ---- answer
  * ------------------------------------------------------------------ */
 
-static int make_answer(struct mortise_cli *cli, const json_t *request,
-                       json_t **out, struct mortise_err *err)
+static int make_answer(struct mortise_cli *cli,
+                       const struct mortise_cli_choice *c, json_t **out,
+                       struct mortise_err *err)
 {
+    static const char *const others[] = {"approval_pending", "in_doubt",
+                                         "budget"};
+    const json_t *request = c->request;
     json_t *value;
-    int rv = mortise_cli_value(cli, "--value", cli->args.value, &value, err);
+    int rv;
 
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (mortise_cli_is_kind(request, others[i]))
+            return mortise_cli_refuse_kind(cli, c, "is no question");
+    rv = mortise_cli_value(cli, "--value", cli->args.value, &value, err);
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id",
@@ -365,17 +372,17 @@ const struct mortise_cmd mortise_cmd_answer = {
 /* ---- resolve
  * ------------------------------------------------------------------ */
 
-static int make_resolution(struct mortise_cli *cli, const json_t *request,
-                           json_t **out, struct mortise_err *err)
+static int make_resolution(struct mortise_cli *cli,
+                           const struct mortise_cli_choice *c, json_t **out,
+                           struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
+    const json_t *request = c->request;
     json_t *result;
     int rv;
 
     if (!mortise_cli_is_kind(request, "in_doubt"))
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request %s is not in doubt; use 'mortise approve'",
-                            mortise_cli_text(request, "id"));
+        return mortise_cli_refuse_kind(cli, c, "is not in doubt");
     rv = optional(cli, "--done", a->done, &result, err);
     if (rv != MORTISE_OK)
         return rv;

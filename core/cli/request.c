@@ -199,25 +199,21 @@ static void settle_decision(const struct mortise_cli_way *way,
 static const struct kind {
     const char *kind; /* of a request */
     const char *asks; /* what its node does */
-    const char *by;   /* the command that settles it, where it is none of yes
-                         or no */
     void (*settle)(const struct mortise_cli_way *way, const json_t *request);
 } kinds[] = {
-    {"human", "asks a person", "approve", settle_decision},
-    {"approval_pending", "wants to run a tool and needs an approval", "approve",
+    {"human", "asks a person", settle_decision},
+    {"approval_pending", "wants to run a tool and needs an approval",
      settle_decision},
-    {"node", "is about to run and needs an approval", "approve",
-     settle_decision},
-    {"plan", "waits for its plan to be approved", "approve", settle_decision},
-    {"scheduled_pause", "is paused here by the graph", "resume", settle_pause},
-    {"budget", "would spend more than its graph may", "raise-budget",
-     settle_budget},
-    {"custom", "asks a question", "answer --value", settle_question},
-    {"timer", "waits for a timer", "resume", NULL}, /* time does */
-    {"spawn", "waits for its child", "why", settle_child},
-    {"in_doubt", "has an effect that may or may not have happened", "resolve",
+    {"node", "is about to run and needs an approval", settle_decision},
+    {"plan", "waits for its plan to be approved", settle_decision},
+    {"scheduled_pause", "is paused here by the graph", settle_pause},
+    {"budget", "would spend more than its graph may", settle_budget},
+    {"custom", "asks a question", settle_question},
+    {"timer", "waits for a timer", NULL}, /* time does */
+    {"spawn", "waits for its child", settle_child},
+    {"in_doubt", "has an effect that may or may not have happened",
      settle_doubt},
-    {NULL, "waits", "resume", settle_decision},
+    {NULL, "waits", settle_decision},
 };
 
 static const struct kind *kind_of(const json_t *request)
@@ -233,11 +229,6 @@ static const struct kind *kind_of(const json_t *request)
 const char *mortise_cli_asks(const json_t *request)
 {
     return kind_of(request)->asks;
-}
-
-const char *mortise_cli_settled_by(const json_t *request)
-{
-    return kind_of(request)->by;
 }
 
 bool mortise_cli_is_kind(const json_t *request, const char *kind)

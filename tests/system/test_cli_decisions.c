@@ -274,18 +274,139 @@ START_TEST(several_or_none)
 }
 END_TEST
 
+/* ---- a command for another kind of request ---------------------------------------- */
+
+/* What waits, and the commands that are for other kinds of requests. */
+static const struct {
+    const char *graph, *asks;
+    const char *wrong[4];
+    int commands; /* that settle it */
+} others[] = {
+    {THEN("type: human, prompt: Well?"),
+     "asks a person",
+     {"resolve --fail"},
+     2},
+    {THEN("type: tool, tool: tried/unsure, args: {}"),
+     "has an effect that may or may not have happened",
+     {"approve", "reject", "answer --value 1"},
+     3},
+    {THEN("type: tool, tool: awaits/ask, args: {prompt: Well?}"),
+     "asks a question",
+     {"approve", "reject", "resolve --fail"},
+     1},
+    {"interrupt_before: [a]\n" THEN(
+         "type: tool, tool: tried/echo, args: {value: 3}"),
+     "is paused here by the graph",
+     {"approve", "reject", "resolve --fail"},
+     1},
+    {"budget: {tool_calls: 1}\n" THEN(
+         "type: tool, tool: tried/echo, args: {value: 3}"),
+     "would spend more than its graph may",
+     {"approve", "reject", "answer --value 1", "resolve --fail"},
+     1},
+    {"hitl_mode: approve_plan\n" THEN(
+         "type: tool, tool: tried/echo, args: {value: 3}"),
+     "waits for its plan to be approved",
+     {"resolve --fail"},
+     2},
+    {"hitl_mode: approve_each_node\n" THEN(
+         "type: tool, tool: tried/echo, args: {value: 3}"),
+     "is about to run and needs an approval",
+     {"resolve --fail"},
+     2},
+    {"hitl_mode: approve_tools\n" THEN(
+         "type: tool, tool: tried/echo, args: {value: 3}"),
+     "wants to run a tool and needs an approval",
+     {"resolve --fail", "answer --value 1"},
+     2},
+};
+
+/* A fresh run that waits; its request's id. */
+static void wait_for_somebody(size_t which, char id[33])
+{
+    desk_ok("rm -rf state");
+    child_run("$MORTISE run g.yaml --id r");
+    ck_assert(child.code == 4 || child.code == 5);
+    if (strstr(others[which].graph, "approve_tools") != NULL ||
+        strstr(others[which].graph, "approve_each_node") != NULL) {
+        child_run("$MORTISE show r --json | grep -q '\"plan\"'");
+        if (child.code == 0)
+            desk_approve_plan("r");
+    }
+    desk_ok("$MORTISE inbox r --ids | cut -d' ' -f2");
+    snprintf(id, 33, "%.32s", child.out);
+    id[strcspn(id, "\n")] = '\0';
+}
+
+/* The nth command that is printed on stderr, two blanks before it. */
+static void take_line(int n, char *out, size_t size)
+{
+    const char *p = child.err;
+
+    while ((p = strstr(p, "\n  ")) != NULL && n-- > 0)
+        p++;
+    ck_assert_msg(p != NULL, "%s", child.err);
+    snprintf(out, size, "%.*s", (int)strcspn(p + 3, "\n"), p + 3);
+}
+
+/* A command for another kind of request names each command that settles this one;
+ * pasted, it does. */
+START_TEST(the_commands_that_help_are_printed)
+{
+    char id[33], line[1024], name[16];
+
+    desk_graph("g", others[_i].graph);
+    for (size_t w = 0; w < 4 && others[_i].wrong[w] != NULL; w++) {
+        const char *wrong = others[_i].wrong[w];
+        size_t n = strcspn(wrong, " ");
+
+        snprintf(name, sizeof name, "%.*s", (int)n, wrong);
+        for (int k = 0; k < (w == 0 ? others[_i].commands : 1); k++) {
+            wait_for_somebody((size_t)_i, id);
+            child_run("$MORTISE %s r %s%s", name, id, wrong + n);
+            desk_code(3);
+            desk_err(others[_i].asks);
+            desk_err("(E_DECISION_MISMATCH); settle it with:\n  ");
+            take_line(k, line, sizeof line);
+            child_run("%s", line);
+            ck_assert_msg(child.code != 2 && child.code != 3, "%s: %d %s", line,
+                          child.code, child.err);
+            desk_ok("$MORTISE inbox r --ids");
+            desk_not_out(id);
+        }
+    }
+    wait_for_somebody((size_t)_i, id);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(others[_i].wrong[0], " "),
+             others[_i].wrong[0]);
+    child_run("$MORTISE %s r %s%s --json | grep -c .", name, id,
+              others[_i].wrong[0] + strlen(name));
+    desk_err("\"code\":\"E_DECISION_MISMATCH\"");
+    desk_err("\"commands\":[\"");
+}
+END_TEST
+
+static void sign(void)
+{
+    desk_sign();
+    desk_sign_ours("awaits");
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --name awaits "
+            "--plugins awaits --in-process");
+}
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_decisions");
     TCase *tc = tcase_create("decisions");
 
     tcase_set_timeout(tc, 120);
-    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, is_recorded, 0, DECISIONS * OBSTACLES);
     tcase_add_loop_test(tc, is_only_recorded, 0, DECISIONS * 2);
     tcase_add_test(tc, several_are_settled_at_once);
     tcase_add_test(tc, several_or_none);
+    tcase_add_loop_test(tc, the_commands_that_help_are_printed, 0,
+                        (int)(sizeof others / sizeof others[0]));
     tcase_add_test(tc, approve_reason_is_kept_for_tools);
     suite_add_tcase(s, tc);
     return s;
