@@ -518,11 +518,12 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
-         await bundled_time docs embed kv kill model_author newcomer pages store_crash \
+         api_memory await bundled_time docs embed kv kill model_author newcomer pages store_crash \
          spawn_host spawn_kill spawn_native
 # What is preloaded into other programs does not go with the sanitizers'; the
-# last five do with AddressSanitizer's, when it does not mind to come second.
-PRELOADS := kill cli_sick
+# last five do with AddressSanitizer's, when it does not mind to come second.  Nor
+# does a limit of the address space.
+PRELOADS := kill cli_sick api_memory
 PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_http cli_lost cli_retention \
                  cli_salvage
 
@@ -707,7 +708,7 @@ asan asan-all: export ASAN_OPTIONS = verify_asan_link_order=0:quarantine_size_mb
 asan asan-all: export MORTISE_CORE_DUMPS = 1
 # What runs in the process of its test; ASAN="api run": these.
 ASAN ?= $(call names_of,$(call tests_in,unit/* sim)) \
-        $(filter-out cli% docs embed man model_author newcomer package pages typos, \
+        $(filter-out api_memory cli% docs embed man model_author newcomer package pages typos, \
             $(call names_of,$(call tests_in,system)))
 asan: plain
 	+$(Q)$(AGAIN) B=$(B)/asan LIKE=$(B) $(call SANITIZE,address$(comma)undefined) \

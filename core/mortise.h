@@ -31,6 +31,14 @@
  *            exec.
  *            Under `ulimit -f`, ignore SIGXFSZ in your program: the write then
  *            fails as on a full disk, instead of ending the process.
+ * Memory     A shortage is MORTISE_ENOMEM.  LevelDB, the library below the
+ *            store, ends the process if it gets no memory or no thread.  So
+ *            before each use of LevelDB the engine asks the system for 8 MiB
+ *            and the default stack of a thread, and for more if it writes more.
+ *            If your other threads take all that is left in the same moment,
+ *            or a stored value is larger than 2 MiB, LevelDB may still end the
+ *            process (std::bad_alloc, std::system_error).  docs/embedding.md
+ *            has the details.
  *            After fork(), the child must not use the parent's engines, not
  *            even close them; it should call exec or _exit.
  *            The library reads the environment only in mortise_open():

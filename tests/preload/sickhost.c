@@ -1,12 +1,13 @@
 /* sickhost.c -- a host with something wrong, for `mortise doctor`: preloaded,
  * and told what by the environment's SICK (words: clock landlock seccomp memfd
- * proc nfs full slow eio curl pipes). */
+ * proc nfs full slow eio curl pipes blind). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -23,6 +24,8 @@ int SHOWN fstatfs(int fd, struct statfs *out);
 int SHOWN fdatasync(int fd);
 int SHOWN pipe2(int fds[2], int flags);
 SHOWN void *dlopen(const char *path, int flags);
+SHOWN void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
+int SHOWN munmap(void *at, size_t n);
 
 static int is(const char *word)
 {
@@ -146,4 +149,25 @@ int fdatasync(int fd)
         return -1;
     }
     return real(fd);
+}
+
+static char not_there[1];
+
+/* Blind: there seems to be memory, and others take it before it is used. */
+void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+    REAL(void *, mmap, void *, size_t, int, int, int, off_t);
+    void *p = real(at, n, prot, flags, fd, from);
+
+    return p == MAP_FAILED && fd == -1 && at == NULL && n >= 8 << 20 &&
+                   is("blind")
+               ? not_there
+               : p;
+}
+
+int munmap(void *at, size_t n)
+{
+    REAL(int, munmap, void *, size_t);
+
+    return at == not_there ? 0 : real(at, n);
 }

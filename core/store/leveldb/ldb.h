@@ -67,6 +67,7 @@ struct mortise_ldb {
     int db_dir;                     /* STORE/db while that is open; -1 */
     leveldb_t *db;                  /* NULL while it could not be reopened */
     atomic_bool dead;               /* a write failed (R6b) */
+    atomic_bool refused;            /* ... or had no memory to begin with */
     struct mortise_batch opening;   /* what its batches say */
     uint64_t commits;               /* the number of the last batch */
     bool identified;                /* the database has it */
@@ -75,6 +76,8 @@ struct mortise_ldb {
     pthread_mutex_t writing;  /* guards what follows, and `commits` */
     struct mortise_err lacks; /* why a copy is not whole; MORTISE_OK: it
                                       is, as far as is known */
+    size_t batched, checked_at; /* bytes of the batch under way, and of it when
+                                   memory was last looked for (memory.c) */
     size_t buffered;          /* LevelDB's log holds no more, since it was
                                       last begun by us */
     bool full;                /* the write that failed found no room */
@@ -229,18 +232,29 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
                            const struct mortise_record *of, void *out,
                            char **value, struct mortise_err *err);
 
+/* ---- memory.c: before LevelDB is entered --------------------------------- */
+
+/* Is there memory for LevelDB to do anything, and to take a batch, or replay a
+ * log, of so many bytes?  The second: MORTISE_ENOMEM if not.  [any] */
+bool mortise_ldb_has_memory(size_t bytes);
+int mortise_ldb_want_memory(size_t bytes, struct mortise_err *err);
+
 /* ---- writing: with `writing` locked ---------------------------------------
  */
 
 /* One batch: `fill` puts into it and calls mortise_ldb_write(); any error
- * leaves the handle dead. */
+ * leaves the handle dead.  Without memory to begin with `fill` is not called,
+ * and the handle stays as it is. */
 typedef int mortise_fill_fn(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                             void *ud, struct mortise_err *err);
 int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
                       struct mortise_err *err);
 /* Put what s->key and s->value, or s->key and a record, say into the batch, or
- * have the key deleted; s->value is empty after it.  MORTISE_ENOMEM. */
+ * have the key deleted; s->value is empty after it.  MORTISE_ENOMEM.  Before
+ * mortise_ldb_put_bytes() ask whether there is memory for n bytes more
+ * (memory.c). */
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n);
 void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const char *key, size_t key_size, const char *value,
                            size_t value_size);
@@ -279,7 +293,8 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
                              struct mortise_commit *const *commits, size_t i,
                              bool *fits, struct mortise_err *err);
 /* All of it goes into the batch. */
-void mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+int mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           struct mortise_err *err);
 /* Does a run stay for its handles? */
 int mortise_ldb_spawns_are_open(struct mortise_ldb *s, const char *tenant,
                                 const char *run, bool *open,

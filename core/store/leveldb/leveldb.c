@@ -53,10 +53,11 @@
  *       be written, as far as the reserve goes (reserve.c); a new run, which
  *       would need more and more, gets MORTISE_ENOSPC, and that is no failed
  *       write.
+ *  (14) LevelDB is C++, allocates by itself, and ends the process if it finds no
+ *       memory.  So memory is looked for before LevelDB is entered (memory.c).
+ *       If LevelDB finds none all the same, (1) keeps what was committed.
  *
- * LevelDB's error strings end in mortise_ldb_taken().  LevelDB is C++ and
- * allocates by itself; where it finds no memory it ends the process, which (1)
- * makes harmless.
+ * LevelDB's error strings end in mortise_ldb_taken().
  */
 #include <assert.h>
 #include <errno.h>
@@ -83,6 +84,7 @@ enum {
     WRITE_BUFFER = 512 * 1024, /* small: it is replayed at open after a kill */
     BUFFER_AT_FIRST = 16 * 1024, /* what an empty one may say that it holds */
     PUT_OVERHEAD = 160,          /* of an entry in it, at most */
+    CHECKED_EACH = 256 * 1024,   /* bytes of a batch, between two looks */
     SWEPT_EACH = 256             /* batches: what lists a directory costs little
                                     beside them */
 };
@@ -120,6 +122,8 @@ static int code_of(const char *said)
         return MORTISE_ENOSPC;
     if (says(said, EACCES, "Permission denied"))
         return MORTISE_EDENIED;
+    if (says(said, ENOMEM, "Cannot allocate memory"))
+        return MORTISE_ENOMEM;
     return MORTISE_EIO;
 }
 
@@ -475,7 +479,8 @@ static const struct mortise_store_ops ops;
 struct mortise_ldb *mortise_ldb_new(const char *path,
                                     const struct mortise_mem *mem)
 {
-    struct mortise_ldb *s = mortise_zalloc(mem, sizeof *s);
+    struct mortise_ldb *s =
+        mortise_ldb_has_memory(0) ? mortise_zalloc(mem, sizeof *s) : NULL;
 
     if (s == NULL)
         return NULL;
@@ -518,14 +523,42 @@ static bool name_db(struct mortise_ldb *s)
     return s->db_path != NULL;
 }
 
+static int measure_log(void *ud, int db, const char *name,
+                       struct mortise_err *err)
+{
+    size_t *most = ud;
+    struct stat st;
+
+    (void)err;
+    if (mortise_dbfile_kind(name) == MORTISE_DBFILE_LOG &&
+        fstatat(db, name, &st, 0) == 0 && st.st_size > (off_t)*most)
+        *most = (size_t)st.st_size;
+    return MORTISE_OK;
+}
+
+/* The size of the longest of its logs: LevelDB replays one after another. */
+static size_t longest_log(const char *db_path)
+{
+    int db = open(db_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t most = 0;
+
+    if (db < 0)
+        return 0;
+    mortise_directory_each(db, "db", measure_log, &most, NULL);
+    close(db);
+    return most;
+}
+
 int mortise_ldb_open(struct mortise_ldb *s, bool create,
                      struct mortise_err *err)
 {
     char *said = NULL;
     bool lost;
-    int rv;
+    int rv = mortise_ldb_want_memory(longest_log(s->db_path), err);
 
     assert(s->db == NULL && s->db_path != NULL);
+    if (rv != MORTISE_OK)
+        return rv;
     leveldb_options_set_create_if_missing(s->options, create);
     s->db = leveldb_open(s->options, s->db_path, &said);
     if (said == NULL)
@@ -547,6 +580,8 @@ static int open_and_verify(struct mortise_ldb *s, bool create,
     int rv = mortise_ldb_open(s, create, err);
 
     FAULT_POINT("store: opened");
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_want_memory(0, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, err);
     if (rv != MORTISE_OK && s->db != NULL) {
@@ -836,6 +871,8 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
 
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
+    if (!atomic_load(&s->dead) && atomic_exchange(&s->refused, false))
+        return MORTISE_OK; /* (14): nothing was begun */
     assert(!mortise_tempdir_is_there(
         &s->scratch)); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
@@ -880,9 +917,20 @@ void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     buffer(s, key_size + value_size);
 }
 
+/* A small batch has what was there when it began. */
+bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n)
+{
+    s->batched += n + PUT_OVERHEAD;
+    if (s->batched - s->checked_at < CHECKED_EACH)
+        return true;
+    s->checked_at = s->batched;
+    return mortise_ldb_has_memory(s->batched);
+}
+
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
-    if (s->key.failed || s->value.failed)
+    if (s->key.failed || s->value.failed ||
+        !mortise_ldb_may_put(s, s->key.n + s->value.n))
         return MORTISE_ENOMEM;
     mortise_ldb_put_bytes(s, batch, s->key.p, s->key.n, s->value.p, s->value.n);
     mortise_buf_clear(&s->value);
@@ -1357,7 +1405,7 @@ static int write_commits(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         lazy = lazy && commits[i]->run != NULL && commits[i]->lazy;
     }
     if (rv == MORTISE_OK)
-        mortise_ldb_spawns_put(s, batch);
+        rv = mortise_ldb_spawns_put(s, batch, err);
     mortise_ldb_spawns_end(s);
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_cache_trim(s, batch, err);
@@ -1384,6 +1432,8 @@ static int read_mark(struct mortise_ldb *s, const char *name, uint64_t *value,
     *value = 0;
     if (rv == MORTISE_OK)
         rv = mortise_ldb_name(name, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_want_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&key, s->mem);
@@ -1424,9 +1474,15 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     if (mortise_tempdir_is_there(&s->scratch))
         return mortise_fail(err, MORTISE_EDENIED,
                             "this is a look at a copy of the store");
+    rv = mortise_ldb_want_memory(0, err);
+    if (rv != MORTISE_OK) {
+        atomic_store(&s->refused, true);
+        return rv;
+    }
     batch = leveldb_writebatch_create();
     pthread_mutex_lock(&s->writing);
     assert(s->value.n == 0);
+    s->batched = s->checked_at = 0;
     rv = mortise_ldb_alive(s, err);
     if (rv == MORTISE_OK)
         rv = fill(s, batch, ud, err);

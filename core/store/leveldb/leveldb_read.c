@@ -15,12 +15,18 @@
 
 #include "store/leveldb/ldb.h"
 
+enum {
+    LOOKED_EACH = 64 * 1024, /* bytes: between two looks for memory */
+    AN_ENTRY = 1024          /* costs whoever keeps it, beside its bytes */
+};
+
 /* A walk over all keys with one prefix, in one snapshot, for a read. */
 struct walk {
     struct mortise_ldb *s;
     struct mortise_read *r;
     uint64_t number; /* the next checkpoint that is to be met */
     bool stop;       /* who reads has enough */
+    size_t passed;   /* bytes, since memory was last looked for */
     const leveldb_snapshot_t *snapshot;
     leveldb_readoptions_t *options;
     leveldb_iterator_t *it;
@@ -114,6 +120,7 @@ static int walk_value(struct walk *w, const struct mortise_record *of,
     const char *p = leveldb_iter_value(w->it, &n);
     int rv = mortise_record_read(of, out, p, n);
 
+    w->passed += n;
     return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
 }
 
@@ -139,6 +146,13 @@ static int bad_in_list(struct walk *w, const struct mortise_err *why,
 typedef int each_fn(struct walk *w, struct mortise_reader *key,
                     struct mortise_err *err);
 
+/* `each` may keep what it reads, so memory may run out on the way (memory.c). */
+static int look_for_memory(struct walk *w)
+{
+    w->passed = 0;
+    return mortise_ldb_has_memory(0) ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
 /* From beyond w->key, if it says one, up to the end of the prefix. */
 static int walk_all(struct walk *w, each_fn *each, struct mortise_err *err)
 {
@@ -147,7 +161,11 @@ static int walk_all(struct walk *w, each_fn *each, struct mortise_err *err)
 
     while (rv == MORTISE_OK && !w->stop && walk_at(w, &key)) {
         rv = each(w, &key, err);
-        leveldb_iter_next(w->it);
+        w->passed += AN_ENTRY;
+        if (rv == MORTISE_OK && w->passed >= LOOKED_EACH)
+            rv = look_for_memory(w);
+        if (rv == MORTISE_OK)
+            leveldb_iter_next(w->it);
     }
     return rv;
 }
@@ -596,6 +614,8 @@ int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
 
     for (size_t i = 0; rv == MORTISE_OK && i < 4; i++)
         rv = mortise_ldb_name(names[i], err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_want_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
     return kinds[r->kind].get != NULL ? get(s, r, err) : walk(s, r, err);

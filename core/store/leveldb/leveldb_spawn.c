@@ -417,14 +417,18 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
     return rv;
 }
 
-void mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
+int mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           struct mortise_err *err)
 {
     for (size_t i = 0; i < s->spawns.n; i++) {
         const struct mortise_ldb_staged *e = s->spawns.list[i];
 
+        if (!mortise_ldb_may_put(s, e->key_size + e->value_size))
+            return mortise_nomem(err);
         mortise_ldb_put_bytes(s, batch, e->key, e->key_size, e->value,
                               e->value_size);
     }
+    return MORTISE_OK;
 }
 
 /* ---- removal (5) ---------------------------------------------------------- */

@@ -241,6 +241,9 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     }
     mortise_ldb_note_lack(s, why.msg);
     *torn = strstr(why.msg, "missing files") != NULL;
+    rv = mortise_ldb_want_memory(0, err);
+    if (rv != MORTISE_OK)
+        return rv;
     leveldb_repair_db(s->options, s->db_path, &said);
     rv = mortise_ldb_taken(said, err, "mend the copy");
     *torn = *torn || lost_tables(s);
@@ -273,6 +276,8 @@ static int note_end(struct mortise_ldb *s, int dir, struct mortise_err *err)
     int rv = mortise_highwater_open(&s->water, dir, false, &why);
 
     s->stamped = true;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_want_memory(0, &why);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, &why);
     if (rv == MORTISE_ENOMEM)
