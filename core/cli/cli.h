@@ -250,6 +250,7 @@ const char *mortise_cli_status(const json_t *run);
 enum { MORTISE_CLI_EXECUTION = 256 };
 /* Is this node of `show` running, or its output made short? */
 bool mortise_cli_is_at_work(const json_t *node);
+bool mortise_cli_waits_for_descriptor(const json_t *node);
 /* May an effect of this node of `show` have happened, and no request asks about
  * it?  Not of one that is at work. */
 bool mortise_cli_is_unsettled(const json_t *node);

@@ -191,6 +191,8 @@ static void print_row(struct mortise_out *o, const struct row *r,
     if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
         mortise_out_say(o, " %s", mortise_cli_text(r->first, "tool"));
     print_times(o, r);
+    if (mortise_cli_waits_for_descriptor(r->first))
+        mortise_out_puts(o, "  waits for a file descriptor");
     if (r->error != NULL) {
         mortise_out_puts(o, "  ");
         if (r->n > 1)

@@ -177,6 +177,11 @@ bool mortise_cli_is_at_work(const json_t *node)
     return strcmp(status, "running") == 0 || strcmp(status, "compacting") == 0;
 }
 
+bool mortise_cli_waits_for_descriptor(const json_t *node)
+{
+    return strcmp(mortise_cli_text(node, "waits_for"), "descriptor") == 0;
+}
+
 bool mortise_cli_is_unsettled(const json_t *node)
 {
     return json_object_get(node, "effect") != NULL &&

@@ -249,6 +249,18 @@ static void say_unsettled(struct why *w)
 /* ---- each status -----------------------------------------------------------
  */
 
+/* Nobody is asked, and nothing is recorded: the call is tried again. */
+static void say_descriptor(struct why *w, const json_t *node)
+{
+    say(w, "waits");
+    say_since(w, " since ", mortise_cli_text(node, "started"));
+    say(w, " for a file descriptor: the process has none left, and tries again "
+           "at least every 2 seconds.  Start it with a higher limit (ulimit "
+           "-n, or "
+           "LimitNOFILE= of the service), or end what else uses its "
+           "descriptors");
+}
+
 /* The nodes that are at work or wait for their next attempt. */
 static void say_at_work(struct why *w)
 {
@@ -264,7 +276,9 @@ static void say_at_work(struct why *w)
                       strcmp(mortise_cli_text(node, "status"), "pending") != 0))
             continue;
         say(w, " Node '%s' ", mortise_cli_execution(node, name));
-        if (runs) {
+        if (mortise_cli_waits_for_descriptor(node)) {
+            say_descriptor(w, node);
+        } else if (runs) {
             say(w, "is at work");
             say_since(w, " since ", mortise_cli_text(node, "started"));
         } else {

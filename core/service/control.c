@@ -29,6 +29,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -94,6 +95,14 @@ static int accept_one(struct mortise_control *k)
     return fd;
 }
 
+static unsigned long long most_descriptors(void)
+{
+    struct rlimit r = {.rlim_cur = 0};
+
+    getrlimit(RLIMIT_NOFILE, &r);
+    return r.rlim_cur;
+}
+
 /* Descriptors ran out.  Whoever waits is told so with the one that was kept
  * for this.  False when there is none, or nobody waits any more. */
 static bool say_full(struct mortise_control *k)
@@ -111,7 +120,11 @@ static bool say_full(struct mortise_control *k)
     close(k->spare);
     fd = accept_one(k);
     mortise_fail(&why, MORTISE_ELIMIT,
-                 "the engine has no descriptors left; try again");
+                 "the engine has no descriptors left of the %llu that process "
+                 "%ld may have: calls of its runs wait for one.  Start it with "
+                 "a higher limit (ulimit -n, or LimitNOFILE= of the service), "
+                 "or try again",
+                 most_descriptors(), (long)getpid());
     if (fd >= 0)
         mortise_conn_turn_away(fd, &why);
     k->spare = take_spare();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/runs/call.h"
 #include "engine/runs/spawns.h"
 #include "graph/former.h"
 
@@ -338,6 +339,36 @@ static void show_as_left(json_t *out, const struct mortise_head_copy *head)
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
+/* The execution that a call belongs to; NULL: it is not shown. */
+static json_t *find_node(const json_t *nodes, const char *path)
+{
+    MORTISE_JSON_EACH (node, i, nodes) {
+        const char *own = mortise_json_text_of(node, "path");
+
+        if (own != NULL && strcmp(own, path) == 0)
+            return mortise_json_unconst(node);
+    }
+    return NULL;
+}
+
+/* Executions whose calls wait until the engine has a file descriptor. */
+static int show_waits(const struct mortise_live *live, json_t *out,
+                      struct mortise_err *err)
+{
+    const struct mortise_ongoing *c = live != NULL ? live->calls : NULL;
+
+    for (; c != NULL; c = c->next) {
+        json_t *node = c->again.armed
+                           ? find_node(json_object_get(out, "nodes"), c->path)
+                           : NULL;
+
+        if (node != NULL &&
+            json_object_set_new(node, "waits_for", json_string("descriptor")))
+            return mortise_nomem(err);
+    }
+    return MORTISE_OK;
+}
+
 /* {handle, name, state, child?, status?, detached?, attempt, progress?}, of a handle
  * of the run. */
 static int show_child(void *ud, const char *tenant, const char *parent,
@@ -423,6 +454,8 @@ static void show(struct mortise_query *q, const struct mortise_graph *g,
         show_as_left(out, &s->head);
     if (rv == MORTISE_OK && !checked)
         rv = show_blocked(s, g, r, out, &err);
+    if (rv == MORTISE_OK)
+        rv = show_waits(live, out, &err);
     if (rv != MORTISE_OK) {
         json_decref(out);
         mortise_query_fail(q, rv, &err);

@@ -620,6 +620,60 @@ START_TEST(no_descriptor_is_no_refusal)
 }
 END_TEST
 
+/* It may open so many descriptors more. */
+static void leave_free(pid_t pid, rlim_t n)
+{
+    char path[64];
+    rlim_t most = 0;
+
+    for (;; most++) {
+        struct stat st;
+
+        snprintf(path, sizeof path, "/proc/%ld/fd/%llu", (long)pid,
+                 (unsigned long long)most);
+        if (lstat(path, &st) != 0 && n-- == 0)
+            break;
+    }
+    leave_descriptors(pid, most);
+}
+
+/* An engine with a descriptor for a client, and too few for a call: `why`, `show`
+ * and `show --json` name what the call waits for, and what to do.  With none at
+ * all, the engine's answer does. */
+START_TEST(a_wait_for_descriptors_is_shown)
+{
+    pid_t run;
+
+    sign_release();
+    desk_graph("h",
+               "start: a\nnodes:\n"
+               "  a: {type: tool, tool: tried/nap, args: {ms: 2000}, "
+               "next: b}\n"
+               "  b: {type: tool, tool: text/lines, args: {text: a}, next: "
+               "END}\n");
+    run = child_start("run", "$MORTISE run h.yaml --id r");
+    child_await("run.err", "at work");
+    leave_free(run, 1);
+    desk_ok("touch -d 2030-01-01 trust.d/*");
+    child_await("run.err", "run r waits at 1.0/b");
+    desk_ok("$MORTISE why r | tr '\\n' ' '");
+    desk_out("Node 'b' waits since ");
+    desk_out(" for a file descriptor: the process has none left");
+    desk_out("LimitNOFILE=");
+    desk_ok("$MORTISE show r");
+    desk_out("waits for a file descriptor");
+    desk_ok("$MORTISE show r --json | grep '\"waits_for\": \"descriptor\"'");
+    leave_free(run, 0);
+    child_run("$MORTISE why r");
+    desk_code(1);
+    desk_err("the engine has no descriptors left of the ");
+    desk_err("LimitNOFILE=");
+    leave_descriptors(run, 1024);
+    ck_assert_int_eq(child_wait(run), 0);
+    desk_ok("! $MORTISE show r | grep 'waits for'");
+}
+END_TEST
+
 /* A stolen key cannot lock a name for good: once it is revoked, what it signed
  * does not count. */
 START_TEST(a_stolen_key_locks_nothing)
@@ -837,6 +891,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_way_is_judged);
     tcase_add_test(tc, revocation_under_a_live_engine);
     tcase_add_loop_test(tc, no_descriptor_is_no_refusal, 0, 2);
+    tcase_add_test(tc, a_wait_for_descriptors_is_shown);
     tcase_add_test(tc, a_stolen_key_locks_nothing);
     tcase_add_test(tc, revocations_are_not_forgotten);
     tcase_add_loop_test(tc, a_store_knows_what_its_user_knew, 0, 2);
