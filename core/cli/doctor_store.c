@@ -85,6 +85,20 @@ static void check_mode(struct mortise_doctor *d,
                            path, (unsigned)(st.st_mode & 07777));
 }
 
+/* Would it be a store's?  False: somebody's other files are in it. */
+static bool check_ours(struct mortise_doctor *d, const char *path, int dir)
+{
+    struct mortise_err err;
+
+    if (mortise_directory_check_ours(dir, &err) != MORTISE_EINVAL)
+        return true;
+    mortise_doctor_say(d, MORTISE_SICK, "store",
+                       "name another with --store or the deployment's "
+                       "store.path",
+                       "%s: %s", path, err.msg);
+    return false;
+}
+
 /* Each table, too: it is all read here.  False: it is not to be read. */
 static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
 {
@@ -406,6 +420,10 @@ void mortise_doctor_store(struct mortise_doctor *d,
                            "give it to this user, or name another in the "
                            "deployment's store.path",
                            "%s: %s", path, strerror(errno));
+        return;
+    }
+    if (!check_ours(d, path, dir)) {
+        close(dir);
         return;
     }
     check_mode(d, s, dir);

@@ -443,6 +443,40 @@ START_TEST(what_is_in_a_store_is_judged)
 }
 END_TEST
 
+/* A directory with files of somebody is no place for a store: whoever names it is
+ * told so, and it stays as it was.  One that is empty, or that a file system was
+ * just mounted on, is.  A store that lost files is still a store. */
+START_TEST(files_of_others_are_no_store)
+{
+    setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
+    put_deployment("plugins: {dev: [.]}\nstore: {path: notes}\n");
+    desk_ok("mkdir -m 0755 notes && echo mine >notes/README");
+    for (int i = 0; i < 2; i++) {
+        child_run("$MORTISE run g.yaml --id r %s",
+                  i == 0 ? "" : "--store ./notes");
+        desk_code(3);
+        desk_err("notes: it is no store and holds other files ('README'): name "
+                 "a new or an empty directory");
+        desk_ok("test $(stat -c %%a notes) = 755 && test \"$(ls -A notes)\" = "
+                "README");
+    }
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("fail store       notes: it is no store");
+    desk_ok("mkdir -p -m 0755 new/lost+found && $MORTISE run g.yaml --id r "
+            "--store new && test $(stat -c %%a new) = 700");
+    desk_ok("echo mine >new/README && $MORTISE show r --store new");
+    desk_ok("rm new/db/CURRENT");
+    child_run("$MORTISE resume r --store new");
+    desk_err("E_STORE_CORRUPT");
+    child_run("rm new/format new/mark; $MORTISE store salvage saved --store "
+              "new");
+    desk_code(2);
+    desk_out("saved: 1 run; 0 left out");
+    desk_ok("$MORTISE show r --store saved");
+}
+END_TEST
+
 /* What others could only read they cannot any more, which is said once; who
  * looks at what cannot be opened leaves it as it is. */
 START_TEST(a_store_is_closed_to_others)
@@ -888,6 +922,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, what_is_in_a_store_is_judged, 0,
                         (int)(sizeof inside / sizeof *inside));
     tcase_add_test(tc, a_store_is_closed_to_others);
+    tcase_add_test(tc, files_of_others_are_no_store);
     tcase_add_test(tc, the_way_is_judged);
     tcase_add_test(tc, revocation_under_a_live_engine);
     tcase_add_loop_test(tc, no_descriptor_is_no_refusal, 0, 2);

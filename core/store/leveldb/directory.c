@@ -23,6 +23,9 @@
  *       his that others may read, to write to it, closes it to them.  One that
  *       lets its group through and no further (0710) is left to the engine,
  *       which knows whether that is meant (engine.c).
+ *   (7) A directory that holds something else, and nothing of a store, is
+ *       somebody's: it is refused with nothing in it touched.  A store that lost
+ *       files is still one.
  */
 #include "store/leveldb/directory.h"
 
@@ -119,6 +122,42 @@ bool mortise_directory_is_made(int dir)
 {
     return is_there(dir, "format") || is_there(dir, "mark") ||
            has_database(dir);
+}
+
+/* Is it in a store, or may it be where a store is made?  (A file system that is
+ * mounted there begins with lost+found.) */
+static bool may_be_in_store(const char *name)
+{
+    static const char *const names[] = {
+        "db",         "format",       "format.new", "mark",
+        "mark.new",   "reserve",      "quarantine", "memory",
+        "doctor.tmp", "control.sock", "lost+found"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_other(void *ud, int dir, const char *name,
+                        struct mortise_err *err)
+{
+    (void)ud;
+    (void)dir;
+    if (may_be_in_store(name))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "it is no store and holds other files ('%s'): name a "
+                        "new or an empty directory",
+                        name);
+}
+
+int mortise_directory_check_ours(int dir, struct mortise_err *err)
+{
+    return mortise_directory_is_made(dir)
+               ? MORTISE_OK
+               : mortise_directory_each(dir, "the directory", refuse_other,
+                                        NULL, err);
 }
 
 mode_t mortise_directory_close_off(int dir)

@@ -17,6 +17,9 @@ int mortise_directory_find(int *dir, const char *path, struct mortise_err *err);
 /* Is anything of a store in it?  What cannot be looked at may be. */
 bool mortise_directory_is_made(int dir);
 
+/* MORTISE_EINVAL: it is not empty, and nothing of a store is in it. */
+int mortise_directory_check_ours(int dir, struct mortise_err *err);
+
 /* Only its owner may reach what is in it: if he asks, and others could, the
  * mode that it had; 0: that was so, or cannot be had.  That a group is let
  * through (0710) stays. */

@@ -803,6 +803,8 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
     rv = mortise_directory_open(&dir, path, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, false, err);
+    if (rv == MORTISE_OK && !s->unfinished)
+        rv = mortise_directory_check_ours(dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_owners_refuse_links(dir, path, err);
     if (rv == MORTISE_OK)
