@@ -487,3 +487,46 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
     mortise_exec_become(r, x, X_DONE);
     return mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
+
+/* ---- requests for budgets -------------------------------------------------- */
+
+static bool has_purse(const struct mortise_run *r)
+{
+    const struct scope *in = r->graphs;
+
+    while (in != NULL && in->purse == NULL)
+        in = in->next;
+    return in != NULL;
+}
+
+/* Is it as the store has it?  A request just opened is, too. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+    return json_equal(json_object_get(a, "limit"),
+                      json_object_get(b, "limit")) &&
+           json_equal(json_object_get(a, "used"), json_object_get(b, "used"));
+}
+
+int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (r->n_asked == 0 || !has_purse(r))
+        return MORTISE_OK;
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+        json_t *now;
+
+        if (x->request[0] == '\0' || x->ask != MORTISE_ASK_BUDGET)
+            continue;
+        now = mortise_budget_request(r, x);
+        if (now == NULL)
+            return mortise_nomem(err);
+        if (!is_same(now, x->payload)) {
+            mortise_json_hold(&x->payload, now);
+            rv = mortise_pending_renew(r, x->request, x->deadline_ms, now, err);
+        }
+        json_decref(now);
+    }
+    return rv;
+}

@@ -179,7 +179,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->spend = mortise_tree_take_spend(r);
     cancel_out(c);
     for (size_t i = 0; i < c->n_opens; i++)
-        r->asked |= !c->opens[i].timer;
+        r->asked |= !c->opens[i].timer && !c->opens[i].again;
     c->seq = ++r->seq;
     assert(r->record.n > 0 && r->phases != 0); /* it says something */
     assert(r->n_events >= r->first_event);
@@ -266,6 +266,8 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
     rv = mortise_clock_store(r, err);
     if (rv == MORTISE_OK)
         rv = mortise_tree_count(r, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_requests_renew(r, err);
     if (rv != MORTISE_OK)
         return rv;
     c = &r->actions->list[slot].u.commit;

@@ -25,4 +25,9 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
 /* Will something happen without anybody's help? */
 bool mortise_commit_is_going(const struct mortise_run *r);
 
+/* ---- apply_exec.c ---- */
+/* At the end of a step that is committed: open requests for budgets have the
+ * limit and the use as they are by then. */
+int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err);
+
 #endif

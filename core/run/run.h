@@ -260,6 +260,7 @@ struct mortise_run_open {
     char id[MORTISE_DIGEST_HEX];
     uint64_t deadline_ms; /* 0: none */
     bool timer;           /* nobody is asked: it is a deadline alone */
+    bool again; /* it is open; its payload takes the old one's place */
     json_t *payload;      /* owned by the action; NULL: a timer, or a close */
 };
 

@@ -236,9 +236,11 @@ static int add_pending(json_t *list, json_t *payload, uint64_t deadline_ms)
 }
 
 /* What x asked that is pending, and then its own request. */
-static int add_requests(json_t *list, const struct exec *x)
+static int add_requests(json_t *list, const struct mortise_run *r,
+                        const struct exec *x)
 {
     const struct journal *j = x->journal;
+    json_t *own = NULL;
     int rv = 0;
 
     for (size_t i = 0; j != NULL && rv == 0 && i < j->n; i++) {
@@ -247,9 +249,13 @@ static int add_requests(json_t *list, const struct exec *x)
         if (mortise_step_is_request(s))
             rv = add_pending(list, s->payload, s->deadline_ms);
     }
-    return rv == 0 && x->request[0] != '\0'
-               ? add_pending(list, x->payload, x->deadline_ms)
-               : rv;
+    if (rv != 0 || x->request[0] == '\0')
+        return rv;
+    own = x->ask == MORTISE_ASK_BUDGET ? mortise_budget_request(r, x)
+                                       : json_incref(x->payload);
+    rv = own != NULL ? add_pending(list, own, x->deadline_ms) : -1;
+    json_decref(own);
+    return rv;
 }
 
 static json_t *pending_json(const struct mortise_run *r)
@@ -260,7 +266,7 @@ static json_t *pending_json(const struct mortise_run *r)
         add_pending(list, r->plan.payload, 0) != 0)
         mortise_json_drop(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
-        if (add_requests(list, r->execs[i]) != 0)
+        if (add_requests(list, r, r->execs[i]) != 0)
             mortise_json_drop(&list);
     }
     return list;

@@ -254,6 +254,34 @@ START_TEST(budgets)
 }
 END_TEST
 
+/* A raise that is not enough for all: who still asks, asks by the limit and the use
+ * as they are now. */
+START_TEST(a_raise_is_shown)
+{
+    static const char *const looks[] = {
+        "inbox --json", "show r --json | sed -n '/\"pending\"/,/\\]/p'"};
+
+    desk_graph("budget",
+               "budget: {tool_calls: 1}\nstart: [a, b, c]\nnodes:\n"
+               "  a: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  b: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  c: {type: tool, tool: tried/echo, args: {value: 1}}\n");
+    child_run("$MORTISE run budget.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE raise-budget r tool_calls=+1");
+    desk_code(4);
+    for (size_t i = 0; i < 2; i++) {
+        desk_ok("$MORTISE %s | tr -d ' \\n' >now", looks[i]);
+        desk_ok("grep '\"limit\":2' now && grep '\"used\":2' now");
+        desk_ok("! grep -e '\"limit\":1[,}]' -e '\"used\":1[,}]' now");
+    }
+    why("r");
+    obey(0, "r", "completed");
+    desk_ok("$MORTISE inbox --ids");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
 /* Nobody knows how long the next call takes: as much again as there was. */
 START_TEST(time_is_used_up)
 {
@@ -700,6 +728,7 @@ static Suite *suite(void)
     tcase_add_test(tc, interrupt);
     tcase_add_loop_test(tc, limits, 0, 2);
     tcase_add_test(tc, budgets);
+    tcase_add_test(tc, a_raise_is_shown);
     tcase_add_test(tc, time_is_used_up);
     tcase_add_test(tc, a_limit_of_the_deployment);
     tcase_add_test(tc, operator);

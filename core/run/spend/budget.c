@@ -928,3 +928,38 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
     }
     return out;
 }
+
+/* The purse that the request of x is about; NULL: none has its name. */
+static const struct scope *asked_of(const struct mortise_run *r,
+                                    const struct exec *x)
+{
+    const char *graph = json_string_value(json_object_get(x->payload, "graph"));
+    const struct scope *in = x->frame->top->scope;
+    char path[MORTISE_EXEC_PATH];
+
+    while (in != NULL &&
+           (in->purse == NULL || strcmp(mortise_budget_path(r, in, path),
+                                        graph != NULL ? graph : "") != 0))
+        in = outer(in);
+    return in;
+}
+
+json_t *mortise_budget_request(const struct mortise_run *r,
+                               const struct exec *x)
+{
+    const char *name = json_string_value(json_object_get(x->payload, "budget"));
+    enum mortise_spend k = mortise_spend_find(name != NULL ? name : "");
+    const struct scope *in = asked_of(r, x);
+    json_t *out = json_copy(x->payload), *budget, *now;
+
+    assert(x->ask == MORTISE_ASK_BUDGET);
+    if (out == NULL || in == NULL || k == MORTISE_N_SPENDS)
+        return out; /* it was on a disk */
+    budget = mortise_budget_json(r, in);
+    now = json_object_get(budget, names((int)k));
+    if (json_object_set(out, "limit", json_object_get(now, "limit")) != 0 ||
+        json_object_set(out, "used", json_object_get(now, "used")) != 0)
+        mortise_json_drop(&out);
+    json_decref(budget);
+    return out;
+}

@@ -130,6 +130,10 @@ int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS]);
 /* Say of `in` what is low, once. */
 int mortise_budget_warn(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err);
+/* The request for a budget that x waits for, with the limit and the use as they
+ * are: a new reference, NULL if memory ran out. */
+json_t *mortise_budget_request(const struct mortise_run *r,
+                               const struct exec *x);
 /* {NAME: {limit, used}} of `in`, which has a purse; {own} besides, of one that
  * others spend from, too. */
 json_t *mortise_budget_json(const struct mortise_run *r,

@@ -41,6 +41,17 @@ int mortise_pending_open(struct mortise_run *r, const char *id,
                        id, &one, err);
 }
 
+int mortise_pending_renew(struct mortise_run *r, const char *id,
+                          uint64_t deadline_ms, json_t *payload,
+                          struct mortise_err *err)
+{
+    struct mortise_run_open one = {
+        .deadline_ms = deadline_ms, .again = true, .payload = payload};
+
+    return pending_add(r, &r->kept.opens, &r->kept.n_opens, &r->kept.cap_opens,
+                       id, &one, err);
+}
+
 int mortise_pending_close(struct mortise_run *r, const char *id,
                           uint64_t deadline_ms, bool timer,
                           struct mortise_err *err)

@@ -1206,6 +1206,10 @@ void mortise_spawned_left(struct mortise_run *r);
 int mortise_pending_open(struct mortise_run *r, const char *id,
                          uint64_t deadline_ms, json_t *payload,
                          struct mortise_err *err);
+/* An open request has this payload from now on. */
+int mortise_pending_renew(struct mortise_run *r, const char *id,
+                          uint64_t deadline_ms, json_t *payload,
+                          struct mortise_err *err);
 int mortise_pending_close(struct mortise_run *r, const char *id,
                           uint64_t deadline_ms, bool timer,
                           struct mortise_err *err);
