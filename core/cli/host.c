@@ -6,7 +6,9 @@
  * the store:
  *
  *   (1) It stays until nothing is at work any more: no effect in flight becomes
- *       a doubt because somebody else's command was done.  It says so.
+ *       a doubt because somebody else's command was done.  It says so, unless
+ *       all that it waits for are the calls of runs that left memory because a
+ *       write failed: they are cancelled, and nobody waits for them.
  *   (2) Another Ctrl-C, or a SIGTERM, does not wait for that: what is at work is
  *       paused, durably, and the store handed over.  Its clients wait for that,
  *       take the store and go on (session.c).
@@ -28,10 +30,23 @@ bool mortise_cli_hosts(const struct mortise_cli *cli)
     return m != NULL && mortise_control_is_used(m);
 }
 
+static size_t count_at_work(const struct mortise *m)
+{
+    struct mortise_hashed *e;
+    size_t n = 0;
+
+    for (e = mortise_table_first(&m->lives); e != NULL;
+         e = mortise_table_next(&m->lives, e))
+        n += !MORTISE_OF(e, struct mortise_live, entry)->lost;
+    return n;
+}
+
 static void say(struct mortise_cli *cli, const struct mortise *m)
 {
-    size_t n = m->lives.n;
+    size_t n = count_at_work(m);
 
+    if (n == 0)
+        return;
     mortise_cli_note(cli, MORTISE_LOG_INFO, /* our own result comes first */
                      "%zu other run%s at work here: this process stays as the "
                      "engine until %s (Ctrl-C hands over)",

@@ -33,6 +33,33 @@ static void put_graph(void)
     httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 }
 
+/* An effect whose answer is no small commit, beside a call that lasts. */
+static void put_two(void)
+{
+    char text[2048], source[PATH_MAX];
+
+    ck_assert_ptr_nonnull(realpath("tests/plugins/tried.plugin.yaml", source));
+    errand_deploy("dev.yaml", "");
+    ck_assert_int_eq(
+        child_run("mkdir dev && cp %s dev && cp %s dev && "
+                  "sed -i 's|^plugins: {|&dev: [./dev], |' dev.yaml",
+                  source, child_build("tests/plugins/tried.so")),
+        0);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\nstart: [a, b]\nnodes:\n"
+             "  a: {type: tool, tool: http/request, args: {url: \"%s\", "
+             "method: POST}, next: END}\n"
+             "  b: {type: tool, tool: tried/nap, args: {ms: 600000}, next: "
+             "END}\n",
+             httpd_url(errand_httpd, "/big"));
+    errand_put("two.yaml", text);
+    httpd_on(errand_httpd, "/big");
+    httpd_hold(errand_httpd);
+    httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n");
+    httpd_repeat(errand_httpd, 'x', 65536);
+}
+
 /* A shell with the disk at ./disk, and the store on it.  It fills the disk when
  * the file `fill` is there, makes room for `room`, and runs what stands in the
  * files `line.N`; their output goes to out.N and err.N, their code to code.N. */
@@ -97,6 +124,16 @@ static void says(const char *which, const char *words)
     errand_says(name, words);
 }
 
+static void says_not(const char *which, const char *words)
+{
+    char name[32];
+    const char *text;
+
+    snprintf(name, sizeof name, "%s.%d", which, lines);
+    text = errand_file(name);
+    ck_assert_msg(strstr(text, words) == NULL, "%s", text);
+}
+
 static int line(const char *what)
 {
     begin(what);
@@ -104,15 +141,16 @@ static int line(const char *what)
 }
 
 /* A disk on which a run's first effect is under way is full from now on. */
-static pid_t fill_under_a_run(void)
+static pid_t fill_under_a_run(const char *run)
 {
     pid_t shell;
 
     lines = 0;
     put_graph();
+    put_two();
     errand_put("disk.sh", script);
     shell = child_start("shell", "unshare -m sh ./disk.sh");
-    begin("run g.yaml --id r");
+    begin(run);
     httpd_await(errand_httpd, 1);
     errand_put("fill", "");
     await_file("full");
@@ -138,7 +176,7 @@ static void go_on_to_the_end(void)
  * and completes, with three effects, and a new one begins. */
 START_TEST(the_room_ends)
 {
-    pid_t shell = fill_under_a_run();
+    pid_t shell = fill_under_a_run("run g.yaml --id r");
 
     ck_assert_int_eq(finish(), 1);
     says("err", "disk/store is full: free some space, then resume the runs");
@@ -163,10 +201,25 @@ START_TEST(the_room_ends)
 }
 END_TEST
 
+/* A run that left memory while a call of it was in flight is no other run, for
+ * which the command would stay. */
+START_TEST(a_lost_run_is_no_other)
+{
+    pid_t shell = fill_under_a_run("run two.yaml --id r --deployment dev.yaml");
+
+    child_await("out.1", "node_start b");
+    httpd_release(errand_httpd);
+    ck_assert_int_eq(finish(), 1);
+    says("err", "nothing that was acknowledged is lost (E_NO_SPACE)");
+    says_not("err", "at work here");
+    child_kill(shell);
+}
+END_TEST
+
 /* What the store keeps back is enough to go on, without any room made. */
 START_TEST(what_is_kept_back)
 {
-    pid_t shell = fill_under_a_run();
+    pid_t shell = fill_under_a_run("run g.yaml --id r");
 
     ck_assert_int_eq(finish(), 1);
     go_on_to_the_end();
@@ -185,6 +238,7 @@ static Suite *suite(void)
     /* Where that is not allowed test_api.c alone says it. */
     if (system("unshare -m true 2>/dev/null") == 0) {
         tcase_add_test(tc, the_room_ends);
+        tcase_add_test(tc, a_lost_run_is_no_other);
         tcase_add_test(tc, what_is_kept_back);
     }
     suite_add_tcase(s, tc);
