@@ -158,7 +158,35 @@ const struct mortise_catalog sim_catalog = {.operation = find_op,
                                             .guardrail = find_guardrail,
                                             .memory = find_memory};
 
-struct mortise_graph *sim_graph(const char *yaml)
+/* ---- graphs ------------------------------------------------------------ */
+
+static int read_other(void *ud, const char *path, struct mortise_buf *text,
+                      struct mortise_err *why)
+{
+    if (strcmp(path, "other.graph.yaml") != 0)
+        return mortise_fail(why, MORTISE_ENOTFOUND, "there is no such file");
+    mortise_buf_puts(text, ud);
+    return text->failed ? mortise_nomem(why) : MORTISE_OK;
+}
+
+static int list_other(void *ud, const char *dir,
+                      int (*fn)(void *into, const char *path), void *into,
+                      struct mortise_err *why)
+{
+    (void)ud;
+    (void)dir;
+    (void)why;
+    return fn(into, "other.graph.yaml");
+}
+
+struct mortise_graph_files sim_files(const char *other)
+{
+    return (struct mortise_graph_files){
+        .ud = (void *)(uintptr_t)other, .read = read_other, .list = list_other};
+}
+
+static struct mortise_graph *load(const struct mortise_catalog *catalog,
+                                  const char *yaml)
 {
     struct mortise_diags diags;
     struct mortise_graph *g;
@@ -168,7 +196,7 @@ struct mortise_graph *sim_graph(const char *yaml)
 
     mortise_diags_init(&diags, &test_mem);
     rv = mortise_graph_load(&g, &test_mem, "test.yaml", yaml, strlen(yaml),
-                            &sim_catalog, &diags, &err);
+                            catalog, &diags, &err);
     if (rv != MORTISE_OK) {
         mortise_buf_init(&text, &test_mem);
         mortise_diags_text(&diags, &text);
@@ -176,6 +204,20 @@ struct mortise_graph *sim_graph(const char *yaml)
     }
     mortise_diags_finish(&diags);
     return g;
+}
+
+struct mortise_graph *sim_graph(const char *yaml)
+{
+    return load(&sim_catalog, yaml);
+}
+
+struct mortise_graph *sim_graph_beside(const char *other, const char *yaml)
+{
+    const struct mortise_graph_files files = sim_files(other);
+    struct mortise_catalog catalog = sim_catalog;
+
+    catalog.files = &files;
+    return load(&catalog, yaml);
 }
 
 /* ---- carrying out actions ------------------------------------------------ */

@@ -134,6 +134,10 @@ extern const struct mortise_catalog sim_catalog;
 
 /* Compile a graph; the test fails if it has findings. */
 struct mortise_graph *sim_graph(const char *yaml);
+/* The same, beside one other graph file: `graph/NAME` and `use` find that one. */
+struct mortise_graph *sim_graph_beside(const char *other, const char *yaml);
+/* The graph files of that: a directory with one file, whose text is `other`. */
+struct mortise_graph_files sim_files(const char *other);
 
 void sim_init(struct sim *s, struct mortise_graph *g); /* takes the graph */
 void sim_finish(struct sim *s);

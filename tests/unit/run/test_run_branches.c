@@ -46,6 +46,59 @@ START_TEST(a_subgraph_fails_of_the_least)
 }
 END_TEST
 
+/* So does a team: its error is that of the node that is declared first. */
+START_TEST(a_team_fails_of_the_least)
+{
+    begin(HEAD "start: s\n"
+               "nodes:\n"
+               "  s:\n"
+               "    type: team\n"
+               "    goal: g\n"
+               "    on_error: {value: \"{'code': error.code, 'node': "
+               "error.node, 'words': error.message}\"}\n"
+               "    graph:\n"
+               "      start: [a, b]\n"
+               "      nodes:\n" READERS("        ") FAILS("        ", "a", "")
+                   FAILS("        ", "b", ""));
+    finish_readers(_i == 1);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value(
+        "artifacts", "s",
+        "{\"code\":\"a\",\"node\":\"s\",\"words\":\"1.0/s#1/a2#1: told "
+        "to fail; 1.0/s#1/b2#1: told to fail\"}");
+    end();
+}
+END_TEST
+
+/* A model whose tool is a graph is given the least failure of that graph, and its
+ * message names both in that order. */
+START_TEST(a_graph_that_is_a_tool_fails_of_the_least)
+{
+    sim_init(
+        &s,
+        sim_graph_beside(
+            "apiVersion: mortise/v1\nkind: Graph\n"
+            "metadata: {name: inner, version: 1.0.0}\n"
+            "start: [a, b]\n"
+            "nodes:\n" READERS("  ") FAILS("  ", "a", "") FAILS("  ", "b", ""),
+            HEAD "start: g\n"
+                 "nodes:\n"
+                 "  g:\n"
+                 "    type: gmi\n"
+                 "    prompt: p\n"
+                 "    tool_allowlist: [graph/inner]\n"
+                 "    args: {asks: [{method: tool.invoke/1, kind: tool,\n"
+                 "      body: {tool: graph/inner, arguments: {}}}]}\n"));
+    finish_readers(_i == 1);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "g",
+                 "[{\"error\":{\"class\":\"permanent\",\"code\":\"a\","
+                 "\"message\":\"1.0/g#1/graph__inner#1/a2#1: told to fail; "
+                 "1.0/g#1/graph__inner#1/b2#1: told to fail\"}}]");
+    end();
+}
+END_TEST
+
 /* retry_on looks at the same one. */
 START_TEST(retry_on_sees_the_least)
 {
@@ -155,7 +208,8 @@ START_TEST(a_result_has_nodes_in_order)
 }
 END_TEST
 
-/* The run's error is the least, and lists all in the same order. */
+/* The run's error is the least, and its message and its list have all of them in
+ * the same order. */
 START_TEST(a_run_fails_of_the_least)
 {
     json_t *show, *error, *failed;
@@ -170,6 +224,8 @@ START_TEST(a_run_fails_of_the_least)
     failed = json_object_get(error, "failed");
     ck_assert_str_eq(json_string_value(json_object_get(error, "path")),
                      "1.0/a2#1");
+    ck_assert_str_eq(json_string_value(json_object_get(error, "message")),
+                     "told to fail; 1.0/b2#1: told to fail");
     ck_assert_str_eq(
         json_string_value(json_object_get(json_array_get(failed, 1), "path")),
         "1.0/b2#1");
@@ -449,6 +505,8 @@ static Suite *branches(void)
 
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_loop_test(tc, a_subgraph_fails_of_the_least, 0, 2);
+    tcase_add_loop_test(tc, a_team_fails_of_the_least, 0, 2);
+    tcase_add_loop_test(tc, a_graph_that_is_a_tool_fails_of_the_least, 0, 2);
     tcase_add_loop_test(tc, retry_on_sees_the_least, 0, 2);
     tcase_add_loop_test(tc, a_skipped_join_hands_on_the_least, 0, 6);
     tcase_add_loop_test(tc, a_collecting_join_sees, 0, 2);
