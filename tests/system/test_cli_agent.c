@@ -490,17 +490,102 @@ START_TEST(a_budget_without_a_call_for_a_tool)
 }
 END_TEST
 
+/* The node `a` of a graph with a budget of one call, which leads to `z` if
+ * on_exceeded does. */
+static const char *const poor[] = {
+    "a: {type: gmi, prompt: go, tool_allowlist: [tried/echo], next: END}",
+    "a: {goal: go, tool_allowlist: [tried/echo]}"};
+
+static void put_poor_graph(const char *node, const char *on_exceeded)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "budget: {tool_calls: 1%s}\nstart: [a]\nnodes:\n  %s\n%s",
+             on_exceeded, node,
+             strstr(on_exceeded, "goto") != NULL
+                 ? "  z: {type: pass, value: {v: late}, next: END}\n"
+                 : "");
+    desk_graph("g", text);
+}
+
+/* The run r has this status, and this error if it failed. */
+static void assert_run(const char *status, const char *code)
+{
+    json_t *show = shown();
+
+    ck_assert_msg(
+        strcmp(json_string_value(json_object_get(show, "status")), status) == 0,
+        "%s", child.out);
+    json_decref(show);
+    if (code != NULL)
+        failed(code, "");
+}
+
+/* With `fail` the run of a gmi node or of a leaf fails, and with `goto` it
+ * continues there, whichever process it is in. */
+START_TEST(a_budget_without_a_call_leads_on)
+{
+    bool goes = _i & 1, in_engine = _i & 4;
+    pid_t engine = 0;
+
+    deploy_one_call("tried__echo");
+    put_poor_graph(poor[_i >> 1 & 1],
+                   goes ? ", on_exceeded: {goto: z}" : ", on_exceeded: fail");
+    if (in_engine) {
+        engine = child_start("engine", "$MORTISE engine");
+        child_await("engine.err", "holding the store");
+    }
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(goes ? 0 : 1);
+    if (goes)
+        gave("z", "{\"v\": \"late\"}");
+    assert_run(goes ? "completed" : "failed", goes ? NULL : "budget");
+    if (in_engine)
+        child_kill(engine);
+}
+END_TEST
+
+/* An engine pauses it, and continues it when the budget is raised. */
+START_TEST(an_engine_has_no_call_for_a_tool)
+{
+    pid_t engine;
+
+    deploy_one_call("tried__echo");
+    put_poor_graph(poor[_i], "");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    assert_run("paused", NULL);
+    desk_ok("$MORTISE raise-budget r tool_calls=+1");
+    desk_until("\"status\": \"completed\"", "$MORTISE show r --json");
+    completes_with_two_turns();
+    child_kill(engine);
+}
+END_TEST
+
 /* The same in a test of the graph. */
 START_TEST(a_budget_without_a_call_in_a_test)
 {
+    static const struct {
+        const char *on_exceeded, *expect;
+    } cases[] = {{"", "status: paused, reason: budget"},
+                 {", on_exceeded: fail", "status: failed, error: budget"},
+                 {", on_exceeded: {goto: z}",
+                  "status: completed, state: {artifacts: {z: {v: late}}}"}};
+    char text[512];
+
     deploy_one_call("tried__echo");
-    desk_graph("g", "budget: {tool_calls: 1}\nstart: a\nnodes: {a: {type: gmi, "
-                    "prompt: go, tool_allowlist: [tried/echo], next: END}}\n");
-    desk_put("t.yaml",
+    put_poor_graph(poor[_i % 2], cases[_i / 2].on_exceeded);
+    snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
-             "graph: g.yaml\ncases:\n  pauses:\n    real: [agent, scripted]\n"
-             "    expect: {status: paused, reason: budget}\n");
+             "graph: g.yaml\ncases:\n  one:\n    real: [agent, scripted]\n"
+             "    expect: {%s}\n",
+             cases[_i / 2].expect);
+    desk_put("t.yaml", text);
     desk_ok("$MORTISE test t.yaml");
+    desk_ok("$MORTISE test --crash-everywhere t.yaml");
 }
 END_TEST
 
@@ -1134,7 +1219,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, calls_are_guarded, 0, 6);
     tcase_add_test(tc, results_of_tools_are_marked);
     tcase_add_loop_test(tc, a_budget_without_a_call_for_a_tool, 0, 2);
-    tcase_add_test(tc, a_budget_without_a_call_in_a_test);
+    tcase_add_loop_test(tc, a_budget_without_a_call_leads_on, 0, 8);
+    tcase_add_loop_test(tc, an_engine_has_no_call_for_a_tool, 0, 2);
+    tcase_add_loop_test(tc, a_budget_without_a_call_in_a_test, 0, 6);
     tcase_add_test(tc, a_limit_within_a_tool);
     tcase_add_test(tc, a_resource_within_a_tool);
     tcase_add_loop_test(tc, planners_decide, 0, sizeof plans / sizeof plans[0]);

@@ -74,21 +74,21 @@ END_TEST
  * message names both in that order. */
 START_TEST(a_graph_that_is_a_tool_fails_of_the_least)
 {
-    sim_init(
-        &s,
-        sim_graph_beside(
-            "apiVersion: mortise/v1\nkind: Graph\n"
-            "metadata: {name: inner, version: 1.0.0}\n"
-            "start: [a, b]\n"
-            "nodes:\n" READERS("  ") FAILS("  ", "a", "") FAILS("  ", "b", ""),
-            HEAD "start: g\n"
-                 "nodes:\n"
-                 "  g:\n"
-                 "    type: gmi\n"
-                 "    prompt: p\n"
-                 "    tool_allowlist: [graph/inner]\n"
-                 "    args: {asks: [{method: tool.invoke/1, kind: tool,\n"
-                 "      body: {tool: graph/inner, arguments: {}}}]}\n"));
+    sim_init(&s,
+             sim_graph_beside(
+                 "apiVersion: mortise/v1\nkind: Graph\n"
+                 "metadata: {name: inner, version: 1.0.0}\n"
+                 "start: [a, b]\n"
+                 "nodes:\n" READERS("  ") FAILS("  ", "a", "")
+                     FAILS("  ", "b", ""),
+                 HEAD "start: g\n"
+                      "nodes:\n"
+                      "  g:\n"
+                      "    type: gmi\n"
+                      "    prompt: p\n"
+                      "    tool_allowlist: [graph/inner]\n"
+                      "    args: {asks: [{method: tool.invoke/1, kind: tool,\n"
+                      "      body: {tool: graph/inner, arguments: {}}}]}\n"));
     finish_readers(_i == 1);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_value("artifacts", "g",

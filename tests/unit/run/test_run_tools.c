@@ -369,6 +369,147 @@ START_TEST(a_budget_leads_out_of_tools)
 }
 END_TEST
 
+/* A budget that holds one of the two calls of a graph that is a tool, and what
+ * raises it. */
+static const struct {
+    const char *budget, *more;
+} units[] = {
+    {"tool_calls: 2", "{\"tool_calls\": 3}"},
+    {"model_calls: 6", "{\"model_calls\": 8}"},
+    {"input_tokens: 150", "{\"input_tokens\": 250}"},
+    {"output_tokens: 150", "{\"output_tokens\": 250}"},
+    {"tokens: 300", "{\"tokens\": 450}"},
+    {"usd: 0.75", "{\"usd\": 1.25}"},
+};
+
+enum { N_UNITS = sizeof units / sizeof units[0] };
+
+/* An agent whose tool is a graph of two calls that use all that they may.  The
+ * budget is the run's, or (`inner`) that of the graph which is the tool. */
+static void begin_poor_graph(const char *budget, bool inner)
+{
+    static const char head[] = "apiVersion: mortise/v1\nkind: Graph\n"
+                               "metadata: {name: %s, version: 1.0.0}\n%s";
+    static const char usage[] =
+        "args: {v: 1, usage: {model_calls: 4, input_tokens: 100, "
+        "output_tokens: 100, usd: 0.5}}";
+    char other[1024], yaml[1024], line[128];
+    int n;
+
+    snprintf(line, sizeof line, "budget: {%s}\n", budget);
+    n = snprintf(other, sizeof other, head, "inner", inner ? line : "");
+    snprintf(other + n, sizeof other - (size_t)n,
+             "start: p\nnodes:\n"
+             "  p: {type: tool, tool: t/spend, next: q, %s}\n"
+             "  q: {type: tool, tool: t/spend, %s}\n%s",
+             usage, usage,
+             strstr(budget, "goto: y") != NULL
+                 ? "  y: {type: pass, value: {v: late}}\n"
+                 : "");
+    n = snprintf(yaml, sizeof yaml, head, "g", inner ? "" : line);
+    snprintf(
+        yaml + n, sizeof yaml - (size_t)n,
+        "start: a\nnodes:\n"
+        "  a: {type: gmi, prompt: p, max_tokens: 10, tool_allowlist: "
+        "[graph/inner],\n"
+        "      args: {asks: [" TOOL("graph/inner", "{}") "]}, next: END}\n%s",
+        strstr(budget, "goto: z") != NULL
+            ? "  z: {type: pass, value: {v: late}, next: END}\n"
+            : "");
+    sim_init(&s, sim_graph_beside(other, yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+}
+
+static void assert_run_error(const char *code)
+{
+    json_t *show = sim_show(&s);
+
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_object_get(show, "error"), "code")),
+                     code);
+    json_decref(show);
+}
+
+/* A budget of any unit that is used up in a graph which is a tool: the asker
+ * suspends, the run is paused, and continues when the budget is raised. */
+START_TEST(a_budget_pauses_within_a_tool)
+{
+    uint32_t seed = 1;
+    json_t *show, *first;
+
+    begin_poor_graph(units[_i % N_UNITS].budget, false);
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_str_eq(mortise_run_reason(s.run), "budget");
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_ptr_nonnull(sim_request(&s, "q"));
+    if (_i >= N_UNITS) {
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        assert_status(MORTISE_RUN_PAUSED);
+    }
+    ck_assert_int_eq(raise(units[_i % N_UNITS].more), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    show = sim_show(&s);
+    first = json_array_get(json_object_get(record_of(show, "a"), "output"), 0);
+    ck_assert_ptr_nonnull(json_object_get(first, "output"));
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* With `fail` the run fails, or, if the budget is that of the tool's graph, the
+ * tool: its asker is given the error, and the run continues. */
+START_TEST(a_budget_fails_within_a_tool)
+{
+    bool inner = _i >= N_UNITS;
+    json_t *show, *error;
+    char budget[128];
+
+    snprintf(budget, sizeof budget, "%s, on_exceeded: fail",
+             units[_i % N_UNITS].budget);
+    if (inner && _i % N_UNITS == 0)
+        snprintf(budget, sizeof budget, "tool_calls: 1, on_exceeded: fail");
+    begin_poor_graph(budget, inner);
+    ck_assert_uint_eq(s.n_calls, 0);
+    if (inner) {
+        assert_status(MORTISE_RUN_COMPLETED);
+        show = sim_show(&s);
+        error = json_object_get(
+            json_array_get(json_object_get(record_of(show, "a"), "output"), 0),
+            "error");
+        ck_assert_str_eq(json_string_value(json_object_get(error, "code")),
+                         "budget");
+        json_decref(show);
+    } else {
+        assert_status(MORTISE_RUN_FAILED);
+        assert_run_error("budget");
+    }
+    end();
+}
+END_TEST
+
+/* With `goto` the run continues at a node of its own, or, if the budget is that of
+ * the tool's graph, that graph does. */
+START_TEST(a_budget_leads_out_within_a_tool)
+{
+    bool inner = _i >= N_UNITS;
+    char budget[128];
+
+    snprintf(budget, sizeof budget, "%s, on_exceeded: {goto: %s}",
+             inner && _i % N_UNITS == 0 ? "tool_calls: 1"
+                                        : units[_i % N_UNITS].budget,
+             inner ? "y" : "z");
+    begin_poor_graph(budget, inner);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert(sim_saw(&s, "node_end", inner ? "y" : "z"));
+    ck_assert(sim_saw(&s, "node_end", "a") == inner);
+    ck_assert(!sim_saw(&s, "node_end", "q"));
+    end();
+}
+END_TEST
+
 /* Two agents that each hold what the other's tool needs: neither waits for the
  * other for ever. */
 START_TEST(askers_do_not_wait_for_each_other)
@@ -1090,6 +1231,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_budget_pauses_between_tools, 0, 2);
     tcase_add_test(tc, a_budget_fails_between_tools);
     tcase_add_test(tc, a_budget_leads_out_of_tools);
+    tcase_add_loop_test(tc, a_budget_pauses_within_a_tool, 0, 2 * N_UNITS);
+    tcase_add_loop_test(tc, a_budget_fails_within_a_tool, 0, 2 * N_UNITS);
+    tcase_add_loop_test(tc, a_budget_leads_out_within_a_tool, 0, 2 * N_UNITS);
     tcase_add_loop_test(tc, askers_do_not_wait_for_each_other, 0, 10);
     tcase_add_loop_test(tc, killed_anywhere_a_budget_holds, 0, 20);
     tcase_add_loop_test(tc, a_tool_is_approved, 0, 3);
