@@ -139,6 +139,21 @@ static int take_update(struct mortise_run *r, struct exec *x,
     return x->decided ? keep_arguments(r, x, err) : MORTISE_OK;
 }
 
+/* The tools of x stop as those of an attempt that ends: a graph among them can
+ * continue inside when x calls it again (flow/tools.c (9)).  No call is out, so
+ * all of them stop here. */
+static int stop_tools(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    int rv;
+
+    if (x->decided || !mortise_tools_are_at_work(x))
+        return MORTISE_OK;
+    rv = mortise_run_record(r, &abandon, err);
+    return rv == MORTISE_OK ? mortise_stop_losers(r, err) : rv;
+}
+
 /* Questions are asked again, since the state that they are about changes; a
  * scheduled pause is about none.  An execution that has tools run begins anew, and
  * so do they; unless somebody decided about it or them, and it did not go on with
@@ -153,12 +168,12 @@ int mortise_command_obey_update(struct mortise_run *r,
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
-        const struct exec *asker = mortise_tool_asker(x, r->frames[0]);
 
-        if (x->frame->top == r->frames[0])
+        if (x->frame->top != r->frames[0])
+            continue;
+        rv = stop_tools(r, x, err);
+        if (rv == MORTISE_OK)
             rv = take_update(r, x, err);
-        else if (asker != NULL && !asker->decided && !mortise_exec_is_over(x))
-            rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
     return rv != MORTISE_OK ? rv : record_update(r, c, h->actor, err);
 }

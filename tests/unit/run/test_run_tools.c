@@ -1082,6 +1082,62 @@ START_TEST(commands_find_tools)
 }
 END_TEST
 
+/* An update stops the tools of an agent, which begins anew.  A graph that is a
+ * tool, in which a person was asked, continues inside: the person is asked again,
+ * and what was done there is not done again. */
+START_TEST(an_update_continues_a_graph)
+{
+    static const char *const inside[] = {
+        "  h: {type: human, prompt: well?}\n",
+        "  h: {type: subgraph, graph: {start: i, nodes: {i: {type: human, "
+        "prompt: well?}}}}\n"};
+    char other[1024];
+    char *before, *after;
+
+    snprintf(other, sizeof other,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: inner, version: 1.0.0}\n"
+             "start: [w, h]\nnodes:\n"
+             "  w: {type: tool, tool: t/rec, args: {v: 1}}\n%s",
+             inside[_i % 2]);
+    sim_init(&s,
+             sim_graph_beside(
+                 other,
+                 "apiVersion: mortise/v1\nkind: Graph\n"
+                 "metadata: {name: g, version: 1.0.0}\n"
+                 "start: a\nnodes:\n"
+                 "  a: {type: gmi, prompt: p, tool_allowlist: [graph/inner],\n"
+                 "      args: {asks: [" TOOL("graph/inner", "{}") "]}, next: "
+                                                                  "END}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    before = strdup(sim_request(&s, _i % 2 == 0 ? "h" : "i"));
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_UPDATE,
+                                         .json = "{\"scratch\": {\"u\": 1}}"}),
+        MORTISE_OK);
+    if (_i >= 2)
+        die();
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_WAITING);
+    after = strdup(sim_request(&s, _i % 2 == 0 ? "h" : "i"));
+    ck_assert_str_ne(before, after);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                         .id = after,
+                                         .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    free(before);
+    free(after);
+    end();
+}
+END_TEST
+
 /* ---- handing over --------------------------------------------------------- */
 
 /* A node that may be handed over to is a tool whose answer says where. */
@@ -1252,6 +1308,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, an_attempt_ends_behind_its_tools, 0, 4);
     tcase_add_test(tc, a_result_waits_for_tools);
     tcase_add_loop_test(tc, commands_find_tools, 0, 2);
+    tcase_add_loop_test(tc, an_update_continues_a_graph, 0, 4);
     tcase_add_test(tc, a_hand_over_is_a_tool);
     tcase_add_loop_test(tc, tools_survive_oom, 0, 2);
     tcase_add_loop_test(tc, odd_tools_are_corrupt, 0, 6);
