@@ -272,6 +272,8 @@ bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y);
 struct exec *mortise_tool_asker(const struct exec *x, const struct frame *f);
 /* Is anything run for x?  It is not to come to its end. */
 bool mortise_tools_are_at_work(const struct exec *x);
+/* Is all that is run for x being stopped? */
+bool mortise_tools_are_lost(const struct exec *x);
 int mortise_tools_lose(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 

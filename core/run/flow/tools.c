@@ -437,6 +437,16 @@ bool mortise_tools_are_at_work(const struct exec *x)
     return x->tools != NULL && x->tools->scope->n_live > 0;
 }
 
+bool mortise_tools_are_lost(const struct exec *x)
+{
+    if (!mortise_tools_are_at_work(x))
+        return true;
+    for (const struct exec *y = x->tools->execs; y != NULL; y = y->sibling)
+        if (!mortise_exec_is_over(y) && y->loss == LOSS_NONE)
+            return false;
+    return true;
+}
+
 int mortise_tools_lose(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {

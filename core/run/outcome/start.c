@@ -168,16 +168,18 @@ static int start_cached(struct mortise_run *r, struct exec *x,
 }
 
 /* Its call is in doubt, and so may its tools be: those are settled first, since
- * what they do is known by steps of its journal, which ends with it. */
+ * what they do is known by steps of its journal, which ends with it.  After a crash
+ * they may be stopping already. */
 static int settle_doubt(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
-    int rv;
+    int rv = MORTISE_OK;
 
     if (!x->effect_open || !mortise_tools_are_at_work(x))
         return mortise_doubt_start(r, x, err);
-    rv = mortise_run_record(r, &abandon, err);
+    if (!mortise_tools_are_lost(x))
+        rv = mortise_run_record(r, &abandon, err);
     if (rv == MORTISE_OK)
         mortise_exec_await_tools(r, x);
     return rv;

@@ -1082,6 +1082,34 @@ START_TEST(commands_find_tools)
 }
 END_TEST
 
+/* An agent whose own effect is in doubt waits for the doubt of its tool.  After
+ * another crash nothing is left to do but to ask: the run is at rest. */
+START_TEST(a_doubt_is_at_rest_after_a_crash)
+{
+    uint32_t seed = 1;
+    size_t commits;
+
+    begin("t/write", "}\n    effect_class: write\n    metadata: {x: y",
+          TOOL("t/write", "{n: 1}"));
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    sim_drop_calls(&s);
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    sim_crash(&s, &seed);
+    commits = s.n_commits;
+    sim_recover(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_uint_eq(s.n_commits, commits);
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(resolve("fail"), MORTISE_OK);
+    assert_status(MORTISE_RUN_IN_DOUBT); /* of the agent itself */
+    end();
+}
+END_TEST
+
 /* An update stops the tools of an agent, which begins anew.  A graph that is a
  * tool, in which a person was asked, continues inside: the person is asked again,
  * and what was done there is not done again. */
@@ -1308,6 +1336,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, an_attempt_ends_behind_its_tools, 0, 4);
     tcase_add_test(tc, a_result_waits_for_tools);
     tcase_add_loop_test(tc, commands_find_tools, 0, 2);
+    tcase_add_test(tc, a_doubt_is_at_rest_after_a_crash);
     tcase_add_loop_test(tc, an_update_continues_a_graph, 0, 4);
     tcase_add_test(tc, a_hand_over_is_a_tool);
     tcase_add_loop_test(tc, tools_survive_oom, 0, 2);
