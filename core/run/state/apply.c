@@ -44,14 +44,24 @@ static struct exec *gather_of(const struct frame *f, uint32_t node)
 }
 
 /* Of a tool there may be several at once, and the newest first. */
-static struct exec *tool_of(const struct frame *f,
-                            const struct mortise_entry *e)
+static struct exec *visit_of(const struct frame *f,
+                             const struct mortise_entry *e)
 {
     struct exec *x = f->execs;
 
     while (x != NULL && (x->node != e->node || x->visit != e->visit))
         x = x->sibling;
     return x;
+}
+
+/* An earlier visit of a settled join, which was replaced by a new one when its run
+ * was resumed: its doubt is settled beside that (outcome/doubt.c (11)). */
+static struct exec *replaced_of(const struct frame *f,
+                                const struct mortise_entry *e)
+{
+    struct exec *x = visit_of(f, e);
+
+    return x != NULL && x->was.state != 0 ? x : NULL;
 }
 
 static struct exec *exec_of(const struct mortise_run *r,
@@ -63,14 +73,16 @@ static struct exec *exec_of(const struct mortise_run *r,
     if (e->node >= f->graph->n_nodes)
         return NULL;
     if (f->graph->offers != NULL)
-        return tool_of(f, e);
+        return visit_of(f, e);
     if (f->graph->nodes[e->node].region != f->region->index)
         x = gather_of(f, e->node);
     else if (mortise_item_of(f, e->node)->exec != 0)
         x = r->execs[mortise_item_of(f, e->node)->exec];
     else
         return NULL;
-    return x != NULL && x->visit == e->visit ? x : NULL;
+    if (x != NULL && x->visit == e->visit)
+        return x;
+    return replaced_of(f, e);
 }
 
 static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,

@@ -647,6 +647,59 @@ START_TEST(one_in_doubt)
 }
 END_TEST
 
+/* A finaliser failed with its doubt, since it waits for nobody.  The run is resumed:
+ * the finaliser runs anew when its branches are over, and the doubt of the earlier
+ * visit is settled beside that, although the plugin does not know and a person is
+ * asked. */
+START_TEST(a_doubt_of_an_earlier_visit)
+{
+    uint32_t seed = 1;
+    size_t i = 0;
+
+    begin(HEAD
+          "failure: fail_fast\n"
+          "start: [a, side]\n"
+          "nodes:\n"
+          "  side: {type: tool, tool: t/fail, args: {code: side, times: 1}}\n"
+          "  a: {type: tool, tool: t/read, next: x}\n"
+          "  x: {type: tool, tool: t/acts_rec, join: settled, args: {asks: [\n"
+          "      {method: e, kind: effect, lost: 1, body: {n: 1}},\n"
+          "      {method: q, kind: question, body: {prompt: x}}]}}\n");
+    admit("{}");
+    finish("side");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("x", "stopped");
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}, 0),
+        MORTISE_OK);
+    sync_all();
+    finish("a");
+    finish("side");
+    if (_i == 1) {
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        sync_all();
+    }
+    ck_assert(is_out("x"));
+    while (s.calls[i].call.visit != 1)
+        i++;
+    ck_assert_int_eq((int)s.calls[i].call.kind, MORTISE_RUN_RECONCILE);
+    sim_end_call(&s, i);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                            .id = sim_request(&s, "x"),
+                                            .decision = "done",
+                                            .json = "{\"n\": 1}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("x", 2);
+    end();
+}
+END_TEST
+
 /* budget: on_exceeded: fail; and it may call a tool after that.
  * key: budget.on_exceeded=fail */
 START_TEST(a_budget_lets_it_run)
@@ -968,6 +1021,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, cancelled_and_not_to_go_on, 0, 2);
     tcase_add_test(tc, it_is_bounded);
     tcase_add_loop_test(tc, one_in_doubt, 0, 6);
+    tcase_add_loop_test(tc, a_doubt_of_an_earlier_visit, 0, 2);
     tcase_add_test(tc, a_budget_lets_it_run);
     tcase_add_test(tc, a_timeout_lets_it_run);
     tcase_add_loop_test(tc, inside_what_is_stopped, 0, 2);
