@@ -473,6 +473,8 @@ static void carry_out(struct sim *s)
     mortise_actions_clear(&s->actions);
 }
 
+const char *sim_subject;
+
 static void step(struct sim *s, struct mortise_input *in)
 {
     struct mortise_err err = {0, ""};
@@ -480,6 +482,8 @@ static void step(struct sim *s, struct mortise_input *in)
 
     in->now_ms = s->now_ms;
     rv = mortise_run_step(s->run, in, &s->actions, &err);
+    if (rv != MORTISE_OK && sim_subject != NULL)
+        fprintf(stderr, "%s\n", sim_subject);
     ck_assert_msg(rv == MORTISE_OK, "step: %s", err.msg);
     carry_out(s);
     script_go_on(s);

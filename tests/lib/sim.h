@@ -132,6 +132,9 @@ struct sim {
 
 extern const struct mortise_catalog sim_catalog;
 
+/* A text that is printed if a step fails: the graph, say; NULL: none. */
+extern const char *sim_subject;
+
 /* Compile a graph; the test fails if it has findings. */
 struct mortise_graph *sim_graph(const char *yaml);
 /* The same, beside one other graph file: `graph/NAME` and `use` find that one. */

@@ -2,6 +2,7 @@
  *
  * Run from the top of the tree; the plugins are those of tests/plugins. */
 #include <check.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,7 +30,8 @@ static struct mortise *m;
 static char dir[PATH_MAX - 64]; /* of this test */
 static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
 static char log_text[1 << 16];
-static const char *durability = "sync";
+static const char *durability = "sync", *discovers = "";
+static int top; /* of the tree, while a test is elsewhere */
 static volatile sig_atomic_t sigpipes;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -52,7 +54,7 @@ static const char *const plugins[] = {
     "ok_guardrail",   "never_finishes",   "finishes_twice", "emits_garbage",
     "emits_events",   "create_fails",     "asks_state",     "asks_async",
     "ignores_cancel", "counts_reconcile", "breaks_pipes",   "keeps",
-    "says",           "spends",           "large_output"};
+    "says",           "spends",           "large_output",   "finds"};
 
 static void write_deployment(void)
 {
@@ -68,8 +70,8 @@ static void write_deployment(void)
              "    counts: {file: \"%s/counted\"}\n"
              "    counts_reconcile: {file: \"%s/counted\"}\n"
              "trust: {dir: \"%s\"}\n"
-             "store: {durability: %s}\n",
-             shelf.plugins, dir, dir, shelf.trust, durability);
+             "store: {durability: %s}\n%s",
+             shelf.plugins, dir, dir, shelf.trust, durability, discovers);
     snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
     test_write(deployment, text, strlen(text));
     snprintf(store, sizeof store, "%s/store", dir);
@@ -129,6 +131,15 @@ static void setup_batch(void)
     setup();
 }
 
+static void setup_looking(void)
+{
+    discovers = "discovery: {plugins: [finds]}\n"
+                "guardrails: {ok: {plugin: ok_guardrail}}\n";
+    setup();
+    top = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_eq(chdir(dir), 0); /* `finds` writes a file there */
+}
+
 static void setup_exit(void)
 {
     durability = "exit";
@@ -140,6 +151,14 @@ static void teardown(void)
     close_engine();
     test_rmdir(dir);
     shelf_nothing_left();
+}
+
+static void teardown_looking(void)
+{
+    ck_assert_int_eq(fchdir(top), 0);
+    close(top);
+    teardown();
+    discovers = "";
 }
 
 /* ---- helpers ------------------------------------------------------------ */
@@ -921,6 +940,67 @@ START_TEST(deadlines_fire) /* loop: same engine, opened anew */
     mortise_free(m, text);
     ck_assert_ptr_nonnull(
         strstr(shown("state.artifacts.a.decided_by"), "timeout-reject"));
+}
+END_TEST
+
+#define ASKS "{type: human, prompt: Well?, wait: 200ms, on_timeout: accept}"
+
+/* Nodes that have no operation, or end by a deadline. */
+static const char *const looking[] = {
+    "type: human, prompt: Well?, wait: 200ms, on_timeout: accept",
+    "type: guardrail, guardrails: [ok], target: '1'",
+    "type: subgraph, graph: {start: i, nodes: {i: " ASKS "}}",
+    "type: team, goal: g, synthesis: ok_inline/echo, graph: {start: i, nodes: "
+    "{i: " ASKS "}}",
+    "type: pass"};
+
+enum { N_LOOKING = sizeof looking / sizeof looking[0] };
+
+/* Poll until the run has that status. */
+static void poll_until(const char *id, const char *status)
+{
+    json_t *v;
+    bool has;
+
+    snprintf(run_id, sizeof run_id, "%s", id);
+    do {
+        ck_assert_int_ge(mortise_poll(m, 20, &err), 0);
+        v = show();
+        has = strcmp(json_string_value(json_object_get(v, "status")), status) ==
+              0;
+        json_decref(v);
+    } while (!has);
+}
+
+/* A discovery edge may leave a node of any kind, in the process of the embedder and
+ * with deadlines: the run ends, also in an engine that finds it on disk, and so
+ * does the run beside it. */
+START_TEST(any_node_may_look) /* loop: same engine, opened anew */
+{
+    char nodes[1024];
+
+    snprintf(nodes, sizeof nodes,
+             "start: x\n"
+             "nodes:\n"
+             "  x: {%s}\n"
+             "  b: {type: tool, tool: ok_inline/echo, args: {x: 1}}\n"
+             "  c: {type: tool, tool: ok_inline/echo, args: {x: 2},\n"
+             "      capability: takes what was found}\n"
+             "edges:\n"
+             "  - {from: x, discovery: {query: found, fallback: b}}\n",
+             looking[_i % N_LOOKING]);
+    ck_assert_msg(try_start(nodes, "looks", NULL) == MORTISE_OK, "%s", err.msg);
+    ck_assert_msg(try_start(echo, "beside", NULL) == MORTISE_OK, "%s", err.msg);
+    if (_i >= N_LOOKING) {
+        close_engine();
+        open_engine();
+        ck_assert_int_eq(mortise_poll(m, 0, &err) < 0, 0);
+    }
+    poll_until("beside", "completed");
+    poll_until("looks", "completed");
+    ck_assert_str_eq(shown("state.artifacts.c"), "{\"x\":2}");
+    ck_assert_msg(try_start(echo, "behind", NULL) == MORTISE_OK, "%s", err.msg);
+    poll_until("behind", "completed");
 }
 END_TEST
 
@@ -2241,6 +2321,12 @@ static Suite *suite(void)
     tcase_add_test(tc, closing_tells_who_waits);
     tcase_add_loop_test(tc, memory_runs_out, 0, 2);
     tcase_add_test(tc, opening_without_memory);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("looking");
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup_looking, teardown_looking);
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, any_node_may_look, 0, 2 * N_LOOKING);
     suite_add_tcase(s, tc);
     add_lazy(s, "batch", setup_batch);
     add_lazy(s, "exit", setup_exit);
