@@ -525,6 +525,41 @@ START_TEST(others_are_left_alone)
 }
 END_TEST
 
+/* No file sends a signal to another process when it becomes ready.  F_SETSIG would
+ * choose SIGKILL, and the parent is the supervisor. */
+START_TEST(files_signal_nobody_else)
+{
+    static const char *const tried[] = {
+        "fcntl(R, 8, getppid())",  /* F_SETOWN */
+        "fcntl(R, 15, $two)",      /* F_SETOWN_EX */
+        "fcntl(R, 10, 9)",         /* F_SETSIG */
+        "ioctl(A, 0x8901, $one)",  /* FIOSETOWN */
+        "ioctl(A, 0x8902, $one)",  /* SIOCSPGRP */
+        "ioctl(A, 0x5452, $one)"}; /* FIOASYNC */
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+            perl("use Socket; my $one = pack('l', getppid()); my $two = "
+                 "pack('ll', 1, getppid()); pipe(R, W); socketpair(A, B, 1, 1, "
+                 "0) or die; "
+                 "print %s ? 'yes' : \"no: $!\"",
+                 tried[i]);
+            launch();
+            code(0);
+            ck_assert_msg(strcmp(got.out, "no: Operation not permitted") == 0,
+                          "%s, as %d: %s", tried[i], (int)user, got.out);
+        }
+        /* a refused program goes on, and its supervisor reports the end */
+        perl("pipe(R, W); fcntl(R, 8, getppid()); fcntl(R, 10, 9); fcntl(R, 4, "
+             "020000) or die; syswrite(W, 'x'); sysread(R, $_, 1); print $_");
+        launch();
+        code(0);
+        ck_assert_str_eq(got.out, "x");
+    }
+}
+END_TEST
+
 /* No namespaces, mounts, keys: as root, too. */
 START_TEST(the_machine_is_left_alone)
 {
@@ -739,6 +774,83 @@ START_TEST(nothing_is_made_set_id)
             ck_assert_str_eq(got.out, "no no no no no yes");
             clean();
         }
+    }
+}
+END_TEST
+
+/* No program writes an ACL: the ACL would change the mode of the file.  The filter
+ * refuses each call that sets or removes an extended attribute, even if the file
+ * is open for writing. */
+START_TEST(acls_are_not_written)
+{
+    static const struct {
+        int call;
+        const char *arguments;
+    } tried[] = {
+        {SYS_fsetxattr, "fileno(F), $x, $y, length $y, 0"},
+        {SYS_fsetxattr, "fileno(F), $x, $y, length $y, 0xff"}, /* no flags */
+        {SYS_setxattr, "$p, $x, $y, length $y, 0"},
+        {SYS_lsetxattr, "$p, $x, $y, length $y, 0"},
+        {SYS_fremovexattr, "fileno(F), $x"},
+        {SYS_removexattr, "$p, $x"},
+        {SYS_lremovexattr, "$p, $x"},
+        {463 /* setxattrat */, "-100, $p, 0, $x, $args, 16"},
+        {466 /* removexattrat */, "-100, $p, 0, $x"}};
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+            struct stat st;
+            char path[128];
+
+            /* this ACL is the mode 0755 */
+            perl("umask 0; sysopen(F, 'a', 0102, 0644) or die; my ($p, $x) = "
+                 "('a', 'system.posix_acl_access'); my $y = pack('L(SSL)3', 2, "
+                 "1, 7, ~0, 4, 5, ~0, 0x20, 5, ~0); my $args = pack('PLL', $y, "
+                 "length $y, 0); print syscall(%d, %s) < 0 ? \"no: $!\" : "
+                 "'yes'",
+                 tried[i].call, tried[i].arguments);
+            word("write=%s", dir);
+            launch();
+            code(0);
+            ck_assert_msg(strcmp(got.out, "no: Operation not supported") == 0,
+                          "%zu, as %d: %s", i, (int)user, got.out);
+            snprintf(path, sizeof path, "%s/a", dir);
+            ck_assert_int_eq(stat(path, &st), 0);
+            ck_assert_uint_eq(st.st_mode & 07777, 0644);
+            clean();
+        }
+    }
+}
+END_TEST
+
+/* No program changes the mode or the times of a directory, even of a directory that
+ * it made itself: a directory is never open for writing. */
+START_TEST(directories_keep_their_modes)
+{
+    AS_EACH
+    {
+        struct stat was, is;
+        char path[128];
+
+        snprintf(path, sizeof path, "%s", directory("theirs"));
+        ck_assert_int_eq(stat(path, &was), 0);
+        perl("chdir('mine') or die; mkdir('own', 0755) or die; my $t = "
+             "pack('q4', 5, 0, 7, 0); for my $d ('.', 'own', '../theirs') { "
+             "sysopen(D, $d, %d) or die \"$d: $!\"; for my $mode (0700, "
+             "0755, 02755) { print syscall(%d, fileno(D), $mode) < 0 ? 'no ' : "
+             "'yes ' } print syscall(%d, fileno(D), 0, $t, 0) < 0 ? 'no ' : "
+             "'yes ' } printf '%%o', (stat('own'))[2]",
+             O_DIRECTORY, (int)SYS_fchmod, (int)SYS_utimensat);
+        word("write=%s", directory("mine"));
+        word("read=%s", path);
+        launch();
+        code(0);
+        ck_assert_str_eq(got.out, "no no no no no no no no no no no no 40755");
+        ck_assert_int_eq(stat(path, &is), 0);
+        ck_assert_uint_eq(is.st_mode, was.st_mode);
+        ck_assert_int_eq(is.st_mtim.tv_sec, was.st_mtim.tv_sec);
+        clean();
     }
 }
 END_TEST
@@ -1004,6 +1116,7 @@ static Suite *suite(void)
     tcase_add_test(tc, sockets_are_of_the_internet);
     tcase_add_test(tc, pairs_of_sockets_lead_nowhere);
     tcase_add_test(tc, others_are_left_alone);
+    tcase_add_test(tc, files_signal_nobody_else);
     tcase_add_test(tc, the_machine_is_left_alone);
     tcase_add_test(tc, limits_of_others_are_theirs);
     tcase_add_test(tc, attributes_are_kept);
@@ -1011,6 +1124,8 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_written_gets_its_mode);
     tcase_add_test(tc, modes_in_a_container);
     tcase_add_test(tc, nothing_is_made_set_id);
+    tcase_add_test(tc, acls_are_not_written);
+    tcase_add_test(tc, directories_keep_their_modes);
     tcase_add_test(tc, root_is_another_user);
     tcase_add_test(tc, root_is_no_superuser);
     tcase_add_test(tc, runtimes_work);
