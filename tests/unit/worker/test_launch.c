@@ -4,11 +4,13 @@
  * core/worker/launch.h is tried from inside, by a program that would get out if
  * it could, as the user who runs the tests and, where that is root, as an
  * ordinary one, too. */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -91,7 +93,7 @@ static void shell(const char *line)
 
 __attribute__((format(printf, 1, 2))) static void perl(const char *fmt, ...)
 {
-    char text[1024];
+    char text[2048];
     va_list ap;
 
     va_start(ap, fmt);
@@ -451,9 +453,7 @@ START_TEST(sockets_are_of_the_internet)
 }
 END_TEST
 
-/* A pair is of streams, which reach each other and nothing else: what listens on
- * this machine, by a path or an abstract name, gets neither bytes nor
- * descriptors. */
+/* A pair is of streams, which reach each other and nothing else. */
 START_TEST(pairs_of_sockets_lead_nowhere)
 {
     int heard = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -485,6 +485,90 @@ START_TEST(pairs_of_sockets_lead_nowhere)
         }
     }
     close(heard);
+}
+END_TEST
+
+/* A socket that waits for datagrams or for connections, under a path or an
+ * abstract name. */
+static int listening(int type, const char *name)
+{
+    int fd = socket(AF_UNIX, type | SOCK_NONBLOCK, 0);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char *to = at.sun_path + (name[0] == '@'); /* '@' stands for the NUL */
+    size_t room = sizeof at.sun_path - 1, n = strlen(name);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_uint_lt(n, room);
+    memcpy(to, name + (name[0] == '@'), n - (name[0] == '@'));
+    ck_assert_int_eq(
+        bind(fd, (struct sockaddr *)&at,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)),
+        0);
+    if (name[0] != '@')
+        ck_assert_int_eq(chmod(name, 0777), 0);
+    if (type != SOCK_DGRAM)
+        ck_assert_int_eq(listen(fd, 1), 0);
+    return fd;
+}
+
+/* Nobody on this machine gets a descriptor, or a byte, of a program: neither by
+ * a path nor by an abstract name.  A program may hand a descriptor to its own
+ * process, over a pair; runtimes do that. */
+START_TEST(descriptors_stay_inside)
+{
+    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < 2 * sizeof types / sizeof types[0]; i++) {
+            int type = types[i / 2];
+            char path[64], name[64];
+            int heard[2];
+
+            snprintf(path, sizeof path, "%s/heard", dir);
+            snprintf(name, sizeof name, "@%s", dir);
+            heard[0] = listening(type, path);
+            heard[1] = listening(type, name);
+            perl("use Socket; socketpair(A, B, 1, %d, 0) or socket(A, 1, %d, "
+                 "0) or exit; "
+                 "$b = 'x'; $i = pack('PQ', $b, 1); "
+                 "$c = pack('QlllL', 20, 1, 1, fileno(A), 0); "
+                 "for $to (pack_sockaddr_un('heard'), "
+                 "pack_sockaddr_un(\"\\0%s\")) { "
+                 "$m = pack('PQPQPQQ', $to, length $to, $i, 1, $c, 24, 0); "
+                 "$mm = $m . pack('Q', 0); print grep { $_ >= 0 } "
+                 "syscall(%d, fileno(A), $m, 0), "
+                 "syscall(%d, fileno(A), $mm, 1, 0), "
+                 "syscall(%d, fileno(A), $b, 1, 0, $to, length $to), "
+                 "syscall(%d, fileno(A), $to, length $to) } "
+                 "$m = pack('PQPQPQQ', undef, 0, $i, 1, $c, 24, 0); "
+                 "print syscall(%d, fileno(A), $m, 0); $c = chr(0) x 24; "
+                 "$m = pack('PQPQPQQ', undef, 0, $i, 1, $c, 24, 0); "
+                 "print syscall(%d, fileno(B), $m, 0); "
+                 "open(C, '>&=', unpack('l', substr($c, 16, 4))) or die; "
+                 "syswrite(C, 'own'); sysread(B, $_, 3); print",
+                 type, type, dir, (int)SYS_sendmsg, (int)SYS_sendmmsg,
+                 (int)SYS_sendto, (int)SYS_connect, (int)SYS_sendmsg,
+                 (int)SYS_recvmsg);
+            if (i % 2 == 0)
+                word("offline=");
+            word("write=%s", dir);
+            launch();
+            code(0);
+            ck_assert_str_eq(got.out, type == SOCK_STREAM ? "11own" : "");
+            for (size_t k = 0; k < 2; k++) {
+                char byte;
+
+                ck_assert_int_lt(type == SOCK_DGRAM
+                                     ? (int)recv(heard[k], &byte, 1, 0)
+                                     : accept(heard[k], NULL, NULL),
+                                 0);
+                ck_assert_int_eq(errno, EAGAIN);
+                close(heard[k]);
+            }
+            unlink_in("heard");
+        }
+    }
 }
 END_TEST
 
@@ -1115,6 +1199,7 @@ static Suite *suite(void)
     tcase_add_test(tc, sockets_are_for_who_is_online);
     tcase_add_test(tc, sockets_are_of_the_internet);
     tcase_add_test(tc, pairs_of_sockets_lead_nowhere);
+    tcase_add_test(tc, descriptors_stay_inside);
     tcase_add_test(tc, others_are_left_alone);
     tcase_add_test(tc, files_signal_nobody_else);
     tcase_add_test(tc, the_machine_is_left_alone);
