@@ -13,8 +13,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -104,13 +106,13 @@ __attribute__((format(printf, 1, 2))) static void perl(const char *fmt, ...)
     word("arg=%s", text);
 }
 
-static void become(int worker, int out, int words, int life)
+static void become(int worker, int fd, int out, int words, int life)
 {
     char name[] = "mortise-worker", launch[] = "--launch";
     char *argv[] = {name, launch, NULL}, *env[] = {NULL};
-    int in = memfd_create("in", 0), fd = memfd_create("spec", 0);
+    int in = memfd_create("in", 0);
 
-    if (write(fd, spec, n_spec) != (ssize_t)n_spec || lseek(fd, 0, SEEK_SET))
+    if (chdir(dir) != 0)
         _exit(99);
     /* above those that it is to have */
     worker = fcntl(worker, F_DUPFD_CLOEXEC, 20);
@@ -148,7 +150,8 @@ static void read_all(int fd, char *to, size_t cap)
 static int life; /* of the last start(): it ends when this is closed */
 static int out_fd, words_fd;
 
-static pid_t start(void)
+/* The words of the launch are what `fd` has. */
+static pid_t start_with(int fd)
 {
     int worker = open(child_build("mortise-worker"), O_RDONLY | O_CLOEXEC);
     int out[2], words[2], lives[2];
@@ -162,7 +165,7 @@ static pid_t start(void)
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0)
-        become(worker, out[1], words[1], lives[0]);
+        become(worker, fd, out[1], words[1], lives[0]);
     close(worker);
     close(out[1]);
     close(words[1]);
@@ -170,6 +173,18 @@ static pid_t start(void)
     out_fd = out[0];
     words_fd = words[0];
     life = lives[1];
+    return pid;
+}
+
+static pid_t start(void)
+{
+    int fd = memfd_create("spec", MFD_CLOEXEC);
+    pid_t pid;
+
+    ck_assert_int_eq((int)write(fd, spec, n_spec), (int)n_spec);
+    ck_assert_int_eq((int)lseek(fd, 0, SEEK_SET), 0);
+    pid = start_with(fd);
+    close(fd);
     return pid;
 }
 
@@ -1084,6 +1099,70 @@ START_TEST(privileges_are_not_gained)
 }
 END_TEST
 
+/* ---- core files ------------------------------------------------------------------- */
+
+/* End it by a signal that makes a core file; all of its group ends, too. */
+static void crash(pid_t pid)
+{
+    int status;
+
+    ck_assert_int_eq(kill(pid, SIGSEGV), 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    kill(-pid, SIGKILL);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    ck_assert_msg(!WCOREDUMP(status), "a core file, as %d", (int)user);
+    close(life);
+    close(out_fd);
+    close(words_fd);
+}
+
+/* A process of an ordinary user that may not be dumped belongs to root in /proc.
+ * A limit of 0 is not enough: a program that gets core files gets them still. */
+static void is_not_dumped(pid_t pid)
+{
+    struct stat st;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_uid, 0);
+}
+
+/* The launcher leaves no core file: neither while it reads the words, which have
+ * secrets in them, nor while it supervises the program. */
+START_TEST(the_launcher_leaves_no_core_file)
+{
+    struct rlimit most;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &most), 0);
+    most.rlim_cur = most.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_CORE, &most), 0);
+    AS_EACH
+    {
+        int words[2], unread = 1;
+        pid_t pid;
+
+        ck_assert_int_eq(pipe2(words, O_CLOEXEC), 0);
+        pid = start_with(words[0]);
+        ck_assert_int_eq((int)write(words[1], "arg=secret", 10), 10);
+        while (unread > 0) { /* until the launcher has read it */
+            usleep(1000);
+            ck_assert_int_eq(ioctl(words[1], FIONREAD, &unread), 0);
+        }
+        is_not_dumped(pid);
+        crash(pid);
+        close(words[0]);
+        close(words[1]);
+
+        shell("echo begun; sleep 4714");
+        pid = start();
+        ck_assert_int_eq((int)read(out_fd, got.out, 6), 6);
+        is_not_dumped(pid);
+        crash(pid);
+    }
+}
+END_TEST
+
 /* ---- bounds ----------------------------------------------------------------------- */
 
 START_TEST(limits_hold)
@@ -1216,6 +1295,7 @@ static Suite *suite(void)
     tcase_add_test(tc, runtimes_work);
     tcase_add_test(tc, nothing_is_left_in_the_kernel);
     tcase_add_test(tc, privileges_are_not_gained);
+    tcase_add_test(tc, the_launcher_leaves_no_core_file);
     tcase_add_test(tc, limits_hold);
     tcase_add_test(tc, nobody_leaves_the_group);
     tcase_add_test(tc, it_ends_with_who_runs_it);
