@@ -59,6 +59,9 @@ void mortise_launch_go(const struct launch *l, int channel,
     }
     if (!mortise_launch_user(l, words))
         return;
+    /* A change of user sets this to fs.suid_dumpable, which may be 2: a program
+     * that gets core files would then get the secrets of the words. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (chdir(l->cwd) != 0) {
         refuse(words, l->cwd);
         return;
