@@ -8,7 +8,8 @@
 #     MORTISE_BUILD=build sh tools/demo.sh
 #
 # Each command is kept as the text that is printed, and that text is what runs.
-# So every printed command works when pasted.
+# So the printed commands, pasted into another shell in this directory, do the
+# same again: none has the id of a process or of a request in it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -52,30 +53,29 @@ kill_at() { # kill_at PATTERN COMMAND
     wait "$pid" 2>/dev/null || true
     printf '$ %s &\n' "$2"
     cat "$dir/log"
-    printf '$ kill -9 %s\n' "$pid"
+    printf '$ kill -9 $!\n'
 }
 status() {
     # shellcheck disable=SC2086
     "$mortise" runs $where | awk '$1 == "demo" { print $2 }'
 }
-begin_anew() {
-    rm -rf "$dir"
-    mkdir -p "$dir"
-}
 
-begin_anew
-say "0. Plugins that another build loaded for you do not count in this demo."
+anew="rm -rf $dir && mkdir -p $dir && cp configs/triage/sample.log $dir"
+say "0. Begin with a log in a directory of its own, and read and write files only there."
+show "$anew"
+show "export TRIAGE_DIR=$(realpath "$dir")"
+say "Plugins that another build loaded for you do not count in this demo."
 show "export XDG_STATE_HOME=$(realpath "$dir")/state"
 
 say "1. Triage a log, and kill the process as soon as it has read the file."
-input="{\"log\": \"configs/triage/sample.log\", \"report\": \"$dir/report.md\"}"
+input='{"log": "sample.log", "report": "report.md"}'
 run="$mortise run configs/triage/triage.graph.yaml --input '$input' --id demo --wait $where"
 # On a busy machine the run may reach its question before the signal arrives.
 # Then this part starts again.
 for try in 1 2 3 4 5 6 7 8 9 10; do
     kill_at "*node_end\ read*" "$run" >"$dir.part"
     [ "$(status)" = interrupted ] && break
-    begin_anew
+    eval "$anew"
 done
 cat "$dir.part"
 rm "$dir.part"
@@ -92,10 +92,8 @@ expect 4 "$mortise resume demo $where"
 say "4. The inbox: requests of all runs that wait for a person."
 expect 0 "$mortise inbox $where"
 
-say "5. Approve that request by its id. Record the decision only; step 6 resumes the run."
-# shellcheck disable=SC2086
-id=$("$mortise" inbox demo --ids $where)
-expect 0 "$mortise approve $id --reason 'looks right' --no-continue $where"
+say "5. Approve that request; the inbox prints its id. Record the decision only; step 6 resumes the run."
+expect 0 "$mortise approve \$($mortise inbox demo --ids $where) --reason 'looks right' --no-continue $where"
 
 say "6. Resume, and kill the process again when it starts to write the report."
 kill_at "*node_start\ write*" "$mortise resume demo $where"
