@@ -21,9 +21,9 @@ CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-5}
 export CK_DEFAULT_TIMEOUT CK_TIMEOUT_MULTIPLIER
 
 # The failed tests of a log, or its end if no test reported a failure: then the
-# program crashed, or a sanitizer stopped it.
+# program crashed, or a sanitizer stopped it.  A log may have any bytes in it (-a).
 reasons() { # reasons LOG
-    grep -E '^[^ ]+:[0-9]+:[FE]:' "$1" || tail -n 40 "$1"
+    grep -aE '^[^ ]+:[0-9]+:[FE]:' "$1" || tail -n 40 "$1"
 }
 
 # Print one result.  The lock keeps the lines of programs that end at the same
@@ -42,6 +42,11 @@ report() { # report STATUS NAME TEXT LOG
     exec 9>&-
 }
 
+if [ $# = 0 ]; then
+    echo "test.sh: name the test programs to run" >&2
+    exit 2
+fi
+
 if [ "$1" = --one ]; then
     log=$2.log
     name=${2##*/}
@@ -49,7 +54,7 @@ if [ "$1" = --one ]; then
     # shellcheck disable=SC2086
     ${UNDER:-} "$2" >"$log" 2>&1
     status=$?
-    sum=$(grep -E '^[0-9]+%: Checks' "$log" | tail -n 1)
+    sum=$(grep -aE '^[0-9]+%: Checks' "$log" | tail -n 1)
     if [ $status = 0 ]; then
         report OK "$name" "${sum:-passed}" "$log"
     else
