@@ -275,6 +275,41 @@ START_TEST(the_catalog_is_bundled)
 }
 END_TEST
 
+/* Puts an Agent Skill of that name into a directory. */
+static void put_skill(const char *dir, const char *name, const char *text)
+{
+    desk_ok("mkdir -p %s/%s && printf -- '---\\nname: %s\\ndescription: How "
+            "money is refunded\\n---\\n%s\\n' >%s/%s/SKILL.md",
+            dir, name, name, text, dir, name);
+}
+
+/* A directory of skills counts from the deployment: not from the working
+ * directory of the command, nor from one that a plugin changed to. */
+START_TEST(skills_count_from_the_deployment)
+{
+    static const char *const commands[] = {
+        "check ../g.yaml --deployment ../mortise.yaml --plugins",
+        "run ../g.yaml --deployment ../mortise.yaml --id r"};
+
+    deploy("[{plugin: catalog, config: {skills: [skills, ../lib]}}]", "");
+    desk_ok("mkdir home && mv mortise.yaml home");
+    put_skill("home/skills", "pay-back", "Ask for the receipt first.");
+    put_skill("lib", "refuse", "Say that it is too late.");
+    put_skill("home/elsewhere/skills", "other", "Never this one.");
+    put_skill("home/lib", "wrong", "Nor this one.");
+    look_for("a refund of money");
+    desk_ok("sed -i 's/^start: a/start: w/; s/^nodes:/&\\n  w: {type: tool, "
+            "tool: tried\\/wander, next: a}/' g.yaml && mv g.yaml home");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        desk_ok("cd home/elsewhere && $MORTISE %s", commands[i]);
+    desk_ok("$MORTISE show r --json --deployment home/mortise.yaml");
+    desk_out("Ask for the receipt first.");
+    desk_out("Say that it is too late.");
+    desk_not_out("Never this one.");
+    desk_not_out("Nor this one.");
+}
+END_TEST
+
 /* ---- edges --------------------------------------------------------------- */
 
 /* A graph whose edge looks for what its input says. */
@@ -807,6 +842,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_wrong_name_is_found);
     tcase_add_test(tc, what_is_no_request);
     tcase_add_test(tc, the_catalog_is_bundled);
+    tcase_add_test(tc, skills_count_from_the_deployment);
     tcase_add_test(tc, an_edge_is_led);
     tcase_add_test(tc, killed_while_it_looks);
     tcase_add_test(tc, an_index_is_pinned);
