@@ -33,12 +33,12 @@ static void expect(const struct mortise_yaml *root, const char *key,
     struct mortise_diag *d;
 
     if (v == NULL) {
-        d = mortise_diag_add(diags, "E0210", root->span,
-                             "the file does not say '%s'", key);
+        d = mortise_diag_add(diags, "E0210", root->span, "the file has no '%s'",
+                             key);
     } else if (v->kind == MORTISE_YAML_STRING && strcmp(v->str, want) == 0) {
         return;
     } else if (v->kind == MORTISE_YAML_STRING && misspelt(key, v) != NULL) {
-        d = mortise_diag_add(diags, "E0210", v->span, "there is no kind '%s'",
+        d = mortise_diag_add(diags, "E0210", v->span, "unknown kind '%s'",
                              v->str);
         want = misspelt(key, v);
     } else {
@@ -55,7 +55,7 @@ bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
 
     if (root->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(diags, "E0210", root->span,
-                         "a %s is a mapping, and this is %s", kind,
+                         "a %s must be a mapping, not %s", kind,
                          mortise_yaml_kind_name(root->kind));
         return false;
     }
@@ -88,8 +88,8 @@ bool mortise_header_name(const struct mortise_yaml *v, const char *what,
     mortise_diag_help(diags,
                       mortise_diag_add(diags, "E0211", v->span,
                                        "'%s' cannot be %s", v->str, what),
-                      "a letter or digit, then letters, digits, '.', '_' and "
-                      "'-', 128 at most");
+                      "use at most 128 letters, digits, '.', '_' and '-', and "
+                      "begin with a letter or digit");
     return false;
 }
 
@@ -109,7 +109,7 @@ static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)
     for (size_t i = 0; i < map->n; i++)
         if (map->items[i]->kind != MORTISE_YAML_STRING)
             mortise_diag_add(ctx, "E0203", map->items[i]->span,
-                             "label '%s' takes a string, and this is %s",
+                             "label '%s' must be a string, not %s",
                              map->keys[i]->str,
                              mortise_yaml_kind_name(map->items[i]->kind));
 }

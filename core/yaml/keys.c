@@ -95,7 +95,7 @@ static const char *unknown_key(const struct mortise_place *place,
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     else
-        mortise_diag_help(diags, d, "a key of your own begins with x-");
+        mortise_diag_help(diags, d, "begin your own keys with x-");
     return near;
 }
 
@@ -209,7 +209,7 @@ static const struct {
     [MORTISE_V_BOOL] = {"true or false", KIND(BOOL)},
     [MORTISE_V_TEXT] = {"a string", KIND(STRING)},
     [MORTISE_V_STRING] = {"a string", KIND(STRING)},
-    [MORTISE_V_INT] = {"a whole number", KIND(INT)},
+    [MORTISE_V_INT] = {"an integer", KIND(INT)},
     [MORTISE_V_NUMBER] = {"a number", KIND(INT) | KIND(REAL)},
     [MORTISE_V_DURATION] = {"a duration such as 250ms, 30s or 2h", 0},
     [MORTISE_V_SIZE] = {"a size such as 64KiB or 2MiB", 0},
@@ -233,16 +233,23 @@ static bool wrong_kind(const struct mortise_slot *slot,
                        const struct mortise_yaml *at,
                        struct mortise_diags *diags)
 {
-    const char *name = slot->key->name, *want = values[slot->key->value].what;
+    const char *name = slot->key->name, *want = values[slot->key->value].what,
+               *of = "";
     bool scalar = at->kind != MORTISE_YAML_SEQ && at->kind != MORTISE_YAML_MAP;
     struct mortise_diag *d;
 
+    if (at != slot->value) { /* one of a list */
+        of = "an item of ";
+        want =
+            slot->key->value == MORTISE_V_IDS ? "the id of a node" : "a string";
+    }
     if (at->kind == MORTISE_YAML_STRING)
         d = mortise_diag_add(diags, "E0203", at->span,
-                             "'%s' takes %s, not '%s'", name, want, at->str);
+                             "%s'%s' must be %s, not '%s'", of, name, want,
+                             at->str);
     else
         d = mortise_diag_add(diags, "E0203", at->span,
-                             "'%s' takes %s, and this is %s", name, want,
+                             "%s'%s' must be %s, not %s", of, name, want,
                              mortise_yaml_kind_name(at->kind));
     if (slot->key->value == MORTISE_V_STRING && scalar && at->len > 0)
         mortise_diag_help(diags, d, "quote it: \"%s\"", at->str);
@@ -292,8 +299,8 @@ static bool check_range(const struct mortise_slot *slot, double v,
     if (v >= key->min && v <= key->max)
         return true;
     mortise_diag_add(diags, "E0208", slot->value->span,
-                     "'%s' must be between %.15g and %.15g, and is %s",
-                     key->name, key->min, key->max, slot->value->str);
+                     "'%s' must be between %.15g and %.15g, not %s", key->name,
+                     key->min, key->max, slot->value->str);
     return false;
 }
 
@@ -313,8 +320,8 @@ static bool check_duration(struct mortise_slot *slot,
                          "'%s' must be longer than 0", slot->key->name);
     else
         mortise_diag_add(diags, "E0208", slot->value->span,
-                         "'%s' must be at most %.15gh, and is %s",
-                         slot->key->name, most / 3600000, slot->value->str);
+                         "'%s' must be at most %.15gh, not %s", slot->key->name,
+                         most / 3600000, slot->value->str);
     return false;
 }
 
@@ -334,7 +341,7 @@ static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
                          slot->key->min);
     else
         mortise_diag_add(diags, "E0208", slot->value->span,
-                         "'%s' must be at most %.15gKiB, and is %s",
+                         "'%s' must be at most %.15gKiB, not %s",
                          slot->key->name, most / 1024, slot->value->str);
     return false;
 }
@@ -419,7 +426,7 @@ static void unknown_word(const struct mortise_word *words, const char *what,
         assert(len < sizeof list && n < MORTISE_MAX_KEYS); /* our tables */
     }
     d = mortise_diag_add(diags, "E0207", scalar->span,
-                         "%s cannot be '%s'; it takes %s%s", what, scalar->str,
+                         "%s cannot be '%s'; use %s%s", what, scalar->str,
                          n > 1 ? "one of " : "", list);
     near = mortise_nearest(scalar->str, known, n);
     if (near != NULL)
@@ -435,7 +442,7 @@ const struct mortise_word *mortise_word_find(const struct mortise_word *words,
 
     if (scalar->kind == MORTISE_YAML_SEQ || scalar->kind == MORTISE_YAML_MAP) {
         mortise_diag_add(diags, "E0203", scalar->span,
-                         "'%s' takes a word, and this is %s", what,
+                         "'%s' must be a word, not %s", what,
                          mortise_yaml_kind_name(scalar->kind));
         return NULL;
     }
@@ -470,9 +477,8 @@ static bool is_map(const struct mortise_place *place,
 {
     if (map->kind == MORTISE_YAML_MAP)
         return true;
-    mortise_diag_add(diags, "E0203", map->span,
-                     "%s is a mapping, and this is %s", place->what,
-                     mortise_yaml_kind_name(map->kind));
+    mortise_diag_add(diags, "E0203", map->span, "%s must be a mapping, not %s",
+                     place->what, mortise_yaml_kind_name(map->kind));
     return false;
 }
 

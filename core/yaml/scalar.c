@@ -89,13 +89,13 @@ static const char *number(struct mortise_yaml *node)
     if (i == FITS)
         node->kind = MORTISE_YAML_INT;
     if (i == TOO_LARGE)
-        return "an integer has 64 bits and a sign";
+        return "integers are signed and have 64 bits";
     if (i != NOT_ONE)
         return NULL;
     r = real(&node->u.d, node->str, node->len);
     if (r == FITS)
         node->kind = MORTISE_YAML_REAL;
-    return r == TOO_LARGE ? "a number must be finite" : NULL;
+    return r == TOO_LARGE ? "numbers must be finite" : NULL;
 }
 
 const char *mortise_yaml_type(struct mortise_yaml *node)

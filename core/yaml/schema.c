@@ -84,10 +84,10 @@ static void check_required(const struct mortise_yaml *required,
         if (near != NULL && mortise_is_slip(name->str, near))
             mortise_diag_help(
                 diags,
-                mortise_diag_add(diags, "W0218", name->span,
-                                 "'required' names '%s', which is none of "
-                                 "the 'properties'",
-                                 name->str),
+                mortise_diag_add(
+                    diags, "W0218", name->span,
+                    "'required' lists '%s', which is not in 'properties'",
+                    name->str),
                 "did you mean '%s'?", near);
     }
 }
@@ -120,12 +120,12 @@ static bool has_names(const char *keyword)
 static void warn_of_default(const struct mortise_yaml *name,
                             struct mortise_diags *diags)
 {
-    mortise_diag_help(
-        diags,
-        mortise_diag_add(diags, "W0826", name->span,
-                         "'default' of a schema has no effect: a member that "
-                         "is absent stays absent"),
-        "say it where the value is read: ${has(input.x) ? input.x : 1}");
+    mortise_diag_help(diags,
+                      mortise_diag_add(diags, "W0826", name->span,
+                                       "'default' has no effect in a schema: "
+                                       "an absent member stays absent"),
+                      "set the default where you read the value: "
+                      "${has(input.x) ? input.x : 1}");
 }
 
 /* Recursive, as deep as YAML nests.  `names`: the keys are names of schemas, and

@@ -135,7 +135,8 @@ static int refuse_char(const struct mortise_text *t, size_t at, size_t len,
     struct mortise_diag *d;
 
     if (len == 0) {
-        d = mortise_diag_add(diags, "E0104", span, "this is not UTF-8");
+        d = mortise_diag_add(diags, "E0104", span,
+                             "this byte is not valid UTF-8");
         mortise_diag_help(diags, d, "save the file as UTF-8");
     } else if (c == 0xFEFF && at == 0) {
         d = mortise_diag_add(diags, "E0105", span,
@@ -143,9 +144,9 @@ static int refuse_char(const struct mortise_text *t, size_t at, size_t len,
         mortise_diag_help(diags, d, "save it as UTF-8 without BOM");
     } else {
         d = mortise_diag_add(diags, "E0104", span,
-                             "%s (U+%04X) cannot stand in a file", refusal(c),
+                             "a file cannot contain %s (U+%04X)", refusal(c),
                              (unsigned)c);
-        mortise_diag_help(diags, d, "inside double quotes write it as \\u%04x",
+        mortise_diag_help(diags, d, "write it as \\u%04x, inside double quotes",
                           (unsigned)c);
     }
     return MORTISE_ECHECK;

@@ -86,17 +86,17 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
     static const struct {
         const char *problem, *help;
     } known[] = {
-        {"mapping values are not allowed",
-         "a value that contains ': ' needs quotes"},
+        {"mapping values are not allowed", "quote a value that contains ': '"},
         {"cannot start any token",
-         "a value that starts with this character needs quotes"},
+         "quote a value that starts with this character"},
         {"invalid Unicode character escape",
-         "write the character itself: this is half of a surrogate pair, or "
-         "no character"},
-        {"expected ',' or '}'", "inside { } a value with a brace, comma or ': "
-                                "' needs quotes, \"${...}\" too"},
-        {"expected ',' or ']'", "inside [ ] a value with a bracket, brace, "
-                                "comma or ': ' needs quotes, \"${...}\" too"},
+         "write the character itself: the escape is half of a surrogate pair, "
+         "or not a character"},
+        {"expected ',' or '}'", "inside { }, quote a value that contains a "
+                                "brace, a comma or ': ', such as \"${...}\""},
+        {"expected ',' or ']'",
+         "inside [ ], quote a value that contains a bracket, a brace, a comma "
+         "or ': ', such as \"${...}\""},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -132,11 +132,11 @@ static void report_block_tab(struct source *s, struct mortise_span span)
     size_t around = p->indent > 0 ? (size_t)p->indent : 0;
     struct mortise_diag *d =
         mortise_diag_add(s->diags, "E0106", span,
-                         "the text of a block begins with a tab, so that it "
-                         "does not tell where its indentation ends");
+                         "the text of the block begins with a tab, so its "
+                         "indentation is ambiguous");
 
     mortise_diag_help(s->diags, d,
-                      "say how many spaces that is: %zu behind the | or >",
+                      "give the number of spaces: write %zu after the | or >",
                       p->problem_mark.column - around);
 }
 
@@ -153,13 +153,13 @@ static void report_syntax(struct source *s)
     }
     if (s->text.file->text[at] == '\t') {
         d = mortise_diag_add(s->diags, "E0107", span,
-                             "a tab cannot indent in YAML");
+                             "YAML does not allow a tab as indentation");
         mortise_diag_help(s->diags, d, "use spaces");
         return;
     }
     if (strcmp(p->problem, "found incompatible YAML document") == 0) {
         mortise_diag_add(s->diags, "E0111", span,
-                         "this is read as YAML 1.2, not as another version");
+                         "this version of YAML is not supported: use 1.2");
         return;
     }
     if (p->context == NULL) {
@@ -196,7 +196,7 @@ static void check_tag(struct source *s, const yaml_char_t *tag)
     d = mortise_diag_add(s->diags, "E0111", event_span(s),
                          "tags are not allowed: '%s'", (const char *)tag);
     mortise_diag_help(s->diags, d,
-                      "the type follows from the value; quote a string");
+                      "remove the tag; quote the value if it is a string");
 }
 
 /* Does the scalar's text end `back` bytes before `end`, byte for byte? */
@@ -270,7 +270,7 @@ static struct mortise_yaml *unknown_alias(struct source *s)
     node->span = event_span(s);
     node->str = "";
     mortise_diag_add(s->diags, "E0115", node->span,
-                     "no anchor '&%s' before this",
+                     "no anchor '&%s' is defined before this alias",
                      (const char *)s->ev.data.alias.anchor);
     return node;
 }
@@ -291,7 +291,7 @@ static struct mortise_yaml *alias(struct source *s, unsigned depth)
     if (s->aliased > MAX_ALIASED || depth + a->depth - 1 > MAX_DEPTH) {
         mortise_diag_add(
             s->diags, "E0114", event_span(s),
-            "aliases expand to too much (%d nodes in all, %d deep)",
+            "aliases expand to more than %d nodes, or deeper than %d levels",
             MAX_ALIASED, MAX_DEPTH);
         give_up(s);
     }
@@ -381,7 +381,7 @@ static void check_key(struct source *s, struct mortise_yaml *key)
         return;
     }
     d = mortise_diag_add(s->diags, "E0109", key->span,
-                         "a key must be a string, and this is %s",
+                         "a key must be a string, not %s",
                          mortise_yaml_kind_name(key->kind));
     if (key->str == NULL)
         key->str = "";
@@ -394,7 +394,7 @@ static void report_duplicate(struct source *s, const struct mortise_yaml *a,
                              const struct mortise_yaml *b)
 {
     mortise_diag_add(s->diags, "E0108", b->span,
-                     "key '%s' stands here twice (first at %u:%u)", b->str,
+                     "key '%s' appears twice (first at %u:%u)", b->str,
                      a->span.line, a->span.col);
     s->n_twice++;
 }
@@ -532,7 +532,7 @@ static struct mortise_yaml *by_type(struct source *s, unsigned depth)
     s->deepest = 1;
     if (depth > MAX_DEPTH) {
         mortise_diag_add(s->diags, "E0113", event_span(s),
-                         "nested deeper than %d", MAX_DEPTH);
+                         "nested deeper than %d levels", MAX_DEPTH);
         give_up(s);
     }
     switch (s->ev.type) {
@@ -563,8 +563,8 @@ static struct mortise_yaml *read_node(struct source *s, unsigned depth)
     a.nodes = s->nodes - before;
     a.depth = s->deepest;
     if (s->n_anchors == MAX_ANCHORS) {
-        mortise_diag_add(s->diags, "E0114", span, "more than %d anchors",
-                         MAX_ANCHORS);
+        mortise_diag_add(s->diags, "E0114", span,
+                         "the file has more than %d anchors", MAX_ANCHORS);
         give_up(s);
     }
     s->anchors[s->n_anchors++] = a;
@@ -581,10 +581,10 @@ static void check_directives(struct source *s)
     if (s->ev.data.document_start.tag_directives.start !=
         s->ev.data.document_start.tag_directives.end)
         mortise_diag_add(s->diags, "E0111", event_span(s),
-                         "tags are not allowed, %%TAG neither");
+                         "the directive %%TAG is not allowed");
     if (v != NULL && (v->major != 1 || v->minor != 2))
         mortise_diag_add(s->diags, "E0111", event_span(s),
-                         "this is read as YAML 1.2, not %d.%d", v->major,
+                         "YAML %d.%d is not supported: use 1.2", v->major,
                          v->minor);
 }
 
@@ -600,8 +600,9 @@ static void check_end(struct source *s)
     do {
         next(s);
         if (s->ev.type == YAML_DOCUMENT_START_EVENT)
-            mortise_diag_add(s->diags, "E0112", event_span(s),
-                             "a second document; a file holds one");
+            mortise_diag_add(
+                s->diags, "E0112", event_span(s),
+                "the file contains a second document; only one is allowed");
     } while (s->ev.type == YAML_DOCUMENT_END_EVENT);
 }
 

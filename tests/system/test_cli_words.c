@@ -722,7 +722,7 @@ START_TEST(what_was_meant)
                        "metadata: {name: d}\n");
     child_run("$MORTISE check d.yaml");
     desk_code(2);
-    desk_out("there is no kind 'Deploymnt'");
+    desk_out("unknown kind 'Deploymnt'");
     desk_out("write kind: Deployment");
 }
 END_TEST

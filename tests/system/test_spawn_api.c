@@ -420,12 +420,12 @@ START_TEST(e_invalid)
     name[129] = '\0';
     c = claim_of("p", "c1");
     c.name = name;
-    FAILS(MORTISE_EINVAL, "name takes", try_claim(&c));
+    FAILS(MORTISE_EINVAL, "name must be", try_claim(&c));
     name[128] = '\0';
     OK(try_claim(&c));
-    FAILS(MORTISE_EINVAL, "child takes", enlist(""));
-    FAILS(MORTISE_EINVAL, "child takes", enlist("a\nb"));
-    FAILS(MORTISE_EINVAL, "child takes", enlist("\xff"));
+    FAILS(MORTISE_EINVAL, "child must be", enlist(""));
+    FAILS(MORTISE_EINVAL, "child must be", enlist("a\nb"));
+    FAILS(MORTISE_EINVAL, "child must be", enlist("\xff"));
     OK(enlist("s"));
     FAILS(MORTISE_EINVAL, "dispatched or running",
           advance(MORTISE_SPAWN_SETTLED));

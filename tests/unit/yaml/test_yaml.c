@@ -506,7 +506,7 @@ START_TEST(point_9_a_tab_in_a_block_is_no_indentation)
         ck_assert_ptr_nonnull(strstr(diags.list[0].message, "begins with a "
                                                             "tab"));
         ck_assert_str_eq(diags.list[0].help,
-                         "say how many spaces that is: 2 behind the | or >");
+                         "give the number of spaces: write 2 after the | or >");
         mortise_diags_finish(&diags);
     }
     ck_assert_str_eq(
