@@ -163,12 +163,12 @@ static const char *read_name(struct reader *r, const char *from, size_t *n)
 
         if (!is_name_char(mortise_pattern_take(p), at == from))
             REFUSE(r, at,
-                   "the name of a group is letters, digits, $ and _, "
-                   "no digit first");
+                   "the name of a group can contain letters, digits, $ and _, "
+                   "and cannot begin with a digit");
     }
     *n = (size_t)(p->p - from);
     if (*n == 0 || p->p == p->end)
-        REFUSE(r, from, "here a group's name and > are missing");
+        REFUSE(r, from, "the name of the group and > are missing");
     p->p++;
     return from;
 }
@@ -213,16 +213,15 @@ static void put_reference(struct reader *r, const char *at, uint32_t number)
     const struct capture *c = &r->captures[number];
 
     if (r->behind > 0)
-        EXCEED(r, at,
-               "a lookbehind with a backreference is more than it matches");
+        EXCEED(r, at, "backreferences in a lookbehind are not supported");
     if (!c->closed || c->away) {
         put(r, "(?:)");
         return;
     }
     if (c->stale)
         EXCEED(r, at,
-               "each round of a repetition forgets that group, which is "
-               "more than it matches");
+               "each round of a repetition resets that group, which is not "
+               "supported");
     if (r->p.for_re2)
         mortise_pattern_beyond_re2(&r->p);
     for (uint32_t i = 0; i < r->n_open && c->skippable; i++)
@@ -239,7 +238,7 @@ static void read_number(struct reader *r, const char *at)
         if (n <= r->n_captures)
             n = n * 10 + (uint64_t)(peek(r, 0) - '0');
     if (n > r->n_captures)
-        REFUSE(r, at, "there is no such group to refer to");
+        REFUSE(r, at, "the backreference names a group that does not exist");
     put_reference(r, at, (uint32_t)n);
 }
 
@@ -250,11 +249,11 @@ static void read_named(struct reader *r, const char *at)
     size_t n;
 
     if (peek(r, 0) != '<')
-        REFUSE(r, at, "\\k is \\k<name>");
+        REFUSE(r, at, "\\k needs a name: write \\k<name>");
     name = read_name(r, r->p.p + 1, &n);
     number = named(r, name, n, r->n_captures);
     if (number == 0)
-        REFUSE(r, at, "there is no group named '%.*s'", (int)n, name);
+        REFUSE(r, at, "no group is named '%.*s'", (int)n, name);
     put_reference(r, at, number);
 }
 
@@ -270,7 +269,7 @@ static const struct {
     {'E', "write a backslash before each character that needs one"},
     {'G', "write ^"},
     {'H', "write [^ \\t]"},
-    {'K', "write (?<=...) around what is before it"},
+    {'K', "write (?<=...) around the part before it"},
     {'N', "write ."},
     {'Q', "write a backslash before each character that needs one"},
     {'R', "write (?:\\r\\n|[\\n\\r\\v\\f\\x85\\u2028\\u2029])"},
@@ -292,14 +291,12 @@ static _Noreturn void refuse_escape(struct reader *r, const char *at)
 
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         if (foreign[i].letter == c)
-            REFUSE(r, at, "there is no \\%c: %s", c, foreign[i].instead);
+            REFUSE(r, at, "\\%c is not supported: %s", c, foreign[i].instead);
     if (c >= '0' && c <= '9')
-        REFUSE(r, at, "there is no \\%c here: write \\x and two digits", c);
+        REFUSE(r, at, "\\%c is not allowed here: write \\x and two digits", c);
     if ((unsigned char)c > 32 && (unsigned char)c < 127)
-        REFUSE(r, at, "there is no \\%c: write %c", c, c);
-    REFUSE(r, at,
-           "there is no such escape: leave the backslash "
-           "out");
+        REFUSE(r, at, "\\%c is not supported: write %c", c, c);
+    REFUSE(r, at, "unknown escape: remove the backslash");
 }
 
 /* \u{...}, behind the u. */
@@ -311,9 +308,9 @@ static uint32_t read_braced(struct reader *r, const char *at)
     while (c <= 0x10FFFF && mortise_pattern_digits(&r->p, 1, 16, &d))
         c = c * 16 + d;
     if (c > 0x10FFFF)
-        REFUSE(r, at, "there is no character beyond \\u{10FFFF}");
+        REFUSE(r, at, "the last character is \\u{10FFFF}");
     if (r->p.p == from || peek(r, 0) != '}')
-        REFUSE(r, at, "\\u{ needs hexadecimal digits and }");
+        REFUSE(r, at, "\\u{ needs hexadecimal digits and a closing }");
     r->p.p++;
     return c;
 }
@@ -327,7 +324,7 @@ static uint32_t read_unicode(struct reader *r, const char *at)
     if (peek(r, 0) == '{')
         return read_braced(r, at);
     if (!mortise_pattern_digits(&r->p, 4, 16, &c))
-        REFUSE(r, at, "\\u needs four hexadecimal digits, or some in braces");
+        REFUSE(r, at, "\\u needs four hexadecimal digits, or digits in braces");
     back = r->p.p;
     if (c < 0xD800 || c > 0xDBFF || !mortise_pattern_at(&r->p, "\\u"))
         return c;
@@ -344,7 +341,7 @@ static uint32_t read_control(struct reader *r, const char *at)
     uint32_t c = (unsigned char)peek(r, 0);
 
     if ((c | 32) < 'a' || (c | 32) > 'z')
-        REFUSE(r, at, "\\c needs a letter behind it");
+        REFUSE(r, at, "\\c needs a letter after it");
     r->p.p++;
     return c & 31;
 }
@@ -367,8 +364,7 @@ static uint32_t read_character(struct reader *r, const char *at, char c)
     if (c == 'x') {
         if (!mortise_pattern_digits(&r->p, 2, 16, &hex))
             REFUSE(r, at,
-                   "\\x needs two hexadecimal digits; more are "
-                   "\\u{...}");
+                   "\\x needs two hexadecimal digits; write \\u{...} for more");
         return hex;
     }
     if (c != '\0' && strchr("^$\\.*+?()[]{}|/", c) != NULL)
@@ -440,7 +436,7 @@ static _Noreturn void refuse_property(struct reader *r, const char *at,
     if (mortise_property_script(name, n, true))
         REFUSE(r, at, "\\p{%.*s} is a script: write \\p{Script=%.*s}", (int)n,
                name, (int)n, name);
-    REFUSE(r, at, "there is no property '%.*s' of Unicode",
+    REFUSE(r, at, "Unicode has no property '%.*s'",
            (int)mortise_utf8_cut(name, n, 60), name);
 }
 
@@ -453,7 +449,7 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     close =
         peek(r, 0) == '{' ? memchr(name, '}', (size_t)(r->p.end - name)) : NULL;
     if (close == NULL)
-        REFUSE(r, at, "\\p and \\P need {NAME} behind them");
+        REFUSE(r, at, "\\p and \\P need {NAME} after them");
     n = (size_t)(close - name);
     equals = memchr(name, '=', n);
     if (equals == NULL)
@@ -515,13 +511,13 @@ static bool read_member(struct reader *r, uint32_t *c)
         return true;
     }
     if (r->p.end - at < 2)
-        REFUSE(r, at, "a backslash needs something behind it");
+        REFUSE(r, at, "a backslash needs a character after it");
     letter = at[1];
     r->p.p += 2;
     if (put_set(r, at, letter))
         return false;
     if (letter == 'B' || letter == 'k' || (letter >= '1' && letter <= '9'))
-        REFUSE(r, at, "\\%c means nothing inside a class", letter);
+        REFUSE(r, at, "\\%c is not allowed inside a class", letter);
     *c = letter == 'b'   ? '\b'
          : letter == '-' ? '-'
                          : read_character(r, at, letter);
@@ -541,12 +537,12 @@ static void read_range(struct reader *r, const char *open)
     }
     r->p.p++;
     if (r->p.p == r->p.end)
-        REFUSE(r, open, "this class has no ]");
+        REFUSE(r, open, "this class is not closed by ]");
     second = read_member(r, &b);
     if (!first || !second)
         REFUSE(r, at,
-               "a range is between two characters: write \\- for the "
-               "sign");
+               "a range needs a character on both sides: write \\- for the "
+               "character");
     if (a > b)
         REFUSE(r, at, "this range ends before it begins");
     mortise_pattern_put_range(&r->p, a, b);
@@ -561,7 +557,7 @@ static void read_class(struct reader *r)
     mortise_pattern_open_class(&r->p, inverse);
     while (peek(r, 0) != ']' || r->p.p == r->p.end) {
         if (r->p.p == r->p.end)
-            REFUSE(r, open, "this class has no ]");
+            REFUSE(r, open, "this class is not closed by ]");
         read_range(r, open);
     }
     r->p.p++;
@@ -576,20 +572,20 @@ static const struct {
 } foreign_groups[] = {
     {"(?P<", "write (?<name>...)"},
     {"(?P=", "write \\k<name>"},
-    {"(?P>", "a pattern cannot call itself"},
+    {"(?P>", "patterns cannot call themselves"},
     {"(?'", "write (?<name>...)"},
-    {"(?>", "leave it out, or write (?:...)"},
+    {"(?>", "remove it, or write (?:...)"},
     {"(?|", "write (?:...)"},
-    {"(?#", "leave the comment out"},
+    {"(?#", "remove the comment"},
     {"(?(", "write both cases with |"},
-    {"(?C", "leave it out"},
-    {"(?R", "a pattern cannot call itself"},
-    {"(?&", "a pattern cannot call itself"},
-    {"(?+", "a pattern cannot call itself"},
+    {"(?C", "remove it"},
+    {"(?R", "patterns cannot call themselves"},
+    {"(?&", "patterns cannot call themselves"},
+    {"(?+", "patterns cannot call themselves"},
     {"(?i", "write both cases: [aA]"},
     {"(?s", "write [^] for any character"},
     {"(?m", "write (?:^|\\n)"},
-    {"(*", "write \\( and \\*, if they are meant"},
+    {"(*", "write \\( and \\* for the characters"},
 };
 
 static _Noreturn void refuse_group(struct reader *r, const char *at)
@@ -597,15 +593,15 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
          i++)
         if (mortise_pattern_at(&r->p, foreign_groups[i].text))
-            REFUSE(r, at, "there is no %s: %s", foreign_groups[i].text,
+            REFUSE(r, at, "%s is not supported: %s", foreign_groups[i].text,
                    foreign_groups[i].instead);
-    REFUSE(r, at, "behind (? ECMA-262 has : = ! <= <! and <name>");
+    REFUSE(r, at, "only : = ! <= <! and <name> are allowed after (?");
 }
 
 static void push(struct reader *r, struct group g)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
-        EXCEED(r, g.at, "groups stand more than %d deep",
+        EXCEED(r, g.at, "groups are nested more than %d deep",
                MORTISE_PATTERN_DEPTH);
     g.before = g.branch = r->n_begun;
     g.weight = r->atom;
@@ -684,8 +680,8 @@ static void repeat_captures(struct reader *r, const struct group *g,
 
     if (n.max > 1 && g->suspect != NULL)
         EXCEED(r, g->suspect,
-               "each round of the repetition around it forgets that group, "
-               "which is more than it matches");
+               "each round of the repetition around it resets that group, "
+               "which is not supported");
     for (uint32_t i = g->before + 1; i <= r->n_begun; i++) {
         struct capture *c = &r->captures[i];
 
@@ -721,17 +717,16 @@ static bool read_repeat(struct reader *r, struct mortise_repeat *n, bool *lazy)
         REFUSE(r, at, "this repetition ends before it begins");
     if (n->min > MOST_REPEATS ||
         (n->max > MOST_REPEATS && n->max != MORTISE_PATTERN_MANY))
-        EXCEED(r, at, "it repeats up to %d times", MOST_REPEATS);
+        EXCEED(r, at, "a count can be at most %d", MOST_REPEATS);
     *lazy = peek(r, 0) == '?';
     r->p.p += *lazy;
     if (peek(r, 0) == '+')
         REFUSE(r, r->p.p,
-               "there are no possessive repetitions: leave "
-               "the second + out");
+               "possessive repetitions are not supported: remove the second +");
     if (peek(r, 0) == '*' || peek(r, 0) == '?')
-        REFUSE(r, r->p.p,
-               "a repetition cannot be repeated: put a group "
-               "around it");
+        REFUSE(
+            r, r->p.p,
+            "a repetition cannot be repeated directly: put a group around it");
     return true;
 }
 
@@ -753,7 +748,7 @@ static void close_group(struct reader *r)
     struct group g = *top(r);
 
     if (r->n_open == 1)
-        REFUSE(r, r->p.p, "no group is open here: write \\)");
+        REFUSE(r, r->p.p, "no group is open here: write \\) for the character");
     close_captures(r, &g);
     r->n_open--;
     r->p.p++;
@@ -772,7 +767,7 @@ static void read_escape(struct reader *r)
     char c;
 
     if (r->p.end - at < 2)
-        REFUSE(r, at, "a backslash needs something behind it");
+        REFUSE(r, at, "a backslash needs a character after it");
     c = at[1];
     r->p.p += 2;
     if (c == 'b' || c == 'B') {
@@ -842,7 +837,7 @@ static void refuse_posix(struct reader *r)
             memcmp(at + 2, posix[i].name, n) != 0 ||
             memcmp(at + 2 + n, ":]", 2) != 0)
             continue;
-        REFUSE(r, at, "there is no [:%s:]: write %s", posix[i].name,
+        REFUSE(r, at, "[:%s:] is not supported: write %s", posix[i].name,
                posix[i].instead);
     }
 }
@@ -852,11 +847,12 @@ static _Noreturn void refuse_sign(struct reader *r, char c)
     if (c == ']')
         refuse_posix(r);
     if (c == ']' || c == '{' || c == '}')
-        REFUSE(r, r->p.p, "%c alone is no character: write \\%c", c, c);
+        REFUSE(r, r->p.p,
+               "a single %c is not allowed: write \\%c for the character", c,
+               c);
     REFUSE(r, r->p.p,
-           "there is nothing here that %c could repeat: write \\%c "
-           "for the character",
-           c, c);
+           "nothing before %c can be repeated: write \\%c for the character", c,
+           c);
 }
 
 /* Any character but the four that end a line. */
@@ -912,7 +908,7 @@ static void read_pattern(void *arg)
     while (r->p.p < r->p.end)
         read_term(r);
     if (r->n_open > 1)
-        REFUSE(r, top(r)->at, "this group has no )");
+        REFUSE(r, top(r)->at, "this group is not closed by )");
 }
 
 int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,

@@ -156,13 +156,13 @@ static const char *words_of(int errnum, char *room, size_t size)
     if (errnum == MORTISE_NO_FILE)
         return "not a regular file";
     if (errnum == ENFILE)
-        return "the system has no room for another open file (sysctl "
+        return "the system's limit of open files is reached (sysctl "
                "fs.file-max)";
     if (errnum != EMFILE || getrlimit(RLIMIT_NOFILE, &most) != 0)
         return strerror_r(errnum, room, size); /* GNU's */
     snprintf(room, size,
-             "no file descriptors are left of the %llu that this process may "
-             "have (ulimit -n, or LimitNOFILE= of the service)",
+             "this process's limit of %llu open files is reached (ulimit -n, "
+             "or LimitNOFILE= of the service)",
              (unsigned long long)most.rlim_cur);
     return room;
 }

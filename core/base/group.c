@@ -57,7 +57,7 @@ static int find(const struct mortise_mem *mem, const char *name, gid_t *out,
     }
     return errnum == 0 || errnum == ENOENT
                ? mortise_fail(err, MORTISE_ENOTFOUND,
-                              "no group is called '%.100s'", name)
+                              "there is no group '%.100s'", name)
                : mortise_syserr(err, errnum, "look up the group '%.100s'",
                                 name);
 }
@@ -108,11 +108,11 @@ int mortise_group_to_share(const struct mortise_mem *mem, const char *name,
     if (rv != MORTISE_OK || is)
         return rv;
     mortise_owner_name(geteuid(), us);
-    return mortise_fail(err, MORTISE_EDENIED,
-                        "this process, of %s, is not in the group '%.100s': "
-                        "only its members, and root, may use the store (who "
-                        "became one logs in again)",
-                        us, name);
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "this process (user %s) is not in the group '%.100s', and only its "
+        "members and root can use the store; new members must log in again",
+        us, name);
 }
 
 bool mortise_group_has_peer(const struct mortise_mem *mem, gid_t group, int fd)
@@ -143,7 +143,7 @@ static int close_one(int dir, const char *name, struct mortise_err *err)
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? MORTISE_OK
-                               : mortise_syserr(err, errno, "look at %s", name);
+                               : mortise_syserr(err, errno, "stat %s", name);
     if (S_ISLNK(st.st_mode) || st.st_uid != geteuid() ||
         (st.st_mode & OTHERS) == 0)
         return MORTISE_OK;
@@ -151,7 +151,9 @@ static int close_one(int dir, const char *name, struct mortise_err *err)
                        0 ||
                    errno == ENOENT
                ? MORTISE_OK
-               : mortise_syserr(err, errno, "close %s to others", name);
+               : mortise_syserr(err, errno,
+                                "remove the permissions of other users from %s",
+                                name);
 }
 
 static int close_all(int dir, const char *but, struct mortise_err *err)
@@ -199,18 +201,21 @@ int mortise_group_let_through(const gid_t *group, int dir, const char *but,
     int rv;
 
     if (fstat(dir, &st) != 0)
-        return mortise_syserr(err, errno, "look at the directory");
+        return mortise_syserr(err, errno, "stat the directory");
     if (passes(group, &st))
         return MORTISE_OK;
     closed = st.st_mode & PERMISSIONS & ~(mode_t)OTHERS;
     if (fchmod(dir, closed) != 0)
-        return mortise_syserr(err, errno, "close the directory to others");
+        return mortise_syserr(
+            err, errno,
+            "remove the permissions of other users from the directory");
     if (fchown(dir, (uid_t)-1, group != NULL ? *group : getegid()) != 0)
-        return mortise_syserr(err, errno, "give the directory to the group");
+        return mortise_syserr(err, errno, "set the group of the directory");
     if (group == NULL)
         return MORTISE_OK;
     rv = close_all(dir, but, err);
     if (rv == MORTISE_OK && fchmod(dir, closed | THROUGH) != 0)
-        rv = mortise_syserr(err, errno, "let the group through");
+        rv = mortise_syserr(err, errno,
+                            "give the group access to the directory");
     return rv;
 }

@@ -138,23 +138,21 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
     if (f->foreign && geteuid() == 0) { /* only root may become anybody */
         mortise_owner_sudo(f->uid, sudo);
         snprintf(or_as, sizeof or_as,
-                 "run it as that user (%s mortise ...), or ", sudo);
+                 "run mortise as that user (%s mortise ...), or, ", sudo);
     }
     quote(word, sizeof word, all != NULL ? all : f->path);
     if (f->foreign)
         return mortise_fail(
             err, MORTISE_EDENIED,
             "%s belongs to uid %lu, neither to root nor to you (uid %lu), so "
-            "somebody else decides what is there; %sif you have looked at it: "
-            "chown -h%s %lu %s",
+            "another user can change it; %sif you trust its content: chown "
+            "-h%s %lu %s",
             f->path, (unsigned long)f->uid, (unsigned long)geteuid(), or_as,
             all != NULL ? "R" : "", (unsigned long)geteuid(), word);
-    return mortise_fail(err, MORTISE_EDENIED,
-                        "%s may be written by others (mode %04o), so they "
-                        "decide what is there; if that is not meant: chmod "
-                        "%sgo-w %s",
-                        f->path, (unsigned)(f->mode & 07777),
-                        all != NULL ? "-R " : "", word);
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "other users can write %s (mode %04o); to prevent it: chmod %sgo-w %s",
+        f->path, (unsigned)(f->mode & 07777), all != NULL ? "-R " : "", word);
 }
 
 static int judge(struct walk *w, const struct stat *st, bool last)
@@ -165,7 +163,7 @@ static int judge(struct walk *w, const struct stat *st, bool last)
     if (!is_faulty(&f, w->at[0] != '\0' ? w->at : "/", st, last, &errnum))
         return MORTISE_OK;
     if (mortise_is_shortage(errnum))
-        return mortise_syserr(w->err, errnum, "look up who may write %s",
+        return mortise_syserr(w->err, errnum, "check the owner and mode of %s",
                               f.path);
     if (w->fault != NULL && w->fault(w->ud, &f))
         return MORTISE_OK;
@@ -222,7 +220,7 @@ static int step(struct walk *w, const char *name, bool *done)
         *done = true;
         return errno == ENOENT || errno == ENOTDIR
                    ? MORTISE_OK
-                   : mortise_syserr(w->err, errno, "look at %s", w->at);
+                   : mortise_syserr(w->err, errno, "stat %s", w->at);
     }
     rv = judge(w, &st, last);
     *done = is_proc(w, st.st_dev) ||
@@ -277,7 +275,7 @@ static int walk(struct walk *w, const char *path)
     int n, rv = MORTISE_OK;
 
     if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
-        return mortise_syserr(w->err, errno, "this directory");
+        return mortise_syserr(w->err, errno, "find the working directory");
     n = snprintf(w->rest, sizeof w->rest, "%s/%s", here, path);
     if (n < 0 || (size_t)n >= sizeof w->rest)
         return too_long(path, w->err);
@@ -311,7 +309,7 @@ int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
 
     if (rv == MORTISE_OK && d == NULL && w.rest[strspn(w.rest, "/")] == '\0' &&
         mortise_is_shortage(errno))
-        return mortise_syserr(err, errno, "look into %s", dir);
+        return mortise_syserr(err, errno, "list %s", dir);
 
     while (rv == MORTISE_OK && d != NULL && (e = readdir(d)) != NULL) {
         if (e->d_name[0] == '.')

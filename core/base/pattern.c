@@ -58,7 +58,8 @@ void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
     va_list ap;
 
     va_start(ap, fmt);
-    leave(p, at, "this is ", ", and this build does not take it", fmt, ap);
+    leave(p, at, "a regular expression of ",
+          " that this build does not support", fmt, ap);
 }
 
 void mortise_pattern_beyond_re2(struct mortise_pattern *p)
@@ -73,12 +74,12 @@ void mortise_pattern_check_text(struct mortise_pattern *p)
     size_t n;
 
     if (p->end - p->text > MORTISE_PATTERN_BYTES)
-        mortise_pattern_exceed(p, p->text, "it has more than %d bytes",
+        mortise_pattern_exceed(p, p->text, "it is longer than %d bytes",
                                MORTISE_PATTERN_BYTES);
     for (const char *at = p->text; at < p->end; at += n) {
         n = mortise_utf8_decode(at, p->end, &c);
         if (n == 0)
-            mortise_pattern_refuse(p, at, "this is not UTF-8");
+            mortise_pattern_refuse(p, at, "this byte is not valid UTF-8");
     }
 }
 

@@ -100,7 +100,7 @@ static uint32_t copies(struct reader *r, const char *at,
         return 1;
     if (n.min > MOST_REPEATS ||
         (n.max > MOST_REPEATS && n.max != MORTISE_PATTERN_MANY))
-        REFUSE(r, at, "RE2 repeats up to %d times", MOST_REPEATS);
+        REFUSE(r, at, "a count can be at most %d", MOST_REPEATS);
     if (n.min > n.max)
         REFUSE(r, at, "this repetition ends before it begins");
     return n.max == MORTISE_PATTERN_MANY ? n.min : n.max;
@@ -116,9 +116,9 @@ static void check_single(struct reader *r)
         return;
     if (*at == '+')
         REFUSE(r, at,
-               "there are no possessive repetitions: leave the second "
-               "+ out");
-    REFUSE(r, at, "a repetition cannot be repeated: put a group around it");
+               "possessive repetitions are not supported: remove the second +");
+    REFUSE(r, at,
+           "a repetition cannot be repeated directly: put a group around it");
 }
 
 /* Behind an atom, in which something is repeated so often. */
@@ -135,8 +135,7 @@ static void finish_atom(struct reader *r, uint32_t repeats)
         count = copies(r, at, n);
         if (count > 1 && repeats > MOST_REPEATS / count)
             REFUSE(r, at,
-                   "RE2 repeats up to %d times, with what is repeated "
-                   "inside",
+                   "the counts of nested repetitions multiply to more than %d",
                    MOST_REPEATS);
         repeats *= count > 1 ? count : 1;
         mortise_pattern_put_repeat(&r->p, r->before, n,
@@ -153,11 +152,11 @@ static const struct {
     char letter;
     const char *instead;
 } foreign[] = {
-    {'C', "write (?s:.), which is a whole character"},
-    {'E', "it ends a \\Q, and there is none"},
+    {'C', "write (?s:.), which matches a whole character"},
+    {'E', "it ends a \\Q, but none is open"},
     {'G', "write ^"},
     {'H', "write [^\\t ]"},
-    {'K', "leave it out: nobody asks where the match begins"},
+    {'K', "remove it: the start of the match is not used"},
     {'N', "write [^\\n]"},
     {'R', "write (?:\\r\\n|[\\n\\r\\v\\f\\x{85}\\x{2028}\\x{2029}])"},
     {'V', "write [^\\n\\v\\f\\r\\x{85}\\x{2028}\\x{2029}]"},
@@ -178,10 +177,10 @@ static _Noreturn void refuse_escape(struct reader *r, const char *at)
 
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         if (foreign[i].letter == c)
-            REFUSE(r, at, "there is no \\%c: %s", c, foreign[i].instead);
+            REFUSE(r, at, "\\%c is not supported: %s", c, foreign[i].instead);
     if (c >= '1' && c <= '9')
         REFUSE(r, at, "RE2 has no backreferences");
-    REFUSE(r, at, "there is no such escape: leave the backslash out");
+    REFUSE(r, at, "unknown escape: remove the backslash");
 }
 
 /* \x, behind it. */
@@ -193,15 +192,16 @@ static uint32_t read_hex(struct reader *r, const char *at)
     if (peek(r, 0) != '{') {
         if (!mortise_pattern_digits(&r->p, 2, 16, &c))
             REFUSE(r, at,
-                   "\\x needs two hexadecimal digits, or some in "
-                   "braces");
+                   "\\x needs two hexadecimal digits, or digits in braces");
         return c;
     }
     from = ++r->p.p;
     while (c <= 0x10FFFF && mortise_pattern_digits(&r->p, 1, 16, &d))
         c = c * 16 + d;
     if (c > 0x10FFFF || r->p.p == from || peek(r, 0) != '}')
-        REFUSE(r, at, "\\x{ needs hexadecimal digits, 10FFFF at most, and }");
+        REFUSE(
+            r, at,
+            "\\x{ needs hexadecimal digits, at most 10FFFF, and a closing }");
     r->p.p++;
     return c;
 }
@@ -282,7 +282,7 @@ static bool put_posix(struct reader *r)
         r->p.p = end + 2;
         return true;
     }
-    REFUSE(r, at, "there is no class [:%.*s:]",
+    REFUSE(r, at, "unknown class [:%.*s:]",
            (int)mortise_utf8_cut(name, (size_t)(end - name), 40), name);
 }
 
@@ -295,7 +295,7 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     if (braces)
         end = memchr(name, '}', (size_t)(r->p.end - name));
     if (end == NULL || end > r->p.end || (unsigned char)*name >= 128)
-        REFUSE(r, at, "\\p and \\P need a letter or {NAME} behind them");
+        REFUSE(r, at, "\\p and \\P need a letter or {NAME} after them");
     r->p.p = end + braces;
     if (braces && *name == '^') {
         inverse = !inverse;
@@ -309,8 +309,8 @@ static void put_property(struct reader *r, const char *at, bool inverse)
         found = name;
     if (found == NULL)
         REFUSE(r, at,
-               "RE2 knows no property '%.*s': short names of general "
-               "categories, and scripts",
+               "RE2 has no property '%.*s': use a script, or the short name of "
+               "a general category",
                (int)mortise_utf8_cut(name, (size_t)(end - name), 60), name);
     mortise_pattern_put_property(&r->p, inverse, "", found,
                                  (size_t)(end - name));
@@ -345,11 +345,11 @@ static uint32_t read_member(struct reader *r, const char *open)
     const char *at = r->p.p;
 
     if (at == r->p.end)
-        REFUSE(r, open, "this class has no ]");
+        REFUSE(r, open, "this class is not closed by ]");
     if (*at != '\\')
         return mortise_pattern_take(&r->p);
     if (++r->p.p == r->p.end)
-        REFUSE(r, at, "a backslash needs something behind it");
+        REFUSE(r, at, "a backslash needs a character after it");
     return read_character(r, at);
 }
 
@@ -380,7 +380,7 @@ static void read_class(struct reader *r)
     first = r->p.p;
     while (r->p.p == first || peek(r, 0) != ']') {
         if (r->p.p == r->p.end)
-            REFUSE(r, open, "this class has no ]");
+            REFUSE(r, open, "this class is not closed by ]");
         read_range(r, open);
     }
     r->p.p++;
@@ -392,22 +392,22 @@ static void read_class(struct reader *r)
 static const struct {
     const char *text, *instead;
 } foreign_groups[] = {
-    {"(?=", "RE2 looks neither ahead nor behind"},
-    {"(?!", "RE2 looks neither ahead nor behind"},
-    {"(?<=", "RE2 looks neither ahead nor behind"},
-    {"(?<!", "RE2 looks neither ahead nor behind"},
+    {"(?=", "RE2 has no lookahead and no lookbehind"},
+    {"(?!", "RE2 has no lookahead and no lookbehind"},
+    {"(?<=", "RE2 has no lookahead and no lookbehind"},
+    {"(?<!", "RE2 has no lookahead and no lookbehind"},
     {"(?P=", "RE2 has no backreferences"},
-    {"(?P>", "a pattern cannot call itself"},
+    {"(?P>", "patterns cannot call themselves"},
     {"(?'", "write (?P<name>...)"},
-    {"(?>", "leave it out, or write (?:...)"},
+    {"(?>", "remove it, or write (?:...)"},
     {"(?|", "write (?:...)"},
-    {"(?#", "leave the comment out"},
+    {"(?#", "remove the comment"},
     {"(?(", "write both cases with |"},
-    {"(?C", "leave it out"},
-    {"(?R", "a pattern cannot call itself"},
-    {"(?&", "a pattern cannot call itself"},
-    {"(?+", "a pattern cannot call itself"},
-    {"(?x", "leave the blanks out"},
+    {"(?C", "remove it"},
+    {"(?R", "patterns cannot call themselves"},
+    {"(?&", "patterns cannot call themselves"},
+    {"(?+", "patterns cannot call themselves"},
+    {"(?x", "remove the spaces"},
 };
 
 static _Noreturn void refuse_group(struct reader *r, const char *at)
@@ -416,15 +416,17 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
          i++)
         if (mortise_pattern_at(&r->p, foreign_groups[i].text))
-            REFUSE(r, at, "there is no %s: %s", foreign_groups[i].text,
+            REFUSE(r, at, "%s is not supported: %s", foreign_groups[i].text,
                    foreign_groups[i].instead);
-    REFUSE(r, at, "behind (? RE2 has : P<name>, <name> and the flags i m s U");
+    REFUSE(r, at,
+           "only : P<name>, <name> and the flags i m s U are allowed after (?");
 }
 
 static void push(struct reader *r, const char *at, struct flags outside)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
-        EXCEED(r, at, "groups stand more than %d deep", MORTISE_PATTERN_DEPTH);
+        EXCEED(r, at, "groups are nested more than %d deep",
+               MORTISE_PATTERN_DEPTH);
     r->open[r->n_open++] = (struct group){
         .at = at, .flags = outside, .repeats = 1, .before = r->before};
     put(r, r->flags.fold ? "(?i:" : "(?-i:");
@@ -445,8 +447,8 @@ static void read_name(struct reader *r, const char *at)
         r->p.p++;
     if (r->p.p == name || peek(r, 0) != '>')
         REFUSE(r, at,
-               "the name of a group is letters, digits and _, and > "
-               "behind it");
+               "the name of a group can contain letters, digits and _, and "
+               "needs > after it");
     r->p.p++;
 }
 
@@ -511,7 +513,7 @@ static void close_group(struct reader *r)
     struct group g = *top(r);
 
     if (r->n_open == 1)
-        REFUSE(r, r->p.p, "no group is open here: write \\)");
+        REFUSE(r, r->p.p, "no group is open here: write \\) for the character");
     r->n_open--;
     r->flags = g.flags;
     r->before = g.before;
@@ -556,7 +558,7 @@ static void read_escape(struct reader *r)
     const char *at = r->p.p;
 
     if (r->p.end - at < 2)
-        REFUSE(r, at, "a backslash needs something behind it");
+        REFUSE(r, at, "a backslash needs a character after it");
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
         if (edges[i].letter == at[1]) {
             put_one(r, 2, edges[i].text);
@@ -587,11 +589,9 @@ static bool read_sign(struct reader *r)
         return false;
     if (*at == '{')
         REFUSE(r, at,
-               "there is nothing here that could be repeated: write "
-               "\\{ for the character");
+               "nothing before { can be repeated: write \\{ for the character");
     REFUSE(r, at,
-           "there is nothing here that %c could repeat: write \\%c for "
-           "the character",
+           "nothing before %c can be repeated: write \\%c for the character",
            *at, *at);
 }
 
@@ -638,7 +638,7 @@ static void read_pattern(void *arg)
     while (r->p.p < r->p.end)
         read_term(r);
     if (r->n_open > 1)
-        REFUSE(r, top(r)->at, "this group has no )");
+        REFUSE(r, top(r)->at, "this group is not closed by )");
     put(r, ")");
 }
 

@@ -83,9 +83,10 @@ static int refuse(const struct compiling *c, const char *why)
     if (c->standard == NULL)
         return mortise_fail(c->err, MORTISE_EINVAL,
                             "not a regular expression: %s", why);
-    return mortise_fail(c->err, MORTISE_EINVAL,
-                        "this is %s, and this build does not take it: %s",
-                        c->standard, why);
+    return mortise_fail(
+        c->err, MORTISE_EINVAL,
+        "a regular expression of %s that this build does not support: %s",
+        c->standard, why);
 }
 
 static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
@@ -93,9 +94,9 @@ static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
     if (left == NULL)
         return MORTISE_OK;
     if (cost > *left)
-        return mortise_fail(err, MORTISE_ELIMIT,
-                            "the regular expression costs more than is left "
-                            "of the limit");
+        return mortise_fail(
+            err, MORTISE_ELIMIT,
+            "the regular expression costs more than the rest of the limit");
     *left -= cost;
     return MORTISE_OK;
 }
@@ -108,8 +109,9 @@ static int compile_re2(struct compiling *c, const struct mortise_buf *text,
     char why[160];
 
     if (weight->ranges > MOST_RANGES) {
-        refuse(c, "it is too large with all its repetitions: write smaller "
-                  "numbers in { }");
+        refuse(
+            c,
+            "its repetitions make it too large: write smaller numbers in { }");
         return MORTISE_EUNAVAILABLE;
     }
     if (pay(c->left, COMPILED * weight->ranges, c->err) != MORTISE_OK)
@@ -167,8 +169,8 @@ static int refused_by_pcre2(const struct compiling *c, int code)
     if (code == PCRE2_ERROR_HEAP_FAILED)
         return mortise_nomem(c->err);
     if (code == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH)
-        return refuse(c, "it looks behind for a fixed length only, without "
-                         "* + ? or {n,m}");
+        return refuse(
+            c, "a lookbehind must have a fixed length, without * + ? or {n,m}");
     pcre2_get_error_message(code, words, sizeof words);
     return refuse(c, (char *)words);
 }
@@ -300,9 +302,9 @@ static int search_result(int rv, bool *found, struct mortise_err *err)
     case PCRE2_ERROR_MATCHLIMIT:
     case PCRE2_ERROR_DEPTHLIMIT:
     case PCRE2_ERROR_HEAPLIMIT:
-        return mortise_fail(err, MORTISE_ELIMIT,
-                            "the regular expression takes too many steps "
-                            "on this text");
+        return mortise_fail(
+            err, MORTISE_ELIMIT,
+            "the regular expression needs too many steps on this text");
     case PCRE2_ERROR_NOMEMORY:
         return mortise_nomem(err);
     default:

@@ -30,7 +30,7 @@ static int find(const struct mortise_mem *mem, const char *name, uid_t *uid,
     }
     return errnum == 0 || errnum == ENOENT
                ? mortise_fail(err, MORTISE_ENOTFOUND,
-                              "no user is called '%.100s'", name)
+                              "there is no user '%.100s'", name)
                : mortise_syserr(err, errnum, "look up the user '%.100s'", name);
 }
 
@@ -44,14 +44,14 @@ int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
         return rv;
     if (*uid == 0 || *gid == 0)
         return mortise_fail(err, MORTISE_EDENIED,
-                            "'%.100s' is root, or of its group: no program "
-                            "runs as root; name an ordinary user",
+                            "'%.100s' is root or in root's group, and programs "
+                            "never run as root; use an ordinary user",
                             name);
     if (geteuid() == 0 || geteuid() == *uid)
         return MORTISE_OK;
     mortise_owner_name(geteuid(), us);
     return mortise_fail(err, MORTISE_EDENIED,
-                        "this process, of %s, cannot start a program as "
+                        "this process (user %s) cannot start a program as "
                         "'%.100s': only root can",
                         us, name);
 }

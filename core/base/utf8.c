@@ -121,7 +121,7 @@ int mortise_utf8_check(const char *what, const char *text,
 {
     return mortise_utf8_valid(text, strlen(text))
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL, "%s is not UTF-8 text",
+               : mortise_fail(err, MORTISE_EINVAL, "%s is not valid UTF-8",
                               what);
 }
 
@@ -135,7 +135,7 @@ int mortise_utf8_check_line(const char *what, const char *text, size_t most,
         good = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f;
     return good ? MORTISE_OK
                 : mortise_fail(err, MORTISE_EINVAL,
-                               "%s takes 1 to %zu bytes of UTF-8 without "
+                               "%s must be 1 to %zu bytes of UTF-8 without "
                                "control characters",
                                what, most);
 }

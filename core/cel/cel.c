@@ -43,12 +43,13 @@ static void take_text(struct cel_source *src, const char *text, size_t n)
 
     if (n > CEL_TEXT_MAX)
         mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
-                         "an expression has at most %d bytes", CEL_TEXT_MAX);
+                         "an expression can have at most %d bytes",
+                         CEL_TEXT_MAX);
     for (size_t i = 0, step; i < n; i += step) {
         step = mortise_utf8_decode(text + i, text + n, &cp);
         if (step == 0)
             mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
-                             "this byte is not UTF-8");
+                             "this byte is not valid UTF-8");
     }
     copy = cel_room(src, n + 1, 1);
     memcpy(copy, text, n);

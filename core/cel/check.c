@@ -92,7 +92,7 @@ static void need(const struct checker *c, const struct cel_node *n,
                  struct type t, unsigned kinds, const char *who)
 {
     if (!(t.kinds & kinds))
-        CEL_FAIL_AT(c->src, n, "%s needs %s, this is %s", who,
+        CEL_FAIL_AT(c->src, n, "%s needs %s, not %s", who,
                     kinds_text(kinds).text, kinds_text(t.kinds).text);
 }
 
@@ -316,8 +316,8 @@ static struct type check_select(struct checker *c, struct cel_node *n)
         return t;
     base = check(c, n->kids[0]);
     if (!(base.kinds & MAP))
-        CEL_FAIL_AT(c->src, n, "'%s' is a member, but %s has none", n->u.name.p,
-                    kinds_text(base.kinds).text);
+        CEL_FAIL_AT(c->src, n, "cannot read member '%s': %s has no members",
+                    n->u.name.p, kinds_text(base.kinds).text);
     t = member(c, n, base, n->u.name);
     return has ? just(BOOL) : t;
 }
@@ -343,7 +343,7 @@ static struct type check_index(struct checker *c, struct cel_node *n)
 static _Noreturn void clash(const struct checker *c, const struct cel_node *n,
                             struct type a, struct type b)
 {
-    CEL_FAIL_AT(c->src, n, "'%s' cannot take %s and %s",
+    CEL_FAIL_AT(c->src, n, "'%s' cannot be applied to %s and %s",
                 mortise_cel_symbol(n->op), kinds_text(a.kinds).text,
                 kinds_text(b.kinds).text);
 }
@@ -506,8 +506,8 @@ static _Noreturn void wrong_call(const struct checker *c,
     if (other_style)
         CEL_FAIL_AT(c->src, n,
                     n->is_receiver
-                        ? "%s is called with its argument in parentheses: %s(x)"
-                        : "%s is called on a value: x.%s(y)",
+                        ? "call %s with its argument in parentheses: %s(x)"
+                        : "call %s on a value: x.%s(y)",
                     f->name, f->name);
     CEL_FAIL_AT(c->src, n, "%s() does not take %u argument%s", f->name, given,
                 given == 1 ? "" : "s");

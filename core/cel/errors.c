@@ -81,7 +81,7 @@ static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
     switch (f->kind) {
     case CEL_NOT_BOOL:
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a condition is a bool, this is %s", x);
+                            "a condition must be a bool, not %s", x);
     case CEL_NO_MEMBERS:
         return mortise_fail(err, MORTISE_EINVAL, "%s has no members", x);
     case CEL_KEY_KIND:
@@ -90,17 +90,18 @@ static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
         return mortise_fail(err, MORTISE_EINVAL, "%s out of range", x);
     case CEL_ELEMENT:
         return mortise_fail(err, MORTISE_EINVAL,
-                            "no such overload: %s of a list that holds %s",
+                            "no such overload: %s of a list that contains %s",
                             f->at->u.call.function->name, x);
     case CEL_CLAUSE:
-        return mortise_fail(err, MORTISE_EINVAL, "%%%c cannot show %s", f->y,
+        return mortise_fail(err, MORTISE_EINVAL, "%%%c cannot format %s", f->y,
                             x);
     case CEL_CONVERT:
-        return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
-                            mortise_cel_kind_name(f->y));
+        return mortise_fail(err, MORTISE_EINVAL, "cannot convert this %s to %s",
+                            x, mortise_cel_kind_name(f->y));
     default:
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the result holds %s that JSON has no form for", x);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the result contains %s, which JSON cannot represent", x);
     }
 }
 
@@ -111,26 +112,25 @@ int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
         [CEL_OVERFLOW] = "integer overflow",
         [CEL_BY_ZERO] = "division by zero",
         [CEL_NO_INDEX] = "index out of bounds",
-        [CEL_BAD_INDEX] = "a list's index is a whole number",
-        [CEL_KEY_TWICE] = "the same key twice in one map",
-        [CEL_NOT_UTF8] = "these bytes are not UTF-8",
-        [CEL_NOT_JSON_KEY] = "the result holds a map whose keys are not all "
-                             "strings, which JSON has no form for",
-        [CEL_REGEX] = "not a regular expression of RE2, or one that is too "
-                      "large",
+        [CEL_BAD_INDEX] = "the index of a list must be an integer",
+        [CEL_KEY_TWICE] = "a map has the same key twice",
+        [CEL_NOT_UTF8] = "the bytes are not valid UTF-8",
+        [CEL_NOT_JSON_KEY] = "the result contains a map with keys that are not "
+                             "strings, which JSON cannot represent",
+        [CEL_REGEX] = "not a valid regular expression of RE2, or too large",
         [CEL_EMPTY] = "the list is empty",
-        [CEL_SHIFT] = "a shift by less than 0",
-        [CEL_NO_CLAUSE] = "no such clause: there are %s %d %f %e %b %o %x %X "
-                          "and %%, with .N before f and e",
-        [CEL_TOO_FEW] = "more clauses than values for them",
-        [CEL_NO_LEVEL] = "the number of levels is at least 0",
-        [CEL_NOT_BASE64] = "this string is not base64, or has no padding",
-        [CEL_NO_JSON] = "this string is not JSON, or holds a number or a depth "
-                        "that values do not have",
-        [CEL_COST] = "the expression passes its cost limit",
-        [CEL_STEPS] = "to match this regular expression costs more on this "
-                      "text than limits.expr_cost allows",
-        [CEL_DEPTH] = "values nest too deeply",
+        [CEL_SHIFT] = "a bit shift cannot be negative",
+        [CEL_NO_CLAUSE] = "unknown format clause: use %s %d %f %e %b %o %x %X "
+                          "or %%, and .N only before f and e",
+        [CEL_TOO_FEW] = "the format has more clauses than the list has values",
+        [CEL_NO_LEVEL] = "the number of levels must be at least 0",
+        [CEL_NOT_BASE64] = "the string is not valid base64, or has no padding",
+        [CEL_NO_JSON] = "the string is not valid JSON, or has a number or a "
+                        "depth that values do not support",
+        [CEL_COST] = "the expression exceeds its cost limit",
+        [CEL_STEPS] = "matching this regular expression against this text "
+                      "exceeds limits.expr_cost",
+        [CEL_DEPTH] = "values are nested too deeply",
         [CEL_MEMORY] = "out of memory",
     };
     const struct mortise_cel_fault *f = &c->fault;

@@ -372,10 +372,10 @@ static bool next_clause(const struct cel_source *src, const struct cel_node *at,
             continue;
         }
         if (!read_clause(p, end, k))
-            CEL_FAIL_AT(src, at,
-                        "a clause of format() is %%s, %%d, %%f, %%e, %%b, %%o, "
-                        "%%x, %%X or %%%%, and %%.2f or %%.2e of so many "
-                        "digits");
+            CEL_FAIL_AT(
+                src, at,
+                "unknown format clause: use %%s, %%d, %%f, %%e, %%b, %%o, %%x, "
+                "%%X or %%%%, or a number of digits as in %%.2f and %%.2e");
         return true;
     }
     return false;
@@ -391,7 +391,7 @@ static void check_shown(const struct cel_source *src, const struct clause *k,
         return;
     mortise_cel_kinds_text(shown_by(k->letter), takes);
     mortise_cel_kinds_text(value->kinds, is);
-    CEL_FAIL_AT(src, value, "%%%c shows %s, this is %s", k->letter, takes, is);
+    CEL_FAIL_AT(src, value, "%%%c formats %s, not %s", k->letter, takes, is);
 }
 
 static void prepare_format(const struct cel_source *src, struct cel_node *n)
@@ -410,9 +410,10 @@ static void prepare_format(const struct cel_source *src, struct cel_node *n)
         if (listed && count < list->n)
             check_shown(src, &k, list->kids[count]);
     if (listed && count != list->n)
-        CEL_FAIL_AT(src, list, "format() shows %u value%s, and here %s %u",
-                    (unsigned)count, count == 1 ? "" : "s",
-                    list->n == 1 ? "is" : "are", (unsigned)list->n);
+        CEL_FAIL_AT(src, list,
+                    "format() has %u clause%s, but the list has %u value%s",
+                    (unsigned)count, count == 1 ? "" : "s", (unsigned)list->n,
+                    list->n == 1 ? "" : "s");
 }
 
 static const struct cel_function rows[] = {

@@ -142,7 +142,7 @@ static void lex_number(struct lexer *lx)
         lex_integer(lx);
     if (is_letter(peek(lx, 0)))
         fail_at(lx, from, (size_t)(lx->p - from) + 1,
-                "a number cannot run into a name");
+                "a name cannot follow a number directly");
 }
 
 /* ---- strings --------------------------------------------------------- */
@@ -184,14 +184,15 @@ static void lex_coded(struct lexer *lx, struct string *s, char kind)
     uint32_t cp;
 
     if (s->bytes && (kind == 'u' || kind == 'U'))
-        fail_at(lx, from - 2, 2, "bytes know \\x and octal escapes, not \\u");
+        fail_at(lx, from - 2, 2,
+                "bytes support \\x and octal escapes, not \\u");
     if (!read_digits(lx, n, kind == 'o' ? 8 : 16, &cp))
         fail_at(lx, from - 1, 1,
                 kind == 'o' ? "an octal escape has three digits"
                             : "this escape needs more digits");
     if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF) ||
         (kind == 'o' && cp > 0xFF))
-        fail_at(lx, from, n, "this escape is no character");
+        fail_at(lx, from, n, "this escape is not a valid character");
     put_code_point(s, cp);
 }
 
@@ -214,7 +215,7 @@ static void lex_escape(struct lexer *lx, struct string *s)
         lx->p++;
         lex_coded(lx, s, c == 'X' ? 'x' : c);
     } else {
-        fail_at(lx, lx->p - 1, 2, "no such escape");
+        fail_at(lx, lx->p - 1, 2, "unknown escape");
     }
 }
 
@@ -231,7 +232,7 @@ static void lex_body(struct lexer *lx, struct string *s, const char *from)
         char c = peek(lx, 0);
 
         if (lx->p == lx->end || (!s->triple && (c == '\n' || c == '\r')))
-            fail_at(lx, from, 1, "this string has no end");
+            fail_at(lx, from, 1, "this string is not closed");
         lx->p++;
         if (c == '\\' && !s->raw)
             lex_escape(lx, s);
@@ -287,7 +288,8 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
     if (peek(lx, *n) != '"' && peek(lx, *n) != '\'')
         return false;
     if (swapped && s->bytes)
-        fail_at(lx, lx->p, *n, "raw bytes are written br, in this order");
+        fail_at(lx, lx->p, *n,
+                "write the prefix of raw bytes as br, in this order");
     return true;
 }
 
@@ -321,7 +323,7 @@ static void lex_quoted(struct lexer *lx)
         lx->p++;
     if (peek(lx, 0) != '`' || lx->p == from + 1)
         fail_at(lx, from, 1,
-                "between `` stand letters, digits and _.-/ or space");
+                "only letters, digits, spaces and _.-/ are allowed between ``");
     lx->p++;
     lx->out->kind = CEL_T_QUOTED;
     lex_name(lx, from + 1, lx->p - 1);
@@ -356,7 +358,7 @@ static void lex_punct(struct lexer *lx)
                 : c == '&' ? "no operator '&': write '&&'"
                            : "no operator '|': write '||'");
     fail_at(lx, lx->p, mortise_utf8_decode(lx->p, lx->end, &cp),
-            "no expression holds this character");
+            "an expression cannot contain this character");
 }
 
 static void lex_token(struct lexer *lx)

@@ -219,10 +219,10 @@ static struct cel_node *expand_macro(struct parser *ps, const struct macro *m,
     for (int i = 0; i < m->n_vars; i++)
         if (args[i]->op != CEL_IDENT || args[i]->is_absolute)
             CEL_FAIL_AT(ps->src, args[i],
-                        "%s() needs a name here, for its variable", m->name);
+                        "%s() needs a name for its variable here", m->name);
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
         CEL_FAIL_AT(ps->src, args[1],
-                    "the two variables of %s() need two names", m->name);
+                    "the two variables of %s() need different names", m->name);
     node = make(ps, m->op, tok, 3, kids);
     for (int i = 0; i < m->n_vars; i++)
         node->u.fold.var[i] = args[i]->u.name;
@@ -596,7 +596,7 @@ struct cel_node *mortise_cel_parse(const struct cel_source *src)
 
     advance(&ps);
     if (ps.tok.kind == CEL_T_END)
-        CEL_FAIL_AT(src, &ps.tok, "there is no expression");
+        CEL_FAIL_AT(src, &ps.tok, "the expression is empty");
     root = parse_expr(&ps);
     if (ps.tok.kind != CEL_T_END)
         unexpected(&ps, "an operator");

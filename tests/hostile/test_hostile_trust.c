@@ -645,7 +645,7 @@ START_TEST(no_descriptor_is_no_refusal)
     leave_descriptors(run, 3);
     desk_ok("touch -d 2030-01-01 trust.d/*");
     child_await("run.err", "run r waits at 1.0/b");
-    child_await("run.err", "no file descriptors are left of the 3 ");
+    child_await("run.err", "limit of 3 open files is reached");
     leave_descriptors(run, 1024);
     ck_assert_int_eq(child_wait(run), 0);
     desk_ok("! grep -e 'not trusted' -e blocked -e paused run.out run.err");

@@ -202,7 +202,7 @@ static bool read_kind(struct reader *r, enum cel_kind kind, const json_t *v,
     case CEL_LIST:
     case CEL_MAP:
         if (depth == 0)
-            return bad(r, "values nest too deeply");
+            return bad(r, "values are nested too deeply");
         return kind == CEL_LIST ? read_list(r, v, depth - 1, out)
                                 : read_map(r, v, depth - 1, out);
     default:

@@ -169,8 +169,8 @@ START_TEST(nobody_else)
 
     child_run(STRANGER "runs");
     ck_assert_int_ne(child.code, 0);
-    desk_err("shared.yaml:6:19: error[E0515]: this process, of nobody, is not "
-             "in the group 'users'");
+    desk_err("shared.yaml:6:19: error[E0515]: this process (user nobody) is "
+             "not in the group 'users'");
     desk_ok("sed '/access/d' shared.yaml >nobody.d/plain.yaml");
     child_run(STRANGER "runs --deployment "
                        "nobody.d/plain.yaml --store "
@@ -373,8 +373,8 @@ START_TEST(the_group_must_be_there)
     deploy("  access: {group: no-such-group}\n");
     child_run("./mortise check shared.yaml");
     desk_code(2);
-    desk_out("shared.yaml:6:19: error[E0515]: no group is called "
-             "'no-such-group'");
+    desk_out(
+        "shared.yaml:6:19: error[E0515]: there is no group 'no-such-group'");
     child_run("./mortise runs");
     ck_assert_int_ne(child.code, 0);
     desk_err("shared.yaml:6:19: error[E0515]");

@@ -178,8 +178,7 @@ START_TEST(nobody_answers)
     look_for("sleeps");
     desk_ok("$MORTISE run g.yaml --id r");
     gave("r", "{\"status\": -1, \"words\": \"no discovery plugin answered: "
-              "discovery_lies: 'exec/run' is no tool among the "
-              "candidates\"}");
+              "discovery_lies: 'exec/run' is no tool among the candidates\"}");
 }
 END_TEST
 

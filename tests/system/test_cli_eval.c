@@ -64,7 +64,8 @@ START_TEST(failures_say_where)
     desk_err("expression:1:7: index out of bounds");
     child_run("$MORTISE eval 'b\"x\"'");
     desk_code(1);
-    desk_err("expression:1:1: the result holds bytes that JSON has no form");
+    desk_err("expression:1:1: the result contains bytes, which JSON cannot "
+             "represent");
     child_run("$MORTISE eval x --vars /nowhere");
     desk_code(3);
     child_run("echo '[1]' | $MORTISE eval x --vars -");

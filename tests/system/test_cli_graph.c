@@ -230,10 +230,10 @@ START_TEST(imports)
     ck_assert_str_eq(child.err, "");
     child_run("$MORTISE graph import part.json -o part.yaml");
     desk_code(2);
-    desk_err("part.json:1:25: warning[W1002]: 'a b' is called 'a_b'");
+    desk_err("part.json:1:25: warning[W1002]: 'a b' is named 'a_b'");
     ck_assert_str_eq(child.out, "");
     desk_ok("cat part.yaml");
-    desk_out("#   1:25: 'a b' is called 'a_b'");
+    desk_out("#   1:25: 'a b' is named 'a_b'");
     child_run("$MORTISE graph import broken.json -o broken.yaml");
     desk_code(2);
     desk_err("broken.json:1:24: error[E1001]");

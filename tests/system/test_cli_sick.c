@@ -49,7 +49,7 @@ START_TEST(no_pipe)
               child_build("tests/preload/sickhost.so"));
     desk_code(1);
     desk_err("E_LIMIT");
-    desk_err("no file descriptors are left");
+    desk_err("open files is reached");
     desk_ok("$MORTISE run echo.yaml --id r");
 }
 END_TEST

@@ -413,7 +413,7 @@ START_TEST(e_invalid)
     c.task = "{";
     FAILS(MORTISE_EINVAL, "task", try_claim(&c));
     c = claim_of("p", "");
-    FAILS(MORTISE_EINVAL, "call takes 1 to 128 bytes", try_claim(&c));
+    FAILS(MORTISE_EINVAL, "call must be 1 to 128 bytes", try_claim(&c));
     c = claim_of("p", NULL);
     FAILS(MORTISE_EINVAL, "a claim has a run", try_claim(&c));
     memset(name, 'n', sizeof name);

@@ -172,7 +172,7 @@ END_TEST
 
 START_TEST(syntax_errors_point)
 {
-    refused("", "", "there is no expression");
+    refused("", "", "the expression is empty");
     refused("1 +", "", "expected a value, but the expression ends");
     refused("1 2", "2", "expected an operator, found '2'");
     refused("(1", "", "expected ')', but the expression ends");
@@ -188,23 +188,24 @@ START_TEST(syntax_errors_point)
     refused("1 = 2", "=", "no operator '=': write '=='");
     refused("1 & 2", "&", "no operator '&': write '&&'");
     refused("1 | 2", "|", "no operator '|': write '||'");
-    refused("1 # 2", "#", "no expression holds this character");
+    refused("1 # 2", "#", "an expression cannot contain this character");
     refused("'a\xE2\x82\xAC' \xE2\x82\xAC", "\xE2\x82\xAC",
-            "no expression holds this character");
-    refused("'abc", "'", "this string has no end");
-    refused("'''a'", "'", "this string has no end");
-    refused("'a\nb'", "'", "this string has no end");
-    refused("'a\\", "\\", "no such escape");
-    refused("'a\\q'", "\\q", "no such escape");
+            "an expression cannot contain this character");
+    refused("'abc", "'", "this string is not closed");
+    refused("'''a'", "'", "this string is not closed");
+    refused("'a\nb'", "'", "this string is not closed");
+    refused("'a\\", "\\", "unknown escape");
+    refused("'a\\q'", "\\q", "unknown escape");
     refused("'\\u12'", "u", "this escape needs more digits");
     refused("'\\07'", "\\", "an octal escape has three digits");
-    refused("'\\ud800'", "d800", "this escape is no character");
-    refused("b'\\u0041'", "\\u", "bytes know \\x and octal escapes, not \\u");
+    refused("'\\ud800'", "d800", "this escape is not a valid character");
+    refused("b'\\u0041'", "\\u",
+            "bytes support \\x and octal escapes, not \\u");
     refused("`a`", "`a`", "expected a value, found '`a`'");
     refused("input.`a$`", "`",
-            "between `` stand letters, digits and _.-/ or space");
+            "only letters, digits, spaces and _.-/ are allowed between ``");
     refused("0x", "0x", "0x needs hexadecimal digits");
-    refused("1a", "1a", "a number cannot run into a name");
+    refused("1a", "1a", "a name cannot follow a number directly");
     refused("9223372036854775808", "9223372036854775808",
             "this number does not fit into an int; a uint ends in 'u'");
     refused("99999999999999999999", "99999999999999999999",
@@ -212,11 +213,11 @@ START_TEST(syntax_errors_point)
     refused("1e999", "1e999", "this number is too large for a double");
     refused("has(input)", "has", "has() takes one member: has(a.b)");
     refused("[1].all(1, true)", "1",
-            "all() needs a name here, for its variable");
+            "all() needs a name for its variable here");
     refused("[1].all(a, a, true)", "a",
-            "the two variables of all() need two names");
+            "the two variables of all() need different names");
     refused("[1].map(x)", "map", "map() does not take 1 arguments");
-    refused("1 + \xFF", "\xFF", "this byte is not UTF-8");
+    refused("1 + \xFF", "\xFF", "this byte is not valid UTF-8");
 }
 END_TEST
 
@@ -338,9 +339,9 @@ START_TEST(unknown_names_are_refused)
             "unknown function 'hass', did you mean 'has'?");
     refused("frob(1)", "frob", "unknown function 'frob'");
     refused("contains('a', 'b')", "contains",
-            "contains is called on a value: x.contains(y)");
+            "call contains on a value: x.contains(y)");
     refused("'1'.int()", "int",
-            "int is called with its argument in parentheses: int(x)");
+            "call int with its argument in parentheses: int(x)");
     refused("size()", "size", "size() does not take 0 arguments");
     refused("'a'.contains('a', 'b')", "contains",
             "contains() does not take 2 arguments");
@@ -373,12 +374,15 @@ END_TEST
 /* What the text itself makes has elements of known types. */
 START_TEST(made_lists_and_maps_are_known)
 {
-    refused("[1, 2].map(x, x + 'a')", "+", "'+' cannot take int and string");
-    refused("input.s.split(',')[0] + 1", "+", "'+' cannot take string and int");
-    refused("{'a': 1, 'b': 2}.a.c", "c", "'c' is a member, but int has none");
-    refused("([1] + [2])[0] && true", "[0]", "'&&' needs bool, this is int");
+    refused("[1, 2].map(x, x + 'a')", "+",
+            "'+' cannot be applied to int and string");
+    refused("input.s.split(',')[0] + 1", "+",
+            "'+' cannot be applied to string and int");
+    refused("{'a': 1, 'b': 2}.a.c", "c",
+            "cannot read member 'c': int has no members");
+    refused("([1] + [2])[0] && true", "[0]", "'&&' needs bool, not int");
     refused("{'a': 1}.transformMap(k, v, v + 'x')", "+",
-            "'+' cannot take int and string");
+            "'+' cannot be applied to int and string");
     refused("scratch.tags.filter(t, t.id > 1)[0].di", "di",
             "unknown member 'di', did you mean 'id'?");
     gives("[1, 'a'].exists(x, x == 'a')", "true");
@@ -393,43 +397,47 @@ END_TEST
 /* Clashes that no value could repair. */
 START_TEST(clashes_of_types_are_refused)
 {
-    refused("scratch.label > 1", ">", "'>' cannot take string and int");
-    refused("scratch.label + 1", "+", "'+' cannot take string and int");
-    refused("scratch.amount + 1", "+", "'+' cannot take double and int");
-    refused("scratch.amount % 2.0", "%", "'%' cannot take double and double");
-    refused("scratch.maybe * 2", "*", "'*' cannot take null or string and int");
+    refused("scratch.label > 1", ">",
+            "'>' cannot be applied to string and int");
+    refused("scratch.label + 1", "+",
+            "'+' cannot be applied to string and int");
+    refused("scratch.amount + 1", "+",
+            "'+' cannot be applied to double and int");
+    refused("scratch.amount % 2.0", "%",
+            "'%' cannot be applied to double and double");
+    refused("scratch.maybe * 2", "*",
+            "'*' cannot be applied to null or string and int");
     refused("scratch.label == 5", "==", "string and int are never equal");
     refused("scratch.tags != 'x'", "!=", "list and string are never equal");
-    refused("!scratch.label", "!", "'!' needs bool, this is string");
-    refused("-scratch.label", "-", "'-' needs int or double, this is string");
-    refused("scratch.label && true", "label",
-            "'&&' needs bool, this is string");
-    refused("true || 'x'", "'x'", "'||' needs bool, this is string");
-    refused("scratch.count ? 1 : 2", "count", "'?' needs bool, this is int");
+    refused("!scratch.label", "!", "'!' needs bool, not string");
+    refused("-scratch.label", "-", "'-' needs int or double, not string");
+    refused("scratch.label && true", "label", "'&&' needs bool, not string");
+    refused("true || 'x'", "'x'", "'||' needs bool, not string");
+    refused("scratch.count ? 1 : 2", "count", "'?' needs bool, not int");
     refused("1 in scratch.label", "in",
-            "the right side of 'in' needs list or map, this is string");
+            "the right side of 'in' needs list or map, not string");
     refused("scratch.label.size", "size",
-            "'size' is a member, but string has none");
+            "cannot read member 'size': string has no members");
     refused("scratch.tags['a']", "'a'",
-            "a list's index needs int or uint or double, this is string");
-    refused("scratch.count[0]", "[0]", "[] needs list or map, this is int");
+            "a list's index needs int or uint or double, not string");
+    refused("scratch.count[0]", "[0]", "[] needs list or map, not int");
     refused("scratch.count.map(x, x)", "map",
-            "this macro needs list or map, this is int");
+            "this macro needs list or map, not int");
     refused("scratch.tags.filter(t, t.id)", "id",
-            "this condition needs bool, this is int");
+            "this condition needs bool, not int");
     refused("scratch.tags.filter(t, t.id > 'x')", ">",
-            "'>' cannot take int and string");
+            "'>' cannot be applied to int and string");
     refused("size(scratch.count)", "count",
-            "size() needs string or bytes or list or map, this is int");
+            "size() needs string or bytes or list or map, not int");
     refused("scratch.label.contains(1)", "1",
-            "contains() needs string, this is int");
-    refused("(true ? 1 : 2) + 'x'", "+", "'+' cannot take int and string");
+            "contains() needs string, not int");
+    refused("(true ? 1 : 2) + 'x'", "+",
+            "'+' cannot be applied to int and string");
     refused("{1.5: 1}", "1.5",
-            "a map's key needs bool or int or uint or string, this is "
-            "double");
+            "a map's key needs bool or int or uint or string, not double");
     refused("input.s.matches('(')", "'('",
-            "not a regular expression of RE2: this group has no ) (at its "
-            "character 1)");
+            "not a regular expression of RE2: this group is not closed by ) "
+            "(at its character 1)");
 }
 END_TEST
 
@@ -460,7 +468,7 @@ START_TEST(names_are_looked_up_inside_out)
     gives("[7].map(input, input)[0]", "7");
     gives("[7].map(input, .input.s)[0]", "\"text\"");
     refused("[{'scratch': 1}].map(state, state.scratch.label)", "label",
-            "'label' is a member, but int has none");
+            "cannot read member 'label': int has no members");
 }
 END_TEST
 
@@ -581,7 +589,7 @@ START_TEST(errors_say_where)
     fails("{1: 2}[3]", "[3]", "no such key");
     fails("input.n[3]", "[3]", "index out of bounds");
     fails("input.n[-1]", "[-1]", "index out of bounds");
-    fails("input.n[0.5]", "[0.5]", "a list's index is a whole number");
+    fails("input.n[0.5]", "[0.5]", "the index of a list must be an integer");
     fails("input.s.x", "x", "string has no members");
     fails("output.x", "output", "'output' is not set here");
     fails("2 * (1 / 0)", "/", "division by zero");
@@ -598,19 +606,19 @@ START_TEST(errors_say_where)
     fails("size(input.n[0])", "size", "no such overload: size(int)");
     fails("input.s.contains(input.n)", "contains",
           "no such overload: contains(string, list)");
-    fails("input.s && true", "s", "a condition is a bool, this is string");
-    fails("input.s ? 1 : 2", "s", "a condition is a bool, this is string");
+    fails("input.s && true", "s", "a condition must be a bool, not string");
+    fails("input.s ? 1 : 2", "s", "a condition must be a bool, not string");
     fails("input.s.map(x, x)", "map", "string has no members");
-    fails("{'a': 1, 'a': 2}", "{", "the same key twice in one map");
-    fails("{1: 1, 1u: 2}", "{", "the same key twice in one map");
+    fails("{'a': 1, 'a': 2}", "{", "a map has the same key twice");
+    fails("{1: 1, 1u: 2}", "{", "a map has the same key twice");
     fails("{input.n: 1}", "{", "a map's key cannot be list");
-    fails("int('x')", "int", "this string is no int");
-    fails("double('x')", "double", "this string is no double");
-    fails("bool('yes')", "bool", "this string is no bool");
-    fails("uint(-1)", "uint", "this int is no uint");
-    fails("string(b'\\xff')", "string", "these bytes are not UTF-8");
+    fails("int('x')", "int", "cannot convert this string to int");
+    fails("double('x')", "double", "cannot convert this string to double");
+    fails("bool('yes')", "bool", "cannot convert this string to bool");
+    fails("uint(-1)", "uint", "cannot convert this int to uint");
+    fails("string(b'\\xff')", "string", "the bytes are not valid UTF-8");
     fails("input.s.matches('(' + input.s)", "matches",
-          "not a regular expression of RE2, or one that is too large");
+          "not a valid regular expression of RE2, or too large");
 }
 END_TEST
 
@@ -620,18 +628,20 @@ START_TEST(results_are_json)
     gives("[null, true, 1, 1u, 1.0, 'x', {'a': []}]",
           "[null,true,1,1,1.0,\"x\",{\"a\":[]}]");
     gives("'a\\u0000b'", "\"a\\u0000b\"");
-    fails("[b'x']", "[", "the result holds bytes that JSON has no form for");
+    fails("[b'x']", "[",
+          "the result contains bytes, which JSON cannot represent");
     fails("0.0 / 0.0", "/",
-          "the result holds double that JSON has no form for");
+          "the result contains double, which JSON cannot represent");
     fails("18446744073709551615u", "18446744073709551615u",
-          "the result holds uint that JSON has no form for");
-    fails("type(1)", "type", "the result holds type that JSON has no form for");
+          "the result contains uint, which JSON cannot represent");
+    fails("type(1)", "type",
+          "the result contains type, which JSON cannot represent");
     fails("{1: 2}", "{",
-          "the result holds a map whose keys are not all strings, which "
-          "JSON has no form for");
+          "the result contains a map with keys that are not strings, which "
+          "JSON cannot represent");
     fails("{'a\\u0000': 2}", "{",
-          "the result holds a map whose keys are not all strings, which "
-          "JSON has no form for");
+          "the result contains a map with keys that are not strings, which "
+          "JSON cannot represent");
 }
 END_TEST
 
@@ -657,7 +667,7 @@ START_TEST(a_test_wants_a_bool)
     ck_assert_int_eq(
         mortise_cel_test(compiled("input.s"), &env, &b, &where, &err),
         MORTISE_EINVAL);
-    ck_assert_str_eq(err.msg, "a condition is a bool, this is string");
+    ck_assert_str_eq(err.msg, "a condition must be a bool, not string");
     ck_assert(!b);
     ck_assert_int_eq(
         mortise_cel_test(compiled("output.x || true"), &env, &b, &where, &err),
@@ -700,7 +710,7 @@ START_TEST(cost_is_bounded)
 {
     ck_assert_int_eq(costs("input.all(x, x >= 0)", 10000), MORTISE_OK);
     ck_assert_int_eq(costs("input.all(x, x >= 0)", 1000), MORTISE_ELIMIT);
-    ck_assert_str_eq(err.msg, "the expression passes its cost limit");
+    ck_assert_str_eq(err.msg, "the expression exceeds its cost limit");
     ck_assert_int_eq(costs("input.all(x, input.all(y, input.all(z, true)))", 0),
                      MORTISE_ELIMIT);
     ck_assert_int_eq(costs("input.exists(x, input.all(y, input.all(z, "
@@ -788,9 +798,8 @@ END_TEST
  * counts before it is matched, and nothing absorbs it. */
 START_TEST(regular_expressions_end)
 {
-    static const char words[] =
-        "to match this regular expression costs more on this text than "
-        "limits.expr_cost allows";
+    static const char words[] = "matching this regular expression against this "
+                                "text exceeds limits.expr_cost";
     enum { N = 200000 };
     static char text[N + 1];
 
@@ -863,7 +872,7 @@ START_TEST(results_nest_within_bounds)
     free(text);
     text = repeated("[", "1", "]", MORTISE_JSON_DEPTH + 1);
     ck_assert_int_eq(evaluated(text, &v), MORTISE_ELIMIT);
-    ck_assert_str_eq(err.msg, "values nest too deeply");
+    ck_assert_str_eq(err.msg, "values are nested too deeply");
     free(text);
 }
 END_TEST

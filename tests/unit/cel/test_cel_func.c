@@ -78,7 +78,7 @@ START_TEST(strings_are_split_and_joined)
                    " x.map(s, s + '!').join()]",
                    "[\"a\",\"b\"]", "[\"ab\",\"a, b\",\"\",\"-\",\"a!b!\"]");
     test_cel_fails("x.join(',')", "[\"a\",1]", "join",
-                   "no such overload: join of a list that holds int");
+                   "no such overload: join of a list that contains int");
 }
 END_TEST
 
@@ -131,8 +131,9 @@ END_TEST
 
 START_TEST(clauses_refuse)
 {
-    static const char no_clause[] = "no such clause: there are %s %d %f %e %b "
-                                    "%o %x %X and %%, with .N before f and e";
+    static const char no_clause[] =
+        "unknown format clause: use %s %d %f %e %b %o %x %X or %%, and .N only "
+        "before f and e";
 
     test_cel_fails("x.format([1])", "\"%\"", "format", no_clause);
     test_cel_fails("x.format([1])", "\"%.3\"", "format", no_clause);
@@ -141,12 +142,13 @@ START_TEST(clauses_refuse)
                    no_clause);
     test_cel_fails("x.format([1])", "\"%5d\"", "format", no_clause);
     test_cel_fails("x.format([1])", "\"%d %d\"", "format",
-                   "more clauses than values for them");
+                   "the format has more clauses than the list has values");
     test_cel_fails("x.format(['1'])", "\"%d\"", "format",
-                   "%d cannot show string");
-    test_cel_fails("'%f'.format([x])", "null", "format", "%f cannot show null");
+                   "%d cannot format string");
+    test_cel_fails("'%f'.format([x])", "null", "format",
+                   "%f cannot format null");
     test_cel_fails("'%s'.format([b'\\xff'])", NULL, "format",
-                   "these bytes are not UTF-8");
+                   "the bytes are not valid UTF-8");
 }
 END_TEST
 
@@ -154,9 +156,9 @@ END_TEST
  * as far as the text says what that is. */
 START_TEST(point_9_arguments_of_format_are_checked)
 {
-    static const char no_clause[] = "a clause of format() is %s, %d, %f, %e, "
-                                    "%b, %o, %x, %X or %%, and %.2f "
-                                    "or %.2e of so many digits";
+    static const char no_clause[] =
+        "unknown format clause: use %s, %d, %f, %e, %b, %o, %x, %X or %%, or a "
+        "number of digits as in %.2f and %.2e";
     static const char *const wrong[] = {"'%'", "'%.3'", "'%.1001f'", "'%5d'",
                                         "'a%%%q'"};
 
@@ -169,19 +171,19 @@ START_TEST(point_9_arguments_of_format_are_checked)
         test_cel_fails(expr, "[1]", wrong[i], no_clause);
     }
     test_cel_fails("false && '%d %d'.format([1]) == ''", NULL, "[",
-                   "format() shows 2 values, and here is 1");
+                   "format() has 2 clauses, but the list has 1 value");
     test_cel_fails("'%d%%'.format([1, 2])", NULL, "[",
-                   "format() shows 1 value, and here are 2");
+                   "format() has 1 clause, but the list has 2 values");
     test_cel_fails("'none'.format([1])", NULL, "[",
-                   "format() shows 0 values, and here is 1");
+                   "format() has 0 clauses, but the list has 1 value");
     test_cel_fails("'%s %d'.format([1, '1'])", NULL, "'1'",
-                   "%d shows int or uint or double, this is string");
+                   "%d formats int or uint or double, not string");
     test_cel_fails("'%f'.format([null])", NULL, "null",
-                   "%f shows int or uint or double, this is null");
+                   "%f formats int or uint or double, not null");
     test_cel_fails("'%o'.format([size(x) > 1.5])", "\"\"", ">",
-                   "%o shows int or uint, this is bool");
+                   "%o formats int or uint, not bool");
     test_cel_fails("'%X'.format([[1]])", NULL, "[",
-                   "%X shows int or uint or string or bytes, this is list");
+                   "%X formats int or uint or string or bytes, not list");
     test_cel_gives("'%s%%%d'.format(x)", "[null, 1]", "\"null%1\"");
     test_cel_gives("'%s %b %X'.format([x, true, 'k'])", "{}", "\"{} 1 6B\"");
     test_cel_gives("''.format([])", NULL, "\"\"");
@@ -191,7 +193,8 @@ END_TEST
 /* Point 9: b stands before a whole string, raw or not, and not inside one. */
 START_TEST(point_9_raw_bytes_are_br)
 {
-    static const char words[] = "raw bytes are written br, in this order";
+    static const char words[] =
+        "write the prefix of raw bytes as br, in this order";
 
     test_cel_gives("[size(br'\\n'), size(Br\"\\n\"), size(bR'''\\n''')]", NULL,
                    "[2,2,2]");
@@ -208,11 +211,10 @@ START_TEST(point_9_matches_is_re2)
                    "x.matches(r'[[:alpha:]]\\x{A}'), x.matches('^a.b$')]",
                    "\"a\\nb\"", "[false,true,true,false]");
     test_cel_fails("x.matches('a(?=b)')", "\"a\"", "'a(?=b)'",
-                   "not a regular expression of RE2: there is no (?=: "
-                   "RE2 looks neither ahead nor behind (at its character 2)");
+                   "not a regular expression of RE2: (?= is not supported: RE2 "
+                   "has no lookahead and no lookbehind (at its character 2)");
     test_cel_fails("x.matches('(a)' + r'\\1')", "\"a\"", "matches",
-                   "not a regular expression of RE2, or one that is too "
-                   "large");
+                   "not a valid regular expression of RE2, or too large");
 }
 END_TEST
 
@@ -229,17 +231,18 @@ START_TEST(numbers_at_their_ends)
     test_cel_fails("math.abs(x)", "-9223372036854775808", "abs",
                    "integer overflow");
     test_cel_fails("math.greatest(x)", "[]", "greatest", "the list is empty");
-    test_cel_fails("math.greatest(x)", "[1,\"a\"]", "greatest",
-                   "no such overload: math.greatest of a list that holds "
-                   "string");
-    test_cel_fails("math.least(x, 1)", "\"a\"", "least",
-                   "no such overload: math.least of a list that holds string");
+    test_cel_fails(
+        "math.greatest(x)", "[1,\"a\"]", "greatest",
+        "no such overload: math.greatest of a list that contains string");
+    test_cel_fails(
+        "math.least(x, 1)", "\"a\"", "least",
+        "no such overload: math.least of a list that contains string");
     test_cel_fails("math.greatest()", NULL, "greatest",
                    "math.greatest() does not take 0 arguments");
     test_cel_fails("math.least('a', 1)", NULL, "'a'",
-                   "math.least() needs int or uint or double, this is string");
+                   "math.least() needs int or uint or double, not string");
     test_cel_fails("math.bitShiftLeft(x, -1)", "1", "bitShiftLeft",
-                   "a shift by less than 0");
+                   "a bit shift cannot be negative");
     test_cel_fails("math.sgn(1)", NULL, "sgn",
                    "unknown function 'math.sgn', did you mean 'math.sign'?");
 }
@@ -546,9 +549,9 @@ START_TEST(lists_have_sums)
     test_cel_fails("[1, 9223372036854775807].sum()", NULL, "sum",
                    "integer overflow");
     test_cel_fails("[1, 2u].sum()", NULL, "sum",
-                   "no such overload: sum of a list that holds uint");
+                   "no such overload: sum of a list that contains uint");
     test_cel_fails("x.sum()", "[\"1\"]", "sum",
-                   "no such overload: sum of a list that holds string");
+                   "no such overload: sum of a list that contains string");
 }
 END_TEST
 
@@ -558,22 +561,21 @@ START_TEST(lists_that_have_no_answer)
     test_cel_fails("x.slice(-1, 1)", "[1, 2]", "slice", NO_INDEX);
     test_cel_fails("x.slice(2, 1)", "[1, 2]", "slice", NO_INDEX);
     test_cel_fails("x.flatten(-1)", "[[1]]", "flatten",
-                   "the number of levels is at least 0");
+                   "the number of levels must be at least 0");
     test_cel_fails("x.sort()", "[1, \"b\"]", "sort",
-                   "no such overload: sort of a list that holds string");
+                   "no such overload: sort of a list that contains string");
     test_cel_fails("x.sort()", "[[1]]", "sort",
-                   "no such overload: sort of a list that holds list");
+                   "no such overload: sort of a list that contains list");
     test_cel_fails("x.sort()", "[null]", "sort",
-                   "no such overload: sort of a list that holds null");
+                   "no such overload: sort of a list that contains null");
     test_cel_fails("lists.range(9223372036854775807)", NULL, "range",
-                   "the expression passes its cost limit");
+                   "the expression exceeds its cost limit");
     test_cel_fails("lists.range(2000).map(i, [i]).distinct()", NULL, "distinct",
-                   "the expression passes its cost limit");
+                   "the expression exceeds its cost limit");
     test_cel_fails("'abc'.sort()", NULL, "'abc'",
-                   "sort() needs list, this is string");
+                   "sort() needs list, not string");
     test_cel_fails("[1, 2].sort()[0].a", NULL, "a",
-                   "'a' is a member, but int "
-                   "has none");
+                   "cannot read member 'a': int has no members");
 }
 END_TEST
 
@@ -595,13 +597,13 @@ START_TEST(base64_is_that_of_cel_go)
                    "size(base64.decode('/+8='))]",
                    "\"\u00e9\"", "[\"aGVsbG8=\",\"\",\"w6k=\",\"hello\",2]");
     test_cel_fails("base64.decode('aGVsbG8')", NULL, "decode",
-                   "this string is not base64, or has no padding");
+                   "the string is not valid base64, or has no padding");
     test_cel_fails("base64.decode('aGV sbG8=')", NULL, "decode",
-                   "this string is not base64, or has no padding");
+                   "the string is not valid base64, or has no padding");
     test_cel_fails("base64.decode(x)", "\"-_8=\"", "decode",
-                   "this string is not base64, or has no padding");
+                   "the string is not valid base64, or has no padding");
     test_cel_fails("base64.encode('hello')", NULL, "'hello'",
-                   "base64.encode() needs bytes, this is string");
+                   "base64.encode() needs bytes, not string");
 }
 END_TEST
 
@@ -618,16 +620,16 @@ START_TEST(json_is_written_and_read)
                    "\"{\\\"a\\\": [0, {\\\"b\\\": 2.5}]}\"",
                    "[2.5,2,null,{\"k\":[true]}]");
     test_cel_fails("json.unmarshal('{')", NULL, "unmarshal",
-                   "this string is not JSON, or holds a number or a depth that "
-                   "values do not have");
+                   "the string is not valid JSON, or has a number or a depth "
+                   "that values do not support");
     test_cel_fails("json.unmarshal('18446744073709551615')", NULL, "unmarshal",
-                   "this string is not JSON, or holds a number or a depth that "
-                   "values do not have");
+                   "the string is not valid JSON, or has a number or a depth "
+                   "that values do not support");
     test_cel_fails("json.marshal(b'a')", NULL, "marshal",
-                   "the result holds bytes that JSON has no form for");
+                   "the result contains bytes, which JSON cannot represent");
     test_cel_fails("json.marshal({1: 2})", NULL, "marshal",
-                   "the result holds a map whose keys are not all strings, "
-                   "which JSON has no form for");
+                   "the result contains a map with keys that are not strings, "
+                   "which JSON cannot represent");
 }
 END_TEST
 

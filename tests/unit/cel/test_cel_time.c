@@ -179,13 +179,13 @@ END_TEST
 START_TEST(faults_say_where)
 {
     test_cel_fails("duration('5 minutes') > duration('1s')", NULL,
-                   "'5 minutes'", "this string is no duration");
+                   "'5 minutes'", "cannot convert this string to duration");
     test_cel_fails("timestamp('yesterday')", NULL, "'yesterday'",
-                   "this string is no timestamp");
+                   "cannot convert this string to timestamp");
     test_cel_fails("timestamp(x)", "\"now\"", "timestamp",
-                   "this string is no timestamp");
+                   "cannot convert this string to timestamp");
     test_cel_fails("timestamp(x)", "253402300800", "timestamp",
-                   "this int is no timestamp");
+                   "cannot convert this int to timestamp");
     test_cel_fails("timestamp(x) + duration('1s')", "\"9999-12-31T23:59:59Z\"",
                    "+", "timestamp out of range");
     test_cel_fails("timestamp('9999-12-31T00:00:00Z') - timestamp(x)", "0", "-",
@@ -201,13 +201,13 @@ START_TEST(faults_say_where)
     test_cel_fails("x.getHours()", "5", "getHours",
                    "no such overload: getHours(int)");
     test_cel_fails("duration('1s').getDate()", NULL, "duration",
-                   "getDate() needs timestamp, this is duration");
+                   "getDate() needs timestamp, not duration");
     test_cel_fails("timestamp(0) + timestamp(0)", NULL, "+",
-                   "'+' cannot take timestamp and timestamp");
+                   "'+' cannot be applied to timestamp and timestamp");
     test_cel_fails("[timestamp(0), x].map(t, duration('1s') - t)", "1", "-",
                    "no such overload: duration - timestamp");
     test_cel_fails("duration('1s') * x", "2", "*",
-                   "'*' cannot take duration and anything");
+                   "'*' cannot be applied to duration and anything");
     test_cel_fails("duration('1s') < x", "2", "<",
                    "no such overload: duration < int");
 }

@@ -337,8 +337,8 @@ START_TEST(good_ids_stay)
                    "\"a.b\": {\"goal\": \"y\", \"depends_on\": [\"a b\", "
                    "\"a_b\"]}, \"a_b\": {\"goal\": \"z\"}}}"),
         MORTISE_OK);
-    expect("W1002", "'a b' is called 'a_b-2'");
-    expect("W1002", "'a.b' is called 'a_b-3'");
+    expect("W1002", "'a b' is named 'a_b-2'");
+    expect("W1002", "'a.b' is named 'a_b-3'");
     expect_out("  a_b-3:\n    type: leaf\n    goal: \"y\"\n    depends_on:\n"
                "      - a_b-2\n      - a_b\n");
     ck_assert_uint_eq(diags.n, 2);
@@ -353,10 +353,10 @@ START_TEST(strange_ids)
                    "\"\u00e4\u00f6\": {\"goal\": \"x\"}, \"START\": {\"goal\": "
                    "\"x\"}, \"-\": {\"goal\": \"x\"}}}"),
         MORTISE_OK);
-    expect("W1002", "'' is called '_'");
-    expect("W1002", "'\u00e4\u00f6' is called '__'");
-    expect("W1002", "'START' is called 'START-2'");
-    expect("W1002", "'-' is called '_-'");
+    expect("W1002", "'' is named '_'");
+    expect("W1002", "'\u00e4\u00f6' is named '__'");
+    expect("W1002", "'START' is named 'START-2'");
+    expect("W1002", "'-' is named '_-'");
 }
 END_TEST
 
