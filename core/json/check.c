@@ -193,7 +193,7 @@ static bool too_much(struct judge *j)
 {
     return failed(
         j, mortise_fail(j->err, MORTISE_ELIMIT,
-                        "the schema takes too many steps on this value"));
+                        "the schema needs too many steps for this value"));
 }
 
 /* ---- marks ----------------------------------------------------------- */
@@ -427,9 +427,9 @@ static bool judge_number(JUDGED)
     } rules[] = {
         {r->minimum, "minimum", "is less than the minimum",
          r->minimum != NULL && mortise_json_order(v, r->minimum) < 0},
-        {r->maximum, "maximum", "is more than the maximum",
+        {r->maximum, "maximum", "is greater than the maximum",
          r->maximum != NULL && mortise_json_order(v, r->maximum) > 0},
-        {r->above, "exclusiveMinimum", "is not more than",
+        {r->above, "exclusiveMinimum", "is not greater than",
          r->above != NULL && mortise_json_order(v, r->above) <= 0},
         {r->below, "exclusiveMaximum", "is not less than",
          r->below != NULL && mortise_json_order(v, r->below) >= 0},
@@ -475,8 +475,8 @@ int mortise_schema_matches(const struct mortise_schema *s,
     if (rv != MORTISE_ELIMIT)
         return rv;
     return mortise_fail(err, rv,
-                        "to look for the pattern /%.200s/ in %zu bytes costs "
-                        "more than limits.expr_cost allows",
+                        "matching the pattern /%.200s/ against %zu bytes "
+                        "exceeds limits.expr_cost",
                         p->text, n);
 }
 
@@ -561,15 +561,15 @@ static bool judge_contains(JUDGED, struct marks *marks)
         return false;
     if (hits > r->max_contains)
         return finding(j, s, "maxContains", spot,
-                       "%zu items fit 'contains', expected at most %zu", hits,
+                       "%zu items match 'contains', expected at most %zu", hits,
                        r->max_contains);
     if (hits >= r->min_contains)
         return true;
     if (r->min_contains == 1)
-        return finding(j, s, "contains", spot, "no item fits 'contains'");
+        return finding(j, s, "contains", spot, "no item matches 'contains'");
     return finding(j, s, "minContains", spot,
                    "%zu item%s 'contains', expected at least %zu", hits,
-                   hits == 1 ? " fits" : "s fit", r->min_contains);
+                   hits == 1 ? " matches" : "s match", r->min_contains);
 }
 
 static bool judge_unique(JUDGED)
@@ -580,7 +580,7 @@ static bool judge_unique(JUDGED)
     if (mortise_json_repeated(v, j->mem, &found, &first, &second) != MORTISE_OK)
         return failed(j, mortise_nomem(j->err));
     return !found || finding(j, s, "uniqueItems", spot,
-                             "items %zu and %zu are the same", first, second);
+                             "items %zu and %zu are equal", first, second);
 }
 
 /* What the rarer keywords say of an array. */
@@ -743,9 +743,10 @@ static bool judge_needs(JUDGED)
             const char *need = json_string_value(json_array_get(list, i));
 
             if (json_object_get(v, need) == NULL)
-                return finding(j, s, "dependentRequired", spot,
-                               "the member '%s' is missing, which '%s' needs",
-                               need, name);
+                return finding(
+                    j, s, "dependentRequired", spot,
+                    "the member '%s' is missing, but '%s' requires it", need,
+                    name);
         }
     }
     return true;
@@ -835,8 +836,8 @@ static bool none_fits(struct judge *j, const struct mortise_schema *s,
     }
     if (n == 1)
         return judge_aside(j, meant, v, spot, NULL);
-    return finding(j, s, keyword, spot, "fits none of the %zu schemas of '%s'",
-                   list->n, keyword);
+    return finding(j, s, keyword, spot,
+                   "matches none of the %zu schemas of '%s'", list->n, keyword);
 }
 
 static bool judge_any(JUDGED, struct marks *marks)
@@ -863,8 +864,8 @@ static bool judge_one(JUDGED, struct marks *marks)
             return false;
         if (fits && first < list->n && !partial)
             return finding(j, s, "oneOf", spot,
-                           "fits the schemas %zu and %zu of 'oneOf', and only "
-                           "one may fit",
+                           "matches the schemas %zu and %zu of 'oneOf', but "
+                           "only one is allowed",
                            first, i);
         if (fits)
             first = i;
@@ -880,8 +881,7 @@ static bool judge_not(JUDGED)
     if (is_partial(j, v))
         return true;
     return try(j, s->rest->not, v, spot, NULL, &fits) &&
-           (!fits ||
-            finding(j, s, "not", spot, "fits the schema that 'not' rules out"));
+           (!fits || finding(j, s, "not", spot, "matches the schema of 'not'"));
 }
 
 static bool judge_if(JUDGED, struct marks *marks)

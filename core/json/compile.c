@@ -226,8 +226,7 @@ static void read_id(struct schema_compiler *c, struct mortise_schema *s,
     if (text == NULL)
         mortise_schema_refuse(c, "expected a string");
     if (strcspn(text, "#") + 1 < strlen(text))
-        mortise_schema_refuse(
-            c, "'$id' has no fragment: that would be an '$anchor'");
+        mortise_schema_refuse(c, "'$id' cannot have a fragment: use '$anchor'");
     open_resource(c, s, text);
 }
 
@@ -289,8 +288,7 @@ static unsigned read_dialect(struct schema_compiler *c, const json_t *dialect)
         return SCHEMA_ALL;
     meta = mortise_schema_find_document(c, uri);
     if (meta == NULL)
-        unavailable(c, "dialect", uri,
-                    ": schemas are written in " DRAFT "schema");
+        unavailable(c, "dialect", uri, ": use " DRAFT "schema");
     list = json_object_get(meta->json, "$vocabulary");
     return list != NULL ? read_vocabularies(c, list) : SCHEMA_ALL;
 }
@@ -313,7 +311,7 @@ static void read_head(struct schema_compiler *c, struct mortise_schema *s)
     c->at.keyword = "$schema";
     if (s->resource->root != s)
         mortise_schema_refuse(
-            c, "'$schema' stands where a schema begins, beside its '$id'");
+            c, "'$schema' must be at the start of a schema, with its '$id'");
     s->resource->vocabularies = read_dialect(c, dialect);
 }
 
@@ -385,7 +383,7 @@ static void refuse_value(struct schema_compiler *c, struct mortise_schema *s)
 {
     remember(c, s);
     mortise_fail(c->escape->err, MORTISE_EINVAL,
-                 "a schema is an object, true or false");
+                 "a schema must be an object, true or false");
     mortise_schema_fault(c, MORTISE_EINVAL);
 }
 
@@ -506,12 +504,12 @@ static void settle_next(struct schema_compiler *c, struct schema_place place,
     c->at = place;
     if (to->mark == ACTIVE)
         mortise_schema_refuse(
-            c, "this leads back to itself without going into the value");
+            c, "this schema refers to itself for the same value");
     if (to->mark >= *height)
         *height = (unsigned char)(to->mark + 1);
     if (c->depth + *height > MORTISE_SCHEMA_CHAIN)
         mortise_schema_refuse(
-            c, "more than %d schemas in a row judge the same value",
+            c, "more than %d nested schemas check the same value",
             MORTISE_SCHEMA_CHAIN);
 }
 

@@ -79,7 +79,7 @@ static unsigned type_bit(struct schema_compiler *c, const json_t *name)
     const char *known[N_TYPES], *near, *text = json_string_value(name);
 
     if (text == NULL)
-        mortise_schema_refuse(c, "'type' names a type, or lists several");
+        mortise_schema_refuse(c, "'type' must be a type or a list of types");
     for (size_t i = 0; i < N_TYPES; i++) {
         known[i] = types[i].name;
         if (strcmp(known[i], text) == 0)
@@ -87,8 +87,8 @@ static unsigned type_bit(struct schema_compiler *c, const json_t *name)
     }
     near = mortise_nearest(text, known, N_TYPES);
     mortise_fail(c->escape->err, MORTISE_EINVAL,
-                 near != NULL ? "no type '%s', did you mean '%s'?"
-                              : "no type '%s'",
+                 near != NULL ? "unknown type '%s', did you mean '%s'?"
+                              : "unknown type '%s'",
                  text, near);
     mortise_schema_fault(c, MORTISE_EINVAL);
     return 0;
@@ -103,7 +103,7 @@ static void read_type(READER)
         return;
     }
     if (json_array_size(v) == 0)
-        mortise_schema_refuse(c, "'type' lists no type");
+        mortise_schema_refuse(c, "'type' is an empty list");
     c->at.is_index = true;
     for (size_t i = 0; i < json_array_size(v); i++) {
         c->at.index = i;
@@ -128,7 +128,8 @@ static void read_enum(READER)
     size_t n = json_array_size(v);
 
     if (n == 0)
-        mortise_schema_refuse(c, "'enum' is a list of values");
+        mortise_schema_refuse(c,
+                              "'enum' must be a list of values, and not empty");
     s->enumeration = v;
     s->choices = mortise_schema_room(c, n, sizeof *s->choices);
     for (size_t i = 0; i < n; i++)
@@ -147,14 +148,15 @@ static void read_value(READER)
 static void read_number(READER)
 {
     if (!json_is_number(v))
-        mortise_schema_refuse(c, "'%s' is a number", k->name);
+        mortise_schema_refuse(c, "'%s' must be a number", k->name);
     read_value(c, s, k, v);
 }
 
 static void read_divisor(READER)
 {
     if (!json_is_number(v) || json_number_value(v) <= 0)
-        mortise_schema_refuse(c, "'%s' is a number greater than 0", k->name);
+        mortise_schema_refuse(c, "'%s' must be a number greater than 0",
+                              k->name);
     read_value(c, s, k, v);
 }
 
@@ -163,7 +165,7 @@ static void read_size(READER)
     size_t *into = field(c, s, k);
 
     if (!mortise_json_is_whole(v) || json_number_value(v) < 0)
-        mortise_schema_refuse(c, "'%s' is a whole number of at least 0",
+        mortise_schema_refuse(c, "'%s' must be an integer of at least 0",
                               k->name);
     *into = json_is_integer(v) ? (size_t)json_integer_value(v)
                                : (size_t)json_real_value(v);
@@ -172,7 +174,7 @@ static void read_size(READER)
 static void read_remark(READER)
 {
     if (!json_is_boolean(v))
-        mortise_schema_refuse(c, "'%s' is true or false", k->name);
+        mortise_schema_refuse(c, "'%s' must be true or false", k->name);
 }
 
 static void read_flag(READER)
@@ -195,7 +197,7 @@ static void check_names(struct schema_compiler *c, const char *keyword,
     for (size_t i = 0; i < n; i++)
         good = good && json_is_string(json_array_get(v, i));
     if (!good)
-        mortise_schema_refuse(c, "'%s' is a list of names", keyword);
+        mortise_schema_refuse(c, "'%s' must be a list of names", keyword);
     if (mortise_json_repeated(v, c->mem, &twice, &first, &second) != MORTISE_OK)
         mortise_escape(c->escape, mortise_nomem(c->escape->err));
     if (twice)
@@ -217,7 +219,8 @@ static void read_required(READER)
 static void read_dependent_required(READER)
 {
     if (!json_is_object(v))
-        mortise_schema_refuse(c, "'%s' maps names to lists of names", k->name);
+        mortise_schema_refuse(c, "'%s' must map names to lists of names",
+                              k->name);
     MORTISE_JSON_MEMBERS (name, names, v)
         check_names(c, k->name, names);
     read_value(c, s, k, v);
@@ -277,7 +280,8 @@ static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
 static void read_pattern(READER)
 {
     if (!json_is_string(v))
-        mortise_schema_refuse(c, "'pattern' is a regular expression");
+        mortise_schema_refuse(
+            c, "'pattern' must be a string with a regular expression");
     compile_pattern(c, field(c, s, k), json_string_value(v),
                     json_string_length(v));
 }
@@ -308,7 +312,7 @@ static void read_items(READER)
 {
     if (json_is_array(v))
         mortise_schema_refuse(
-            c, "'items' is one schema; a list of them is 'prefixItems'");
+            c, "'items' must be one schema; use 'prefixItems' for a list");
     s->items = read_one(c, s, k, v);
 }
 
@@ -329,7 +333,7 @@ static void read_list(READER)
     size_t n = json_array_size(v);
 
     if (n == 0)
-        mortise_schema_refuse(c, "'%s' is a list of schemas, one at least",
+        mortise_schema_refuse(c, "'%s' must be a list of at least one schema",
                               k->name);
     into->p = mortise_schema_room(c, n, sizeof *into->p);
     into->n = n;
@@ -353,7 +357,7 @@ static struct schema_member *read_map(READER, size_t *n)
     struct schema_member *list;
 
     if (!json_is_object(v))
-        mortise_schema_refuse(c, "'%s' maps names to schemas", k->name);
+        mortise_schema_refuse(c, "'%s' must map names to schemas", k->name);
     *n = 0;
     list = mortise_schema_room(c, json_object_size(v), sizeof *list);
     MORTISE_JSON_MEMBERS (name, one, v) {
@@ -421,7 +425,7 @@ static void read_anchor(READER)
 
     if (!is_anchor(name))
         mortise_schema_refuse(
-            c, "'%s' is a name: a letter or _, then letters, digits, - _ or .",
+            c, "'%s' must be a letter or _, then letters, digits, -, _ or .",
             k->name);
     for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
          a = a->next)
@@ -440,7 +444,8 @@ static void read_ref(READER)
     struct schema_ref *into = field(c, s, k);
 
     if (!json_is_string(v))
-        mortise_schema_refuse(c, "'%s' is a reference", k->name);
+        mortise_schema_refuse(c, "'%s' must be a string with a reference",
+                              k->name);
     into->text = json_string_value(v);
     *f = (struct schema_fixup){NULL, s, k->name, into};
     *c->last_fixup = f;
@@ -458,7 +463,7 @@ static void read_words(READER)
 static void read_examples(READER)
 {
     if (!json_is_array(v))
-        mortise_schema_refuse(c, "'examples' is a list");
+        mortise_schema_refuse(c, "'examples' must be a list");
 }
 
 static void read_vocabulary(READER)
@@ -468,7 +473,8 @@ static void read_vocabulary(READER)
     MORTISE_JSON_MEMBERS (uri, one, v)
         good = good && json_is_boolean(one);
     if (!good)
-        mortise_schema_refuse(c, "'$vocabulary' maps URIs to true or false");
+        mortise_schema_refuse(c,
+                              "'$vocabulary' must map URIs to true or false");
 }
 
 /* What the walk has read before all else, and `default`: any value is one. */
@@ -551,10 +557,10 @@ static const struct {
 } elsewhere[] = {
     {"$recursiveAnchor", "'$dynamicAnchor'"},
     {"$recursiveRef", "'$dynamicRef'"},
-    {"additionalItems", "'items' beside 'prefixItems'"},
+    {"additionalItems", "'items' with 'prefixItems'"},
     {"dependencies", "'dependentRequired' or 'dependentSchemas'"},
     {"id", "'$id'"},
-    {"nullable", "'null' among the types"},
+    {"nullable", "'null' in 'type'"},
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -570,9 +576,8 @@ static void say_unknown(const char *name, char *words, size_t size)
 
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
         if (strcmp(elsewhere[i].name, name) == 0) {
-            snprintf(words, size,
-                     "'%s' means nothing in draft 2020-12, which has %s", name,
-                     elsewhere[i].words);
+            snprintf(words, size, "'%s' has no effect in draft 2020-12: use %s",
+                     name, elsewhere[i].words);
             return;
         }
     for (size_t i = 0; i < N_KEYWORDS; i++)

@@ -56,7 +56,7 @@ static int read_one(const struct mortise_member *row, const json_t *v, void *to,
         break;
     case MORTISE_MEMBER_NUMBER:
         if (!json_is_integer(v) || json_integer_value(v) < 0)
-            return expected(row, "a number, 0 or more", err);
+            return expected(row, "an integer of at least 0", err);
         *(uint64_t *)to = (uint64_t)json_integer_value(v);
         break;
     case MORTISE_MEMBER_FLAG:

@@ -95,13 +95,13 @@ static int parse_key(struct parser *ps)
         if (ps->p == ps->end)
             break;
         if (*ps->p == '\0')
-            return fail(ps, "a key cannot hold a NUL");
+            return fail(ps, "a key cannot contain a NUL");
         key[n++] = *ps->p;
     }
     if (ps->p == ps->end)
         return fail(ps, "the key has no closing quote");
     if (!mortise_utf8_valid(key, n))
-        return fail(ps, "the key is not UTF-8");
+        return fail(ps, "the key is not valid UTF-8");
     ps->p++;
     return add_step(ps, key, 0);
 }
@@ -119,7 +119,7 @@ static int parse_index(struct parser *ps)
     if (ps->p == from)
         return fail(ps, "expected an index or a key in double quotes");
     if (*from == '0' && ps->p - from > 1)
-        return fail(ps, "an index has no leading zeros");
+        return fail(ps, "an index cannot have leading zeros");
     return add_step(ps, NULL, index);
 }
 

@@ -60,11 +60,10 @@ static struct mortise_schema *find_resource(struct schema_compiler *c,
         return root;
     d = mortise_schema_find_document(c, uri);
     if (d == NULL)
-        mortise_schema_refuse(
-            c,
-            "no part of this schema is named %s, and nothing is ever "
-            "fetched: put what it refers to under '$defs'",
-            uri);
+        mortise_schema_refuse(c,
+                              "no part of this schema is named %s, and schemas "
+                              "are never fetched: put the schema under '$defs'",
+                              uri);
     return mortise_schema_compile_document(c, d);
 }
 
@@ -102,8 +101,9 @@ static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
     }
     mortise_schema_refuse(c,
                           best != NULL
-                              ? "there is no '%s' here, did you mean '%s'?"
-                              : "there is no '%s' where this leads",
+                              ? "the reference has no target: there is no "
+                                "'%s', did you mean '%s'?"
+                              : "the reference has no target: there is no '%s'",
                           token, best);
 }
 

@@ -80,12 +80,13 @@ static int read_amount(struct mortise_usage *u, size_t i, const json_t *value,
                        struct mortise_err *err)
 {
     if (i == MORTISE_USED_USD && !mortise_usd_parse(&u->amount[i], value))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "usd is a decimal of dollars from 0 to %d",
-                            (int)(MORTISE_USAGE_MAX / MORTISE_NANO));
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "usd must be a decimal number of dollars from 0 to %d",
+            (int)(MORTISE_USAGE_MAX / MORTISE_NANO));
     if (i != MORTISE_USED_USD && !read_count(&u->amount[i], value))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "%s is a whole number from 0 to %lld", names[i],
+                            "%s must be an integer from 0 to %lld", names[i],
                             (long long)MORTISE_USAGE_MAX);
     return MORTISE_OK;
 }
@@ -122,7 +123,7 @@ static int read_name(struct mortise_usage *u, const json_t *name,
     if (n == 0 || n > MORTISE_USAGE_NAME_MAX ||
         strlen(json_string_value(name)) != n)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a model is a name of 1 to %d bytes",
+                            "the name of a model must have 1 to %d bytes",
                             MORTISE_USAGE_NAME_MAX);
     return add_name(u, name) == MORTISE_OK ? MORTISE_OK : mortise_nomem(err);
 }
@@ -134,7 +135,7 @@ static int read_names(struct mortise_usage *u, const json_t *list,
 
     if (!json_is_array(list) || json_array_size(list) > MORTISE_USAGE_MODELS)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "models is a list of at most %d names",
+                            "models must be a list of at most %d names",
                             MORTISE_USAGE_MODELS);
     MORTISE_JSON_EACH (one, i, list)
         if (rv == MORTISE_OK)
@@ -157,18 +158,17 @@ static int read_member(struct mortise_usage *u, const char *key,
             return read_amount(u, i, value, err);
     }
     return mortise_fail(err, MORTISE_EINVAL,
-                        "usage is {model_calls?, input_tokens?, "
-                        "output_tokens?, usd?, cached_tokens?, "
-                        "cache_write_tokens?, reasoning_tokens?, %s?}, without "
-                        "'%.64s'",
-                        list, key);
+                        "usage has no member '%.64s': use model_calls, "
+                        "input_tokens, output_tokens, usd, cached_tokens, "
+                        "cache_write_tokens, reasoning_tokens or %s",
+                        key, list);
 }
 
 static int check_object(const json_t *value, struct mortise_err *err)
 {
     return json_is_object(value)
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL, "usage is an object");
+               : mortise_fail(err, MORTISE_EINVAL, "usage must be an object");
 }
 
 /* (2) */

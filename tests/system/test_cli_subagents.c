@@ -44,7 +44,7 @@ START_TEST(who_is_asked_once_calls_no_tools)
         "about tools that it calls");
     refused("    execution_mode: single_turn\n    reports: true\n",
             "'reports'");
-    refused("    subagents: yes please\n", "'subagents' takes true or false");
+    refused("    subagents: yes please\n", "'subagents' must be true or false");
     graph("    execution_mode: single_turn\n    subagents: false\n"
           "    reports: false\n");
     desk_ok("$MORTISE check g.yaml");

@@ -60,14 +60,13 @@ END_TEST
 START_TEST(nodes_are_held_against_their_schemas)
 {
     desk_graph("refund", refund);
-    fails("{\"v\":null}", "arguments of tried/echo: at /value: fits the schema "
-                          "that 'not' rules out (schema: refund.yaml:18:41)");
+    fails("{\"v\":null}", "arguments of tried/echo: at /value: matches the "
+                          "schema of 'not' (schema: refund.yaml:18:41)");
     fails("{\"v\":[1,2,3]}",
           "output of 'a': 3 items, expected at most 2 (schema: "
           "refund.yaml:20:29)");
-    fails("{\"v\":7}",
-          "output of 'a': fits none of the 2 schemas of 'anyOf' (schema: "
-          "refund.yaml:20:7)");
+    fails("{\"v\":7}", "output of 'a': matches none of the 2 schemas of "
+                       "'anyOf' (schema: refund.yaml:20:7)");
     fails("{\"v\":[{\"id\":1},{}]}",
           "scratch.rows: at /1: the member 'id' is missing (schema: "
           "refund.yaml:11:33)");
@@ -118,7 +117,7 @@ START_TEST(configs_are_held_against_their_schema)
               "$MORTISE run refund.yaml --input '{\"v\":[]}'");
     desk_code(78);
     desk_err("mortise.yaml:4:34: error[E0607]: plugin 'tried' refuses this "
-             "config: at /pace: 0 is not more than 0 (schema: "
+             "config: at /pace: 0 is not greater than 0 (schema: "
              "/$defs/pace/exclusiveMinimum)");
     desk_ok("sed 's|pace: 0|pace: 1|' mortise.yaml >m && mv m mortise.yaml && "
             "$MORTISE run refund.yaml --input '{\"v\":[]}'");

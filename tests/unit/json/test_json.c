@@ -385,7 +385,7 @@ START_TEST(what_is_no_path_says_where)
     no_path("0a", 2, "column 1: expected a name");
     no_path("a b", 3, "column 2: expected '.' or '['");
     no_path("a[", 2, "column 3: expected an index or a key in double quotes");
-    no_path("a[01]", 5, "column 5: an index has no leading zeros");
+    no_path("a[01]", 5, "column 5: an index cannot have leading zeros");
     no_path("a[1.5]", 6, "column 4: expected ']'");
     no_path("a[1", 3, "column 4: expected ']'");
     no_path("a[-1]", 5,
@@ -394,8 +394,8 @@ START_TEST(what_is_no_path_says_where)
     no_path("a[\"b", 4, "column 5: the key has no closing quote");
     no_path("a[\"b\\", 5, "column 6: the key has no closing quote");
     no_path("a[\"b\\n\"]", 8, "column 6: only \\\" and \\\\ are escapes here");
-    no_path("a[\"\0\"]", 6, "column 4: a key cannot hold a NUL");
-    no_path("a[\"\xFF\"]", 6, "column 5: the key is not UTF-8");
+    no_path("a[\"\0\"]", 6, "column 4: a key cannot contain a NUL");
+    no_path("a[\"\xFF\"]", 6, "column 5: the key is not valid UTF-8");
     no_path("a\0b", 3, "column 2: expected '.' or '['");
     for (int i = 0; i < MORTISE_PATH_STEPS; i++)
         strcat(many, "[0]");
