@@ -37,7 +37,7 @@ static int disk_read(void *ud, const char *path, struct mortise_buf *text,
     if (stat(at, &st) != 0)
         return mortise_syserr(why, errno, "open");
     if (!S_ISREG(st.st_mode))
-        return mortise_fail(why, MORTISE_EINVAL, "no plain file");
+        return mortise_fail(why, MORTISE_EINVAL, "not a regular file");
     errnum = mortise_text_slurp(at, text);
     if (errnum != 0)
         return mortise_syserr(why, errnum, "read");

@@ -80,7 +80,8 @@ int mortise_graph_follow(struct mortise_graph *g, struct mortise_graph *former,
 {
     if (n_formers(former) >= MORTISE_MAX_FORMERS)
         return mortise_fail(err, MORTISE_ELIMIT,
-                            "a run may be steered %d times, and this one was",
+                            "a run can be steered at most %d times, and this "
+                            "run reached the limit",
                             MORTISE_MAX_FORMERS);
     if (join_sources(g, former) != MORTISE_OK)
         return mortise_nomem(err);

@@ -16,7 +16,8 @@ static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
         mortise_buf_put(text, p->files[i].text, p->files[i].size);
         return text->failed ? mortise_nomem(why) : MORTISE_OK;
     }
-    return mortise_fail(why, MORTISE_ENOTFOUND, "the run has not pinned it");
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the run did not pin this file");
 }
 
 /* All of them: the loader knows which lie in a directory. */

@@ -410,8 +410,7 @@ graph_at(struct diff *d, const struct mortise_yaml *at, size_t n)
                          "unknown node '%s' in '%s'", id, at->str);
     else if (graph == NULL)
         mortise_diag_add(d->diags, "E1104", at->span,
-                         "node '%s' has no task graph inside that could be "
-                         "steered",
+                         "node '%s' contains no task graph that can be steered",
                          id);
     return graph;
 }
@@ -490,15 +489,15 @@ static bool may_say(struct diff *d, const struct mortise_yaml *at,
         return true;
     mortise_diag_help(
         d->diags,
-        mortise_diag_add(d->diags, "E1102", at->span,
-                         s->what == IS_GONE
-                             ? "'%s' is taken out by another operation"
-                         : what == IS_GONE ? "another operation speaks of '%s'"
-                                           : "another operation says that of "
-                                             "'%s'",
-                         at->str),
-        "it stands at %u:%u; say it once", (unsigned)s->at.line,
-        (unsigned)s->at.col);
+        mortise_diag_add(
+            d->diags, "E1102", at->span,
+            s->what == IS_GONE ? "another operation removes '%s'"
+            : what == IS_GONE
+                ? "another operation already changes '%s'"
+                : "another operation makes the same change to '%s'",
+            at->str),
+        "the other operation is at %u:%u: keep one of them",
+        (unsigned)s->at.line, (unsigned)s->at.col);
     return false;
 }
 
@@ -522,11 +521,11 @@ static bool has_not_begun(struct diff *d, const struct mortise_yaml *at)
 
     if (why == NULL)
         return true;
-    mortise_diag_help(d->diags,
-                      mortise_diag_add(d->diags, "E1101", at->span,
-                                       "node '%s' %s", at->str, why),
-                      "what has begun stays as it is; change what comes behind "
-                      "it");
+    mortise_diag_help(
+        d->diags,
+        mortise_diag_add(d->diags, "E1101", at->span, "node '%s' %s", at->str,
+                         why),
+        "a node that has started cannot change: change the nodes after it");
     return false;
 }
 
@@ -560,7 +559,7 @@ static bool is_free(struct diff *d, const struct mortise_yaml *nodes,
     if (there == NULL)
         return true;
     mortise_diag_add(d->diags, "E1105", at->span,
-                     "there is a node '%s' already, at %s:%u:%u", at->str,
+                     "node '%s' already exists, at %s:%u:%u", at->str,
                      there->span.file->path, (unsigned)there->span.line,
                      (unsigned)there->span.col);
     return false;
@@ -636,7 +635,7 @@ static bool is_node(struct diff *d, const struct mortise_yaml *part)
     if (part->kind == MORTISE_YAML_MAP)
         return true;
     mortise_diag_add(d->diags, "E0203", part->span,
-                     "a node is a mapping, and this is %s",
+                     "a node must be a mapping, not %s",
                      mortise_yaml_kind_name(part->kind));
     return false;
 }
@@ -841,7 +840,7 @@ static const struct mortise_yaml *find_all(struct diff *d,
         if (t.n_dir != first->n_dir ||
             memcmp(t.at->str, first->at->str, t.n_dir) != 0) {
             mortise_diag_add(d->diags, "E1104", t.at->span,
-                             "'%s' does not stand beside '%s'", t.at->str,
+                             "'%s' is not in the same graph as '%s'", t.at->str,
                              first->at->str);
             fits = false;
         } else if (find(d, &t, IS_MOVED, graph, &node)) {
@@ -869,8 +868,9 @@ static const struct mortise_yaml *team_id(struct diff *d,
 
         if (key == NULL)
             continue;
-        mortise_diag_add(d->diags, "E0212", key->span,
-                         "'%s' follows from what is wrapped", ours[i]);
+        mortise_diag_add(
+            d->diags, "E0212", key->span,
+            "'%s' cannot be set: it follows from the wrapped nodes", ours[i]);
         fits = false;
     }
     return fits ? id : NULL;
@@ -1029,8 +1029,8 @@ static void read_operation(struct diff *d, const struct mortise_yaml *one)
         mortise_diag_help(
             d->diags,
             mortise_diag_add(d->diags, "E1106", one->span,
-                             "an operation is a mapping with one key"),
-            "add, remove, split, reroute, set_role, set_tools or wrap");
+                             "an operation must be a mapping with one key"),
+            "use add, remove, split, reroute, set_role, set_tools or wrap");
     else
         mortise_keys_read(&operation_place, one, one->span, d, NULL, d->diags);
 }
@@ -1051,10 +1051,10 @@ static void look_behind(struct diff *d, const struct removed *r)
             mortise_diag_help(
                 d->diags,
                 mortise_diag_add(d->diags, "E1103", r->by->span,
-                                 "'%s' is removed, and '%.*s%s' depends on it",
+                                 "'%s' is removed, but '%.*s%s' depends on it",
                                  r->path, (int)t.n_dir, r->path,
                                  nodes->keys[i]->str),
-                "reroute that in the same diff, or remove it, too");
+                "reroute or remove the dependent node in the same diff");
 }
 
 static void read_all(struct diff *d, const struct mortise_yaml *list)
@@ -1063,17 +1063,17 @@ static void read_all(struct diff *d, const struct mortise_yaml *list)
 
     if (list->kind != MORTISE_YAML_SEQ || list->n == 0) {
         mortise_diag_add(d->diags, "E1106", list->span,
-                         "a diff is a list of operations, and not empty");
+                         "a diff must be a list of operations, and not empty");
         return;
     }
     if (list->n > OPERATIONS) { /* (8) */
         mortise_diag_help(
             d->diags,
-            mortise_diag_add(d->diags, "E1106", list->items[OPERATIONS]->span,
-                             "a diff has %d operations at most, and this one "
-                             "has %zu",
-                             OPERATIONS, list->n),
-            "one 'split', or a team that is added, brings many nodes");
+            mortise_diag_add(
+                d->diags, "E1106", list->items[OPERATIONS]->span,
+                "a diff can have at most %d operations, but this one has %zu",
+                OPERATIONS, list->n),
+            "one 'split', or one added team, can add many nodes");
         return;
     }
     for (size_t i = 0; i < list->n && !d->nomem; i++)

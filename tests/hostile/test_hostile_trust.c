@@ -805,9 +805,9 @@ START_TEST(a_refusal_is_said_once)
     at = strstr(child.err, "another manifest of that version and seq");
     ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
     ck_assert_ptr_null(strstr(at + 1, "another manifest"));
-    at = strstr(at, "'tried' is refused, too: why stands at two.yaml:");
+    at = strstr(at, "'tried' is refused for the same reason as at two.yaml:");
     ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
-    ck_assert_ptr_nonnull(strstr(at + 1, "'tried' is refused, too"));
+    ck_assert_ptr_nonnull(strstr(at + 1, "'tried' is refused for the same"));
 }
 END_TEST
 

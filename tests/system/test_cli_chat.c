@@ -133,7 +133,7 @@ START_TEST(a_chat_goes_on)
     desk_err("the deployment's models have no 'nobody'");
     child_run("$MORTISE chat --tools 'nobody/*' hello </dev/null");
     desk_code(2);
-    desk_err("no tool fits");
+    desk_err("no tool matches");
     child_run("$MORTISE chat --instructions \"$(printf '\\377')\" </dev/null");
     desk_code(3);
     desk_err("no UTF-8");

@@ -61,8 +61,8 @@ START_TEST(what_is_an_elements_own_stays_there)
 {
     child_run("$MORTISE check maps.yaml");
     ck_assert_int_ne(child.code, 0);
-    desk_out("error[E0414]: 'artifacts.c' is written by 'c', 'k' alone, where "
-             "it is each element's own of the map over 'r'");
+    desk_out("error[E0414]: 'artifacts.c' is written only by 'c', 'k', inside "
+             "the map that runs 'r'");
     desk_ok("sed -i '/scratch.last/d' maps.yaml && $MORTISE check maps.yaml");
     desk_ok("$MORTISE run maps.yaml --id new --input "
             "'{\"rows\": [[1, 2], [3, 4, 5]]}' || test $? = 4");

@@ -801,17 +801,16 @@ static const struct {
     {"    prompt: x\n    tool_allowlist: [nope/read]\n", "no plugin 'nope'"},
     {"    prompt: \"${input.x\"\n", "never closed"},
     {"    prompt: x\n    response: xml\n", "response"},
-    {"    prompt: []\n", "a prompt has one part at least"},
+    {"    prompt: []\n", "a prompt needs at least one part"},
     {"    prompt: [{type: image}]\n", "type image needs url or data"},
     {"    prompt: [{type: text}]\n", "type text needs text"},
-    {"    prompt: [{type: audio, url: x}]\n", "and not 'audio'"},
-    {"    prompt: [x]\n", "a part of a prompt is {type: text, text}"},
+    {"    prompt: [{type: audio, url: x}]\n", "file, not 'audio'"},
+    {"    prompt: [x]\n", "a part of a prompt must be {type: text, text}"},
     {"    prompt: x\n    llm: {tiers: {}}\n", "tiers"},
     {"    prompt: x\n    llm: {provider_id: \"${input.q}\"}\n",
-     "E0206]: a provider_id that is a template needs the key 'allowlist'"},
+     "E0206]: a template in 'provider_id' needs the key 'allowlist'"},
     {"    prompt: x\n    llm: {provider_id: other, allowlist: [other]}\n",
-     "E0212]: 'allowlist' says nothing without a provider_id that is a "
-     "template"},
+     "E0212]: 'allowlist' needs a template in 'provider_id'"},
     {"    prompt: x\n    llm: {provider_id: \"${input.q}\", allowlist: "
      "[othr]}\n",
      "E0513]: the deployment's models have no 'othr'"},
@@ -821,7 +820,7 @@ static const struct {
     {"    prompt: x\n    subagents: true\n    llm: {provider_id: "
      "\"${input.q}\", "
      "allowlist: [other]}\n",
-     "E0212]: 'provider_id' takes no template where 'subagents' is true"},
+     "E0212]: 'provider_id' cannot be a template if 'subagents' is true"},
 };
 
 START_TEST(findings_are_made)

@@ -237,7 +237,7 @@ START_TEST(models_use_them)
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: gmi, prompt: go, tool_allowlist: "
                     "[\"mcp/bare/*\"], next: END}\n");
-    check_says("error[E0514]", "no tool fits 'mcp/bare/*'");
+    check_says("error[E0514]", "no tool matches 'mcp/bare/*'");
 }
 END_TEST
 
@@ -249,7 +249,7 @@ START_TEST(servers_mark_no_secrets)
          "\"string\", \"x-secret\": true}}}}");
     deploy("", "secrets: {key: {env: HOME}}\n");
     graph("mcp/s/write_a", "{k: \"secret://key\"}", "");
-    check_says("error[E0604]", "takes no secret here");
+    check_says("error[E0604]", "does not accept a secret here");
 }
 END_TEST
 

@@ -445,14 +445,14 @@ START_TEST(more_than_the_ceiling_is_an_error)
     static const struct {
         const char *ceiling, *limit, *words;
     } cases[] = {
-        {"steps: 10", "steps: 11", "limits.steps allows no more than 10"},
-        {"visits: 10", "visits: 11", "limits.visits allows no more than 10"},
-        {"concurrency: 2", "concurrency: 3", "concurrency allows no more"},
-        {"nodes: 5", "nodes: 6", "limits.nodes allows no more than 5"},
-        {"depth: 0", "depth: 1", "limits.depth allows no more than 0"},
-        {"state: 64KiB", "state: 1MiB", "limits.state allows no more than 64"},
-        {"timeout: 1m", "timeout: 2m", "limits.timeout allows no more than 1m"},
-        {"expr_cost: 99", "expr_cost: 100", "expr_cost allows no more than 99"},
+        {"steps: 10", "steps: 11", "limits.steps allows at most 10"},
+        {"visits: 10", "visits: 11", "limits.visits allows at most 10"},
+        {"concurrency: 2", "concurrency: 3", "concurrency allows at most"},
+        {"nodes: 5", "nodes: 6", "limits.nodes allows at most 5"},
+        {"depth: 0", "depth: 1", "limits.depth allows at most 0"},
+        {"state: 64KiB", "state: 1MiB", "limits.state allows at most 64"},
+        {"timeout: 1m", "timeout: 2m", "limits.timeout allows at most 1m"},
+        {"expr_cost: 99", "expr_cost: 100", "expr_cost allows at most 99"},
     };
     char text[256];
 

@@ -426,7 +426,7 @@ START_TEST(all_or_nothing)
         {GOOD "- add: {id: x, node: {type: team, goal: go, graph: x.yaml}}\n",
          "diff.yaml:2:"},
         {GOOD "- add: {id: x, node: {type: subgraph, graph: x.yaml}}\n",
-         "the run has not pinned it"},
+         "the run did not pin this file"},
         /* what one brought wrong, another one finds */
         {GOOD "- add: {id: x, node: {goal: go, depends_on: [[find]]}}\n"
               "- wrap: {ids: [x], team: {id: t, goal: go}}\n",
@@ -471,10 +471,10 @@ START_TEST(a_circle_is_of_the_diff)
           "  bind: {goal: bind it, depends_on: print}\n");
     ck_assert_int_eq(
         steer("- wrap: {ids: [write, bind], team: {id: t, goal: go}}\n"), 2);
-    desk_err("diff.yaml:1:41: error[E0304]: depends_on goes in a circle: ");
+    desk_err("diff.yaml:1:41: error[E0304]: depends_on forms a cycle: ");
     desk_err("diff.yaml has 1 error");
     ck_assert_int_eq(steer("- reroute: {id: write, depends_on: [print]}\n"), 2);
-    desk_err("diff.yaml:1:37: error[E0304]: depends_on goes in a circle: ");
+    desk_err("diff.yaml:1:37: error[E0304]: depends_on forms a cycle: ");
     desk_err("diff.yaml has 1 error");
 }
 END_TEST
@@ -492,8 +492,8 @@ START_TEST(a_diff_has_bounds)
                               "- add: {id: x%d, node: {goal: go, depends_on: "
                               "ask}}\n",
                               i);
-    refused(text, "diff.yaml:257:3: error[E1106]: a diff has 256 operations at "
-                  "most, and this one has 257");
+    refused(text, "diff.yaml:257:3: error[E1106]: a diff can have at most 256 "
+                  "operations, but this one has 257");
     *(strstr(text, "- add: {id: x256,")) = '\0';
     ck_assert_int_eq(steer(text), 4);
     n = (size_t)snprintf(text, sizeof text,

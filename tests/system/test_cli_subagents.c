@@ -38,10 +38,9 @@ static void refused(const char *keys, const char *words)
 START_TEST(who_is_asked_once_calls_no_tools)
 {
     deploy();
-    refused(
-        "    execution_mode: single_turn\n    subagents: true\n",
-        "error[E0212]: single_turn calls the model once, and 'subagents' is "
-        "about tools that it calls");
+    refused("    execution_mode: single_turn\n    subagents: true\n",
+            "error[E0212]: single_turn calls the model once, but 'subagents' "
+            "needs tool calls");
     refused("    execution_mode: single_turn\n    reports: true\n",
             "'reports'");
     refused("    subagents: yes please\n", "'subagents' must be true or false");
@@ -75,7 +74,7 @@ START_TEST(what_was_said_is_said_once)
 {
     deploy();
     refused("    conversation: c\n    messages: \"${input.before}\"\n",
-            "error[E0212]: what was said before is in the 'conversation'");
+            "error[E0212]: 'conversation' already has the earlier messages");
 }
 END_TEST
 

@@ -900,7 +900,7 @@ START_TEST(speakers_are_told_apart)
           "");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
-    desk_out("error[E0503]: voice/run refuses these args: at "
+    desk_out("error[E0503]: voice/run does not accept these args: at "
              "/node/voice/stt: expected one of \"openai\"");
     httpd_stop(d);
 }
@@ -1008,10 +1008,11 @@ static const struct {
     const char *voice, *words;
 } misfits[] = {
     {"mode: listen-only, audio_in: a.wav, stt: whisper",
-     "E0503]: voice/run refuses"},
+     "E0503]: voice/run does not accept"},
     {"mode: listen-only, audio_in: a.wav, language: \"no language\"",
-     "E0503]: voice/run refuses"},
-    {"mode: listen-only, audio_in: [a.wav]", "E0503]: voice/run refuses"},
+     "E0503]: voice/run does not accept"},
+    {"mode: listen-only, audio_in: [a.wav]",
+     "E0503]: voice/run does not accept"},
 };
 
 /* What the plugin takes is checked where it stands. */

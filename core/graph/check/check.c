@@ -30,8 +30,8 @@ static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
     node = &ld->g->nodes[e->from];
     if (mortise_node_gives(node) == MORTISE_GIVES_ROUTE)
         mortise_diag_add(ld->diags, "E0309", e->span,
-                         "'%s' is a %s: it leaves by its own routes", node->id,
-                         mortise_node_type_name(node->type));
+                         "'%s' is a %s: only its own routes can leave it",
+                         node->id, mortise_node_type_name(node->type));
 }
 
 static void check_edges(struct mortise_loader *ld)
@@ -102,7 +102,7 @@ static void report_circle(struct walk *w, const struct mortise_edge *e)
         return;
     put_names(w, first, names, sizeof names);
     mortise_diag_add(w->ld->diags, "E0304", place_of(w, first, e),
-                     "depends_on goes in a circle: %s", names);
+                     "depends_on forms a cycle: %s", names);
 }
 
 static void follow(struct walk *w, uint32_t edge)
@@ -199,7 +199,8 @@ static void check_reach(struct mortise_loader *ld, const bool *circular)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (!reached[i])
             mortise_diag_add(ld->diags, "E0306", g->nodes[i].span,
-                             "nothing leads to node '%s'", g->nodes[i].id);
+                             "no path leads from START to node '%s'",
+                             g->nodes[i].id);
 }
 
 static void report_no_start(struct mortise_loader *ld)
@@ -208,7 +209,7 @@ static void report_no_start(struct mortise_loader *ld)
     bool *follows = mortise_load_alloc(ld, g->n_nodes * sizeof *follows);
     struct mortise_diag *d = mortise_diag_add(
         ld->diags, "E0303", mortise_yaml_key(g->tree, "nodes")->span,
-        "the graph does not say where it starts");
+        "the graph has no start");
 
     if (follows == NULL)
         return;

@@ -158,9 +158,10 @@ static void report(struct mortise_loader *ld, const struct ending *w)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "W0804", g->edges[r->back[0]].span,
-                             "nothing leads out of this loop: it goes on until "
+                             "no edge leaves this loop: it repeats until "
                              "limits.visits pauses the run"),
-            "give '%s' or a node behind it an edge out, with a condition",
+            "add an edge with a condition from '%s', or from a node after it, "
+            "to a node outside of the loop",
             g->nodes[r->entry].id);
     }
 }

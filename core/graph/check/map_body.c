@@ -44,13 +44,13 @@ static void crossing(struct bodies *b, const struct mortise_edge *e,
         return;
     if (map->kind != MORTISE_REGION_MAP)
         map = other;
-    d = mortise_diag_add(b->ld->diags, "E0312", e->span,
-                         "this edge to '%s' crosses the border of the map over "
-                         "'%s'",
-                         nodes[e->to].id, nodes[map->entry].id);
+    d = mortise_diag_add(
+        b->ld->diags, "E0312", e->span,
+        "this edge to '%s' crosses the boundary of the map that runs '%s'",
+        nodes[e->to].id, nodes[map->entry].id);
     mortise_diag_help(b->ld->diags, d,
-                      "what stands between '%s' and '%s' is entered at '%s' "
-                      "and left to '%s' alone",
+                      "edges enter the nodes between '%s' and '%s' only at "
+                      "'%s', and leave them only to '%s'",
                       nodes[map->entry].id, nodes[map->join].id,
                       nodes[map->entry].id, nodes[map->join].id);
 }
@@ -82,10 +82,10 @@ static void check_names(struct bodies *b, const struct mortise_region *map)
         mortise_diag_help(
             b->ld->diags,
             mortise_diag_add(b->ld->diags, "E0314", draft->as_at->span,
-                             "'%s' is already the element of the map over "
-                             "'%s', which this one is in",
+                             "'%s' is already the name of an element of the "
+                             "outer map that runs '%s'",
                              map->as, b->g->nodes[around->entry].id),
-            "give the elements a name with as: NAME");
+            "set another name with as: NAME");
         return;
     }
 }
@@ -104,7 +104,7 @@ static void enter(struct bodies *b, const struct mortise_edge *e)
     map->level = around != 0 ? b->g->regions[around].level + 1 : 0;
     if (map->level >= MORTISE_MAX_MAPS) {
         mortise_diag_add(b->ld->diags, "E0313", e->span,
-                         "maps may stand %d deep in each other",
+                         "maps can be nested at most %d deep",
                          MORTISE_MAX_MAPS);
         b->crossings++; /* what is behind it is not known */
         return;
@@ -142,15 +142,15 @@ static void check_yields(struct bodies *b)
 
         if (b->yields[i] > 0 || b->ld->body[map->entry] == UNSEEN)
             continue;
-        mortise_diag_help(
-            b->ld->diags,
-            mortise_diag_add(b->ld->diags, "E0312",
-                             b->g->edges[map->gather].span,
-                             "nothing leads from '%s' to '%s'",
-                             nodes[map->entry].id, nodes[map->join].id),
-            "an element's result is the output of its last node: lead that "
-            "one to '%s'",
-            nodes[map->join].id);
+        mortise_diag_help(b->ld->diags,
+                          mortise_diag_add(b->ld->diags, "E0312",
+                                           b->g->edges[map->gather].span,
+                                           "no path leads from '%s' to '%s'",
+                                           nodes[map->entry].id,
+                                           nodes[map->join].id),
+                          "the result of an element is the output of its last "
+                          "node: lead that node to '%s'",
+                          nodes[map->join].id);
     }
 }
 

@@ -333,8 +333,8 @@ static void report_unset(struct names *c, const struct place *of,
     snprintf(words, sizeof words, "no node writes '%.200s'", p->path);
     near = near_write(c, of, name, near);
     help(c, report(c, is_error ? "E0411" : "W0417", where, words), near,
-         "nodes write it with outputs or output_as; what only people or "
-         "plugins set is named by the schema of the state");
+         "write it with 'outputs' or 'output_as' of a node; if only people or "
+         "plugins set it, list it in the schema of the state");
 }
 
 /* (2), (4) */
@@ -348,8 +348,9 @@ static void report_unlisted(struct names *c, const struct place *of,
         snprintf(words, sizeof words, "'%.120s' never has a member '%.80s'",
                  of->path, name);
     else
-        snprintf(words, sizeof words, "the schema of '%.120s' lists no '%.80s'",
-                 of->path, name);
+        snprintf(words, sizeof words,
+                 "the schema of '%.120s' has no member '%.80s'", of->path,
+                 name);
     help(c, report(c, never && !of->soft ? "E0412" : "W0414", where, words),
          near_write(c, of, name, near), NULL);
 }
@@ -383,8 +384,8 @@ static void report_later(struct names *c, const struct place *p,
 
     makers(p, who, sizeof who);
     snprintf(words, sizeof words,
-             start ? "'%.120s' is written by %s, behind START"
-                   : "'%.120s' is written by %s alone, and no way leads from "
+             start ? "'%.120s' is written by %s, after START"
+                   : "'%.120s' is written only by %s, and no path leads from "
                      "there to '%s'",
              p->path, who, start ? "" : c->ld->g->nodes[c->at->node].id);
     help(c,
@@ -407,12 +408,12 @@ static void report_gone(struct names *c, const struct place *p,
     to = p->known->g->nodes[w->own_of - 1].id;
     makers(p, who, sizeof who);
     snprintf(words, sizeof words,
-             "'%.120s' is written by %s alone, where it is each element's own "
-             "of the map over '%.64s', and it is not seen here",
+             "'%.120s' is written only by %s, inside the map that runs "
+             "'%.64s', and is not visible here",
              p->path, who, to);
     snprintf(who, sizeof who,
-             "'artifacts.%.64s' has the results of all elements behind the "
-             "join; a path with a reducer (state.reducers) leaves the map, too",
+             "'artifacts.%.64s' has the results of all elements after the "
+             "join; a path with a reducer (state.reducers) is also visible",
              to);
     help(c, report(c, p->is_declared ? "W0415" : "E0414", where, words), NULL,
          who);
@@ -816,7 +817,7 @@ static void check_path(struct names *c, const struct mortise_path *path,
             mortise_diag_help(
                 c->ld->diags,
                 mortise_diag_add(c->ld->diags, "W0414", span,
-                                 "the schema of '%s' lists no '%s'",
+                                 "the schema of '%s' has no member '%s'",
                                  path->steps[0].key, path->steps[i].key),
                 "did you mean '%s'?", seen.near);
             return;

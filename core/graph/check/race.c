@@ -364,20 +364,20 @@ static void report(struct race *r, const struct mortise_declared *a,
     if (own_of(r, a) == 0 && share_a_map(r, a->node, b->node))
         d = mortise_diag_add(
             r->ld->diags, "W0801", b->span,
-            "each element of the map over '%s' may write %s, and none runs "
-            "after the other",
+            "all elements of the map that runs '%s' can write %s, and their "
+            "order is not defined",
             nodes[r->g->regions[map_around(r, b->node)].entry].id,
             b->path->text);
     else
         d = mortise_diag_add(
             r->ld->diags, "W0801", b->span,
-            "'%s' and '%s' may both write %s, and neither runs after the other",
+            "'%s' and '%s' can both write %s, and their order is not defined",
             nodes[a->node].id, nodes[b->node].id, b->path->text);
 
-    mortise_diag_help(r->ld->diags, d,
-                      "under state.reducers say how to join them, for "
-                      "example %s: last",
-                      path->text);
+    mortise_diag_help(
+        r->ld->diags, d,
+        "set in state.reducers how to combine the values, for example %s: last",
+        path->text);
 }
 
 /* Writes of overlapping paths, by rank where the path is the same.  `front`
@@ -466,8 +466,8 @@ static void check_quorum(struct race *r, const struct mortise_node *node)
     most = most_taken(r, node);
     if (most < node->join.quorum && r->budget > 0)
         mortise_diag_add(r->ld->diags, "W0807", node->span,
-                         "'%s' waits for %u edges, and no more than %u of "
-                         "those that lead to it are ever taken together",
+                         "'%s' waits for %u edges, but at most %u of its edges "
+                         "can be taken together",
                          node->id, node->join.quorum, most);
 }
 

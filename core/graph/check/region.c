@@ -190,8 +190,8 @@ static void report_entries(struct finder *f, uint32_t *part, uint32_t n,
                          "the loop of %s is entered at '%s' and at '%s'", names,
                          f->g->nodes[first].id, f->g->nodes[second].id);
     mortise_diag_help(f->ld->diags, d,
-                      "a loop has one entry: lead what comes from outside to "
-                      "one of its nodes");
+                      "a loop can have only one entry: lead all edges from "
+                      "outside to the same node");
     f->failed = true;
 }
 
@@ -243,7 +243,7 @@ static struct mortise_region *add_region(struct finder *f)
 static void report_depth(struct mortise_loader *ld, uint32_t entry)
 {
     mortise_diag_add(ld->diags, "E0313", ld->g->nodes[entry].span,
-                     "loops and maps may stand %d deep in each other",
+                     "loops and maps can be nested at most %d deep",
                      MORTISE_MAX_REGIONS);
 }
 

@@ -144,8 +144,8 @@ static void report(struct filled *f, const char *name, size_t n, bool closes)
     d = mortise_diag_add(
         f->ld->diags, "W0416",
         mortise_yaml_scalar_position(f->text, (size_t)(name - f->text->str), n),
-        closes ? "'%s' closes no section that was opened last"
-               : "no value of the template is called '%s'",
+        closes ? "'%s' does not close the section that was opened last"
+               : "the template has no value '%s'",
         text);
     first_word(text, name, &len);
     near =

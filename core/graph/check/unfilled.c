@@ -51,11 +51,10 @@ static void look(struct filled *f, const struct mortise_yaml *v,
     if (mortise_tmpl_opens(v) && !is_filled(f, v))
         mortise_diag_help(
             f->ld->diags,
-            mortise_diag_add(f->ld->diags, "W0830", v->span,
-                             "'%s' takes no template: ${...} stays as it is "
-                             "written",
-                             key),
-            "put it into a key that takes one, such as 'prompt', 'goal' or "
+            mortise_diag_add(
+                f->ld->diags, "W0830", v->span,
+                "'%s' does not evaluate templates: ${...} stays as text", key),
+            "use a key that evaluates templates, such as 'prompt', 'goal' or "
             "'args'");
     for (size_t i = 0; i < v->n; i++) {
         if (v->kind == MORTISE_YAML_SEQ)

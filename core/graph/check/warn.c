@@ -45,13 +45,12 @@ static void check_lists(struct mortise_loader *ld)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "W0805", r->span,
-                             "'%s' grows in each round of the loop of '%s', "
-                             "without bound",
+                             "'%s' grows without limit in the loop of '%s'",
                              r->path.text, entry->id),
-            may_be_list(ld, r) ? "{reduce: concat, max_items: N, overflow: "
-                                 "drop_oldest | error}"
-                               : "{expr: EXPRESSION} over old and new can keep "
-                                 "it short");
+            may_be_list(ld, r)
+                ? "limit it: {reduce: concat, max_items: N, overflow: "
+                  "drop_oldest | error}"
+                : "limit it with {expr: EXPRESSION} over old and new");
     }
 }
 
@@ -71,18 +70,17 @@ static void warn_of_doubt(struct mortise_loader *ld,
     struct mortise_diag *d =
         node->op->steps
             ? mortise_diag_add(ld->diags, "W0806", node->span,
-                               "a crash or a lost connection while a request "
-                               "of '%s' is under way leaves the run in doubt: "
-                               "%s/%s cannot tell whether it was done",
+                               "a crash or a lost connection during a request "
+                               "of '%s' leaves its effect in doubt: %s/%s "
+                               "cannot tell whether it happened",
                                node->id, node->op->plugin, node->op->name)
             : mortise_diag_add(ld->diags, "W0806", node->span,
-                               "a crash while '%s' is at work leaves the run "
-                               "in doubt: %s/%s cannot tell whether it was "
-                               "done",
+                               "a crash during '%s' leaves its effect in "
+                               "doubt: %s/%s cannot tell whether it happened",
                                node->id, node->op->plugin, node->op->name);
 
     mortise_diag_help(ld->diags, d,
-                      "on_in_doubt: ask (as it is), retry or fail");
+                      "set on_in_doubt: ask (the default), retry or fail");
 }
 
 /* retry: it is done again, whatever became of it. */
@@ -92,13 +90,14 @@ static void warn_of_repetition(struct mortise_loader *ld,
 {
     struct mortise_diag *d = mortise_diag_add(
         ld->diags, "W0809", at->span,
-        "the effect of '%s' may happen twice: %s/%s is not idempotent",
+        "the effect of '%s' can happen twice: %s/%s is not idempotent",
         node->id, node->op->plugin, node->op->name);
 
-    mortise_diag_help(ld->diags, d,
-                      node->op->reconcile
-                          ? "reconcile, which asks the plugin; ask or fail"
-                          : "ask or fail, unless twice is as good as once");
+    mortise_diag_help(
+        ld->diags, d,
+        node->op->reconcile
+            ? "use reconcile (which asks the plugin), ask or fail"
+            : "use ask or fail, unless a second effect does no harm");
 }
 
 static void check_doubt_of(struct mortise_loader *ld,
@@ -142,7 +141,7 @@ static void check_end_first(struct mortise_loader *ld)
             mortise_diag_add(ld->diags, "W0826", key->span,
                              "'end: first' has no effect: no edge leads to "
                              "END"),
-            "add 'next: END' to the nodes that may end the graph");
+            "add 'next: END' to the nodes that can end the graph");
 }
 
 void mortise_check_warnings(struct mortise_loader *ld)

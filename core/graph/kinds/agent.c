@@ -99,9 +99,9 @@ static void put_choice(struct mortise_loader *ld, struct mortise_reading *r,
             ld->diags,
             mortise_diag_add(
                 ld->diags, "E0212", llm->chosen->span,
-                "'provider_id' takes no template where 'subagents' "
-                "is true: children have another input"),
-            "name the alias, or leave the subagents out");
+                "'provider_id' cannot be a template if 'subagents' is true: "
+                "child runs have another input"),
+            "name the alias, or remove 'subagents'");
     if (c == NULL || n == 0)
         return;
     c->at = llm->chosen->span;

@@ -22,8 +22,9 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0212", key->span,
-                             "'on_error' would undo what a fail node is for"),
-            "let an edge lead to where the graph continues, instead of here");
+                             "a fail node cannot have 'on_error'"),
+            "to continue the graph, lead the edge to another node instead of "
+            "this one");
 }
 
 const struct mortise_node_kind mortise_graph_kind_fail = {

@@ -253,8 +253,7 @@ static void put_choice(struct mortise_loader *ld, struct mortise_reading *r)
     tool = mortise_graph_tool(r->node->tools, at->str);
     if (tool == NULL) {
         mortise_diag_add(ld->diags, "E0514", at->span,
-                         "'%s' is none of the tools of '%s'", at->str,
-                         r->node->id);
+                         "'%s' is not a tool of '%s'", at->str, r->node->id);
         return;
     }
     mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
@@ -282,8 +281,8 @@ static void check_planner(struct mortise_loader *ld,
                               r->map, "execution_mode"))
         mortise_diag_help(ld->diags,
                           mortise_diag_add(ld->diags, "E0212", planner->span,
-                                           "'planner' says nothing here"),
-                          "it belongs to execution_mode: planner_controlled");
+                                           "'planner' has no effect here"),
+                          "it needs execution_mode: planner_controlled");
 }
 
 /* A model that is asked once runs no tools, and so none of these. */
@@ -300,8 +299,8 @@ static void check_mode(struct mortise_loader *ld,
 
     if (once && key != NULL)
         mortise_diag_add(ld->diags, "E0212", mode->span,
-                         "single_turn calls the model once, and '%s' is about "
-                         "tools that it calls: leave one of them out",
+                         "single_turn calls the model once, but '%s' needs "
+                         "tool calls: remove one of them",
                          key);
 }
 
@@ -313,8 +312,8 @@ static void check_messages(struct mortise_loader *ld,
 
     if (messages != NULL && r->node->conversation != NULL)
         mortise_diag_add(ld->diags, "E0212", messages->span,
-                         "what was said before is in the 'conversation' "
-                         "already: leave one of them out");
+                         "'conversation' already has the earlier messages: "
+                         "remove 'messages' or 'conversation'");
 }
 
 /* A part of a prompt, as it is written: what a template gives is seen when it is
@@ -334,8 +333,8 @@ static void check_part(struct mortise_loader *ld,
         return;
     if (type == NULL || type->kind != MORTISE_YAML_STRING) {
         mortise_diag_add(ld->diags, "E0203", part->span,
-                         "a part of a prompt is {type: text, text}, or {type: "
-                         "image} or {type: file} with url or data");
+                         "a part of a prompt must be {type: text, text}, or "
+                         "{type: image} or {type: file} with url or data");
         return;
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -350,10 +349,10 @@ static void check_part(struct mortise_loader *ld,
         return;
     }
     if (strstr(type->str, "${") == NULL)
-        mortise_diag_add(ld->diags, "E0207", type->span,
-                         "a part of a prompt is text, image or file, and not "
-                         "'%s'",
-                         type->str);
+        mortise_diag_add(
+            ld->diags, "E0207", type->span,
+            "a part of a prompt must be text, image or file, not '%s'",
+            type->str);
 }
 
 static void check_prompt(struct mortise_loader *ld,
@@ -363,7 +362,7 @@ static void check_prompt(struct mortise_loader *ld,
         return;
     if (prompt->n == 0)
         mortise_diag_add(ld->diags, "E0208", prompt->span,
-                         "a prompt has one part at least");
+                         "a prompt needs at least one part");
     for (size_t i = 0; i < prompt->n; i++)
         check_part(ld, prompt->items[i]);
 }

@@ -84,8 +84,8 @@ static void read_on_timeout(void *ctx, void *into,
 
     if (!mortise_slot_beside(slot, "wait"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'on_timeout' needs 'wait': without it nothing times "
-                         "out");
+                         "'on_timeout' needs 'wait': without it, the request "
+                         "never times out");
     w = mortise_node_word_or_map(ld, r, slot, "{goto: ID}");
     if (w != NULL)
         human->on_timeout = (enum mortise_on_timeout)w->value;
@@ -109,15 +109,15 @@ static void read_auto_reject(void *ctx, void *into,
 
     if (!reason && v->kind != MORTISE_YAML_BOOL) {
         mortise_diag_add(ld->diags, "E0203", v->span,
-                         "'auto_reject' takes true, false or a reason");
+                         "'auto_reject' must be true, false or a reason");
         return;
     }
     human->auto_reject = reason || v->u.b;
     human->auto_reason = reason ? v->str : "";
     if (human->auto_reject && human->auto_accept)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'auto_accept' accepts all, and leaves nothing to "
-                         "reject");
+                         "'auto_accept' and 'auto_reject' exclude each other: "
+                         "remove one of them");
 }
 
 static void read_guardrail_override(void *ctx, void *into,
@@ -131,8 +131,8 @@ static void read_guardrail_override(void *ctx, void *into,
     if (!human->auto_accept || r->node->guards[MORTISE_GUARD_DECISION].n == 0)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'guardrail_override' needs 'auto_accept' and "
-                         "'post_approval_guardrails': it says whether these "
-                         "see what is accepted so");
+                         "'post_approval_guardrails': it sets whether they "
+                         "check an automatic acceptance");
 }
 
 /* ---- who judges in a person's place ---------------------------------------- */
@@ -210,7 +210,7 @@ static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     if (human->auto_accept || human->auto_reject)
         mortise_diag_add(ld->diags, "W0826", slot->name->span,
-                         "'judge' changes nothing: '%s' decides",
+                         "'judge' has no effect: '%s' decides",
                          human->auto_accept ? "auto_accept" : "auto_reject");
     alias = judge.provider != NULL ? judge.provider->str : "default";
     mortise_llm_check(ld, alias,
@@ -312,17 +312,18 @@ static void check_null(struct mortise_loader *ld,
                    mortise_schema_check(schema, null, NULL) != MORTISE_OK;
 
     if (refused && human->auto_accept)
-        mortise_diag_add(ld->diags, "E0212",
-                         mortise_yaml_get(r->map, "auto_accept")->span,
-                         "'auto_accept' answers null, which 'schema' refuses");
+        mortise_diag_add(
+            ld->diags, "E0212", mortise_yaml_get(r->map, "auto_accept")->span,
+            "'auto_accept' answers null, which 'schema' does not allow");
     if (refused && human->on_timeout == MORTISE_TIMEOUT_ACCEPT)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "W0812",
                              mortise_yaml_get(r->map, "on_timeout")->span,
-                             "'on_timeout: accept' accepts with the answer "
-                             "null, which 'schema' refuses"),
-            "let the schema take null, if what reads the answer does");
+                             "'on_timeout: accept' answers null, which "
+                             "'schema' does not allow"),
+            "allow null in the schema if the nodes that read the answer accept "
+            "it");
     json_decref(null);
 }
 

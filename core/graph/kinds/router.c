@@ -36,15 +36,16 @@ static void late_condition(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &node->condition, late->at, late->end);
     if (node->condition.cel == NULL ||
-        !mortise_load_takes(ld, &node->condition, MORTISE_T_STRING,
-                            "this condition never gives an id of 'targets'") ||
+        !mortise_load_takes(
+            ld, &node->condition, MORTISE_T_STRING,
+            "this condition never returns an id of 'targets'") ||
         mortise_cel_uses(node->condition.cel) != 0)
         return;
     rv = mortise_expr_eval(&node->condition, &env, &v, NULL);
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (!ld->doubtful && !is_target(ld->g, node, v))
         mortise_diag_add(ld->diags, "E0403", late->at->span,
-                         "this condition never gives an id of 'targets'");
+                         "this condition never returns an id of 'targets'");
     json_decref(v);
 }
 
@@ -93,10 +94,10 @@ static void check_call_keys(struct mortise_loader *ld,
         const struct mortise_yaml *key = mortise_yaml_key(r->map, of_calls[i]);
 
         if (key != NULL)
-            mortise_diag_add(ld->diags, "E0212", key->span,
-                             "'%s' needs 'operation': this router calls "
-                             "nothing",
-                             key->str);
+            mortise_diag_add(
+                ld->diags, "E0212", key->span,
+                "'%s' needs 'operation': this router calls no operation",
+                key->str);
     }
 }
 
@@ -110,13 +111,12 @@ static void check_results(struct mortise_loader *ld,
     if (r->node->on_error_value)
         mortise_diag_add(
             ld->diags, "E0212", mortise_yaml_key(on_error, "value")->span,
-            "a router has no output: on_error takes goto or fail here");
+            "a router has no output: use goto or fail in its on_error");
     if (r->node->cache && r->node->plugin == NULL)
-        mortise_diag_add(ld->diags, "E0512",
-                         mortise_yaml_get(r->map, "cache")->span,
-                         "'%s' has a cache, and no operation whose results "
-                         "could be kept",
-                         r->node->id);
+        mortise_diag_add(
+            ld->diags, "E0512", mortise_yaml_get(r->map, "cache")->span,
+            "'%s' has 'cache', but no operation with results to store",
+            r->node->id);
     if (targets != NULL && !mortise_node_says(r, "condition") &&
         !mortise_node_says(r, "operation"))
         mortise_diag_add(ld->diags, "E0212", targets->span,
@@ -134,8 +134,8 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     check_results(ld, r);
     if (routes + calls + decides > 1)
         mortise_diag_add(ld->diags, "E0212", r->key->span,
-                         "a router takes one of 'routes', 'condition' and "
-                         "'operation'");
+                         "a router can have only one of 'routes', 'condition' "
+                         "and 'operation'");
     else if (routes && !mortise_node_says(r, "default"))
         mortise_diag_add(ld->diags, "E0308", r->key->span,
                          "router '%s' has no 'default'", r->node->id);
@@ -145,10 +145,10 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
                          "'condition' or 'operation' and 'targets'",
                          r->node->id);
     else if (!routes && !mortise_node_says(r, "targets"))
-        mortise_diag_add(ld->diags, "E0206", r->key->span,
-                         "router '%s' needs 'targets': the ids that its "
-                         "%s may give",
-                         r->node->id, calls ? "operation" : "condition");
+        mortise_diag_add(
+            ld->diags, "E0206", r->key->span,
+            "router '%s' needs 'targets': the ids that its %s can return",
+            r->node->id, calls ? "operation" : "condition");
 }
 
 const struct mortise_node_kind mortise_graph_kind_router = {

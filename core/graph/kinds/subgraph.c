@@ -67,8 +67,8 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
             continue;
         mortise_diag_add(ld->diags, "E0206",
                          at != NULL ? at->span : r->key->span,
-                         "the inner graph requires input.%s, and "
-                         "'input_mapping' does not give it",
+                         "the inner graph requires input.%s, but "
+                         "'input_mapping' does not set it",
                          json_string_value(member));
     }
 }

@@ -71,8 +71,8 @@ static void read_of_asking(void *ctx, void *into,
         read_of_leaf(ctx, into, slot);
     else
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'%s' says nothing beside 'synthesis': it is of the "
-                         "leaf in whose place the operation is",
+                         "'%s' has no effect with 'synthesis': it configures "
+                         "the leaf that the operation replaces",
                          slot->name->str);
 }
 
@@ -296,20 +296,20 @@ with_synthesis(struct mortise_loader *ld, struct mortise_reading *r,
     if (nodes == NULL || nodes->kind != MORTISE_YAML_MAP)
         return graph;
     if (mortise_yaml_get(nodes, last) != NULL) {
-        mortise_diag_help(ld->diags,
-                          mortise_diag_add(ld->diags, "E0302",
-                                           mortise_yaml_key(nodes, last)->span,
-                                           "'%s' is reserved in a team", last),
-                          "it is the node that makes one result of what the "
-                          "team did");
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0302",
+                             mortise_yaml_key(nodes, last)->span,
+                             "'%s' is reserved in a team", last),
+            "it is the id of the node that combines the results of the team");
         return graph;
     }
     sinks = sinks_of(ld, graph, nodes);
     if (sinks == NULL) {
         mortise_diag_add(ld->diags, "E0303",
                          mortise_yaml_key(graph, "nodes")->span,
-                         "the graph of team '%s' has no node behind which "
-                         "nothing comes: there is no result",
+                         "the graph of team '%s' has no last node, so the team "
+                         "has no result",
                          r->node->id);
         return graph;
     }

@@ -101,8 +101,7 @@ static void read_allowlist(void *ctx, void *into,
     tool_of(r)->list = slot->value;
     if (r->node->tool == NULL && tool_of(r)->chosen == NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'tool_allowlist' says nothing without a 'tool' that "
-                         "is a template");
+                         "'tool_allowlist' needs a template in 'tool'");
     else
         read_choices(ld, r);
 }
@@ -143,7 +142,7 @@ static void check_choice(struct mortise_loader *ld,
         !choice->op->reconcile)
         mortise_diag_add(ld->diags, "E0506",
                          mortise_yaml_get(r->map, "on_in_doubt")->span,
-                         "%s/%s does not offer reconcile", choice->plugin,
+                         "%s/%s does not support reconcile", choice->plugin,
                          choice->operation);
     if (choice->op->input != NULL)
         mortise_node_check_args(ld, &one, choice->op->input);
@@ -159,11 +158,11 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     if (!mortise_node_says(r, "tool_allowlist"))
         mortise_diag_help(
             ld->diags,
-            mortise_diag_add(ld->diags, "E0206", tool_of(r)->chosen->span,
-                             "a 'tool' that is a template needs the key "
-                             "'tool_allowlist'"),
-            "tool_allowlist: [mail/send, chat/send] has the operations that it "
-            "may give");
+            mortise_diag_add(
+                ld->diags, "E0206", tool_of(r)->chosen->span,
+                "a template in 'tool' needs the key 'tool_allowlist'"),
+            "list the operations that it can choose: tool_allowlist: "
+            "[mail/send, chat/send]");
     for (size_t i = 0; i < node->n_choices && !ld->nomem; i++)
         check_choice(ld, r, &node->choices[i]);
 }

@@ -110,7 +110,7 @@ static bool add_exit(struct mortise_loader *ld, struct voice *v,
 
     if (twice)
         mortise_diag_add(ld->diags, "E0212", at->span,
-                         "'%s' stands in exit_on twice", at->str);
+                         "'%s' appears twice in exit_on", at->str);
     else if (w != NULL)
         v->exits |= (unsigned)w->value;
     return w != NULL && !twice;
@@ -329,10 +329,10 @@ static bool is_semantic(const struct mortise_reading *r)
 static void says_nothing(struct mortise_loader *ld, struct mortise_span at,
                          const char *key, const char *help)
 {
-    mortise_diag_help(
-        ld->diags,
-        mortise_diag_add(ld->diags, "E0212", at, "'%s' says nothing here", key),
-        "%s", help);
+    mortise_diag_help(ld->diags,
+                      mortise_diag_add(ld->diags, "E0212", at,
+                                       "'%s' has no effect here", key),
+                      "%s", help);
 }
 
 /* Keys of `voice` that only some modes have. */
@@ -353,7 +353,7 @@ static void check_modes(struct mortise_loader *ld,
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
         if ((of[i].modes & mode) == 0 && said(r, of[i].key) != NULL)
             mortise_diag_add(ld->diags, "E0212", key_span(r, of[i].key),
-                             "'%s' says nothing of mode %s", of[i].key,
+                             "'%s' has no effect in mode %s", of[i].key,
                              mode_name(mode));
 }
 
@@ -372,10 +372,11 @@ static void check_asking(struct mortise_loader *ld,
 
         if (mortise_yaml_get(r->map, all[i]) != NULL &&
             (!asks || (answers && mode != MODE_CONVERSATION)))
-            says_nothing(ld, mortise_yaml_key(r->map, all[i])->span, all[i],
-                         answers ? "it belongs to mode conversation"
-                                 : "it belongs to mode conversation, and to "
-                                   "endpointing: semantic");
+            says_nothing(
+                ld, mortise_yaml_key(r->map, all[i])->span, all[i],
+                answers
+                    ? "it needs mode: conversation"
+                    : "it needs mode: conversation, or endpointing: semantic");
     }
 }
 
@@ -409,18 +410,18 @@ static void check_places(struct mortise_loader *ld,
     const int mode = voice_of(r)->mode;
 
     if (mode & HEARS)
-        needs(ld, r, "audio_in", "a node that hears");
+        needs(ld, r, "audio_in", "a node that listens");
     if (mode == MODE_SPEAK) {
         needs(ld, r, "audio_out", "mode speak-only");
         needs(ld, r, "speak_text", "mode speak-only");
     } else if (mode == MODE_CONVERSATION && in != NULL && !is_socket(in) &&
                !is_open(in)) {
-        needs(ld, r, "audio_out", "a conversation that hears a file");
+        needs(ld, r, "audio_out", "a conversation with a file as audio_in");
     }
     if (mode == MODE_SPEAK && in != NULL &&
         is_word(said(r, "barge_in"), "disabled"))
         says_nothing(ld, key_span(r, "audio_in"), "audio_in",
-                     "with barge_in: disabled nobody is heard");
+                     "with barge_in: disabled, the node does not listen");
 }
 
 /* An exit, and the key without which it never comes, or that is for it alone. */
@@ -434,10 +435,10 @@ static void check_exit(struct mortise_loader *ld,
     if (!v->exits_said)
         return;
     if (is_there && (v->exits & exit) == 0) {
-        snprintf(help, sizeof help, "exit_on does not have %s", word);
+        snprintf(help, sizeof help, "exit_on does not contain %s", word);
         says_nothing(ld, key_span(r, key), key, help);
     } else if ((v->exits & exit) != 0 && exit != EXIT_SILENCE && !is_there) {
-        snprintf(help, sizeof help, "%s of exit_on", word);
+        snprintf(help, sizeof help, "%s in exit_on", word);
         needs(ld, r, key, help);
     }
 }
@@ -455,9 +456,9 @@ static void check_exits(struct mortise_loader *ld,
                said(r, "silence_timeout") != NULL);
     check_exit(ld, r, EXIT_TURNS, "turns-exhausted", "max_turns", bounded);
     if (turns != NULL && !bounded && (voice_of(r)->exits & EXIT_TURNS) != 0)
-        mortise_diag_add(ld->diags, "E0212", turns->span,
-                         "max_turns is 0: turns-exhausted of exit_on never "
-                         "comes");
+        mortise_diag_add(
+            ld->diags, "E0212", turns->span,
+            "max_turns is 0, so turns-exhausted in exit_on never happens");
 }
 
 /* Who spoke is what few can tell: it is said which of them is asked. */

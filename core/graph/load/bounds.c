@@ -72,8 +72,7 @@ void mortise_load_check_limit(struct mortise_loader *ld,
     if (by == NULL || value <= b->value[which])
         return;
     mortise_diag_add(ld->diags, "E0508", at->span,
-                     "the deployment's limits.%s allows no more than %s "
-                     "(%s:%u:%u)",
+                     "the deployment's limits.%s allows at most %s (%s:%u:%u)",
                      mortise_limit_name(which), by->str, by->span.file->path,
                      (unsigned)by->span.line, (unsigned)by->span.col);
 }

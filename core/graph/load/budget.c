@@ -199,9 +199,9 @@ static const char *lacks(const struct mortise_node *n, size_t what)
     if (n->op == NULL)
         return NULL;
     if (n->unpriced && is_usd)
-        return "asks a model of which the deployment says no price";
+        return "asks a model that has no price in the deployment";
     if (n->open_ended && (is_output || is_usd))
-        return "asks models, and says no max_tokens";
+        return "asks models, but has no max_tokens";
     for (size_t i = 0; i < n->n_choices; i++)
         if (lacks(&n->choices[i], what) != NULL)
             return "";
@@ -256,15 +256,16 @@ static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
         d = mortise_diag_add(ld->diags, "E0319", at, "node '%s' %s",
                              path.failed ? "" : mortise_buf_cstr(&path), words);
     else
-        d = mortise_diag_add(
-            ld->diags, "E0319", at,
-            "node '%s' calls %s/%s, whose manifest does not say how much it "
-            "uses at most: usage.%s is missing",
-            path.failed ? "" : mortise_buf_cstr(&path), n->plugin, n->operation,
-            mortise_used_name((enum mortise_used)k));
+        d = mortise_diag_add(ld->diags, "E0319", at,
+                             "node '%s' calls %s/%s, but the manifest of the "
+                             "plugin has no limit for it: usage.%s is missing",
+                             path.failed ? "" : mortise_buf_cstr(&path),
+                             n->plugin, n->operation,
+                             mortise_used_name((enum mortise_used)k));
     if (k == MORTISE_USED_USD)
-        mortise_diag_help(ld->diags, d,
-                          "unpriced: allow counts what such calls tell");
+        mortise_diag_help(
+            ld->diags, d,
+            "set unpriced: allow to count the cost that these calls report");
     mortise_buf_finish(&path);
 }
 
@@ -307,13 +308,14 @@ void mortise_load_budget(void *ctx, void *into, const struct mortise_slot *slot)
         !mortise_keys_meant(&mortise_budget_place, slot->value, "usd"))
         mortise_diag_add(ld->diags, "E0212",
                          mortise_yaml_key(slot->value, "unpriced")->span,
-                         "'unpriced' is about 'usd', which is not bounded");
+                         "'unpriced' needs a limit of 'usd'");
     for (int i = 0; i < MORTISE_N_SPENDS; i++) {
         if (mortise_keys_meant(&mortise_budget_place, slot->value,
                                budget_keys[i].name))
             return;
     }
     mortise_diag_add(ld->diags, "E0206", slot->name->span,
-                     "a budget needs something that it bounds: 'tool_calls', "
-                     "'wall', 'model_calls', 'tokens' or 'usd'");
+                     "a budget needs a limit: 'tool_calls', 'wall', "
+                     "'model_calls', 'input_tokens', 'output_tokens', 'tokens' "
+                     "or 'usd'");
 }

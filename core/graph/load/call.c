@@ -44,8 +44,8 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     pin(ld, r->node);
     r->node->effect = r->node->op->effect;
     r->node->timeout_ms = r->node->op->timeout_ms;
-    r->node->timeout_of = "its operation's timeout; a node may say a longer "
-                          "`timeout`";
+    r->node->timeout_of =
+        "its operation's timeout; a node can set a longer `timeout`";
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 
@@ -58,10 +58,11 @@ void mortise_node_name_operation(struct mortise_loader *ld,
     struct mortise_diag *d;
 
     if (slash == NULL || slash == tool || slash[1] == '\0') {
-        d = mortise_diag_add(ld->diags, "E0505", at->span, "'%s' is no %s",
-                             tool, noun);
+        d = mortise_diag_add(ld->diags, "E0505", at->span,
+                             "'%s' is not a valid %s", tool, noun);
         mortise_diag_help(ld->diags, d,
-                          "%s is PLUGIN/OPERATION, such as file/write", what);
+                          "write %s as PLUGIN/OPERATION, such as file/write",
+                          what);
         return;
     }
     r->node->plugin =
@@ -113,10 +114,8 @@ void mortise_node_read_effect_class(void *ctx, void *into,
 
     if (asks != (slot->word == MORTISE_EFFECT_HUMAN)) {
         mortise_diag_add(ld->diags, "E0207", slot->value->span,
-                         asks ? "effect_class of a human node is 'human': it "
-                                "asks people and does nothing else"
-                              : "effect_class 'human' is that of human nodes: "
-                                "an operation asks nobody");
+                         asks ? "effect_class of a human node must be 'human'"
+                              : "effect_class 'human' is only for human nodes");
         return;
     }
     if (asks)
@@ -131,7 +130,7 @@ void mortise_node_read_effect_class(void *ctx, void *into,
                          "'%s'",
                          mortise_effect_name(effect),
                          mortise_effect_name(r->node->effect));
-    mortise_diag_help(ld->diags, d, "leave it out, or make it stricter");
+    mortise_diag_help(ld->diags, d, "remove it, or make it stricter");
 }
 
 /* The number of a resource, which is the same in all graphs of the run. */
@@ -171,10 +170,11 @@ void mortise_node_check_resource(struct mortise_loader *ld,
         ld->diags,
         mortise_diag_add(ld->diags, "E0509",
                          mortise_yaml_get(r->map, "resource")->span,
-                         "'%s' has a resource, and its effect class is '%s': "
-                         "it never waits for one",
+                         "'%s' has 'resource', but its effect class is '%s', "
+                         "so it never waits for the resource",
                          r->node->id, mortise_effect_name(r->node->effect)),
-        "effect_class: write, if it does; else leave the resource out");
+        "set effect_class: write if it changes the resource, or remove "
+        "'resource'");
 }
 
 /* Whose word the effect class is. */
@@ -183,11 +183,10 @@ static const char *effect_from(const struct mortise_reading *r, char room[320])
     const struct mortise_node *n = r->node;
 
     if (r->has_effect)
-        return "as its effect_class says";
+        return "set by its effect_class";
     if (n->effect > n->op->effect)
-        return "as defaults.effect_class says";
-    snprintf(room, 320, "as %.128s/%.128s says of itself", n->plugin,
-             n->operation);
+        return "set by defaults.effect_class";
+    snprintf(room, 320, "declared by %.128s/%.128s", n->plugin, n->operation);
     return room;
 }
 
@@ -201,12 +200,12 @@ void mortise_node_check_cache(struct mortise_loader *ld,
 
     if (!n->cache || n->op == NULL || n->effect == MORTISE_PURE)
         return;
-    d = mortise_diag_add(
-        ld->diags, "E0512", at->span,
-        "'%s' has a cache, and its effect class is '%s', %s: only what a pure "
-        "operation gives is the same each time",
-        n->id, mortise_effect_name(n->effect), effect_from(r, room));
-    mortise_diag_help(ld->diags, d, "leave the cache out");
+    d = mortise_diag_add(ld->diags, "E0512", at->span,
+                         "'%s' has 'cache', but its effect class is '%s' (%s): "
+                         "only outputs of pure operations can be cached",
+                         n->id, mortise_effect_name(n->effect),
+                         effect_from(r, room));
+    mortise_diag_help(ld->diags, d, "remove 'cache'");
 }
 
 void mortise_node_read_on_in_doubt(void *ctx, void *into,
@@ -219,7 +218,7 @@ void mortise_node_read_on_in_doubt(void *ctx, void *into,
     if (slot->word == MORTISE_DOUBT_RECONCILE && r->node->op != NULL &&
         !r->node->op->reconcile)
         mortise_diag_add(ld->diags, "E0506", slot->value->span,
-                         "%s/%s does not offer reconcile", r->node->plugin,
+                         "%s/%s does not support reconcile", r->node->plugin,
                          r->node->operation);
 }
 
@@ -292,10 +291,11 @@ static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
     at = v != NULL ? mortise_yaml_meant(v, err.msg)->span : r->key->span;
     if (name != NULL)
         mortise_diag_add(ld->diags, "E0503", at,
-                         "%s/%s refuses the argument '%s': %s", r->node->plugin,
-                         r->node->operation, name, err.msg);
+                         "%s/%s does not accept the argument '%s': %s",
+                         r->node->plugin, r->node->operation, name, err.msg);
     else
-        mortise_diag_add(ld->diags, "E0503", at, "%s/%s refuses these args: %s",
+        mortise_diag_add(ld->diags, "E0503", at,
+                         "%s/%s does not accept these args: %s",
                          r->node->plugin, r->node->operation, err.msg);
 }
 
@@ -320,7 +320,7 @@ static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
 
     if (s != NULL && mortise_schema_types(s) == 0) {
         d = mortise_diag_add(ld->diags, "E0503", key->span,
-                             "%s/%s takes no argument '%s'", r->node->plugin,
+                             "%s/%s has no argument '%s'", r->node->plugin,
                              r->node->operation, key->str);
         near = mortise_schema_nearest(schema, key->str);
         if (near != NULL)

@@ -36,12 +36,12 @@ static void check_effect(struct mortise_loader *ld,
         return;
     mortise_diag_help(
         ld->diags,
-        mortise_diag_add(ld->diags, "E0520", at,
-                         "%s/%s has effects (%s): what is told of an output is "
-                         "made without",
-                         c->plugin, c->operation,
-                         mortise_effect_name(c->op->effect)),
-        "an operation that is pure or read; agent/compact asks a model");
+        mortise_diag_add(
+            ld->diags, "E0520", at,
+            "%s/%s has effects (%s), but compaction must not have effects",
+            c->plugin, c->operation, mortise_effect_name(c->op->effect)),
+        "use an operation that is pure or read, such as agent/compact, which "
+        "asks a model");
 }
 
 static void read_compaction(void *ctx, void *into,
@@ -57,8 +57,8 @@ static void read_compaction(void *ctx, void *into,
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0505", slot->value->span,
-                             "'%s' is no operation", name),
-            "compaction is PLUGIN/OPERATION, such as agent/compact");
+                             "'%s' is not a valid operation", name),
+            "write compaction as PLUGIN/OPERATION, such as agent/compact");
         return;
     }
     if (c == NULL)

@@ -49,8 +49,8 @@ void mortise_check_capabilities(struct mortise_loader *ld)
                 mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
                                  "capability")
                     ->span,
-                "'capability' needs a discovery edge, or handoffs: nothing "
-                "else looks for it");
+                "'capability' needs a discovery edge or handoffs: nothing else "
+                "uses it");
             return;
         }
 }
@@ -160,18 +160,18 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
 
     if (n == 0) {
         d = mortise_diag_add(ld->diags, "E0307", span,
-                             "there is nothing that this edge may find");
+                             "this edge cannot find any node");
         mortise_diag_help(ld->diags, d, "give another node a 'capability'%s",
-                          r->type != 0 ? " and the type that 'kind' says" : "");
+                          r->type != 0 ? " and the type in 'kind'" : "");
     } else if (n == SIZE_MAX && ld->n_found == MAX_FOUND) {
         ld->n_found++;
-        d = mortise_diag_add(ld->diags, "E0307", span,
-                             "up to here, discovery edges may lead to more "
-                             "than %d nodes in all",
-                             MAX_FOUND);
-        mortise_diag_help(ld->diags, d,
-                          "let one node discover for many, or fewer nodes "
-                          "have a 'capability'");
+        d = mortise_diag_add(
+            ld->diags, "E0307", span,
+            "up to here, discovery edges can lead to more than %d nodes in all",
+            MAX_FOUND);
+        mortise_diag_help(
+            ld->diags, d,
+            "use fewer discovery edges, or give fewer nodes a 'capability'");
     }
 }
 
@@ -199,7 +199,8 @@ static void find_answerers(struct mortise_loader *ld, const struct reading *r,
     struct mortise_err why = {0};
 
     if (ld->catalog->discovery == NULL)
-        mortise_fail(&why, MORTISE_ENOTFOUND, "nobody is there to be asked");
+        mortise_fail(&why, MORTISE_ENOTFOUND,
+                     "no discovery plugin is available");
     else if (mortise_load_answerers(ld, &why) == MORTISE_OK || ld->nomem)
         return;
     else if (ld->catalog->advise)

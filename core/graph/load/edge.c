@@ -64,7 +64,7 @@ static uint32_t find_target(struct mortise_loader *ld,
     if (i != MORTISE_START)
         return i;
     mortise_diag_add(ld->diags, "E0302", scalar->span,
-                     "nothing leads to START");
+                     "an edge cannot lead to START");
     return MORTISE_NOWHERE;
 }
 
@@ -76,8 +76,7 @@ uint32_t mortise_load_node_id(struct mortise_loader *ld,
     if (i != MORTISE_START && i != MORTISE_END)
         return i;
     mortise_diag_add(ld->diags, "E0302", scalar->span,
-                     "'%s' is no node: the id of one belongs here",
-                     scalar->str);
+                     "'%s' is not a node: write the id of a node", scalar->str);
     return MORTISE_NOWHERE;
 }
 
@@ -170,8 +169,9 @@ static void check_way(struct mortise_loader *ld, const struct mortise_yaml *v,
                       const struct route *route)
 {
     if (route->map.key != NULL && route->to != NULL)
-        mortise_diag_add(ld->diags, "E0307", route->map.name->span,
-                         "a map has its own 'to'");
+        mortise_diag_add(
+            ld->diags, "E0307", route->map.name->span,
+            "the map has its own 'to': remove 'to' from the route");
     else if (v->kind == MORTISE_YAML_MAP &&
              !mortise_keys_meant(&route_place, v, "to") &&
              !mortise_keys_meant(&route_place, v, "map"))
@@ -203,8 +203,8 @@ static void read_route_list(struct mortise_loader *ld,
 {
     if (list->kind != MORTISE_YAML_SEQ || list->n == 0)
         mortise_diag_add(ld->diags, "E0203", list->span,
-                         "'routes' takes a list of {when, to}, or {all: [...]}"
-                         ", not empty");
+                         "'routes' must be a list of {when, to}, or {all: "
+                         "[...]}, and not empty");
     for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++)
         read_route(ld, node, list->items[i], kind);
 }
@@ -272,7 +272,7 @@ static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
     e->from = find(ld, slot->value, "edge from unknown node");
     if (e->from == MORTISE_END) {
         mortise_diag_add(ld->diags, "E0302", slot->value->span,
-                         "nothing leaves END");
+                         "an edge cannot leave END");
         e->from = MORTISE_NOWHERE;
     }
 }
@@ -285,7 +285,7 @@ static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
     e->when = slot->value;
     if (e->type == MORTISE_EDGE_STATIC)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "a static edge has no 'when'");
+                         "a static edge cannot have 'when'");
 }
 
 /* Edges of these forms say by themselves where they lead. */
@@ -316,7 +316,7 @@ static uint32_t source_of(struct mortise_loader *ld, const struct entry *e,
     if (e->from != MORTISE_START || !form->leaves_node)
         return e->from;
     mortise_diag_add(ld->diags, "E0302", slot->name->span,
-                     "%s leaves a node, and START is none", form->what);
+                     "%s must leave a node, not START", form->what);
     return MORTISE_NOWHERE;
 }
 
@@ -331,17 +331,17 @@ static void read_form(void *ctx, void *into, const struct mortise_slot *slot)
         form++; /* each key is one of them */
     if (e->form != NULL)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "an edge with '%s' has no '%s'", e->form->str,
+                         "an edge with '%s' cannot have '%s'", e->form->str,
                          slot->name->str);
     e->form = slot->name;
     if (e->to != NULL || (e->when != NULL && form->load != NULL))
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "%s has its own 'to'%s", form->what,
-                         form->load != NULL ? " and no 'when'" : "");
+                         "%s has its own 'to': remove 'to'%s from the edge",
+                         form->what, form->load != NULL ? " and 'when'" : "");
     if (e->type != 0 && e->type != form->kind)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "an edge with '%s' is of type %s", slot->name->str,
-                         slot->name->str);
+                         "an edge with '%s' must have the type %s",
+                         slot->name->str, slot->name->str);
     if (form->load == NULL)
         mortise_load_map(ld, e->from, kind_of(e), e->when, slot);
     else

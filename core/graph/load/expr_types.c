@@ -33,7 +33,7 @@ bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
 
     if (e->cel == NULL || mortise_cel_types(e->cel) & types)
         return true;
-    mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, this is %s", what,
+    mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, not %s", what,
                      mortise_cel_gives(e->cel, gives));
     return false;
 }
@@ -46,9 +46,8 @@ void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
 
     if (types == 0) /* the place has its finding */
         return;
-    snprintf(what, sizeof what, "%s takes %s", place,
-             types != MORTISE_T_ANY ? words(types, takes)
-                                    : "what JSON has a form for");
+    snprintf(what, sizeof what, "%s must be %s", place,
+             types != MORTISE_T_ANY ? words(types, takes) : "a JSON value");
     mortise_load_takes(ld, e, types, what);
 }
 
@@ -79,16 +78,17 @@ bool mortise_load_output_fits(struct mortise_loader *ld,
 
     if (e->cel == NULL || types == 0)
         return true;
-    snprintf(what, sizeof what, "the output of '%s' is to be %s", node->id,
+    snprintf(what, sizeof what, "the output of '%s' must be %s", node->id,
              words(types, takes));
     if (!mortise_load_takes(ld, e, types, what))
         return false;
     v = constant(ld, e);
     fits = v == NULL || mortise_schema_check(s, v, &why) != MORTISE_EINVAL;
     if (!fits)
-        mortise_diag_add(ld->diags, "E0403", e->at->span,
-                         "the schema of the output of '%s' refuses this: %s",
-                         node->id, why.msg);
+        mortise_diag_add(
+            ld->diags, "E0403", e->at->span,
+            "the schema of the output of '%s' does not allow this value: %s",
+            node->id, why.msg);
     json_decref(v);
     return fits;
 }
@@ -104,7 +104,7 @@ static void fill(void *ud, const struct mortise_tmpl_place *p)
         mortise_load_fits(ld, p->expr, "this argument", p->schema);
     else if (types != 0 && (types & MORTISE_T_STRING) == 0)
         mortise_diag_add(ld->diags, "E0403", p->at->span,
-                         "this argument takes %s, this is string",
+                         "this argument must be %s, not string",
                          words(types, takes));
 }
 
@@ -149,7 +149,7 @@ void mortise_load_reducer_fits(struct mortise_loader *ld,
     if (types == 0 || types & reduces(r))
         return;
     mortise_diag_add(ld->diags, "E0212", r->span,
-                     "%s joins %s, and the schema of %s says %s",
+                     "%s combines %s, but the schema of %s allows only %s",
                      r->max_items > 0 ? "max_items" : "this reducer",
                      words(reduces(r), wants), r->path.text, words(types, is));
 }

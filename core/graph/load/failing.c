@@ -39,10 +39,10 @@ static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0211", slot->value->span,
-                             "'%s' cannot be a code of an error", code),
-            "a small letter, then small letters, digits, _ and ., 64 at most: "
-            "refund.too_late; not determinism, guardrail, in_doubt or "
-            "rejected, which only the engine gives");
+                             "'%s' is not a valid error code", code),
+            "use at most 64 lowercase letters, digits, _ and ., and begin with "
+            "a letter: refund.too_late; determinism, guardrail, in_doubt and "
+            "rejected are reserved");
 }
 
 /* In on_error it sees `error`. */

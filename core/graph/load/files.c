@@ -116,7 +116,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
     if (mortise_unhex(digest, sizeof digest, slot->value->str,
                       slot->value->len) != 0)
         mortise_diag_add(ld->diags, "E0208", slot->value->span,
-                         "'digest' takes 64 hex digits");
+                         "'digest' must be 64 hexadecimal digits");
 }
 
 static const struct mortise_key ref_keys[] = {
@@ -187,7 +187,7 @@ static bool read_ref(struct mortise_loader *ld, struct ref *ref,
         read_string(ld, ref, v);
     } else if (v->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", v->span,
-                         "'graph' takes a graph, the path of a file or the "
+                         "'graph' must be a graph, the path of a file or the "
                          "name of a graph");
     } else {
         mortise_keys_read(&mortise_graph_ref_place, v, v->span, ld, ref,
@@ -196,7 +196,7 @@ static bool read_ref(struct mortise_loader *ld, struct ref *ref,
         ref->want = ref->version != NULL ? ref->version->str : NULL;
         if (ref->file != NULL && ref->name != NULL)
             mortise_diag_add(ld->diags, "E0212", v->span,
-                             "a graph has 'file' or 'name', not both");
+                             "use 'file' or 'name', not both");
     }
     return ld->diags->n_errors == errors && !ld->nomem;
 }
@@ -245,7 +245,7 @@ static int fetch(struct mortise_loader *ld, struct mortise_graph_file *f,
 
     if (files == NULL)
         return mortise_fail(why, MORTISE_ENOTFOUND,
-                            "there are no other files here");
+                            "other files are not available here");
     mortise_buf_init(&text, ld->mem);
     rv = files->read(files->ud, f->source.path, &text, why);
     if (rv == MORTISE_OK && mortise_buf_cstr(&text) == NULL)
@@ -397,10 +397,10 @@ static void suggest(struct mortise_loader *ld, const struct ref *ref,
     if (near != NULL)
         mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
     else
-        mortise_diag_help(ld->diags, d,
-                          "a name is looked for in the *.graph.yaml files "
-                          "beside this one; a path has a '/' or ends with "
-                          ".yaml");
+        mortise_diag_help(
+            ld->diags, d,
+            "names are looked up in the *.graph.yaml files of the same "
+            "directory; a path contains '/' or ends with .yaml");
 }
 
 static struct mortise_graph_file *by_name(struct mortise_loader *ld,
@@ -416,18 +416,20 @@ static struct mortise_graph_file *by_name(struct mortise_loader *ld,
     if (f != NULL)
         call_it(ld, f, ref->at, last_of(f->source.path));
     if (n == 0)
-        suggest(ld, ref,
-                mortise_diag_add(ld->diags, "E0315", ref->name->span,
-                                 "no graph '%s'%s%s beside this file", ref->id,
-                                 ref->want != NULL ? " of version " : "",
-                                 ref->want != NULL ? ref->want : ""));
+        suggest(
+            ld, ref,
+            mortise_diag_add(ld->diags, "E0315", ref->name->span,
+                             "no graph '%s'%s%s in the directory of this file",
+                             ref->id, ref->want != NULL ? " of version " : "",
+                             ref->want != NULL ? ref->want : ""));
     else if (n > 1)
         mortise_diag_help(
             ld->diags,
-            mortise_diag_add(ld->diags, "E0315", ref->name->span,
-                             "%zu graphs beside this file are '%s'", n,
-                             ref->id),
-            "say which: %s@VERSION", ref->id);
+            mortise_diag_add(
+                ld->diags, "E0315", ref->name->span,
+                "%zu graphs in the directory of this file are named '%s'", n,
+                ref->id),
+            "choose one: %s@VERSION", ref->id);
     return n == 1 ? f : NULL;
 }
 
@@ -459,8 +461,8 @@ void mortise_load_check_digest(struct mortise_loader *ld,
         return;
     mortise_hex(have, f->digest, sizeof f->digest);
     mortise_diag_add(ld->diags, "E0317", at->span,
-                     "%s is another graph: its digest is %s", f->source.path,
-                     have);
+                     "%s does not match 'digest': its digest is %s",
+                     f->source.path, have);
 }
 
 /* ---- entry ----------------------------------------------------------- */

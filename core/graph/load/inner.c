@@ -19,9 +19,9 @@ bool mortise_inner_is_too_deep(struct mortise_loader *ld,
     if (ld->depth < ld->root->max_depth)
         return false;
     d = mortise_diag_add(ld->diags, "E0313", at,
-                         "graphs may stand %u deep in each other",
+                         "graphs can be nested at most %u deep",
                          ld->root->max_depth);
-    mortise_diag_help(ld->diags, d, "raise limits.depth (8 unless given)");
+    mortise_diag_help(ld->diags, d, "raise limits.depth (default: 8)");
     return true;
 }
 

@@ -77,8 +77,8 @@ void mortise_node_read_losers(void *ctx, void *into,
     if (!mortise_join_is_race(&r->node->join) &&
         !mortise_keys_may_say(slot->place, slot->map, "join"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'losers' needs join: any or {quorum: N}: with the "
-                         "others nobody loses");
+                         "'losers' needs join: any or {quorum: N}: the other "
+                         "joins wait for all branches");
 }
 
 void mortise_node_read_on_branch_error(void *ctx, void *into,
@@ -92,14 +92,17 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
         r->node->join.on_branch_error == MORTISE_BRANCH_DROP &&
         how != MORTISE_BRANCH_DROP)
         mortise_diag_add(ld->diags, "E0212", slot->value->span,
-                         "join: best_effort drops the errors of branches");
+                         "join: best_effort always drops the errors of "
+                         "branches: remove 'on_branch_error'");
     if (r->node->join.kind == MORTISE_JOIN_SETTLED &&
         how == MORTISE_BRANCH_DROP)
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "E0212", slot->value->span,
-                             "join: settled lists the errors of branches"),
-            "with collect they do not fail the run, else they do, in the end");
+        mortise_diag_help(ld->diags,
+                          mortise_diag_add(ld->diags, "E0212",
+                                           slot->value->span,
+                                           "join: settled lists the errors of "
+                                           "branches, and cannot drop them"),
+                          "use collect, which does not fail the run, or fail, "
+                          "which fails it at the end");
     r->node->join.on_branch_error = how;
 }
 
@@ -124,8 +127,8 @@ static void check_quorum(struct mortise_loader *ld,
         mortise_diag_add(
             ld->diags, "E0208",
             mortise_yaml_get(mortise_yaml_get(map, "join"), "quorum")->span,
-            "'quorum' is %u, and %u edge%s to '%s' (edges back to the entry of "
-            "a loop do not count)",
+            "'quorum' is %u, but only %u edge%s to '%s' (edges back to the "
+            "entry of a loop do not count)",
             node->join.quorum, node->n_in,
             node->n_in == 1 ? " leads" : "s lead", node->id);
 }
@@ -144,10 +147,10 @@ static void check_settled(struct mortise_loader *ld,
                 mortise_yaml_get(mortise_yaml_get(ld->g->nodes_map, node->id),
                                  "join")
                     ->span,
-                "'%s' begins the elements of a map, and only the map leads "
-                "there",
+                "'%s' is the first node of a map, and only the map leads to it",
                 node->id),
-            "settle a later node of the element, or the join of the map");
+            "set join: settled on a later node of the map, or on the join of "
+            "the map");
 }
 
 void mortise_check_joins(struct mortise_loader *ld)

@@ -112,7 +112,8 @@ static void read_tiers(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, ld, into, ld->diags);
     if (llm->provider != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'tiers' and 'provider_id' both say which model");
+                         "'tiers' and 'provider_id' both select the model: "
+                         "remove one of them");
 }
 
 static const struct mortise_key llm_keys[] = {
@@ -156,14 +157,13 @@ void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
         mortise_yaml_get(slot->value, "allowlist") == NULL)
         mortise_diag_help(
             ld->diags,
-            mortise_diag_add(ld->diags, "E0206", llm->chosen->span,
-                             "a provider_id that is a template needs the key "
-                             "'allowlist'"),
-            "allowlist: [small, large] has the aliases that it may give");
+            mortise_diag_add(
+                ld->diags, "E0206", llm->chosen->span,
+                "a template in 'provider_id' needs the key 'allowlist'"),
+            "list the aliases that it can choose: allowlist: [small, large]");
     if (llm->chosen == NULL && llm->allowlist != NULL)
         mortise_diag_add(ld->diags, "E0212", llm->allowlist->span,
-                         "'allowlist' says nothing without a provider_id that "
-                         "is a template");
+                         "'allowlist' needs a template in 'provider_id'");
 }
 
 const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,

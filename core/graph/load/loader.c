@@ -151,8 +151,8 @@ void mortise_load_refuse(struct mortise_loader *ld, const char *code,
 
     if (said != NULL)
         mortise_diag_add(ld->diags, code, at,
-                         "'%s' is refused, too: why stands at %s:%u:%u", what,
-                         said->at.file->path, (unsigned)said->at.line,
+                         "'%s' is refused for the same reason as at %s:%u:%u",
+                         what, said->at.file->path, (unsigned)said->at.line,
                          (unsigned)said->at.col);
     else
         mortise_diag_add(ld->diags, code, at, "%s", why->msg);

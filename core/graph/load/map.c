@@ -48,8 +48,9 @@ static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
     map->as = name;
     map->as_at = slot->value;
     if (is_taken(name))
-        mortise_diag_add(ld->diags, "E0314", slot->value->span,
-                         "'%s' is a name that expressions have already", name);
+        mortise_diag_add(
+            ld->diags, "E0314", slot->value->span,
+            "'%s' is already a name in expressions: choose another", name);
     else if (!is_sayable(ld, name))
         mortise_diag_add(ld->diags, "E0211", slot->value->span,
                          "'%s' cannot be a name in expressions", name);
@@ -72,8 +73,8 @@ static void read_join(void *ctx, void *into, const struct mortise_slot *slot)
     map->join_at = slot->value->span;
     if (map->join != MORTISE_NOWHERE && map->join == map->to)
         mortise_diag_add(ld->diags, "E0312", slot->value->span,
-                         "'join' is where all elements meet, and 'to' is in "
-                         "each of them: they cannot be one node");
+                         "'to' and 'join' must be two nodes: 'to' runs for "
+                         "each element, and 'join' once after all of them");
 }
 
 static const struct mortise_key parallel_forms[] = {

@@ -181,9 +181,9 @@ static void read_write(void *ctx, void *into, const struct mortise_slot *slot)
         !says_not_whether(slot->value))
         mortise_diag_help(ld->diags,
                           mortise_diag_add(ld->diags, "E0212", r->encoded->span,
-                                           "'%s' says nothing here",
+                                           "'%s' has no effect here",
                                            r->encoded->str),
-                          "it belongs to auto_encode: true");
+                          "it needs auto_encode: true");
 }
 
 static void read_consistency(void *ctx, void *into,
@@ -263,12 +263,11 @@ static void check_memory(struct mortise_loader *ld, const struct reading *r,
                             name->span, "memory_policy", &why);
     if (rv == MORTISE_OK && !as_of && r->policy.reads &&
         r->policy.consistency == MORTISE_MEMORY_SNAPSHOT)
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "E0451", at->span,
-                             "a snapshot cannot be read: the deployment's "
-                             "memory reads nothing as of an earlier time"),
-            "consistency: live, or journaled");
+        mortise_diag_help(ld->diags,
+                          mortise_diag_add(ld->diags, "E0451", at->span,
+                                           "the memory of the deployment does "
+                                           "not support consistency: snapshot"),
+                          "use consistency: live or journaled");
 }
 
 /* A query does not see what it asks for. */
@@ -316,7 +315,7 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
             mortise_diag_add(ld->diags, "E0206", slot->name->span,
                              "memory_policy needs 'read', or 'write' with "
                              "auto_encode: true"),
-            "without them nothing is remembered");
+            "without them the policy has no effect");
     check_memory(ld, &r, slot->name);
     if (policy->reads && policy->consistency == MORTISE_MEMORY_SNAPSHOT)
         ld->root->g->snapshots = true;
@@ -330,8 +329,8 @@ static void guards_nothing(struct mortise_loader *ld,
         mortise_yaml_get(r->map, "guardrail_policy");
 
     mortise_diag_add(ld->diags, "E0318", mortise_yaml_key(policy, list)->span,
-                     "'%s' %s no memory that '%s' of its guardrail_policy "
-                     "could guard",
+                     "'%s' %s no memory, so '%s' of its guardrail_policy has "
+                     "nothing to check",
                      r->node->id, what, list);
 }
 
@@ -366,7 +365,7 @@ void mortise_node_finish_memory(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0452", r->conversation->span,
                          "scope 'conversation' needs the key 'conversation' "
                          "of the node"),
-        "a gmi node has one, by its name");
+        "only gmi nodes have the key 'conversation'");
 }
 
 /* ---- the graph's word ------------------------------------------------------ */
@@ -390,6 +389,6 @@ void mortise_check_consistency(struct mortise_loader *ld)
 
     if (said != NULL && !remembers(ld->g))
         mortise_diag_add(ld->diags, "W0826", said->span,
-                         "'memory_consistency' changes nothing: no node of the "
+                         "'memory_consistency' has no effect: no node of the "
                          "graph has a memory_policy");
 }

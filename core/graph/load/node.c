@@ -115,8 +115,8 @@ static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (mortise_tmpl_opens(slot->value) && !takes_template(node, slot))
         mortise_diag_add(ld->diags, "E0203", slot->value->span,
-                         "'timeout' takes no template in a subgraph, a team or "
-                         "a tool of a node");
+                         "'timeout' cannot be a template in a subgraph, a team "
+                         "or a tool of a node");
     else
         mortise_load_duration(ld, slot, node->index, &node->timeout_ms,
                               &node->timeout);
@@ -389,7 +389,7 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
 
     if (map->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", map->span,
-                         "a node is a mapping, and this is %s",
+                         "a node must be a mapping, not %s",
                          mortise_yaml_kind_name(map->kind));
         return MORTISE_NODE_UNREAD;
     }
@@ -546,7 +546,7 @@ void mortise_load_nodes(void *ctx, void *into, const struct mortise_slot *slot)
     if (ld->g->n_nodes == 0 || ld->root->n_nodes > ld->root->max_nodes) {
         mortise_diag_add(
             ld->diags, "E0311", slot->name->span,
-            "the graph has %llu nodes; from 1 to %llu are allowed",
+            "the graph has %llu nodes, but must have 1 to %llu",
             ld->g->n_nodes == 0 ? 0 : (unsigned long long)ld->root->n_nodes,
             (unsigned long long)ld->root->max_nodes);
         return;

@@ -227,7 +227,7 @@ static void report(struct mortise_loader *ld, const struct mortise_yaml *key,
                       mortise_diag_add(ld->diags, "E0212", key->span,
                                        "'%s' needs %s %s", key->str, what,
                                        where),
-                      "nothing else looks at it");
+                      "nothing else uses it");
 }
 
 static bool asks_models(const struct mortise_node *n)
@@ -294,7 +294,7 @@ static void warn_unasked(struct mortise_loader *ld,
                          const struct mortise_yaml *trait, const char *where)
 {
     mortise_diag_add(ld->diags, "W0826", trait->span,
-                     "'%s' changes nothing: no personality edge %s goes by it",
+                     "'%s' has no effect: no personality edge %s uses it",
                      trait->str, where);
 }
 
@@ -309,7 +309,7 @@ static void check_traits(struct mortise_loader *ld,
         if (mortise_yaml_is_x(key->str))
             continue;
         if (n != NULL && !asks_trait(ld->g, n->out, n->n_out, key->str))
-            warn_unasked(ld, key, "out of the node");
+            warn_unasked(ld, key, "from the node");
         if (n == NULL && !asks_trait_of_graph(ld->g, key->str))
             warn_unasked(ld, key, "in the graph");
     }
@@ -325,7 +325,7 @@ static void check_said(struct mortise_loader *ld,
         return;
     if (said->n == 0)
         mortise_diag_add(ld->diags, "W0826", mortise_yaml_key(map, name)->span,
-                         "'%s' changes nothing: it says nothing", name);
+                         "'%s' has no effect: it is empty", name);
     check_said(ld, said, "traits");
 }
 
@@ -337,13 +337,13 @@ static void check_policy(struct mortise_loader *ld,
 
     if (!asks_models(n) && !looks(g, n->out, n->n_out, true)) {
         report(ld, mortise_yaml_key(map, "persona_policy"), edge,
-               "out of the node");
+               "from the node");
         return;
     }
     check_said(ld, map, "persona_policy");
     if (asks_models(n))
         return;
-    check_words(ld, mortise_yaml_get(map, "persona_policy"), "to say it of");
+    check_words(ld, mortise_yaml_get(map, "persona_policy"), "here");
     check_traits(ld, traits_of(g, n), n);
 }
 

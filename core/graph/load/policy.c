@@ -38,8 +38,8 @@ static void warn_twice(struct mortise_loader *ld,
     for (size_t k = 0; k < i; k++)
         if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
             mortise_diag_add(ld->diags, "W0826", list->items[i]->span,
-                             "'%s' stands in this list already: it is asked "
-                             "once more, and says the same",
+                             "'%s' appears twice in this list: the second "
+                             "check gives the same result",
                              list->items[i]->str);
             return;
         }
@@ -110,7 +110,7 @@ static void read_tool_guards(void *ctx, void *into,
             mortise_diag_add(ld->diags, "E0318", slot->name->span,
                              "a %s calls no tools",
                              mortise_node_type_name(r->node->type)),
-            "'input' judges what it is called with");
+            "use 'input' to check the arguments of its call");
 }
 
 /* ---- guardrail_policy ---------------------------------------------------- */
@@ -195,9 +195,9 @@ static void check_hold_back(struct mortise_loader *ld,
 
     if (said != NULL &&
         !mortise_keys_meant(slot->key->place, slot->value, "output"))
-        mortise_diag_add(ld->diags, "E0212", said->span,
-                         "'hold_back' needs 'output': nothing else is kept "
-                         "back");
+        mortise_diag_add(
+            ld->diags, "E0212", said->span,
+            "'hold_back' needs 'output': nothing else is held back");
 }
 
 /* Those of tools alone: there is no way around a call, so it would be refused. */
@@ -209,11 +209,11 @@ static void check_way_around(struct mortise_loader *ld,
         return;
     mortise_diag_help(
         ld->diags,
-        mortise_diag_add(ld->diags, "E0310",
-                         mortise_yaml_get(slot->value, "on_violation")->span,
-                         "nothing is rerouted by guardrails of tools: a call "
-                         "that violates one is refused"),
-        "block, or guardrails of 'input', 'output', 'memory_read' or "
+        mortise_diag_add(
+            ld->diags, "E0310",
+            mortise_yaml_get(slot->value, "on_violation")->span,
+            "guardrails of tools cannot reroute: they refuse the call"),
+        "use block, or add guardrails to 'input', 'output', 'memory_read' or "
         "'memory_write'");
 }
 
@@ -237,10 +237,10 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
     if (!any && tools)
         check_way_around(ld, slot, r->node->on_violation);
     else if (!any)
-        mortise_diag_add(ld->diags, "E0206", slot->name->span,
-                         "guardrail_policy needs 'input', 'output', 'tools', "
-                         "'tool_results', 'memory_read' or 'memory_write': "
-                         "the ids of guardrails");
+        mortise_diag_add(
+            ld->diags, "E0206", slot->name->span,
+            "guardrail_policy needs ids of guardrails in 'input', 'output', "
+            "'tools', 'tool_results', 'memory_read' or 'memory_write'");
 }
 
 /* ---- ... of edges -------------------------------------------------------- */
@@ -297,19 +297,20 @@ static bool check_source(struct mortise_loader *ld, uint32_t from,
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0318", slot->name->span,
-                             "nothing passes along an edge from START"),
-            "put it on the node that the edge leads to");
+                             "an edge from START has no value to check"),
+            "move the policy to the node that the edge leads to");
         return false;
     }
     if (mortise_node_gives(node) != MORTISE_GIVES_ROUTE)
         return true;
     type = mortise_node_type_name(node->type);
-    mortise_diag_help(
-        ld->diags,
-        mortise_diag_add(ld->diags, "E0318", slot->name->span,
-                         "nothing passes along an edge of a %s", type),
-        "put it on the edge to the %s, or on the node that this one leads to",
-        type);
+    mortise_diag_help(ld->diags,
+                      mortise_diag_add(ld->diags, "E0318", slot->name->span,
+                                       "an edge of a %s has no value to check",
+                                       type),
+                      "move the policy to the edge to the %s, or to the node "
+                      "that this edge leads to",
+                      type);
     return false;
 }
 

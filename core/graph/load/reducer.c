@@ -43,7 +43,7 @@ static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (r->reduce != MORTISE_REDUCE_DEFAULT)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "a reducer has 'expr' or 'reduce', not both");
+                         "a reducer can have 'expr' or 'reduce', not both");
     r->reduce = MORTISE_REDUCE_EXPR;
     if (mortise_expr_compile(&r->expr, ld->arena, slot->value, &scope,
                              ld->diags) == MORTISE_ENOMEM)

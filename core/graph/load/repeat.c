@@ -46,11 +46,11 @@ static void compare(struct repeats *w, uint32_t i)
         return;
     }
     mortise_diag_add(w->ld->diags, "W0803", draft->edge.span,
-                     "this edge stands here twice (first at %u:%u)",
+                     "this edge appears twice (first at %u:%u)",
                      first->edge.span.line, first->edge.span.col);
     if (draft->policy != NULL && first->policy != NULL)
         mortise_diag_add(w->ld->diags, "E0307", draft->edge.span,
-                         "this edge has its guardrails already, at %u:%u",
+                         "the guardrails of this edge are already set at %u:%u",
                          first->edge.span.line, first->edge.span.col);
     draft->depends_on = first->depends_on |= draft->depends_on;
     w->again[draft->policy != NULL ? *seen - 1 : i] = true;

@@ -50,8 +50,8 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
     w = mortise_word_find(forms[0].words, slot->key->name, slot->value, diags);
     if (w == NULL && diags->n > 0 && mortise_diags_left_out(diags) == 0 &&
         diags->list[diags->n - 1].help == NULL)
-        mortise_diag_help(diags, &diags->list[diags->n - 1], "it takes %s, too",
-                          also);
+        mortise_diag_help(diags, &diags->list[diags->n - 1],
+                          "it can also be %s", also);
     return w;
 }
 
@@ -77,8 +77,8 @@ void mortise_node_bad_id(struct mortise_loader *ld,
                                               "'%s' cannot be an id", id->str);
 
     mortise_diag_help(ld->diags, d,
-                      "a letter or _, then letters, digits, _ and -, 64 at "
-                      "most");
+                      "use at most 64 letters, digits, _ and -, and begin with "
+                      "a letter or _");
 }
 
 /* An operand of {expr} may be anything. */
@@ -149,7 +149,7 @@ void mortise_node_read_output_as(void *ctx, void *into,
         r->node->output_as = NULL;
     } else if (v->kind != MORTISE_YAML_STRING) {
         mortise_diag_add(ld->diags, "E0203", v->span,
-                         "'output_as' takes a name or null, and this is %s",
+                         "'output_as' must be a name or null, not %s",
                          mortise_yaml_kind_name(v->kind));
     } else if (!mortise_node_is_id(v->str)) {
         mortise_node_bad_id(ld, v);
@@ -166,8 +166,9 @@ static void check_alone(struct mortise_loader *ld,
 
     for (size_t i = 0; i < 2 && strcmp(before[i], slot->name->str) != 0; i++)
         if (mortise_yaml_get(slot->map, before[i]) != NULL) {
-            mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                             "'on_error' takes one of goto, value and fail");
+            mortise_diag_add(
+                ld->diags, "E0212", slot->name->span,
+                "'on_error' can have only one of goto, value and fail");
             return;
         }
 }

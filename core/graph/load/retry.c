@@ -63,8 +63,7 @@ static void check_code(struct mortise_loader *ld,
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "W0814", code->span,
-                             "no error that is known has the class or code "
-                             "'%s'",
+                             "no known error has the class or code '%s'",
                              code->str),
             "did you mean '%s'?", near);
 }
@@ -100,25 +99,25 @@ static void read_retry_on(void *ctx, void *into,
                                  slot->value->items[i]->span,
                                  "a call in doubt is never retried");
             mortise_diag_help(ld->diags, d,
-                              "take it out; `on_in_doubt: retry` has it done "
-                              "again, where twice does no harm");
+                              "remove it; use `on_in_doubt: retry` if a second "
+                              "effect does no harm");
         }
         if (is_permanent(codes[i]))
             mortise_diag_help(
                 ld->diags,
                 mortise_diag_add(ld->diags, "W0813",
                                  slot->value->items[i]->span,
-                                 "'%s' errors are the engine's own, and those "
-                                 "that are permanent are never retried",
+                                 "'%s' is a permanent error of the engine, and "
+                                 "permanent errors are never retried",
                                  codes[i]),
-                "take it out, or handle it with 'on_error'");
+                "remove it, or handle it with 'on_error'");
         if (strcmp(codes[i], "permanent") != 0)
             continue;
         d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
                              "'permanent' errors are never retried");
         mortise_diag_help(ld->diags, d,
-                          "take it out; 'transient', 'timeout' and codes of "
-                          "such errors can be retried");
+                          "remove it; only 'transient', 'timeout' and codes of "
+                          "these errors can be retried");
     }
     retry->retry_on = codes;
     retry->n_retry_on = slot->value->n;
@@ -194,5 +193,5 @@ void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
     d = mortise_diag_add(ld->diags, "E0208", at->span,
                          "'delay' is longer than 'max_delay' (%llu ms)",
                          (unsigned long long)out->max_delay_ms);
-    mortise_diag_help(ld->diags, d, "raise max_delay (30s unless given)");
+    mortise_diag_help(ld->diags, d, "raise max_delay (default: 30s)");
 }

@@ -86,7 +86,7 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 
         if (v->kind != MORTISE_YAML_STRING)
             mortise_diag_add(ld->diags, "E0203", v->span,
-                             "'%s' takes names of tools, and this is %s",
+                             "'%s' must contain names of tools, not %s",
                              slot->key->name, mortise_yaml_kind_name(v->kind));
     }
 }
@@ -181,16 +181,16 @@ const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
 
     if (role != NULL)
         return role;
-    d = mortise_diag_add(ld->diags, "E0510", id->span, "there is no role '%s'",
+    d = mortise_diag_add(ld->diags, "E0510", id->span, "unknown role '%s'",
                          id->str);
     near = nearest(ld, id->str);
     if (near != NULL)
         mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
     else
-        mortise_diag_help(ld->diags, d,
-                          "describe it under 'roles'; built in are researcher, "
-                          "red-team, fact-checker, writer, editor, critic and "
-                          "synthesizer");
+        mortise_diag_help(
+            ld->diags, d,
+            "define it under 'roles', or use researcher, red-team, "
+            "fact-checker, writer, editor, critic or synthesizer");
     return NULL;
 }
 

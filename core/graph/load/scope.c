@@ -279,7 +279,7 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
     *out = (struct mortise_expr){.at = v};
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", v->span,
-                         "an expression is a string, and this is %s",
+                         "an expression must be a string, not %s",
                          mortise_yaml_kind_name(v->kind));
         return;
     }
@@ -303,7 +303,7 @@ static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
     mortise_load_expr(ld, out, v, end);
     if (out->cel == NULL ||
         !mortise_load_takes(ld, out, MORTISE_T_BOOL,
-                            "this is no condition: a condition is a bool") ||
+                            "a condition must be a bool") ||
         mortise_cel_uses(out->cel) != 0)
         return;
     rv = mortise_cel_test(out->cel, &env, &ignored, NULL, &err);
@@ -311,7 +311,7 @@ static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
         ld->nomem = true;
     else if (rv != MORTISE_OK)
         mortise_diag_add(ld->diags, "E0403", v->span,
-                         "this is no condition: %s", err.msg);
+                         "the condition always fails: %s", err.msg);
 }
 
 void mortise_load_error_test(struct mortise_loader *ld,
@@ -330,8 +330,7 @@ void mortise_load_error_test(struct mortise_loader *ld,
     if (!ld->nomem && mortise_expr_compile(out, ld->arena, v, &scope,
                                            ld->diags) == MORTISE_ENOMEM)
         ld->nomem = true;
-    mortise_load_takes(ld, out, MORTISE_T_BOOL,
-                       "this is no condition: a condition is a bool");
+    mortise_load_takes(ld, out, MORTISE_T_BOOL, "a condition must be a bool");
 }
 
 void mortise_load_late_expr(struct mortise_loader *ld,
@@ -597,7 +596,7 @@ static void load_over(struct mortise_loader *ld, uint32_t map)
 
     mortise_load_stand_at(ld, from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, late.end);
-    mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' takes a list");
+    mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' must be a list");
     ld->item_of[map] = item_schema(ld, r->over.cel);
     if (late.at != NULL)
         mortise_load_late_tmpl(ld, &late);

@@ -27,9 +27,9 @@ struct checking {
 static void misplaced(const struct checking *c, const struct mortise_yaml *at)
 {
     const struct mortise_operation *op = c->r->node->op;
-    struct mortise_diag *d =
-        mortise_diag_add(c->ld->diags, "E0604", at->span,
-                         "%s/%s takes no secret here", op->plugin, op->name);
+    struct mortise_diag *d = mortise_diag_add(
+        c->ld->diags, "E0604", at->span, "%s/%s does not accept a secret here",
+        op->plugin, op->name);
 
     if (op->secrets.n > 0)
         mortise_diag_help(c->ld->diags, d,
@@ -49,8 +49,8 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
         misplaced(c, at);
     else if (name == NULL || mortise_tmpl_in(at))
         mortise_diag_add(c->ld->diags, "E0604", at->span,
-                         "a reference to a secret is secret://NAME, alone or "
-                         "behind a blank at the end");
+                         "write a reference to a secret as secret://NAME, "
+                         "alone or after a space at the end");
     else if (catalog->secret != NULL &&
              catalog->secret(catalog->ud, c->r->node->plugin, name, &why) !=
                  MORTISE_OK)
@@ -89,10 +89,10 @@ static int check_given(void *ud, const char *pointer, json_t **string)
         (at != NULL && at->kind == MORTISE_YAML_STRING &&
          strcmp(at->str, json_string_value(*string)) == 0))
         return MORTISE_OK;
-    return mortise_fail(g->err, MORTISE_EINVAL,
-                        "at %s: a reference to a secret must stand in the "
-                        "graph itself",
-                        pointer);
+    return mortise_fail(
+        g->err, MORTISE_EINVAL,
+        "at %s: a reference to a secret must be written in the graph itself",
+        pointer);
 }
 
 int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,

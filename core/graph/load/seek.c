@@ -88,8 +88,7 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
     kind =
         mortise_yaml_get(mortise_yaml_get(r->map, "discovery_policy"), "kind");
     mortise_diag_add(ld->diags, "W0826", kind->span,
-                     "'kind: %s' finds nothing: there is no tool_allowlist to "
-                     "look through",
+                     "'kind: %s' finds nothing: the node has no tool_allowlist",
                      p->kind);
 }
 

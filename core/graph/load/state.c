@@ -57,8 +57,8 @@ static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_EINVAL)
-        mortise_diag_add(ld->diags, "E0213", key->span, "'%s' is no path: %s",
-                         key->str, err.msg);
+        mortise_diag_add(ld->diags, "E0213", key->span,
+                         "'%s' is not a valid path: %s", key->str, err.msg);
     return rv == MORTISE_OK;
 }
 
@@ -100,7 +100,7 @@ bool mortise_load_input_path(struct mortise_loader *ld,
         out->steps[1].key != NULL)
         return is_let_in(ld, out, key, input, "the inner input");
     not_below(ld, key, "input",
-              "name a field of the inner graph's, such as input.label");
+              "name a field of the inner graph's input, such as input.label");
     return false;
 }
 
@@ -123,7 +123,7 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
     if (out->n >= 2 && strcmp(root, "artifacts") == 0)
         return is_let_in(ld, out, key, ld->g->artifacts, root);
     not_below(ld, key, "scratch or artifacts",
-              "name a field of them, such as scratch.label");
+              "name a field, such as scratch.label");
     return false;
 }
 
@@ -138,9 +138,10 @@ static void read_object(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_load_schema(ld, into, slot);
     s = *(struct mortise_schema **)slot->field;
     if (s != NULL && (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)
-        mortise_diag_add(ld->diags, "E0208", slot->value->span,
-                         "'%s' is an object, and this schema allows none",
-                         slot->name->str);
+        mortise_diag_add(
+            ld->diags, "E0208", slot->value->span,
+            "'%s' is always an object, but this schema does not allow objects",
+            slot->name->str);
 }
 
 static const struct mortise_key state_keys[] = {

@@ -327,9 +327,10 @@ static void read_entry_keys(struct mortise_loader *ld, struct entry *e)
     if (e->ask && !e->as_tool->has_approvals) {
         d = mortise_diag_add(ld->diags, "E0514",
                              mortise_yaml_get(map, "ask")->span,
-                             "a graph is not approved as a tool");
+                             "'ask' cannot be set for a graph");
         mortise_diag_help(ld->diags, d,
-                          "hitl_mode: approve_tools in it, or a human node");
+                          "set hitl_mode: approve_tools in the graph, or add a "
+                          "human node to it");
     }
 }
 
@@ -363,9 +364,9 @@ static void refuse_pattern(struct mortise_loader *ld,
 {
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0514", at->span,
-                                       "no tool fits '%s'", at->str),
-                      "`mortise plugin list` has the plugins, `mortise plugin "
-                      "inspect NAME` their operations");
+                                       "no tool matches '%s'", at->str),
+                      "`mortise plugin list` lists the plugins, and `mortise "
+                      "plugin inspect NAME` their operations");
 }
 
 static void add_matches(struct tools *t, const struct mortise_yaml *at)
@@ -416,8 +417,8 @@ static void refuse_entry(struct mortise_loader *ld,
         mortise_keys_read(&entry_place, entry, entry->span, ld, &e, ld->diags);
     else
         mortise_diag_add(ld->diags, "E0203", entry->span,
-                         "a tool is PLUGIN/OPERATION, or a mapping that says "
-                         "how it may be used, and this is %s",
+                         "a tool must be PLUGIN/OPERATION or a mapping with "
+                         "the key 'tool', not %s",
                          mortise_yaml_kind_name(entry->kind));
 }
 
@@ -437,11 +438,11 @@ static bool is_right(struct mortise_loader *ld, const struct mortise_yaml *at)
 
     if (is_tool(at->str))
         return true;
-    d = mortise_diag_add(ld->diags, "E0505", at->span, "'%s' is no tool",
-                         at->str);
+    d = mortise_diag_add(ld->diags, "E0505", at->span,
+                         "'%s' is not a valid tool", at->str);
     mortise_diag_help(ld->diags, d,
-                      "a tool is PLUGIN/OPERATION, such as file/read, with * "
-                      "for any characters; or graph/NAME");
+                      "write a tool as PLUGIN/OPERATION, such as file/read, "
+                      "with * for any characters, or as graph/NAME");
     return false;
 }
 
@@ -746,8 +747,8 @@ static void guard_nothing(struct mortise_loader *ld,
         mortise_yaml_get(r->map, "guardrail_policy");
 
     mortise_diag_add(ld->diags, "E0318", mortise_yaml_key(policy, list)->span,
-                     "the guardrails of the tools of '%s' guard nothing: it "
-                     "has no tool_allowlist",
+                     "the guardrails of the tools of '%s' have nothing to "
+                     "check: it has no tool_allowlist",
                      r->node->id);
 }
 

@@ -23,12 +23,12 @@ static const char *help_for(const char *text, struct mortise_cel_where where)
     static const struct {
         const char *name, *help;
     } names[] = {
-        {"error", "'error' is in scope where on_error: {goto: NODE} leads to "
-                  "this node, and in on_error.value"},
-        {"memory", "'memory' is in scope in a node whose memory_policy has a "
-                   "'read'"},
-        {"discovery", "'discovery' is in scope in a node that has a "
-                      "discovery_policy which is not 'enabled: false'"},
+        {"error", "'error' exists only in on_error.value, and in nodes that "
+                  "on_error: {goto: NODE} leads to"},
+        {"memory",
+         "'memory' exists only in nodes that have a memory_policy with 'read'"},
+        {"discovery", "'discovery' exists only in nodes that have a "
+                      "discovery_policy without 'enabled: false'"},
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -52,9 +52,9 @@ static void report(const struct mortise_expr *e, const char *text, int rv,
     if (help != NULL)
         mortise_diag_help(diags, d, "%s", help);
     else if (strncmp(text, "${", 2) == 0)
-        mortise_diag_help(diags, d,
-                          "this is an expression already: write it without "
-                          "${ and }");
+        mortise_diag_help(
+            diags, d,
+            "this value is already an expression: write it without ${ and }");
 }
 
 int mortise_expr_compile_at(struct mortise_expr *out, struct mortise_arena *a,

@@ -251,7 +251,7 @@ static void check_key(struct compiler *c, const struct mortise_yaml *key)
 {
     if (mortise_tmpl_in(key))
         mortise_diag_add(c->diags, "E0405", key->span,
-                         "a key cannot hold a template: '%s'", key->str);
+                         "a key cannot contain a template: '%s'", key->str);
 }
 
 static void compile_items(struct compiler *c, struct mortise_tmpl *t)

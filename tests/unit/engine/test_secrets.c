@@ -321,11 +321,11 @@ START_TEST(inputs_choose_no_secrets)
                "tool: http/get, args: {url: \"%s\", headers: {X: "
                "\"${input.h}\"}}",
                httpd_url(d, "/x")),
-           "schema", "must stand in the graph itself");
+           "schema", "must be written in the graph itself");
     failed(run("{\"h\":{\"X\":\"secret://api\"}}",
                "tool: http/get, args: {url: \"%s\", headers: \"${input.h}\"}",
                httpd_url(d, "/x")),
-           "schema", "must stand in the graph itself");
+           "schema", "must be written in the graph itself");
     completed(run("{\"h\":\"secret://api\"}",
                   "tool: http/request, args: {url: \"%s\", body: "
                   "\"${input.h}\"}",

@@ -201,17 +201,18 @@ static const struct {
 } missing[] = {
     {"nowhere.graph.yaml", "a.graph.yaml:6:30: error[E0315]: no graph in "
                            "nowhere.graph.yaml: there is no such file"},
-    {"c", "error[E0315]: no graph 'c' beside this file"},
+    {"c", "error[E0315]: no graph 'c' in the directory of this file"},
     {"b@3", "b.graph.yaml has the version '2'"},
     {"bb", "did you mean 'b'?"},
     {"{file: b.graph.yaml, version: '3'}",
      "error[E0317]: b.graph.yaml has the version '2', not '3'"},
-    {"{file: b.graph.yaml, digest: '00'}", "'digest' takes 64 hex digits"},
+    {"{file: b.graph.yaml, digest: '00'}",
+     "'digest' must be 64 hexadecimal digits"},
     {"{file: b.graph.yaml, name: b}", "'file' or 'name', not both"},
     {"{file: b.graph.yaml, versoin: '2'}", "did you mean 'version'?"},
-    {"7", "takes a graph, the path of a file or the name of a graph"},
-    {"''", "takes a graph, the path of a file or the name of a graph"},
-    {"[b]", "takes a graph, the path of a file or the name of a graph"},
+    {"7", "must be a graph, the path of a file or the name of a graph"},
+    {"''", "must be a graph, the path of a file or the name of a graph"},
+    {"[b]", "must be a graph, the path of a file or the name of a graph"},
     {"\"b\\0.yaml\"", "error["},
 };
 enum { N_MISSING = sizeof missing / sizeof missing[0] };
@@ -234,7 +235,8 @@ START_TEST(ambiguous)
     put("b1.graph.yaml", "b", "1", part);
     put("b2.graph.yaml", "b", "2", part);
     put_outer("a.graph.yaml", "b");
-    refused("a.graph.yaml", "2 graphs beside this file are 'b'");
+    refused("a.graph.yaml",
+            "2 graphs in the directory of this file are named 'b'");
     put_outer("a.graph.yaml", "b@1");
     loads("a.graph.yaml");
     ck_assert_str_eq(graph->sources[1].path, "b1.graph.yaml");
@@ -382,8 +384,9 @@ START_TEST(digests)
     loads("a.graph.yaml");
     put("b.graph.yaml", "b", "1",
         "start: q\nnodes:\n  q: {type: human, prompt: sure?}\n");
-    refused("a.graph.yaml",
-            "error[E0317]: b.graph.yaml is another graph: its digest is");
+    refused(
+        "a.graph.yaml",
+        "error[E0317]: b.graph.yaml does not match 'digest': its digest is");
 }
 END_TEST
 

@@ -204,11 +204,11 @@ START_TEST(left_is_refused)
     load_out();
     expect("E0206", "router 'blind' needs");
     expect("E0307", "a conditional edge needs 'when'");
-    expect("E0307", "there is nothing that this edge may find");
+    expect("E0307", "this edge cannot find any node");
     import_file("task_left");
     expect("W1001", "'web_search' names no tool here");
     load_out();
-    expect("E0505", "'web_search' is no tool");
+    expect("E0505", "'web_search' is not a valid tool");
     expect("E0207", "node type cannot be 'debate'");
 }
 END_TEST
@@ -474,7 +474,7 @@ static const struct {
     {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [\"a\"]}"), "E1001",
      "'depends_on' of 'a' goes in a circle"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": \"sprint\"}"), "E1001",
-     "a node is a leaf, or"},
+     "a node must be a leaf"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {}}}"), "E1001",
      "a team has a 'subgraph'"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {\"subgraph\": "
