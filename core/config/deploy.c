@@ -55,8 +55,8 @@ static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
     for (size_t i = 0; twice == NULL && i < d->n_plugin_dirs; i++)
         if (strcmp(dir, d->plugin_dirs[i]) == 0)
             twice = mortise_diag_add(diags, "E0214", at->span,
-                                     "'%s' is in plugins.path, too", at->str);
-    mortise_diag_help(diags, twice, "take it out of one of the two");
+                                     "'%s' is also in plugins.path", at->str);
+    mortise_diag_help(diags, twice, "remove it from one of the two lists");
 }
 
 static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
@@ -80,7 +80,7 @@ static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
         if (map->items[i]->kind != MORTISE_YAML_MAP &&
             !mortise_yaml_is_x(map->keys[i]->str))
             mortise_diag_add(r->diags, "E0203", map->items[i]->span,
-                             "the config of '%s' is a mapping, and this is %s",
+                             "the config of '%s' must be a mapping, not %s",
                              map->keys[i]->str,
                              mortise_yaml_kind_name(map->items[i]->kind));
     d->config = map;
@@ -322,8 +322,9 @@ static void read_executor(void *ctx, void *into,
     (void)into;
     if (slash == NULL || slash == s || slash[1] == '\0' ||
         strchr(slash + 1, '/') != NULL)
-        mortise_diag_add(r->diags, "E0505", slot->value->span,
-                         "'%s' is no operation: PLUGIN/OPERATION", s);
+        mortise_diag_add(
+            r->diags, "E0505", slot->value->span,
+            "'%s' is not a valid operation: write PLUGIN/OPERATION", s);
     else
         *(const char **)slot->field = s;
 }
@@ -451,9 +452,9 @@ static void check_composed(const struct mortise_deployment *d,
         mortise_diag_help(
             diags,
             mortise_diag_add(diags, "E0611", key->span,
-                             "the config of plugin '%s' is not written here",
+                             "the config of plugin '%s' cannot be set here",
                              mortise_mcp_plugin),
-            "tools.mcp says which servers there are");
+            "list the servers under tools.mcp");
 }
 
 static int read_lock(struct mortise_deployment *d, struct mortise_diags *diags)
@@ -690,12 +691,11 @@ const char *mortise_deployment_plugin(const struct mortise_deployment *d,
 static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
                     const char *what, const char *which, const char *how)
 {
-    return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment%s%s has no %s%s%s any more; it has to "
-                        "say that again: `%s`",
-                        d->path != NULL ? " " : "",
-                        d->path != NULL ? d->path : "", what,
-                        which[0] != '\0' ? " " : "", which, how);
+    return mortise_fail(
+        why, MORTISE_ENOTFOUND,
+        "the deployment%s%s no longer has %s%s%s; add it again: `%s`",
+        d->path != NULL ? " " : "", d->path != NULL ? d->path : "", what,
+        which[0] != '\0' ? " " : "", which, how);
 }
 
 /* SERVER/TOOL of the name of a definition that is pinned; NULL: it is none. */
@@ -741,7 +741,7 @@ bool mortise_deployment_lacks(const struct mortise_deployment *d,
     else if (id != NULL)
         say_lack(d, why, "guardrail", id, "guardrails: {ID: {plugin: NAME}}");
     else if (place != NULL && place[strspn(place, "0123456789")] == '\0')
-        say_lack(d, why, "plugin with a config at place", place,
+        say_lack(d, why, "a discovery plugin with a config at index", place,
                  "discovery: {plugins: [{plugin: NAME, config: ...}]}");
     else
         return false;

@@ -79,9 +79,9 @@ static void check_twice(struct mortise_config_reading *r,
             mortise_diag_help(
                 r->diags,
                 mortise_diag_add(r->diags, "E0214", d->at->span,
-                                 "'%s' is in discovery.plugins already",
+                                 "'%s' is already in discovery.plugins",
                                  d->plugin),
-                "give it a config of its own, or take it out");
+                "give it its own config, or remove it");
             return;
         }
 }
@@ -97,7 +97,7 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
     all->list = list;
     if (value->n > MORTISE_DISCOVERERS_MAX) {
         mortise_diag_add(r->diags, "E0208", value->span,
-                         "'plugins' has %d at most, and this is %zu",
+                         "'plugins' can have at most %d items, but has %zu",
                          MORTISE_DISCOVERERS_MAX, value->n);
         return;
     }

@@ -94,7 +94,7 @@ static bool put_env(struct expander *x, const struct hole *h,
     }
     if (name[0] == '\0' || strchr(name, '=') != NULL) {
         mortise_diag_add(x->diags, "E0603", span_of(h),
-                         "'%s' is no name of a variable", name);
+                         "'%s' is not a valid name of a variable", name);
         return false;
     }
     value = x->resolve ? getenv(name) : NULL;
@@ -141,7 +141,7 @@ static const char *slurp(const char *path, struct mortise_buf *b)
         return "it is larger than 1 MiB";
     if (b->n > start && (memchr(b->p + start, '\0', b->n - start) != NULL ||
                          !mortise_utf8_valid(b->p + start, b->n - start)))
-        return "it is not UTF-8 text";
+        return "it is not valid UTF-8";
     return NULL;
 }
 
@@ -170,7 +170,7 @@ static bool put_file(struct expander *x, const struct hole *h,
     why = slurp(path, b);
     if (why != NULL)
         mortise_diag_add(x->diags, "E0602", span_of(h),
-                         "file %s cannot stand here: %s", path, why);
+                         "file %s cannot be inserted: %s", path, why);
     else
         drop_line_end(b, start);
     return why == NULL;
@@ -275,7 +275,7 @@ static struct mortise_yaml *expand_string(struct expander *x,
         return NULL;
     if (strlen(v->str) != v->len) {
         mortise_diag_add(x->diags, "E0603", v->span,
-                         "a string with a NUL cannot hold ${");
+                         "a string with a NUL cannot contain ${");
         return out;
     }
     mortise_buf_init(&b, x->arena->mem);

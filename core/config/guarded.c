@@ -108,9 +108,9 @@ static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
 }
 
 #define NEEDS                                                                  \
-    "%s was found, and nobody named it; it says which code runs, who gets "    \
-    "secrets, or what is read, written or reached outside of its directory, "  \
-    "by "
+    "%s was found, and you did not name it; it controls which code runs, "     \
+    "who gets secrets, or what is read, written or reached outside of its "    \
+    "directory, with "
 
 static int check_needs(const struct mortise_settings *s,
                        const struct mortise_allowance *a,
@@ -128,15 +128,13 @@ static int check_needs(const struct mortise_settings *s,
         return mortise_fail(err, MORTISE_ELIMIT, "%s", a->why.msg);
     if (a->why.code != MORTISE_OK)
         return mortise_fail(err, MORTISE_EDENIED,
-                            NEEDS "%s, and nothing that you say of it counts: "
-                                  "%s",
+                            NEEDS "%s, and it cannot be allowed: %s",
                             s->deployment->path, keys, a->why.msg);
     return mortise_fail(
         err, MORTISE_EDENIED,
-        NEEDS "%s%s; read it, then say so once: mortise config allow %s",
+        NEEDS "%s%s; read it, then allow it: mortise config allow %s",
         s->deployment->path, keys,
-        a->record != NULL ? ", not as it was when you allowed it" : "",
-        a->file);
+        a->record != NULL ? ", and changed since you allowed it" : "", a->file);
 }
 
 struct word {
@@ -206,9 +204,9 @@ static int check_default_store(const struct mortise_settings *s,
         lstat(s->store, &st) != 0 || !S_ISLNK(st.st_mode))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EDENIED,
-                        "the store %s is a link, and neither --store nor "
-                        "store.path names it; if you made the link, name its "
-                        "target: --store \"$(readlink -f %s)\"",
+                        "the store %s is a symbolic link, but neither --store "
+                        "nor store.path names it; if you made the link, name "
+                        "its target: --store \"$(readlink -f %s)\"",
                         s->store, s->store);
 }
 

@@ -70,7 +70,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
     if (strspn(t->digest, "0123456789abcdef") != MORTISE_DIGEST_HEX - 1 ||
         slot->value->len != MORTISE_DIGEST_HEX - 1)
         mortise_diag_add(r->diags, "E0612", slot->value->span,
-                         "'%.100s' is no digest: %d digits of hexadecimal",
+                         "'%.100s' is not a digest of %d hexadecimal digits",
                          t->digest, MORTISE_DIGEST_HEX - 1);
 }
 
@@ -128,8 +128,8 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
             .name = name->str, .at = name, .title = "", .description = ""};
         if (!is_tool_name(name))
             mortise_diag_add(r->diags, "E0612", name->span,
-                             "'%.200s' is no name of a tool: letters, digits, "
-                             "_, ., - and /, %d at most",
+                             "'%.200s' is not a valid name of a tool: use "
+                             "letters, digits, _, ., - and /, at most %d",
                              name->str, (int)MORTISE_LOCK_TOOL);
         mortise_keys_read(&tool_place, map->items[i], name->span, r, &list[i],
                           r->diags);
@@ -198,10 +198,10 @@ static void check_pins(struct reading *r, const struct mortise_yaml *map)
         if (v->kind != MORTISE_YAML_STRING ||
             v->len != MORTISE_DIGEST_HEX - 1 ||
             strspn(v->str, "0123456789abcdef") != v->len)
-            mortise_diag_add(r->diags, "E0612", v->span,
-                             "what is pinned of '%.200s' is no digest: %d "
-                             "digits of hexadecimal",
-                             map->keys[i]->str, MORTISE_DIGEST_HEX - 1);
+            mortise_diag_add(
+                r->diags, "E0612", v->span,
+                "the pin of '%.200s' must be a digest of %d hexadecimal digits",
+                map->keys[i]->str, MORTISE_DIGEST_HEX - 1);
     }
 }
 
@@ -218,7 +218,7 @@ static void read_discovery(void *ctx, void *into,
             (struct mortise_lock_discovery){map->keys[i]->str, map->items[i]};
         if (map->items[i]->kind != MORTISE_YAML_MAP)
             mortise_diag_add(r->diags, "E0612", map->items[i]->span,
-                             "what is pinned for '%.200s' is a mapping of "
+                             "the pins of '%.200s' must be a mapping from "
                              "entries to digests",
                              map->keys[i]->str);
         check_pins(r, map->items[i]);
@@ -535,7 +535,8 @@ static int check_names(const json_t *list, struct mortise_err *err)
     int rv = seen != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && !json_is_array(list))
-        rv = mortise_fail(err, MORTISE_EINVAL, "the answer lists no tools");
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "the answer has no list of tools");
     MORTISE_JSON_EACH (one, i, list) {
         const char *name = json_string_value(json_object_get(one, "name"));
 
@@ -543,7 +544,7 @@ static int check_names(const json_t *list, struct mortise_err *err)
             break;
         if (name == NULL)
             rv = mortise_fail(err, MORTISE_EINVAL,
-                              "a tool of the list has no name");
+                              "a tool in the list has no name");
         else if (json_object_get(seen, name) != NULL)
             rv = mortise_fail(err, MORTISE_EINVAL,
                               "the list has the tool '%.128s' twice", name);

@@ -66,7 +66,7 @@ static bool are_strings(struct mortise_config_reading *r,
             strlen(one->str) == one->len)
             continue;
         mortise_diag_add(r->diags, "E0203", one->span,
-                         "'%s' takes a list of strings, and this is %s",
+                         "'%s' must be a list of strings, but one item is %s",
                          slot->name->str,
                          one->kind == MORTISE_YAML_STRING
                              ? "empty or has a NUL"
@@ -113,10 +113,10 @@ static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
     p->online = list->n == 1 && strcmp(list->items[0]->str, "*") == 0;
     if (p->online || list->n == 0)
         return;
-    d = refuse(r, list->items[0], list->items[0]->str,
-               "cannot be granted alone: a program's network is all or "
-               "nothing");
-    mortise_diag_help(r->diags, d, "net: [\"*\"], or net: [] for none");
+    d = refuse(
+        r, list->items[0], list->items[0]->str,
+        "cannot be granted alone: a program gets the whole network or none");
+    mortise_diag_help(r->diags, d, "write net: [\"*\"], or net: [] for none");
 }
 
 static const struct mortise_key sandbox_keys[] = {
@@ -147,8 +147,8 @@ static void check_reference(struct mortise_config_reading *r,
 {
     if (mortise_secret_in(at->str) && mortise_secret_name(at->str) == NULL)
         mortise_diag_add(r->diags, "E0604", at->span,
-                         "a reference to a secret is secret://NAME, alone or "
-                         "behind a blank at the end");
+                         "write a reference to a secret as secret://NAME, "
+                         "alone or after a space at the end");
 }
 
 static bool is_text(struct mortise_config_reading *r,
@@ -157,11 +157,10 @@ static bool is_text(struct mortise_config_reading *r,
 {
     if (v->kind == MORTISE_YAML_STRING && strlen(v->str) == v->len)
         return true;
-    mortise_diag_add(r->diags, "E0203", v->span,
-                     "'%s' takes a string, and this is %s", name->str,
-                     v->kind == MORTISE_YAML_STRING
-                         ? "one with a NUL"
-                         : mortise_yaml_kind_name(v->kind));
+    mortise_diag_add(
+        r->diags, "E0203", v->span, "'%s' must be a string, not %s", name->str,
+        v->kind == MORTISE_YAML_STRING ? "one with a NUL"
+                                       : mortise_yaml_kind_name(v->kind));
     return false;
 }
 
@@ -214,7 +213,7 @@ static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
     for (size_t i = 0; i < map->n; i++)
         if (map->keys[i]->len == 0 || strchr(map->keys[i]->str, '=') != NULL)
             refuse(r, map->keys[i], map->keys[i]->str,
-                   "is no name of a variable");
+                   "is not a valid name of a variable");
 }
 
 static void read_dir(void *ctx, void *into, const struct mortise_slot *slot)
@@ -271,8 +270,8 @@ static void check_url(struct mortise_config_reading *r, const char *key,
 {
     if (!mortise_mcp_is_url(at->str))
         refuse(r, at, key,
-               "takes a URL of https, without a name or password, or one of "
-               "http that leads to this machine");
+               "must be an https URL without a name or password, or an http "
+               "URL of this machine");
 }
 
 /* Into the field of its row. */
@@ -317,15 +316,15 @@ static void check_header(struct mortise_config_reading *r,
     const struct mortise_yaml *name = map->keys[i];
 
     if (!is_header(name->str))
-        refuse(r, name, name->str, "is no name of a header");
+        refuse(r, name, name->str, "is not a valid name of a header");
     else if (is_of_protocol(name->str))
-        refuse(r, name, name->str, "is a header of the protocol's own");
+        refuse(r, name, name->str, "is a header that the protocol sets");
     for (size_t k = 0; k < i; k++)
         if (strcasecmp(map->keys[k]->str, name->str) == 0)
-            refuse(r, name, name->str, "is there twice");
+            refuse(r, name, name->str, "appears twice");
     if (map->items[i]->kind == MORTISE_YAML_STRING &&
         strpbrk(map->items[i]->str, "\r\n") != NULL)
-        refuse(r, map->items[i], name->str, "takes one line");
+        refuse(r, map->items[i], name->str, "must be one line");
 }
 
 static void read_headers(void *ctx, void *into, const struct mortise_slot *slot)
@@ -358,8 +357,7 @@ static void read_client_secret(void *ctx, void *into,
     a->client_secret = slot->value;
     if (name == NULL || name != slot->value->str + strlen("secret://"))
         mortise_diag_add(r->diags, "E0604", slot->value->span,
-                         "a client's secret is not written here: it is "
-                         "secret://NAME");
+                         "a client secret must be a reference: secret://NAME");
 }
 
 static void read_issuers(void *ctx, void *into, const struct mortise_slot *slot)
@@ -423,8 +421,8 @@ static void check_auth(struct mortise_config_reading *r,
     for (size_t i = 0; i < s->headers.n; i++)
         if (strcasecmp(s->headers.list[i].name, "authorization") == 0)
             mortise_diag_add(r->diags, "E0212", s->headers.list[i].at->span,
-                             "'auth' gives the header Authorization, and this "
-                             "is another");
+                             "'auth' already sets the header Authorization: "
+                             "remove one of them");
 }
 
 static void read_auth(void *ctx, void *into, const struct mortise_slot *slot)
@@ -602,11 +600,11 @@ static void check_other(struct mortise_config_reading *r,
         const struct mortise_yaml *key = mortise_yaml_key(map, *other);
 
         if (key != NULL)
-            mortise_diag_add(r->diags, "E0212", key->span,
-                             "'%s' is for a server with '%s', and '%s' has "
-                             "'%s'",
-                             *other, command ? "url" : "command", s->name,
-                             command ? "command" : "url");
+            mortise_diag_add(
+                r->diags, "E0212", key->span,
+                "'%s' is for a server with '%s', but '%s' has '%s'", *other,
+                command ? "url" : "command", s->name,
+                command ? "command" : "url");
     }
 }
 
@@ -620,8 +618,7 @@ static void check_one(struct mortise_config_reading *r,
         check_other(r, s, map);
     else
         refuse(r, s->at, s->name,
-               command ? "has 'command' and 'url', and a server is one of the "
-                         "two"
+               command ? "has 'command' and 'url': remove one of them"
                        : "has neither 'command' nor 'url'");
 }
 
@@ -642,10 +639,11 @@ static void read_one(struct mortise_config_reading *r,
                                      .hold_ms = HOLD_MS};
     s->program.dir = mortise_config_path(r, &dir);
     if (!is_name(key->str))
-        mortise_diag_add(r->diags, "E0211", key->span,
-                         "'%s' is no name of an MCP server: a small letter and "
-                         "up to %d small letters, digits, _ and -",
-                         key->str, (int)MORTISE_MCP_NAME - 1);
+        mortise_diag_add(
+            r->diags, "E0211", key->span,
+            "'%s' is not a valid name of an MCP server: use a lowercase "
+            "letter, then at most %d lowercase letters, digits, _ and -",
+            key->str, (int)MORTISE_MCP_NAME - 1);
     mortise_keys_read(&mortise_mcp_server_place, value, key->span, r, s,
                       r->diags);
     if (r->diags->n_errors == errors)
@@ -675,7 +673,7 @@ static void check_secret(const struct mortise_yaml *at,
 
     if (name != NULL && mortise_provider_find(secrets, name) == NULL)
         mortise_diag_add(diags, "E0605", at->span,
-                         "the deployment's secrets name no '%s'", name);
+                         "the deployment has no secret '%s'", name);
 }
 
 void mortise_mcp_check(const struct mortise_mcp_servers *servers,
@@ -732,10 +730,10 @@ int mortise_mcp_program(const struct mortise_mcp_servers *servers,
     if (s == NULL)
         return no_server(servers, server, err);
     if (s->program.path == NULL)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "MCP server '%.64s' is at %.200s: there is no "
-                            "program to start",
-                            s->name, s->url);
+        return mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "MCP server '%.64s' has the URL %.200s, but no program to start",
+            s->name, s->url);
     *out = &s->program;
     return MORTISE_OK;
 }

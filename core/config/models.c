@@ -182,7 +182,7 @@ static void say_needed(struct mortise_config_reading *r, const char *needed,
 
     for (size_t i = 0; i < map->n; i++)
         if (mortise_is_slip(map->keys[i]->str, needed))
-            mortise_diag_help(r->diags, d, "did you mean it by '%s'?",
+            mortise_diag_help(r->diags, d, "is '%s' a misspelling of it?",
                               map->keys[i]->str);
 }
 
@@ -198,7 +198,7 @@ static void check_one(struct mortise_config_reading *r,
     if (mortise_yaml_get(map, "tiers") != NULL) {
         if (map->n > 1)
             mortise_diag_add(r->diags, "E0212", m->at->span,
-                             "a model that has 'tiers' has nothing else");
+                             "a model with 'tiers' cannot have other keys");
         return;
     }
     for (size_t i = 0; i < 2; i++)
@@ -234,7 +234,7 @@ static void check_tiers(const struct mortise_models *models,
 
         if (m->tiers[k] != NULL && (to == NULL || has_tiers(to)))
             mortise_diag_add(diags, "E0513", m->at->span,
-                             "'%.64s', a tier of '%.64s', is no model",
+                             "'%.64s', a tier of '%.64s', is not a model",
                              m->tiers[k], m->alias);
     }
 }
@@ -288,18 +288,17 @@ int mortise_model_need(const struct mortise_models *models, const char *alias,
         aliases[n] = models->list[n].alias;
     near = mortise_nearest(alias, aliases, n);
     if (near != NULL)
-        return mortise_fail(why, MORTISE_ENOTFOUND,
-                            "the deployment's models have no '%.64s'; did you "
-                            "mean '%s'?",
-                            alias, near);
-    return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment's models have no '%.64s': write "
-                        "'%.64s: {provider: PLUGIN, model: NAME}' under "
-                        "'models' of %.256s",
-                        alias, alias,
-                        models->path != NULL
-                            ? models->path
-                            : "a Deployment file, such as mortise.yaml");
+        return mortise_fail(
+            why, MORTISE_ENOTFOUND,
+            "the deployment has no model '%.64s'; did you mean '%s'?", alias,
+            near);
+    return mortise_fail(
+        why, MORTISE_ENOTFOUND,
+        "the deployment has no model '%.64s': write '%.64s: {provider: PLUGIN, "
+        "model: NAME}' under 'models' of %.256s",
+        alias, alias,
+        models->path != NULL ? models->path
+                             : "a Deployment file, such as mortise.yaml");
 }
 
 size_t

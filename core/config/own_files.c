@@ -36,13 +36,12 @@ static bool check_one(const struct checking *c, const char *write,
         (!mortise_whole_is_in(at, from) &&
          !(inside && mortise_whole_is_in(from, at))))
         return false;
-    d = mortise_diag_add(
-        c->diags, c->code, c->at,
-        "a `write` of '%.64s' comes to %s, which no program of a "
-        "deployment may change",
-        c->name, what);
+    d = mortise_diag_add(c->diags, c->code, c->at,
+                         "`write` of '%.64s' includes %s, which no program of "
+                         "a deployment can change",
+                         c->name, what);
     mortise_diag_help(c->diags, d,
-                      "name a directory in `write` that has nothing else");
+                      "name a directory in `write` that contains nothing else");
     return true;
 }
 
@@ -69,7 +68,7 @@ static void check_write(const struct checking *c, const char *write)
            (lock[0] != '\0' && check_one(c, write, lock, "its lock", false)) ||
            check_one(c, write, mortise_deployment_store(d), "its store",
                      true) ||
-           check_one(c, write, d->trust_dir, "whom it trusts", true) ||
+           check_one(c, write, d->trust_dir, "its trusted keys", true) ||
            check_all(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
            check_all(c, write, d->dev_dirs, d->n_dev_dirs));
 }

@@ -46,13 +46,12 @@ static void read_patterns(void *ctx, void *into,
             (slash != NULL && slash != s && slash[1] != '\0' && !of_graph))
             continue;
         d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
-                             "'%s' is no pattern of tools", s);
+                             "'%s' is not a valid pattern of tools", s);
         mortise_diag_help(r->diags, d, "%s",
-                          of_graph
-                              ? "a graph that is a tool is judged by the "
-                                "operations in it: name those"
-                              : "PLUGIN/OPERATION with * for any characters "
-                                "(file/*), or * alone");
+                          of_graph ? "graphs are not matched by patterns: name "
+                                     "the operations that the graph calls"
+                                   : "write PLUGIN/OPERATION with * for any "
+                                     "characters (file/*), or * alone");
     }
     *(struct mortise_patterns *)slot->field =
         (struct mortise_patterns){slot->name, list->items, list->n};
@@ -182,10 +181,10 @@ int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
                           struct mortise_err *why)
 {
     if (by == NULL)
-        return mortise_fail(why, MORTISE_EDENIED,
-                            "the arguments make no name that the deployment's "
-                            "tools could allow (%s)",
-                            tool);
+        return mortise_fail(
+            why, MORTISE_EDENIED,
+            "the arguments name no tool that the deployment can allow (%s)",
+            tool);
     return mortise_fail(
         why, MORTISE_EDENIED, "the deployment denies %s (%s:%u:%u)", tool,
         by->span.file->path, (unsigned)by->span.line, (unsigned)by->span.col);

@@ -125,7 +125,7 @@ static void read_one(struct mortise_config_reading *r,
     mortise_keys_read(&mortise_program_place, value, key->span, r, p, r->diags);
     if (p->reads && p->write.n > 0)
         mortise_diag_add(r->diags, "E0609", key->span,
-                         "'%s' is said to change nothing, and has 'write'",
+                         "'%s' has 'write', but is declared to change nothing",
                          key->str);
 }
 
@@ -159,7 +159,7 @@ int mortise_program_find(const struct mortise_programs *programs,
         names[n] = programs->list[n].name;
     near = mortise_nearest(name, names, n);
     return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment's programs have no '%.64s'%s%s%s", name,
+                        "the deployment has no program '%.64s'%s%s%s", name,
                         near != NULL ? "; did you mean '" : "",
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }

@@ -25,7 +25,8 @@ static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (strchr(slot->value->str, '=') != NULL)
         mortise_diag_add(r->diags, "E0606", slot->value->span,
-                         "'%s' is no name of a variable", slot->value->str);
+                         "'%s' is not a valid name of a variable",
+                         slot->value->str);
     take(into, MORTISE_PROVIDER_ENV, slot->value->str);
 }
 
@@ -58,7 +59,8 @@ static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (strchr(slot->value->str, '/') != NULL || slot->value->str[0] == '.')
         mortise_diag_add(r->diags, "E0606", slot->value->span,
-                         "'%s' is no name of a credential", slot->value->str);
+                         "'%s' is not a valid name of a credential",
+                         slot->value->str);
     take(into, MORTISE_PROVIDER_CREDS, slot->value->str);
 }
 
@@ -93,13 +95,13 @@ static void read_one(struct mortise_config_reading *r,
     p->name = key->str;
     if (!mortise_secret_is_name(key->str))
         mortise_diag_add(r->diags, "E0606", key->span,
-                         "'%s' is no name of a secret", key->str);
+                         "'%s' is not a valid name of a secret", key->str);
     mortise_keys_read(&mortise_provider_place, value, key->span, r, p,
                       r->diags);
     if (p->n_kinds != 1 && r->diags->n_errors == errors)
         mortise_diag_add(r->diags, "E0606", key->span,
-                         "a secret comes from one of env, file, exec and "
-                         "systemd-creds, and '%s' from %s",
+                         "a secret needs one of env, file, exec and "
+                         "systemd-creds, but '%s' has %s",
                          key->str, p->n_kinds == 0 ? "none" : "several");
 }
 

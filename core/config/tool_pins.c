@@ -165,7 +165,7 @@ int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
         return mortise_mcp_program(servers, server, &program, err);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "tool '%s/%.200s' is not pinned; `mortise mcp pin %s` "
-                        "pins what the server has now",
+                        "pins the current tools of the server",
                         pins->plugin, operation, server);
 }
 
@@ -232,8 +232,8 @@ static int compile(struct mortise_schema **out, struct mortise_arena *a,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     return mortise_fail(err, MORTISE_EINVAL,
-                        "tool '%s/%s' cannot be called: its server's "
-                        "%s_schema is none%s%s: %.300s",
+                        "tool '%s/%s' cannot be called: its server's %s_schema "
+                        "is not valid%s%s: %.300s",
                         mortise_mcp_plugin, pin->operation, what,
                         where[0] != '\0' ? ", at " : "", where, why.msg);
 }

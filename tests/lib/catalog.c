@@ -192,7 +192,7 @@ static int model(void *ud, const char *alias, bool *priced,
     if (strcmp(alias, "default") == 0 || strcmp(alias, "openai") == 0)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment's models have no '%s'", alias);
+                        "the deployment has no model '%s'", alias);
 }
 
 /* There is one, which reads nothing as of an earlier time. */

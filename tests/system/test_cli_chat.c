@@ -130,7 +130,7 @@ START_TEST(a_chat_goes_on)
     desk_err("goes on with the model");
     child_run("$MORTISE chat --model nobody hello </dev/null");
     desk_code(2);
-    desk_err("the deployment's models have no 'nobody'");
+    desk_err("the deployment has no model 'nobody'");
     child_run("$MORTISE chat --tools 'nobody/*' hello </dev/null");
     desk_code(2);
     desk_err("no tool matches");

@@ -215,7 +215,7 @@ START_TEST(a_wrong_name_is_found)
     deploy("[finds, finds]", "");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("error[E0214]: 'finds' is in discovery.plugins already");
+    desk_out("error[E0214]: 'finds' is already in discovery.plugins");
     deploy("[{plugin: finds, config: {skil: x}}]", "");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);

@@ -151,7 +151,7 @@ START_TEST(ends_are_said)
     graph("run", "{program: nobody}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("exec.denied: the deployment's programs have no 'nobody'");
+    desk_out("exec.denied: the deployment has no program 'nobody'");
     graph("look", "{program: sh, args: [-c, ls]}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);

@@ -785,7 +785,7 @@ static const struct {
     const char *node, *words;
 } findings[] = {
     {"    prompt: x\n    llm: {provider_id: othr}\n",
-     "E0513]: the deployment's models have no 'othr'; did you mean 'other'?"},
+     "E0513]: the deployment has no model 'othr'; did you mean 'other'?"},
     {"    prompt: x\n    llm: {fallback: [none]}\n", "E0513"},
     {"    prompt: x\n    llm: {providr_id: other}\n",
      "unknown key 'providr_id'"},
@@ -813,7 +813,7 @@ static const struct {
      "E0212]: 'allowlist' needs a template in 'provider_id'"},
     {"    prompt: x\n    llm: {provider_id: \"${input.q}\", allowlist: "
      "[othr]}\n",
-     "E0513]: the deployment's models have no 'othr'"},
+     "E0513]: the deployment has no model 'othr'"},
     {"    prompt: x\n    llm: {provider_id: \"${nothing}\", allowlist: "
      "[other]}\n",
      "E0401]: unknown name 'nothing'"},
@@ -845,7 +845,7 @@ START_TEST(default_is_needed)
 {
     deploy("  other: {provider: speaks, model: m}\n", "");
     run("    prompt: hello\n");
-    desk_err("the deployment's models have no 'default'");
+    desk_err("the deployment has no model 'default'");
     desk_code(2);
 }
 END_TEST

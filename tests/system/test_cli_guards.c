@@ -115,11 +115,11 @@ START_TEST(an_alias_of_a_config_is_checked)
                 "[{text: a}]}}\n");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("mortise.yaml:8:51: error[E0513]: the deployment's models have no "
+    desk_out("mortise.yaml:8:51: error[E0513]: the deployment has no model "
              "'smal'; did you mean 'small'?\n");
     desk_not_out("mortise.yaml:9:");
-    desk_out("mortise.yaml:10:41: error[E0513]: the deployment's models have "
-             "no 'nope': write 'nope: {provider: PLUGIN, model: NAME}' under "
+    desk_out("mortise.yaml:10:41: error[E0513]: the deployment has no model "
+             "'nope': write 'nope: {provider: PLUGIN, model: NAME}' under "
              "'models' of mortise.yaml\n");
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: guardrail, guardrails: [b], target: \"'x'\", "
@@ -137,8 +137,8 @@ START_TEST(an_alias_that_no_config_names)
 {
     static const char words[] =
         "mortise.yaml:7:41: error[E0513]: plugin 'judge' asks the model "
-        "'default' where its config has no 'model': the deployment's models "
-        "have no 'default': write 'default: {provider: PLUGIN, model: NAME}' "
+        "'default' where its config has no 'model': the deployment has no "
+        "model 'default': write 'default: {provider: PLUGIN, model: NAME}' "
         "under 'models' of mortise.yaml\n";
 
     desk_deploy("guardrails: {a: {plugin: judge, config: {criteria: x}}}\n"
@@ -296,8 +296,8 @@ START_TEST(pins_of_nothing_are_told)
     desk_ok("$MORTISE check d.yaml");
     desk_out("d.lock:2:9: warning[W0824]: the deployment's tools.mcp has no "
              "'nera'");
-    desk_out("d.lock:3:20: warning[W0824]: tool 'mcp/near/t' cannot be "
-             "called: its server's input_schema is none, at /type");
+    desk_out("d.lock:3:20: warning[W0824]: tool 'mcp/near/t' cannot be called: "
+             "its server's input_schema is not valid, at /type");
     desk_ok("chmod 666 d.lock && $MORTISE check d.yaml");
     desk_out("W0820");
     desk_out("d.lock");

@@ -127,7 +127,7 @@ START_TEST(schemas_hold)
     desk_ok("$MORTISE show r --json");
     desk_out("/structured/n");
     graph("mcp/s/bad", "{}", "");
-    check_says("error[E0501]", "its server's input_schema is none");
+    check_says("error[E0501]", "its server's input_schema is not valid");
 }
 END_TEST
 

@@ -350,7 +350,7 @@ START_TEST(planning_goes_on)
     desk_err("what is the goal?");
     child_run("$MORTISE plan 'tidy up' --model nobody");
     desk_code(2);
-    desk_err("have no 'nobody'");
+    desk_err("has no model 'nobody'");
 }
 END_TEST
 
@@ -444,7 +444,7 @@ START_TEST(a_missing_model_is_said_of_the_deployment)
         child_run("$MORTISE %s </dev/null", goals[i]);
         desk_code(2);
         ck_assert_ptr_eq(strstr(child.err,
-                                "error[E0513]: the deployment's models have no "
+                                "error[E0513]: the deployment has no model "
                                 "'default': write 'default: {provider: PLUGIN, "
                                 "model: NAME}' under 'models' of mortise.yaml"),
                          child.err);
@@ -459,8 +459,8 @@ START_TEST(a_missing_model_is_said_of_the_deployment)
                   "[{text: x}]}}\n");
         child_run("$MORTISE %s --model othr </dev/null", goals[i]);
         desk_code(2);
-        desk_err("error[E0513]: the deployment's models have no 'othr'; did "
-                 "you mean 'other'?");
+        desk_err("error[E0513]: the deployment has no model 'othr'; did you "
+                 "mean 'other'?");
     }
 }
 END_TEST

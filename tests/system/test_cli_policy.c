@@ -161,10 +161,10 @@ START_TEST(graphs_are_judged_by_their_operations)
     for (size_t i = 0; i < 2; i++) {
         child_run("$MORTISE %s 2>&1", commands[i].line);
         desk_code(commands[i].code);
-        desk_out("error[E0505]: 'graph/inner' is no pattern of tools");
-        desk_out("a graph that is a tool is judged by the operations in it: "
-                 "name those");
-        desk_out("error[E0505]: 'graph/*' is no pattern of tools");
+        desk_out("error[E0505]: 'graph/inner' is not a valid pattern of tools");
+        desk_out("graphs are not matched by patterns: name the operations that "
+                 "the graph calls");
+        desk_out("error[E0505]: 'graph/*' is not a valid pattern of tools");
     }
 }
 END_TEST

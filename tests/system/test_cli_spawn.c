@@ -159,7 +159,7 @@ START_TEST(one_that_is_not_there)
     desk_ok(RUN);
     desk_out("\"ended\": -5");
     desk_out("/nowhere");
-    desk_out("the deployment's programs have no 'unheard'");
+    desk_out("the deployment has no program 'unheard'");
     desk_out("'gone'");
     desk_out("'far'");
 }

@@ -546,13 +546,13 @@ static const struct {
     const char *part, *policy, *words, *how;
 } parts[] = {
     {"memory: {plugin: local}", "memory_policy: {consistency: live, read: {}}",
-     "has no `memory` any more", "`memory: {plugin: NAME}`"},
+     "no longer has `memory`", "`memory: {plugin: NAME}`"},
     {"guardrails: {people: {plugin: pii}}",
-     "guardrail_policy: {output: [people]}", "has no guardrail people any more",
+     "guardrail_policy: {output: [people]}", "no longer has guardrail people",
      "`guardrails: {ID: {plugin: NAME}}`"},
     {"discovery: {plugins: [{plugin: catalog, config: {}}]}",
      "discovery_policy: {query: x}",
-     "has no plugin with a config at place 1 any more",
+     "no longer has a discovery plugin with a config at index 1",
      "`discovery: {plugins: [{plugin: NAME, config: ...}]}`"},
 };
 
@@ -603,9 +603,8 @@ END_TEST
  * would not go on. */
 START_TEST(lost_models)
 {
-    static const char lacks[] =
-        "g.yaml:7:3: error[E0513]: the deployment's models have no 'default': "
-        "write";
+    static const char lacks[] = "g.yaml:7:3: error[E0513]: the deployment has "
+                                "no model 'default': write";
     pid_t engine;
 
     desk_graph("g", "start: a\nnodes:\n"

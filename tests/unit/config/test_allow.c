@@ -183,7 +183,7 @@ START_TEST(nothing_is_resolved_before)
     put("plugins: {config: {file: {roots: [\"${env:ALLOW_TEST}\", "
         "\"${env:NOT_SET_ANYWHERE:-d}\", \"${file:./text}\"]}}}");
     ck_assert_int_eq(open_it(MORTISE_SETTINGS_FOUND), MORTISE_EDENIED);
-    ck_assert_ptr_nonnull(strstr(err.msg, "by plugins.config (line 4)"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "with plugins.config (line 4)"));
     ck_assert_int_eq(open_it(MORTISE_SETTINGS_FOUND | MORTISE_SETTINGS_LOOK),
                      MORTISE_OK); /* though there is no such file */
     ck_assert(settings.deployment->unresolved);
