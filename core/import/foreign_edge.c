@@ -38,7 +38,7 @@ static const char *source(struct foreign *f, const struct mortise_yaml *edge)
     const struct mortise_yaml *v = mortise_foreign_get(edge, "source");
 
     if (v == NULL) {
-        mortise_foreign_wrong(f, edge->span, NULL, "an edge has a 'source'");
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge needs a 'source'");
         return NULL;
     }
     return mortise_foreign_is(v, "__START__") ? "START"
@@ -59,7 +59,7 @@ static const char *target(struct foreign *f, const struct mortise_yaml *edge)
     const struct mortise_yaml *v = mortise_foreign_get(edge, "target");
 
     if (v == NULL) {
-        mortise_foreign_wrong(f, edge->span, NULL, "an edge has a 'target'");
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge needs a 'target'");
         return NULL;
     }
     if (is_placeholder(v))
@@ -82,9 +82,10 @@ static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
     else
         expr = mortise_foreign_condition(f, v, "an edge");
     if (to == NULL)
-        mortise_foreign_lost(
-            f, edge->span, "write an edge for each node that it may lead to",
-            "where an edge leads is left behind: its condition alone knew");
+        mortise_foreign_lost(f, edge->span,
+                             "write an edge for each node that it can lead to",
+                             "the targets of this edge are not imported: only "
+                             "its condition names them");
     if (expr != NULL && to != NULL)
         mortise_foreign_put(
             f, into, "when",
@@ -120,14 +121,14 @@ static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
     if (fallback != NULL && to != NULL && strcmp(fallback, to) != 0)
         mortise_foreign_lost(
             f, mortise_yaml_get(edge, "target")->span,
-            "a discovery edge leads to what is found, or to its fallback",
-            "the 'target' of a discovery edge is left behind");
-    mortise_foreign_lost(
-        f, edge->span,
-        "give a 'capability' to the nodes that it may find, before "
-        "`mortise check` takes the file",
-        "what a discovery edge finds is left behind: nodes say here "
-        "what they are good for");
+            "a discovery edge leads to the node that is found, or to its "
+            "fallback",
+            "the 'target' of a discovery edge is not imported");
+    mortise_foreign_lost(f, edge->span,
+                         "set 'capability' on the nodes that it can find; "
+                         "until then, `mortise check` reports an error",
+                         "the nodes that a discovery edge finds are not "
+                         "imported: here, nodes declare a 'capability'");
     mortise_foreign_put(f, into, "discovery", discovery);
 }
 
@@ -159,8 +160,8 @@ static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
         (below == NULL || strcmp(below, to) != 0))
         mortise_foreign_lost(
             f, mortise_yaml_get(edge, "target")->span,
-            "a personality edge leads above or below",
-            "the 'target' of a personality edge is left behind");
+            "a personality edge leads to its 'above' or 'below'",
+            "the 'target' of a personality edge is not imported");
     mortise_foreign_put(f, into, "personality", p);
 }
 
@@ -187,17 +188,16 @@ static void add_policy(struct foreign *f, const struct mortise_yaml *edge,
     if (v == NULL)
         return;
     if (is_some(mortise_foreign_get(v, "output")))
-        mortise_foreign_lost(
-            f, mortise_yaml_key(v, "output")->span,
-            "put its guardrails under 'input'",
-            "'output' is left behind: an edge's guardrails judge the "
-            "one thing that passes");
+        mortise_foreign_lost(f, mortise_yaml_key(v, "output")->span,
+                             "list its guardrails under 'input'",
+                             "'output' is not imported: the guardrails of an "
+                             "edge check only one value");
     if (strcmp(from, "START") == 0 ||
         !is_some(mortise_foreign_get(v, "input"))) {
         mortise_foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span,
-                             NULL, "'guardrailPolicy' is left behind: %s",
+                             NULL, "'guardrailPolicy' is not imported: %s",
                              strcmp(from, "START") == 0
-                                 ? "nothing passes along an edge from START"
+                                 ? "an edge from START has no value to check"
                                  : "it has no 'input'");
         return;
     }
@@ -223,7 +223,7 @@ static void check_strays(struct foreign *f, const struct mortise_yaml *edge,
             mortise_foreign_get(edge, strays[i].field) != NULL)
             mortise_foreign_lost(
                 f, mortise_yaml_key(edge, strays[i].field)->span, NULL,
-                "'%s' is left behind: an edge of type '%s' does not look at it",
+                "'%s' is not imported: an edge of type '%s' does not use it",
                 strays[i].field, type);
 }
 
@@ -241,10 +241,9 @@ static enum type type_of(struct foreign *f, const struct mortise_yaml *edge)
     while (type < N_TYPES && !mortise_foreign_is(v, types[type]))
         type++;
     if (type == N_TYPES)
-        mortise_foreign_wrong(
-            f, v != NULL ? v->span : edge->span, NULL,
-            "an edge's 'type' is static, conditional, discovery or "
-            "personality");
+        mortise_foreign_wrong(f, v != NULL ? v->span : edge->span, NULL,
+                              "the 'type' of an edge must be static, "
+                              "conditional, discovery or personality");
     return type;
 }
 
@@ -299,7 +298,7 @@ static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
 
     if (edge->kind != MORTISE_YAML_MAP) {
         mortise_foreign_wrong(f, edge->span, NULL,
-                              "an edge is a mapping, and this is %s",
+                              "an edge must be a mapping, not %s",
                               mortise_yaml_kind_name(edge->kind));
         return;
     }

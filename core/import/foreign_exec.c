@@ -72,7 +72,7 @@ static void add_name(struct foreign *f, const struct mortise_yaml *id,
     if (name != NULL && strcmp(name, id->str) != 0)
         mortise_diag_add(
             f->diags, "W1002", id->span,
-            "the graph is called '%s': its id cannot be a name here", name);
+            "the graph is named '%s': its id is not a valid name here", name);
 }
 
 /* Without a name of its own, the file's. */
@@ -123,9 +123,9 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
             mortise_foreign_lost(
                 f, map->keys[i]->span,
-                "here a reducer is a name, or an expression over old "
-                "and new, for a path of scratch or artifacts",
-                "the reducer of '%.100s' is left behind", path);
+                "use the name of a reducer, or an expression over old and new, "
+                "for a path of scratch or artifacts",
+                "the reducer of '%.100s' is not imported", path);
         else
             mortise_foreign_put(f, reducers, path,
                                 json_string(map->items[i]->str));
@@ -177,7 +177,7 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
     add_reducers(f, root, into);
     if (edges == NULL || edges->kind != MORTISE_YAML_SEQ) {
         mortise_foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
-                              "an execution graph has 'edges', a list");
+                              "an execution graph needs 'edges', a list");
         return into;
     }
     f->ids = json_object();

@@ -18,8 +18,8 @@
 #include "import/foreign_cond.h"
 
 static const char by_hand[] =
-    "write it as CEL, or as a router with an operation, before `mortise "
-    "check` takes the file";
+    "write it as CEL, or as a router with an operation; until then, `mortise "
+    "check` reports an error";
 
 /* ---- compiling ------------------------------------------------------------ */
 
@@ -175,16 +175,16 @@ read_expr(struct foreign *f, const struct mortise_yaml *expr, const char *what)
     if (compile(f, text, &err) == NULL) {
         if (!f->nomem)
             mortise_foreign_lost(f, expr->span, by_hand,
-                                 "the condition of %s is left behind: %s", what,
-                                 err.msg);
+                                 "the condition of %s is not imported: %s",
+                                 what, err.msg);
         return NULL;
     }
     if (c->kind == FOREIGN_COND_RAW)
-        mortise_foreign_lost(
-            f, expr->span, "ask for it first: `has(scratch.x) && ...`",
-            "the condition of %s fails here where a value is absent, and did "
-            "not hold there",
-            what);
+        mortise_foreign_lost(f, expr->span,
+                             "test the value first: `has(scratch.x) && ...`",
+                             "the condition of %s is an error here if a value "
+                             "is absent; there, it was false",
+                             what);
     return c;
 }
 
@@ -206,8 +206,8 @@ const struct foreign_cond *mortise_foreign_condition(
     }
     mortise_foreign_lost(
         f, condition->span, by_hand,
-        "the condition of %s is left behind: it is no expression%s", what,
-        expr != NULL ? ", whose type were 'expression'" : "");
+        "the condition of %s is not imported: it is not an expression%s", what,
+        expr != NULL ? " of the type 'expression'" : "");
     return NULL;
 }
 

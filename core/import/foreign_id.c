@@ -69,11 +69,12 @@ static void rename_id(struct foreign *f, json_t *taken,
     mortise_foreign_put(f, taken, id, json_integer(0));
     mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
     d = mortise_diag_add(f->diags, "W1002", theirs->span,
-                         "'%.100s' is called '%s': it cannot be an id here",
+                         "'%.100s' is named '%s': it is not a valid id here",
                          theirs->str, id);
-    mortise_diag_help(f->diags, d,
-                      "a letter or '_', then letters, digits, '_' and '-', 64 "
-                      "at most; START and END are taken");
+    mortise_diag_help(
+        f->diags, d,
+        "an id has at most 64 letters, digits, '_' and '-', and begins with a "
+        "letter or '_'; START and END are reserved");
 }
 
 static bool can_stay(const struct mortise_yaml *id)
@@ -113,15 +114,16 @@ bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list)
         ids[i] = id;
         if (id == NULL || id->kind != MORTISE_YAML_STRING || id->len == 0 ||
             strlen(id->str) != id->len)
-            mortise_foreign_wrong(f, list->items[i]->span, NULL,
-                                  "a node has an 'id', a string without NUL");
+            mortise_foreign_wrong(
+                f, list->items[i]->span, NULL,
+                "a node needs an 'id', a string without a NUL");
         else if (strcmp(id->str, "__START__") == 0 ||
                  strcmp(id->str, "__END__") == 0)
-            mortise_foreign_wrong(f, id->span, NULL, "'%s' is no node's id",
-                                  id->str);
+            mortise_foreign_wrong(f, id->span, NULL,
+                                  "'%s' cannot be the id of a node", id->str);
         else if (json_object_get(seen, id->str) != NULL)
             mortise_foreign_wrong(f, id->span, NULL,
-                                  "two nodes are called '%.100s'", id->str);
+                                  "two nodes have the id '%.100s'", id->str);
         else
             mortise_foreign_put(f, seen, id->str, json_true());
     }
@@ -141,8 +143,9 @@ const char *mortise_foreign_id(struct foreign *f, const struct mortise_yaml *id)
         ours = json_object_get(f->ids, id->str);
     if (ours == NULL && !f->nomem)
         mortise_foreign_wrong(
-            f, id->span, "every node of the graph stands in 'nodes'",
-            "%s%.100s%s is no node", id->kind == MORTISE_YAML_STRING ? "'" : "",
+            f, id->span, "list every node of the graph in 'nodes'",
+            "%s%.100s%s is not a node",
+            id->kind == MORTISE_YAML_STRING ? "'" : "",
             id->kind == MORTISE_YAML_STRING ? id->str
                                             : mortise_yaml_kind_name(id->kind),
             id->kind == MORTISE_YAML_STRING ? "'" : "");

@@ -318,14 +318,14 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
 
         if (map->kind != MORTISE_YAML_MAP || v->kind != MORTISE_YAML_STRING) {
             mortise_foreign_wrong(f, v->span, NULL,
-                                  "'%s' maps paths to paths, two strings",
+                                  "'%s' must map paths to paths, as strings",
                                   theirs);
             continue;
         }
         key = mortise_foreign_path(f, to, v->str);
         if (key != NULL && json_object_get(turned, key) != NULL)
             mortise_foreign_wrong(f, v->span, NULL,
-                                  "two lines of '%s' lead to one place",
+                                  "two lines of '%s' write to the same path",
                                   theirs);
         if (key != NULL)
             mortise_foreign_put(
@@ -350,7 +350,7 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
             f->nomem = true;
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
         mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
-                              "a router has a 'condition', a mapping");
+                              "a router needs a 'condition', a mapping");
     else
         expr = mortise_foreign_condition(f, v, "a router");
     if (expr != NULL)
@@ -358,8 +358,8 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
                             mortise_foreign_choice(f, expr, targets));
     if (json_array_size(ids) == 0)
         mortise_foreign_lost(
-            f, config->span, "list the nodes that it may lead to as 'targets'",
-            "where a router leads is left behind: it has no edges");
+            f, config->span, "list the nodes that it can lead to as 'targets'",
+            "the targets of the router are not imported: it has no edges");
     mortise_foreign_put_some(f, into, "targets", ids);
 }
 
@@ -372,10 +372,9 @@ static void check_override(struct foreign *f, const struct mortise_yaml *config)
 
     if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
         mortise_foreign_lost(
-            f, v->span,
-            "list those that are meant as 'post_approval_guardrails'",
-            "'guardrailOverride' is left behind: it does not say "
-            "which guardrails");
+            f, v->span, "list the guardrails as 'post_approval_guardrails'",
+            "'guardrailOverride' is not imported: it does not name the "
+            "guardrails");
 }
 
 /* Sound is the session's there, and no part of the file: here it is named by
@@ -435,10 +434,10 @@ static void check_extension(struct foreign *f,
 {
     mortise_foreign_lost(
         f, config->span,
-        "write those that others read as 'outputs': {scratch.NAME: "
-        "output.NAME}; there the extension gets {input, scratch}, here what "
-        "'args' says",
-        "what an extension returns is left out of scratch: here it is the "
+        "write the members that other nodes read as 'outputs': {scratch.NAME: "
+        "output.NAME}; the extension gets only 'args' here, not {input, "
+        "scratch}",
+        "the result of an extension is not written to scratch: here it is the "
         "artifact of its node");
 }
 
@@ -495,15 +494,15 @@ static void carry_class(struct foreign *f, const struct mortise_yaml *node,
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
     if (has_own_class(f->type))
-        mortise_foreign_lost(
-            f, v->span, NULL,
-            "'effectClass' is left behind: nodes of type '%s' have their own",
-            f->type);
-    else if (strcmp(v->str, "human") == 0)
-        mortise_foreign_lost(f, v->span, "write what it does as 'effect_class'",
-                             "'effectClass' is left behind: nodes of type '%s' "
-                             "ask nobody",
+        mortise_foreign_lost(f, v->span, NULL,
+                             "'effectClass' is not imported: nodes of type "
+                             "'%s' have a fixed effect class",
                              f->type);
+    else if (strcmp(v->str, "human") == 0)
+        mortise_foreign_lost(
+            f, v->span, "set 'effect_class' to its effect",
+            "'effectClass' is not imported: nodes of type '%s' ask no person",
+            f->type);
     else
         mortise_foreign_put(f, into, "effect_class", json_string(v->str));
 }
@@ -520,13 +519,14 @@ static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
         if (strcmp(v->str, "single_turn") != 0)
             mortise_foreign_lost(f, v->span,
-                                 "write them as 'tool_allowlist'; without it "
-                                 "there are none",
-                                 "which tools it may use is not said here");
+                                 "list them as 'tool_allowlist'; without it, "
+                                 "the node has no tools",
+                                 "the tools of this node are not imported: the "
+                                 "file does not list them");
     } else if (strcmp(v->str, "single_turn") != 0)
         mortise_foreign_lost(
             f, v->span, NULL,
-            "'executionMode' is left behind: nodes of type '%s' call no model",
+            "'executionMode' is not imported: nodes of type '%s' call no model",
             f->type);
 }
 
@@ -557,7 +557,7 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
         else if (v != NULL)
             mortise_foreign_lost(
                 f, v->span, NULL,
-                "'%s' is left behind: nodes of type '%s' call no model",
+                "'%s' is not imported: nodes of type '%s' call no model",
                 rows[i].theirs, f->type);
     }
 }
@@ -608,7 +608,7 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
         else
             mortise_foreign_lost(
                 f, as->span, NULL,
-                "'outputAs' is left behind: nodes of type '%s' have no output",
+                "'outputAs' is not imported: nodes of type '%s' have no output",
                 f->type);
     }
     if (json_is_object(rest))
@@ -650,13 +650,13 @@ static bool carry_one(struct foreign *f, const struct mortise_yaml *v,
                       json_t *codes, struct mortise_buf *when)
 {
     if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, "permanent") == 0) {
-        mortise_foreign_lost(f, v->span,
-                             "name codes of errors as 'retry_on' (`mortise "
-                             "explain` has them)",
-                             v->kind == MORTISE_YAML_STRING
-                                 ? "'permanent' of 'retryOn' is left behind: "
-                                   "permanent errors are tried again by code"
-                                 : "what is no text is left out of 'retryOn'");
+        mortise_foreign_lost(
+            f, v->span,
+            "list codes of errors as 'retry_on' (`mortise explain` lists them)",
+            v->kind == MORTISE_YAML_STRING
+                ? "'permanent' in 'retryOn' is not imported: permanent errors "
+                  "are retried by code"
+                : "a value in 'retryOn' is not imported: it is not a string");
         return false;
     }
     if (!is_class(v->str) && !is_code(v->str)) {
@@ -703,10 +703,10 @@ static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
         texts |= carry_one(f, on->items[i], codes, &when);
     if (texts) {
         list_classes(f, codes);
-        mortise_foreign_lost(
-            f, on->span, "list the codes of permanent errors as 'retry_on'",
-            "texts of 'retryOn' are looked for in the messages of errors that "
-            "are transient, or out of time, alone");
+        mortise_foreign_lost(f, on->span,
+                             "list the codes of permanent errors as 'retry_on'",
+                             "texts in 'retryOn' are compared only with "
+                             "messages of transient errors and timeouts");
     }
     mortise_foreign_put_some(f, retry, "retry_on", codes);
     if (texts && mortise_buf_cstr(&when) != NULL)
@@ -737,8 +737,8 @@ static void check_edges(struct foreign *f, const struct mortise_yaml *node)
     if (mortise_foreign_get(node, "edges") != NULL &&
         strcmp(f->type, "voice") != 0)
         mortise_foreign_lost(f, mortise_yaml_key(node, "edges")->span, NULL,
-                             "'edges' is left behind: nodes of type '%s' have "
-                             "none of their own",
+                             "'edges' is not imported: nodes of type '%s' have "
+                             "no edges of their own",
                              f->type);
 }
 
@@ -757,18 +757,19 @@ static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
     while (i < N_EXECUTORS && !mortise_foreign_is(type, executors[i].type))
         i++;
     if (i == N_EXECUTORS) {
-        mortise_foreign_wrong(f, type != NULL ? type->span : node->span, NULL,
-                              "a node's 'type' is gmi, tool, extension, human, "
-                              "guardrail, router, subgraph or voice");
+        mortise_foreign_wrong(
+            f, type != NULL ? type->span : node->span, NULL,
+            "the 'type' of a node must be gmi, tool, extension, human, "
+            "guardrail, router, subgraph or voice");
     } else if (again == NULL) {
         mortise_foreign_wrong(f, node->span, NULL,
-                              "a node has an 'executorConfig' with a 'type'");
+                              "a node needs an 'executorConfig' with a 'type'");
         i = N_EXECUTORS;
     } else if (!mortise_foreign_is(again, executors[i].type)) {
         mortise_foreign_wrong(
-            f, again->span,
-            "the two are the same: nobody can tell which one counts",
-            "the 'type' of 'executorConfig' is not that of the node, '%s'",
+            f, again->span, "the two types must be equal: correct one of them",
+            "the 'type' of 'executorConfig' differs from the 'type' of the "
+            "node, '%s'",
             executors[i].type);
         i = N_EXECUTORS;
     }

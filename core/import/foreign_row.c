@@ -150,8 +150,8 @@ static void carry_ms(struct foreign *f, const struct foreign_row *row,
     if (mortise_foreign_ms(v, &ms))
         mortise_foreign_put(f, into, row->ours, mortise_foreign_duration(ms));
     else if (v->kind != MORTISE_YAML_INT || v->u.i != 0)
-        mortise_foreign_lost(f, v->span, "whole milliseconds are",
-                             "'%s' is no time that can be carried over",
+        mortise_foreign_lost(f, v->span, "write whole milliseconds",
+                             "'%s' is not imported: it is not a valid time",
                              row->theirs);
 }
 
@@ -187,14 +187,13 @@ static void carry_field(struct foreign *f, const struct foreign_row *row,
 {
     if (row->how == FOREIGN_RUN)
         mortise_foreign_lost(
-            f, key->span,
-            "a graph file says what runs, and not how far a run of it came",
-            "'%s' is left behind: it belongs to a run", row->theirs);
+            f, key->span, "a graph file does not contain the state of a run",
+            "'%s' is not imported: it belongs to a run", row->theirs);
     else if (f->type != NULL && !mortise_foreign_takes(f->type, row->ours))
         mortise_foreign_lost(
             f, key->span, NULL,
-            "'%s' is left behind: nodes of type '%s' have no '%s'", row->theirs,
-            f->type, row->ours);
+            "'%s' is not imported: nodes of type '%s' have no '%s'",
+            row->theirs, f->type, row->ours);
     else
         carry_value(f, row, v, into);
 }
@@ -217,8 +216,8 @@ static void report_unknown(struct foreign *f, const struct foreign_row *rows,
             !is_known(rows, map->keys[i]->str))
             mortise_foreign_lost(
                 f, map->keys[i]->span,
-                "docs/mappings.md has the fields that are known",
-                "'%.100s' is left behind: no field of %s that is known",
+                "docs/mappings.md lists the known fields",
+                "'%.100s' is not imported: it is not a known field of %s",
                 map->keys[i]->str, what);
 }
 

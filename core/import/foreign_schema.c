@@ -46,12 +46,12 @@ static void fill(struct foreign *f, const char *what,
         return;
     for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++)
         if (mortise_yaml_get(schema, asks[i]) != NULL) {
-            mortise_foreign_lost(
-                f, mortise_yaml_key(schema, asks[i])->span,
-                "a graph that fills all of it before it ends may say so again",
-                "'%s' is left behind: nothing held %s to it, which is filled "
-                "step by step",
-                asks[i], what);
+            mortise_foreign_lost(f, mortise_yaml_key(schema, asks[i])->span,
+                                 "add it again if the graph always fills all "
+                                 "of it before its end",
+                                 "'%s' is not imported: it was never checked, "
+                                 "because %s is filled step by step",
+                                 asks[i], what);
             json_object_del(into, asks[i]);
         }
     for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)

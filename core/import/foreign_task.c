@@ -61,7 +61,7 @@ static void carry_team(struct foreign *f, const struct mortise_yaml *node,
 
     if (sub == NULL || sub->kind != MORTISE_YAML_MAP) {
         mortise_foreign_wrong(f, team->span, NULL,
-                              "a team has a 'subgraph', a mapping");
+                              "a team needs a 'subgraph', a mapping");
         return;
     }
     mortise_foreign_carry(f, team_rows, team, "a team", into);
@@ -72,8 +72,8 @@ static void carry_team(struct foreign *f, const struct mortise_yaml *node,
     if (goal != NULL && goal->kind == MORTISE_YAML_STRING &&
         (own == NULL || !mortise_foreign_is(own, goal->str)))
         mortise_foreign_lost(
-            f, goal->span, "a team has one goal, that of its node",
-            "the 'goal' of the graph inside a team is left behind");
+            f, goal->span, "a team has only one goal, the goal of its node",
+            "the 'goal' of the graph inside a team is not imported");
 }
 
 static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
@@ -90,17 +90,16 @@ static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_carry(f, kind_rows, kind, "a kind", NULL);
     else if (kind != NULL && debate == NULL &&
              !mortise_foreign_is(kind, "leaf"))
-        mortise_foreign_wrong(
-            f, kind->span, NULL,
-            "a node is a leaf, or {\"team\": {\"subgraph\": ...}}, "
-            "or a debate");
+        mortise_foreign_wrong(f, kind->span, NULL,
+                              "a node must be a leaf, {\"team\": "
+                              "{\"subgraph\": ...}} or a debate");
     if (debate != NULL) {
         type = "debate";
         mortise_foreign_lost(
             f, debate->span,
-            "make it a team of leaves, one for each voice, before "
-            "`mortise check` takes the file",
-            "the debate is left behind: there are none here");
+            "write a team of leaves, one for each voice; until then, `mortise "
+            "check` reports an error",
+            "the debate is not imported: Mortise has no debates");
     }
     mortise_foreign_put(f, into, "type", json_string(type));
     if (team != NULL)
@@ -116,9 +115,9 @@ static void check_id(struct foreign *f, const struct mortise_yaml *key,
 
     if (id != NULL && !mortise_foreign_is(id, key->str))
         mortise_foreign_wrong(
-            f, id->span, "the two are the same",
-            "the node's 'id' is not the key under which it stands, '%.100s'",
-            key->str);
+            f, id->span,
+            "the id and the key must be equal: correct one of them",
+            "the 'id' of the node differs from its key, '%.100s'", key->str);
 }
 
 /* What names no operation here is for whoever knows which one it was. */
@@ -130,10 +129,10 @@ static void check_tools(struct foreign *f, const struct mortise_yaml *list)
         if (v->kind == MORTISE_YAML_STRING && strchr(v->str, '/') == NULL)
             mortise_foreign_lost(
                 f, v->span,
-                "write the PLUGIN/OPERATION that does it in the new file, or "
-                "mcp/SERVER/TOOL; 'mortise plugin list' and 'mortise mcp list' "
-                "show what there is",
-                "'%.100s' names no tool here", v->str);
+                "write its PLUGIN/OPERATION or mcp/SERVER/TOOL in the new "
+                "file; 'mortise plugin list' and 'mortise mcp list' show the "
+                "available ones",
+                "'%.100s' is not the name of a tool here", v->str);
     }
 }
 
@@ -153,8 +152,9 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
     } else if (v->n > 0)
         mortise_foreign_lost(
             f, mortise_yaml_key(node, "tool_allowlist")->span,
-            "the leaves inside have their own",
-            "'tool_allowlist' is left behind: a %s uses no tools itself", type);
+            "the leaves inside have their own tools",
+            "'tool_allowlist' is not imported: a %s uses no tools itself",
+            type);
 }
 
 static void check_status(struct foreign *f, const struct mortise_yaml *node)
@@ -162,10 +162,9 @@ static void check_status(struct foreign *f, const struct mortise_yaml *node)
     const struct mortise_yaml *v = mortise_foreign_get(node, "status");
 
     if (v != NULL && !mortise_foreign_is(v, "pending"))
-        mortise_foreign_lost(
-            f, v->span,
-            "a graph file says what runs, and not how far a run of it came",
-            "'status' is left behind: it belongs to a run");
+        mortise_foreign_lost(f, v->span,
+                             "a graph file does not contain the state of a run",
+                             "'status' is not imported: it belongs to a run");
 }
 
 /* One that is alone: there is none that it could wait for. */
@@ -177,7 +176,7 @@ static void check_alone(struct foreign *f, const struct mortise_yaml *node)
         mortise_foreign_lost(
             f, mortise_yaml_key(node, "depends_on")->span,
             "import the whole graph",
-            "'depends_on' is left behind: this is one node alone");
+            "'depends_on' is not imported: this file has only one node");
 }
 
 /* The catalogue of roles is no part of their file. */
@@ -191,11 +190,10 @@ static void carry_role(struct foreign *f, const struct mortise_yaml *node,
     if (v->kind == MORTISE_YAML_STRING)
         mortise_foreign_put(f, into, "role", mortise_yaml_json(v, false));
     else
-        mortise_foreign_lost(f, v->span,
-                             "name it, and write what it is under 'roles'",
-                             "'role' is left behind: a role is an id, and this "
-                             "is %s",
-                             mortise_yaml_kind_name(v->kind));
+        mortise_foreign_lost(
+            f, v->span, "give the role an id, and define it under 'roles'",
+            "'role' is not imported: a role must be an id, not %s",
+            mortise_yaml_kind_name(v->kind));
 }
 
 static json_t *node(struct foreign *f, const struct mortise_yaml *key,
@@ -207,7 +205,7 @@ static json_t *node(struct foreign *f, const struct mortise_yaml *key,
 
     if (map->kind != MORTISE_YAML_MAP) {
         mortise_foreign_wrong(f, map->span, NULL,
-                              "a node is a mapping, and this is %s",
+                              "a node must be a mapping, not %s",
                               mortise_yaml_kind_name(map->kind));
         return into;
     }
@@ -311,10 +309,8 @@ static void check_circle(struct foreign *f, const struct mortise_yaml *list,
     MORTISE_JSON_MEMBERS (id, left, o.waits)
         if (json_integer_value(left) > 0 && !f->nomem) {
             mortise_foreign_wrong(f, list->span,
-                                  "a node waits for others that do not wait "
-                                  "for it",
-                                  "'depends_on' of '%.100s' goes in a circle",
-                                  id);
+                                  "remove one of the dependencies",
+                                  "'depends_on' of '%.100s' forms a cycle", id);
             break;
         }
     json_decref(o.waits);
@@ -338,8 +334,8 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
     if (list == NULL ||
         (list->kind != MORTISE_YAML_MAP && list->kind != MORTISE_YAML_SEQ)) {
         mortise_foreign_wrong(f, list != NULL ? list->span : map->span, NULL,
-                              "the nodes of a task graph are a mapping from "
-                              "their ids, or a list");
+                              "the nodes of a task graph must be a mapping "
+                              "from their ids, or a list");
         json_decref(start);
         return into;
     }
@@ -377,7 +373,7 @@ json_t *mortise_foreign_task_node(struct foreign *f,
 
     if (key == NULL || key->kind != MORTISE_YAML_STRING || key->len == 0 ||
         strlen(key->str) != key->len) {
-        mortise_foreign_wrong(f, map->span, NULL, "a task node has an 'id'");
+        mortise_foreign_wrong(f, map->span, NULL, "a task node needs an 'id'");
         json_decref(all);
         return into;
     }

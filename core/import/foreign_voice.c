@@ -53,8 +53,9 @@ static json_t *reasons_of(struct foreign *f, const struct mortise_yaml *map)
         if (!is_reason(map->keys[i]->str))
             mortise_foreign_lost(
                 f, map->keys[i]->span,
-                "docs/mappings.md has the reasons why one ends",
-                "'%.100s' is left behind: no voice node ends for that reason",
+                "docs/mappings.md lists the reasons for which a voice node "
+                "ends",
+                "'%.100s' is not imported: no voice node ends for this reason",
                 map->keys[i]->str);
         else if (to != NULL)
             mortise_foreign_put(f, reasons, map->keys[i]->str, json_string(to));
@@ -79,9 +80,9 @@ void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
         if (edges == NULL)
             continue;
         if (edges->kind != MORTISE_YAML_MAP) {
-            mortise_foreign_wrong(f, edges->span, NULL,
-                                  "'edges' of a voice node maps reasons to "
-                                  "nodes");
+            mortise_foreign_wrong(
+                f, edges->span, NULL,
+                "'edges' of a voice node must map reasons to nodes");
             continue;
         }
         mortise_foreign_put(f, f->voices, id,
@@ -101,8 +102,8 @@ void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr)
             mortise_foreign_lost(
                 f, expr->span,
                 "it has 'exit_reason', 'keyword', 'turns' and 'transcript'",
-                "what the voice node '%s' heard is not in scratch here: it is "
-                "%s",
+                "the result of the voice node '%s' is not in scratch here: it "
+                "is %s",
                 id, json_string_value(output));
     }
 }
@@ -178,10 +179,9 @@ void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
     if (to == NULL || json_object_get(edge, "type") != NULL ||
         json_object_get(edge, "discovery") != NULL ||
         json_object_get(edge, "personality") != NULL) {
-        mortise_foreign_lost(f, theirs->span,
-                             "write when it is taken as its 'when'",
-                             "this edge is taken whatever ended the voice "
-                             "node: its 'edges' are not looked at");
+        mortise_foreign_lost(f, theirs->span, "write its condition as 'when'",
+                             "this edge is always taken: the 'edges' of the "
+                             "voice node are not used for it");
         return;
     }
     mortise_foreign_put(

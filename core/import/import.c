@@ -44,10 +44,9 @@ static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
     const bool has_goal = mortise_yaml_get(root, "goal") != NULL;
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
-        mortise_foreign_wrong(
-            f, mortise_yaml_key(root, "apiVersion")->span,
-            "`mortise check` reads it, and so does `mortise run`",
-            "this is a file of Mortise already");
+        mortise_foreign_wrong(f, mortise_yaml_key(root, "apiVersion")->span,
+                              "use it with `mortise check` and `mortise run`",
+                              "this is already a file of Mortise");
         return NEITHER;
     }
     if (nodes != NULL && nodes->kind == MORTISE_YAML_MAP)
@@ -59,9 +58,9 @@ static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
         return NODE;
     mortise_foreign_wrong(
         f, nodes != NULL ? nodes->span : root->span,
-        "a task graph has 'goal' and 'nodes', a mapping from ids or a list; a "
-        "compiled execution graph has 'nodes' and 'edges', two lists",
-        "this is no graph that can be imported");
+        "a task graph has 'goal' and 'nodes' (a mapping from ids, or a list); "
+        "a compiled execution graph has 'nodes' and 'edges' (two lists)",
+        "this is not a graph that can be imported");
     return NEITHER;
 }
 
@@ -93,8 +92,8 @@ static void put_head(struct mortise_buf *out, enum shape shape,
     mortise_buf_printf(out, "# %s, by `mortise graph import`.\n",
                        shapes[shape].name);
     if (diags->n > 0)
-        mortise_buf_puts(out, "# What is not here as it was there, with its "
-                              "line and column there:\n#\n");
+        mortise_buf_puts(out, "# Differences to the imported file, with its "
+                              "lines and columns:\n#\n");
     for (size_t i = 0; i < diags->n; i++)
         mortise_buf_printf(out, "#   %u:%u: %s\n", diags->list[i].span.line,
                            diags->list[i].span.col, diags->list[i].message);

@@ -28,14 +28,13 @@ static const struct launcher {
     {"docker", OF_CONTAINERS}, {"podman", OF_CONTAINERS}};
 
 static const char *const remedies[] = {
-    [OF_NODE] = "install its package beside the list (npm install PACKAGE), "
-                "and import the list again; for mcp-remote write `url` and "
-                "`headers` instead",
-    [OF_PYTHON] = "install the package, and name the program that it makes: "
-                  "command: [.venv/bin/PROGRAM, ...], with ./.venv in "
-                  "sandbox.fs.read",
-    [OF_CONTAINERS] = "start the container by other means, with a port, and "
-                      "write `url` instead"};
+    [OF_NODE] = "install its package in the directory of the list (npm install "
+                "PACKAGE), and import the list again; for mcp-remote, write "
+                "`url` and `headers` instead",
+    [OF_PYTHON] = "install the package, and name its program: command: "
+                  "[.venv/bin/PROGRAM, ...], with ./.venv in sandbox.fs.read",
+    [OF_CONTAINERS] =
+        "start the container yourself, with a port, and write `url` instead"};
 
 /* NULL: it is none. */
 static const struct launcher *launcher_of(const char *program)
@@ -171,10 +170,10 @@ json_t *mortise_server_installed(struct server *s, json_t *command)
         &s->all->f, "W1003", mortise_yaml_get(s->map, "command")->span,
         remedies[l->is],
         l->is == OF_CONTAINERS
-            ? "server '%.64s' is left behind: %s asks a daemon of this "
-              "machine, and no program here reaches one"
-            : "server '%.64s' is left behind: %s fetches what it runs, and a "
-              "program here runs what is installed",
+            ? "server '%.64s' is not imported: %s needs a daemon of this "
+              "machine, and sandboxed programs cannot reach one"
+            : "server '%.64s' is not imported: %s downloads its program, and "
+              "only installed programs can run here",
         s->key->str, l->name);
     return NULL;
 }

@@ -200,14 +200,16 @@ static void refuse(struct server *s, size_t i, const char *path)
     char where[64];
 
     snprintf(where, sizeof where, "command/%zu", i);
-    mortise_server_note(s, where, "not granted: that is very much, name less");
+    mortise_server_note(
+        s, where,
+        "not granted: the directory contains too much, name a smaller one");
     mortise_foreign_say(
         &s->all->f, "W1005",
         args != NULL ? args->span : mortise_yaml_get(s->map, "command")->span,
-        "name the directory in it that is meant, as an argument and in "
+        "name the directory in it that the server needs, as an argument and in "
         "sandbox.fs.read",
-        "server '%.64s' is to read %.200s, which is very much: it is not "
-        "granted",
+        "server '%.64s' needs to read %.200s, which is not granted: it "
+        "contains too much",
         s->key->str, path);
 }
 
@@ -249,7 +251,7 @@ static void read_program(struct server *s, json_t *read, const char *program)
     const char *modules = modules_of(s, program);
 
     if (modules != NULL)
-        grant(s, read, modules, "its packages are there");
+        grant(s, read, modules, "the directory of its packages");
 }
 
 static void read_script(struct server *s, json_t *read, size_t i,
@@ -260,7 +262,7 @@ static void read_script(struct server *s, json_t *read, size_t i,
     /* What lies in somebody's home itself is read, and not the home. */
     if (is_vast(s, join(s, s->cwd, home)))
         home = path;
-    add_read(s, read, i, home, "its program is there");
+    add_read(s, read, i, home, "the directory of its program");
 }
 
 /* One argument: true where it is a path that counts from a directory. */
@@ -278,11 +280,11 @@ static bool read_argument(struct server *s, json_t *read, size_t i,
         return false;
     modules = modules_of(s, path);
     if (modules != NULL)
-        add_read(s, read, i, modules, "its packages are there");
+        add_read(s, read, i, modules, "the directory of its packages");
     else if (S_ISDIR(st.st_mode))
-        add_read(s, read, i, path,
-                 "an argument names it; what it is to change belongs in "
-                 "`write`");
+        add_read(
+            s, read, i, path,
+            "an argument names it; list the files that it changes in `write`");
     else if (is_script(path))
         read_script(s, read, i, path);
     else
@@ -300,7 +302,7 @@ static void read_modules(struct server *s, json_t *read, const json_t *command)
         return;
     base = strrchr(program, '/') != NULL ? strrchr(program, '/') + 1 : program;
     if (strncmp(base, "python", 6) == 0 && strcmp(first, "-m") == 0)
-        add_read(s, read, 1, ".", "its modules are there");
+        add_read(s, read, 1, ".", "the directory of its modules");
 }
 
 /* ---- the sandbox ----------------------------------------------------------------- */
@@ -309,12 +311,12 @@ static json_t *net_of(struct server *s)
 {
     if (!s->has_secret) {
         mortise_server_note(s, "sandbox/net",
-                            "no network; [\"*\"] is all of it");
+                            "no network; [\"*\"] grants all of it");
         return json_array();
     }
     mortise_server_note(s, "sandbox/net/0",
-                        "all of the network, since it has a secret to show to "
-                        "somebody; [] where it does without");
+                        "all of the network, because the server has a secret; "
+                        "[] if it needs no network");
     return json_pack("[s]", "*");
 }
 
@@ -333,7 +335,7 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
     read_modules(s, read, command);
     if (json_array_size(read) == 0)
         mortise_server_note(s, "sandbox/fs/read",
-                            "the system's programs and libraries alone");
+                            "only the system's programs and libraries");
     mortise_server_note(s, "sandbox/fs/write", "it changes no file");
     if (counts)
         mortise_foreign_put(f, s->into, "dir",

@@ -256,8 +256,8 @@ static size_t take_reference(struct server *s, struct value *v, const char *at,
         if (strstr(word, "${") == NULL && put_reference(s, v, word))
             return n + 3;
     }
-    mortise_foreign_lost(&s->all->f, span, "it is text in the new file",
-                         "a ${...} of server '%.64s' means nothing here",
+    mortise_foreign_lost(&s->all->f, span, "the new file has it as text",
+                         "a ${...} of server '%.64s' has no meaning here",
                          s->key->str);
     return 0;
 }
@@ -354,8 +354,8 @@ static void note_found(struct servers *all, const char *secret)
 
     snprintf(pointer, sizeof pointer, "/secrets/%s/env", secret);
     mortise_foreign_put(&all->f, all->notes, pointer,
-                        json_string("to be set: the list has its value, which "
-                                    "was not taken over"));
+                        json_string("set this variable: the imported list has "
+                                    "its value, which was not copied"));
 }
 
 /* A reference to the secret that a variable has, behind n bytes of `lead`. */
@@ -412,10 +412,11 @@ static void tell_shown(struct server *s, enum server_place place,
 
     mortise_foreign_say(
         &s->all->f, "W1004", at,
-        url ? "send it as one of `headers`, where the server takes it there"
-            : "give it as one of `env`, where the server takes it there: "
-              "others on the machine see arguments",
-        "%s of server '%.64s' seems to hold a secret: ${env:%s} stands for it",
+        url ? "send it in `headers` if the server accepts it there"
+            : "pass it in `env` if the server accepts it there: other users of "
+              "the machine can see arguments",
+        "%s of server '%.64s' seems to contain a secret: it is replaced by "
+        "${env:%s}",
         url ? "the URL" : "an argument", s->key->str, variable);
 }
 
@@ -464,10 +465,11 @@ static bool is_text(struct server *s, const struct mortise_yaml *v)
 
     if (scalar && strlen(v->str) == v->len)
         return true;
-    mortise_foreign_lost(
-        &s->all->f, v->span, NULL,
-        "a value of server '%.64s' is left behind: it is %s", s->key->str,
-        scalar ? "a text with a NUL in it" : mortise_yaml_kind_name(v->kind));
+    mortise_foreign_lost(&s->all->f, v->span, NULL,
+                         "a value of server '%.64s' is not imported: it is %s",
+                         s->key->str,
+                         scalar ? "a text that contains a NUL"
+                                : mortise_yaml_kind_name(v->kind));
     return false;
 }
 

@@ -126,12 +126,11 @@ static const char *name_of(struct servers *all, const struct mortise_yaml *key)
     mortise_foreign_put(&all->f, all->ours, name, json_true());
     d = mortise_diag_add(
         all->f.diags, "W1002", key->span,
-        "'%.100s' is called '%s': it cannot be a server's name "
-        "here",
+        "'%.100s' is named '%s': it is not a valid name of a server here",
         key->str, name);
     mortise_diag_help(all->f.diags, d,
-                      "a small letter, then small letters, digits, '_' and "
-                      "'-'");
+                      "a name has a lowercase letter, then lowercase letters, "
+                      "digits, '_' and '-'");
     out = mortise_arena_strdup(all->f.arena, name);
     all->f.nomem |= out == NULL;
     return out != NULL ? out : "";
@@ -152,7 +151,7 @@ static bool is_kind(struct server *s, const char *name,
     if (v->kind == kind)
         return true;
     mortise_foreign_wrong(&s->all->f, v->span, NULL,
-                          "'%s' of server '%.64s' is %s, and this is %s", name,
+                          "'%s' of server '%.64s' must be %s, not %s", name,
                           quoted(s), mortise_yaml_kind_name(like.kind),
                           mortise_yaml_kind_name(v->kind));
     return false;
@@ -285,11 +284,11 @@ static void tell_open(struct server *s, const struct mortise_yaml *at,
         mortise_mcp_is_url(url))
         return;
     mortise_foreign_say(&s->all->f, "W1003", at->span,
-                        "write its URL of https, if it has one",
-                        "server '%.64s' is not called as it is: its URL is of "
-                        "http, and not of this machine",
+                        "use its https URL, if it has one",
+                        "server '%.64s' cannot be called: its URL is http, and "
+                        "not of this machine",
                         quoted(s));
-    mortise_server_note(s, "url", "refused as it is: write https");
+    mortise_server_note(s, "url", "http is refused: write https");
 }
 
 static void take_place(struct server *s)
@@ -325,14 +324,14 @@ static const struct {
     {"headers", NULL},
     {"disabled", NULL},
     {"enabled", NULL},
-    {"envFile", "write its variables down in `env`"},
-    {"autoApprove", "tools.allow and tools.ask of the deployment decide that"},
-    {"alwaysAllow", "tools.allow and tools.ask of the deployment decide that"},
-    {"trust", "tools.allow and tools.ask of the deployment decide that"},
-    {"disabledTools", "tools.deny of the deployment decides that"},
-    {"excludeTools", "tools.deny of the deployment decides that"},
-    {"includeTools", "tools.allow of the deployment decides that"},
-    {"timeout", "write it as `timeout` with a unit, as 60s"},
+    {"envFile", "write its variables in `env`"},
+    {"autoApprove", "use tools.allow and tools.ask of the deployment"},
+    {"alwaysAllow", "use tools.allow and tools.ask of the deployment"},
+    {"trust", "use tools.allow and tools.ask of the deployment"},
+    {"disabledTools", "use tools.deny of the deployment"},
+    {"excludeTools", "use tools.deny of the deployment"},
+    {"includeTools", "use tools.allow of the deployment"},
+    {"timeout", "write it as `timeout` with a unit, such as 60s"},
     {"oauth", "write it as the server's `auth`"},
     {"auth", "write it as the server's `auth`"},
 };
@@ -342,7 +341,7 @@ static void tell_fields(struct server *s)
 {
     for (size_t i = 0; i < s->map->n; i++) {
         const struct mortise_yaml *key = s->map->keys[i];
-        const char *why = "it means nothing here";
+        const char *why = "it has no meaning here";
         size_t k = 0;
 
         while (k < sizeof fields / sizeof fields[0] &&
@@ -352,7 +351,7 @@ static void tell_fields(struct server *s)
             why = fields[k].why;
         if (why != NULL)
             mortise_foreign_lost(&s->all->f, key->span, why,
-                                 "'%.64s' of server '%.64s' is left behind",
+                                 "'%.64s' of server '%.64s' is not imported",
                                  key->str, quoted(s));
     }
 }
@@ -383,17 +382,15 @@ static bool is_spoken(struct server *s, const struct mortise_yaml *type)
     if (mortise_foreign_is(type, "sse"))
         mortise_foreign_lost(
             &s->all->f, type->span,
-            "most such servers have a newer one as well: ask for the URL of "
-            "its 'streamable HTTP'",
-            "server '%.64s' is left behind: it speaks the former transport, "
-            "HTTP with SSE, which is not spoken here",
+            "most of these servers also support 'streamable HTTP': use its URL",
+            "server '%.64s' is not imported: it uses the old transport, HTTP "
+            "with SSE, which is not supported",
             quoted(s));
     else
-        mortise_foreign_lost(&s->all->f, type->span,
-                             "stdio and http are spoken here",
-                             "server '%.64s' is left behind: its transport is "
-                             "not spoken here",
-                             quoted(s));
+        mortise_foreign_lost(
+            &s->all->f, type->span, "stdio and http are supported",
+            "server '%.64s' is not imported: its transport is not supported",
+            quoted(s));
     return false;
 }
 
@@ -406,8 +403,8 @@ static bool is_off(struct server *s)
 
     if (is)
         mortise_foreign_lost(&s->all->f, s->key->span,
-                             "enable it there, and import the list again",
-                             "server '%.64s' is left behind: it is disabled",
+                             "enable it in the list, and import the list again",
+                             "server '%.64s' is not imported: it is disabled",
                              quoted(s));
     return is;
 }
@@ -420,16 +417,16 @@ static void take_server(struct server *s)
     if (is_off(s) || !is_spoken(s, type_of(s->map)))
         return;
     if (!program && !place) {
-        mortise_foreign_wrong(&s->all->f, s->key->span,
-                              "a program has 'command', and a place on the "
-                              "network 'url'",
-                              "server '%.64s' has neither", quoted(s));
+        mortise_foreign_wrong(
+            &s->all->f, s->key->span,
+            "set 'command' for a program, or 'url' for a server on the network",
+            "server '%.64s' has neither 'command' nor 'url'", quoted(s));
         return;
     }
     if (program && place)
         mortise_foreign_lost(&s->all->f, url_of(s->map)->span, NULL,
-                             "the URL of server '%.64s' is left behind: it has "
-                             "a command",
+                             "the URL of server '%.64s' is not imported: the "
+                             "server has a command",
                              quoted(s));
     tell_fields(s);
     if (program)
@@ -457,7 +454,7 @@ static json_t *take_list(struct servers *all, const struct mortise_yaml *list)
 
         if (s.map->kind != MORTISE_YAML_MAP) {
             mortise_foreign_wrong(&all->f, s.map->span, NULL,
-                                  "server '%.64s' is a mapping, and this is %s",
+                                  "server '%.64s' must be a mapping, not %s",
                                   quoted(&s),
                                   mortise_yaml_kind_name(s.map->kind));
         } else {
@@ -481,7 +478,7 @@ static const struct mortise_yaml *list_of(struct servers *all,
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
         mortise_foreign_wrong(
             &all->f, mortise_yaml_key(root, "apiVersion")->span,
-            "`mortise check` reads it", "this is a file of Mortise already");
+            "use it with `mortise check`", "this is already a file of Mortise");
         return NULL;
     }
     list = mortise_yaml_get(root, "mcpServers");
@@ -494,10 +491,10 @@ static const struct mortise_yaml *list_of(struct servers *all,
     all->inputs = mortise_foreign_get(in, "inputs");
     if (list != NULL && list->kind == MORTISE_YAML_MAP)
         return list;
-    mortise_foreign_wrong(&all->f, list != NULL ? list->span : root->span,
-                          "'mcpServers' (or 'servers') is a mapping from names "
-                          "to servers",
-                          "this is no list of servers that can be imported");
+    mortise_foreign_wrong(
+        &all->f, list != NULL ? list->span : root->span,
+        "'mcpServers' (or 'servers') must be a mapping from names to servers",
+        "this is not a list of servers that can be imported");
     return NULL;
 }
 
@@ -514,7 +511,7 @@ static void tell_rest(struct servers *all, const struct mortise_yaml *root)
             strcmp(key->str, "servers") != 0 &&
             strcmp(key->str, "inputs") != 0 && strcmp(key->str, "$schema") != 0)
             mortise_foreign_lost(&all->f, key->span, NULL,
-                                 "'%.64s' is left behind", key->str);
+                                 "'%.64s' is not imported", key->str);
     }
 }
 
@@ -550,8 +547,8 @@ static void put_wanted(struct servers *all, struct mortise_buf *out,
 
     find_wanted(all, servers, names);
     if (json_object_size(names) > 0)
-        mortise_buf_puts(out, "#\n# These variables are put in when this file "
-                              "is read, and must be set then:\n#\n");
+        mortise_buf_puts(out, "#\n# Set these variables: their values are "
+                              "inserted when this file is read:\n#\n");
     MORTISE_JSON_MEMBERS (name, one, names)
         mortise_buf_printf(out, "#   %s\n", name);
     json_decref(names);
@@ -565,25 +562,22 @@ static void put_head(struct servers *all, struct mortise_buf *out,
     mortise_buf_puts(out, "# MCP servers, by `mortise config import`.\n#\n");
     if (is_printed)
         mortise_buf_puts(out,
-                         "# Paths count from this file's directory: put it "
-                         "beside the list, or beside\n"
-                         "# the directory of the editor that the list is "
-                         "in.\n#\n");
+                         "# Paths are relative to the directory of this file: "
+                         "put it into the directory\n"
+                         "# of the list, or next to the editor's directory "
+                         "that contains the list.\n#\n");
     mortise_buf_puts(
-        out,
-        "# Look at each `sandbox`: a program may touch what stands there and "
-        "no more.\n"
-        "# Each call of a tool counts as an effect on the world, which is "
-        "never made\n"
-        "# twice, until `effects` says less: effects: {read: [\"read_*\", "
-        "\"list_*\"]}.\n"
-        "# Then `mortise doctor` starts each, and `mortise mcp pin` writes "
-        "down what its\n"
-        "# tools are.\n");
+        out, "# Check each `sandbox`: a program can use only the files that it "
+             "lists.\n"
+             "# Each call of a tool is external and never repeated, unless "
+             "`effects` sets a\n"
+             "# weaker class: effects: {read: [\"read_*\", \"list_*\"]}.  Then "
+             "`mortise doctor`\n"
+             "# starts each server, and `mortise mcp pin` pins its tools.\n");
     put_wanted(all, out, servers);
     if (diags->n > 0)
-        mortise_buf_puts(out, "#\n# What is not here as it was there, with its "
-                              "line and column there:\n#\n");
+        mortise_buf_puts(out, "#\n# Differences to the imported list, with its "
+                              "lines and columns:\n#\n");
     for (size_t i = 0; i < diags->n; i++)
         mortise_buf_printf(out, "#   %u:%u: %s\n", diags->list[i].span.line,
                            diags->list[i].span.col, diags->list[i].message);

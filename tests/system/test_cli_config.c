@@ -312,7 +312,7 @@ START_TEST(servers_are_imported)
                          "[\"-y\", \"../x\"]}}}");
     child_run("$MORTISE config import npx.json");
     desk_code(2);
-    desk_err("server 'e' is left behind: npx fetches what it runs");
+    desk_err("server 'e' is not imported: npx downloads its program");
     desk_err("npm install PACKAGE");
     desk_out("      command:\n        - node\n"
              "        - ./node_modules/@a/b/dist/i.js\n        - more\n");

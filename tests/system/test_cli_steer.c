@@ -435,8 +435,7 @@ START_TEST(all_or_nothing)
               "- split: {id: x, into: {y: {goal: go, depends_on: [null]}}}\n",
          "diff.yaml:3:15: error[E1102]"},
         {GOOD "- split: {id: write, into: {x: {goal: go}, y: [z]}}\n",
-         "diff.yaml:2:47: error[E0203]: a node is a mapping, and this is a "
-         "list"},
+         "diff.yaml:2:47: error[E0203]: a node must be a mapping, not a list"},
         {GOOD "- add: {id: END, node: {goal: go, depends_on: find}}\n",
          "diff.yaml:2:13: error[E0302]"},
         {GOOD "- add: {id: x, node: {type: team, goal: go, graph: {start: a, "

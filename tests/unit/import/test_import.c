@@ -206,7 +206,7 @@ START_TEST(left_is_refused)
     expect("E0307", "a conditional edge needs 'when'");
     expect("E0307", "this edge cannot find any node");
     import_file("task_left");
-    expect("W1001", "'web_search' names no tool here");
+    expect("W1001", "'web_search' is not the name of a tool here");
     load_out();
     expect("E0505", "'web_search' is not a valid tool");
     expect("E0207", "node type cannot be 'debate'");
@@ -418,76 +418,77 @@ static const struct {
     {"", "E0103", ""},
     {"{\"nodes\": [", "E0106", ""},
     {"{\"nodes\": {}, \"nodes\": {}}", "E0108", "nodes"},
-    {"[]", "E1001", "no graph that can be imported"},
-    {"{\"nodes\": 3}", "E1001", "no graph that can be imported"},
+    {"[]", "E1001", "not a graph that can be imported"},
+    {"{\"nodes\": 3}", "E1001", "not a graph that can be imported"},
     {"{\"apiVersion\": \"mortise/v1\", \"nodes\": {}}", "E1001",
-     "a file of Mortise already"},
+     "already a file of Mortise"},
     {"{\"id\": \"g\", \"nodes\": []}", "E1001", "'edges', a list"},
-    {EXEC("3", ""), "E1001", "has an 'id'"},
-    {EXEC("{\"id\": \"a\\u0000b\"}", ""), "E1001", "a string without NUL"},
-    {EXEC("{\"id\": \"__END__\"}", ""), "E1001", "'__END__' is no node's id"},
-    {EXEC(NODE ", " NODE, ""), "E1001", "two nodes are called 'a'"},
-    {EXEC("{\"id\": \"a\"}", ""), "E1001", "a node's 'type' is"},
+    {EXEC("3", ""), "E1001", "needs an 'id'"},
+    {EXEC("{\"id\": \"a\\u0000b\"}", ""), "E1001", "a string without a NUL"},
+    {EXEC("{\"id\": \"__END__\"}", ""), "E1001",
+     "'__END__' cannot be the id of a node"},
+    {EXEC(NODE ", " NODE, ""), "E1001", "two nodes have the id 'a'"},
+    {EXEC("{\"id\": \"a\"}", ""), "E1001", "the 'type' of a node must be"},
     {EXEC("{\"id\": \"a\", \"type\": \"human\"}", ""), "E1001",
-     "has an 'executorConfig'"},
+     "needs an 'executorConfig'"},
     {EXEC("{\"id\": \"a\", \"type\": \"tool\", \"executorConfig\": {\"type\": "
           "\"gmi\"}}",
           ""),
-     "E1001", "is not that of the node, 'tool'"},
+     "E1001", "differs from the 'type' of the node, 'tool'"},
     {EXEC("{\"id\": \"a\", \"type\": \"guardrail\", \"executorConfig\": "
           "{\"type\": \"guardrail\", \"rerouteTarget\": \"b\"}}",
           ""),
-     "E1001", "'b' is no node"},
-    {EXEC(NODE, "3"), "E1001", "an edge is a mapping"},
-    {EXEC(NODE, "{\"target\": \"a\"}"), "E1001", "an edge has a 'source'"},
-    {EXEC(NODE, "{\"source\": \"a\"}"), "E1001", "an edge has a 'target'"},
+     "E1001", "'b' is not a node"},
+    {EXEC(NODE, "3"), "E1001", "an edge must be a mapping"},
+    {EXEC(NODE, "{\"target\": \"a\"}"), "E1001", "an edge needs a 'source'"},
+    {EXEC(NODE, "{\"source\": \"a\"}"), "E1001", "an edge needs a 'target'"},
     {EXEC(NODE, "{\"source\": \"a\", \"target\": \"b\"}"), "E1001",
-     "'b' is no node"},
+     "'b' is not a node"},
     {EXEC(NODE, "{\"source\": \"__END__\", \"target\": \"a\"}"), "E1001",
-     "'__END__' is no node"},
+     "'__END__' is not a node"},
     {EXEC(NODE, "{\"source\": \"a\", \"target\": \"a\", \"type\": \"x\"}"),
-     "E1001", "an edge's 'type' is"},
+     "E1001", "the 'type' of an edge must be"},
     {EXEC("{\"id\": \"a\", \"type\": \"subgraph\", \"executorConfig\": "
           "{\"type\": \"subgraph\", \"inputMapping\": {\"a\": \"x\", \"b\": "
           "\"x\"}}}",
           ""),
-     "E1001", "lead to one place"},
+     "E1001", "write to the same path"},
     {EXEC("{\"id\": \"a\", \"type\": \"subgraph\", \"executorConfig\": "
           "{\"type\": \"subgraph\", \"inputMapping\": {\"a\": 3}}}",
           ""),
-     "E1001", "two strings"},
+     "E1001", "as strings"},
     {EXEC("{\"id\": \"a\", \"type\": \"router\", \"executorConfig\": "
           "{\"type\": \"router\"}}",
           ""),
-     "E1001", "a router has a 'condition'"},
-    {TASK("\"a\": 3"), "E1001", "a node is a mapping"},
-    {TASK("\"a\": {\"id\": \"b\"}"), "E1001", "is not the key under which"},
+     "E1001", "a router needs a 'condition'"},
+    {TASK("\"a\": 3"), "E1001", "a node must be a mapping"},
+    {TASK("\"a\": {\"id\": \"b\"}"), "E1001", "differs from its key"},
     {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [\"b\"]}"), "E1001",
-     "'b' is no node"},
+     "'b' is not a node"},
     {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [3]}"), "E1001",
-     "an integer is no node"},
+     "an integer is not a node"},
     {TASK(
          "\"a\": {\"goal\": \"x\", \"depends_on\": [\"b\"]}, \"b\": {\"goal\": "
          "\"x\", \"depends_on\": [\"c\"]}, \"c\": {\"goal\": \"x\", "
          "\"depends_on\": [\"b\"]}, \"d\": {\"goal\": \"x\"}"),
-     "E1001", "goes in a circle"},
+     "E1001", "forms a cycle"},
     {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [\"a\"]}"), "E1001",
-     "'depends_on' of 'a' goes in a circle"},
+     "'depends_on' of 'a' forms a cycle"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": \"sprint\"}"), "E1001",
      "a node must be a leaf"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {}}}"), "E1001",
-     "a team has a 'subgraph'"},
+     "a team needs a 'subgraph'"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {\"subgraph\": "
           "{}}}}"),
      "E1001", "a mapping from their ids"},
     {TASK("\"a\\u0000b\": {\"goal\": \"x\"}"), "E0109", "NUL"},
     {"{\"goal\": \"g\", \"nodes\": [{\"goal\": \"x\"}]}", "E1001",
-     "has an 'id'"},
+     "needs an 'id'"},
     {"{\"goal\": \"g\", \"nodes\": [{\"id\": \"a\"}, {\"id\": \"a\"}]}",
-     "E1001", "two nodes are called 'a'"},
-    {"{\"goal\": \"g\", \"nodes\": [3]}", "E1001", "has an 'id'"},
-    {"{\"goal\": \"g\", \"nodes\": 3}", "E1001", "no graph that can be"},
-    {"{\"goal\": \"g\"}", "E1001", "a task node has an 'id'"},
+     "E1001", "two nodes have the id 'a'"},
+    {"{\"goal\": \"g\", \"nodes\": [3]}", "E1001", "needs an 'id'"},
+    {"{\"goal\": \"g\", \"nodes\": 3}", "E1001", "not a graph that can be"},
+    {"{\"goal\": \"g\"}", "E1001", "a task node needs an 'id'"},
     {TASK("\"a\": {\"goal\": 18446744073709551616}"), "E0116", ""},
 };
 
@@ -608,9 +609,9 @@ START_TEST(condition)
                   "\"expression\", \"expr\": \"%s\"}}"),
              conditions[_i].theirs);
     ck_assert_int_eq(import_str(text), MORTISE_OK);
-    ck_assert_int_eq(has("W1001", "the condition of an edge is left behind"),
+    ck_assert_int_eq(has("W1001", "the condition of an edge is not imported"),
                      conditions[_i].ours == NULL);
-    ck_assert_int_eq(has("W1001", "fails here where a value is absent"),
+    ck_assert_int_eq(has("W1001", "is an error here if a value is absent"),
                      conditions[_i].fails);
     if (conditions[_i].ours == NULL) {
         expect_out("    type: conditional\n");
@@ -766,9 +767,12 @@ START_TEST(required_of_state_is_dropped)
              schema);
     ck_assert_int_eq(import_str(text), MORTISE_OK);
     ck_assert_uint_eq(diags.n, 4);
-    expect("W1001", "'required' is left behind: nothing held scratch to it");
-    expect("W1001", "'minProperties' is left behind");
-    expect("W1001", "'required' is left behind: nothing held artifacts to it");
+    expect("W1001",
+           "'required' is not imported: it was never checked, because scratch");
+    expect("W1001", "'minProperties' is not imported");
+    expect(
+        "W1001",
+        "'required' is not imported: it was never checked, because artifacts");
     expect_out("  input:\n    required:\n      - i\n  scratch:\n    type: "
                "object\n    properties:\n      required:\n        type: "
                "array\n        items:\n          type: object\n    oneOf:\n");
@@ -868,12 +872,12 @@ START_TEST(functions_and_catalogues_are_listed)
                    "\"(a,b)=>a\", \"scratch.p\": \"sum\"}, \"nodes\": [" NODE
                    "], \"edges\": []}"),
         MORTISE_OK);
-    expect("W1001", "the reducer of 'scratch.q' is left behind");
+    expect("W1001", "the reducer of 'scratch.q' is not imported");
     expect_out("    scratch.p: sum\n");
     ck_assert_int_eq(import_str(TASK("\"a\": {\"goal\": \"x\", \"role\": "
                                      "{\"display_name\": \"W\"}}")),
                      MORTISE_OK);
-    expect("W1001", "'role' is left behind: a role is an id");
+    expect("W1001", "'role' is not imported: a role must be an id");
     ck_assert_ptr_null(strstr(out.p, "role:"));
 }
 END_TEST
@@ -885,8 +889,9 @@ START_TEST(a_task_node_alone)
     expect_out("start: a\nnodes:\n  a:\n    type: leaf\n    goal: x\n");
     ck_assert_int_eq(import_str(LEAF("a b", ", \"depends_on\": [\"z\"]")),
                      MORTISE_OK);
-    expect("W1001", "'depends_on' is left behind: this is one node alone");
-    expect("W1002", "'a b' is called 'a_b'");
+    expect("W1001",
+           "'depends_on' is not imported: this file has only one node");
+    expect("W1002", "'a b' is named 'a_b'");
     expect_out("start: a_b\n");
 }
 END_TEST

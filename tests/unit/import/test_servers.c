@@ -151,7 +151,7 @@ START_TEST(elsewhere)
     expect_out(line);
     snprintf(line, sizeof line, "dir: %s/tests/servers\n", here);
     expect_out(line);
-    expect_no_out("put it beside");
+    expect_no_out("put it into the directory");
     ck_assert_int_eq(import(files[1].list, DIR "x.yaml", text, n), MORTISE_OK);
     expect_out("- ./bin/shop\n");
     free(text);
@@ -191,7 +191,8 @@ static const struct {
     {"'command': 'x', 'cwd': '${workspaceFolder}/pkg', 'args': ['build']",
      "dir: ./pkg"},
     {"'command': 'x', 'cwd': 'pkg', 'args': ['build']", "- pkg/build  #"},
-    {"'command': 'x', 'args': ['serve.py']", "- \".\"  # its program"},
+    {"'command': 'x', 'args': ['serve.py']",
+     "- \".\"  # the directory of its program"},
     {"'command': 'x', 'args': ['data/note.txt']",
      "- data/note.txt  # an argument names it"},
     {"'command': 'x', 'args': ['data', './data', '--a=data']",
@@ -244,7 +245,7 @@ START_TEST(variables_are_listed)
                    "\"${A}${env:C}\", \"~/d\", \"$${E\"], \"env\": {\"KEY\": "
                    "\"${F}\"}"),
         MORTISE_OK);
-    expect_out("must be set then:\n#\n#   A\n#   C\napi");
+    expect_out("when this file is read:\n#\n#   A\n#   C\napi");
 }
 END_TEST
 
@@ -254,12 +255,13 @@ static const struct {
     const char *text, *code, *words;
 } wrongs[] = {
     {"", "E0103", ""},
-    {"[]", "E1001", "no list of servers"},
-    {"{}", "E1001", "no list of servers"},
-    {"{\"mcpServers\": []}", "E1001", "no list of servers"},
+    {"[]", "E1001", "not a list of servers"},
+    {"{}", "E1001", "not a list of servers"},
+    {"{\"mcpServers\": []}", "E1001", "not a list of servers"},
     {"{\"mcpServers\": {}}", "E1001", "none of these"},
-    {"apiVersion: mortise/v1\nkind: Deployment\n", "E1001", "Mortise already"},
-    {"{\"mcpServers\": {\"a\": 1}}", "E1001", "'a' is a mapping"},
+    {"apiVersion: mortise/v1\nkind: Deployment\n", "E1001",
+     "already a file of Mortise"},
+    {"{\"mcpServers\": {\"a\": 1}}", "E1001", "'a' must be a mapping"},
     {"{\"mcpServers\": {\"a\": {}}}", "E1001", "'a' has neither"},
     {"{\"mcpServers\": {\"a\": {\"command\": [\"x\"]}}}", "E1001",
      "'command' of server 'a' must be a string"},
@@ -270,7 +272,7 @@ static const struct {
     {"{\"mcpServers\": {\"a\": {\"type\": \"sse\", \"url\": \"x\"}}}", "E1001",
      "none of these"},
     {"{\"mcpServers\": {\"a\": {\"command\": \"x\\u0000y\"}}}", "W1001",
-     "a NUL in it"},
+     "that contains a NUL"},
     {"{\"mcpServers\": {\"a\": {\"url\": \"https://x\\u0000y\"}}}", "E1001",
      "none of these"},
     {"{\"mcpServers\": {\"a\": }", "E0106", ""},
@@ -294,15 +296,15 @@ START_TEST(left_behind)
                                 "{\"A\": null, \"B\": [1]}, \"odd\": 1"),
                      MORTISE_OK);
     expect("W1001", "the URL of server 's'");
-    expect("W1001", "is left behind: it is null");
-    expect("W1001", "is left behind: it is a list");
+    expect("W1001", "is not imported: it is null");
+    expect("W1001", "is not imported: it is a list");
     expect("W1001", "'odd' of server 's'");
     ck_assert_int_eq(import_one("\"command\": \"/usr/bin/npx\""),
                      MORTISE_ECHECK);
-    expect("W1003", "left behind: npx fetches");
+    expect("W1003", "not imported: npx downloads");
     expect("E1001", "none of these servers can be imported");
     ck_assert_int_eq(import_one("\"command\": \"podman\""), MORTISE_ECHECK);
-    expect("W1003", "podman asks");
+    expect("W1003", "podman needs");
 }
 END_TEST
 
@@ -316,12 +318,12 @@ START_TEST(little_is_granted)
 
     ck_assert_int_eq(import_one("\"command\": \"node_modules/.bin/x\""),
                      MORTISE_OK);
-    expect_out("- node_modules  # its packages");
+    expect_out("- node_modules  # the directory of its packages");
     for (size_t i = 0; i < sizeof vast / sizeof vast[0]; i++) {
         snprintf(members, sizeof members,
                  "\"command\": \"x\", \"args\": [\"%s\"]", vast[i]);
         ck_assert_int_eq(import_one(members), MORTISE_OK);
-        expect("W1005", "'s' is to read /");
+        expect("W1005", "'s' needs to read /");
         expect_out("# not granted");
         expect_out("read: []");
     }
@@ -333,7 +335,7 @@ START_TEST(little_is_granted)
     ck_assert_int_eq(import_one("\"command\": \"python3\", \"cwd\": \"pkg\", "
                                 "\"args\": [\"-m\", \"build\"]"),
                      MORTISE_OK);
-    expect_out("- pkg  # its modules");
+    expect_out("- pkg  # the directory of its modules");
     ck_assert_int_eq(import_one("\"url\": \"http://a.example/mcp\""),
                      MORTISE_OK);
     expect("W1003", "not of this machine");
