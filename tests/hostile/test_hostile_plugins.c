@@ -673,8 +673,10 @@ START_TEST(a_child_that_outlives_the_engine) /* loop: how it was made */
     child_await("run.out", "node_end a"); /* it is stored */
     child_kill(pid);
     if (_i == 1) {
-        snprintf(words, sizeof words, "process %ld, which it left behind",
-                 heir);
+        snprintf(
+            words, sizeof words,
+            "held by process %ld, which a former owner of the store started",
+            heir);
         child_run("$MORTISE resume r");
         ck_assert_int_ne(child.code, 0);
         desk_err(words);

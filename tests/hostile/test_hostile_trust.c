@@ -182,7 +182,7 @@ START_TEST(named_is_said)
     put_deployment("limits: {steps: 10}\nsecrets: {a: {env: A}}\n");
     child_run("$MORTISE run h.yaml");
     desk_code(77);
-    desk_err("by secrets (line 5)");
+    desk_err("with secrets (line 5)");
 }
 END_TEST
 

@@ -265,7 +265,7 @@ START_TEST(what_does_not_read_is_called_for)
     ck_assert_uint_eq(run("echo", "{v: 1}"), 1);
     spoil('r');
     ck_assert_uint_eq(run("echo", "{v: 1}"), 1);
-    desk_err("a result that was kept does not read; its operation is called");
+    desk_err("a cached result cannot be decoded; its operation is called");
 }
 END_TEST
 

@@ -129,7 +129,7 @@ START_TEST(what_can_be_read_is_saved)
     child_run("cp -a store was; TMPDIR=%s $MORTISE store salvage saved",
               scratch);
     ck_assert_int_eq(child.code, 2);
-    says(child.out, "is damaged: what could be read of it is used\n");
+    says(child.out, "is damaged: only its readable part is used\n");
     says(child.out, "saved: 4 runs; 0 left out; 1 commit missing\n");
     child_run("rm -f was/db/LO* store/db/LO*; diff -r was store");
     ck_assert_msg(child.code == 0, "%s", child.out);
@@ -145,7 +145,7 @@ START_TEST(what_can_be_read_is_saved)
     says(child.out, "all that was written is there");
     child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
     ck_assert_int_eq(child.code, 3);
-    says(child.err, "open store saved: it is not empty: name a new directory");
+    says(child.err, "open store saved: it is not empty: use a new directory");
     no_copy_stays();
 }
 END_TEST
@@ -155,11 +155,12 @@ END_TEST
 static const struct {
     const char *meddle, *words; /* of opening it */
 } marks[] = {
-    {"rm store/mark", "'mark' is missing"},
-    {"truncate -s 0 store/mark; truncate -s 512 store/mark", "does not read"},
-    {"rm store/mark; mkdir store/mark", "its mark, which says"},
-    {"rm store/mark; mkfifo store/mark", "is no file"},
-    {"mv store/mark elsewhere; ln -s ../elsewhere store/mark", "is no file"},
+    {"rm store/mark", "last commit, is missing"},
+    {"truncate -s 0 store/mark; truncate -s 512 store/mark", "cannot be read"},
+    {"rm store/mark; mkdir store/mark", "its 'mark', which records"},
+    {"rm store/mark; mkfifo store/mark", "is not a regular file"},
+    {"mv store/mark elsewhere; ln -s ../elsewhere store/mark",
+     "is not a regular file"},
 };
 
 /* Without a mark nobody knows whether all is there: of what is, and of what
@@ -179,8 +180,8 @@ START_TEST(a_mark_that_is_lost_is_said)
         says(child.out, "r4  ");
         child_run("timeout 60 $MORTISE store salvage saved%d", k);
         ck_assert_msg(child.code == 2, "%d: %s", child.code, child.err);
-        says(child.out, "the mark, which says how much was written, is lost: "
-                        "the newest commits may be missing");
+        says(child.out, "the file 'mark', which records the last commit, is "
+                        "missing: the newest commits may be missing, too");
         says(child.out, "the mark is lost: the newest may be missing, too");
         child_run("truncate -s 0 store/db/0*.log");
     }
@@ -216,8 +217,8 @@ START_TEST(a_lock_that_is_no_file_is_said)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         child_run("timeout 60 $MORTISE %s", commands[i].line);
         ck_assert_int_eq(child.code, commands[i].code);
-        says(child.err, "db/LOCK is no file");
-        says(child.err, "remove what is there, and it is made anew");
+        says(child.err, "db/LOCK is not a regular file");
+        says(child.err, "remove it, and it is created again");
         says(child.err, "(E_STORE_CORRUPT)");
     }
     child_run("rm store/db/LOCK; $MORTISE runs");
@@ -340,12 +341,13 @@ START_TEST(a_graph_is_handed_in)
     child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
     ck_assert_int_eq(child.code, 2);
     says(child.out, ": left out; the text of its graph ");
-    says(child.out, "with --graph and a copy of the file as it was");
+    says(child.out, "with --graph and an unchanged copy of the file");
     child_run("sed s/well/else/ s.yaml > other.yaml; TMPDIR=%s $MORTISE store"
               " salvage other --graph other.yaml",
               scratch);
     ck_assert_int_eq(child.code, 2);
-    says(child.out, "other.yaml: not used; no run pins a graph of its digest");
+    says(child.out,
+         "other.yaml: not used; no run pins a graph with its digest");
     says(child.out, "other: 0 runs");
     child_run("TMPDIR=%s $MORTISE store salvage again --graph s.yaml", scratch);
     ck_assert_int_eq(child.code, 2);
@@ -444,7 +446,7 @@ START_TEST(a_lost_log_names_who_may_lack_an_answer)
               scratch);
     ck_assert_msg(child.code == 2, "%s%s", child.out, child.err);
     says(child.out, "run r2: kept up to commit ");
-    says(child.out, "whether it had more is not known");
+    says(child.out, "it may have had more");
     ck_assert_ptr_null(strstr(child.out, "run r1: kept"));
 }
 END_TEST
@@ -619,12 +621,12 @@ static void is_no_store(int n)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         child_run("$MORTISE %s", refused[i]);
         ck_assert_msg(child.code != 0, "%d: %s: %s", n, refused[i], child.out);
-        says(child.err, "a 'mortise store salvage' that was cut off made it: "
-                        "do that again");
+        says(child.err,
+             "an interrupted 'mortise store salvage' created it; run it again");
     }
     child_run("$MORTISE doctor --store in/saved");
     ck_assert_int_eq(child.code, 2);
-    says(child.out, "that was cut off made it");
+    says(child.out, "an interrupted 'mortise store salvage' created it");
     child_run("[ ! -e more ]");
     ck_assert_int_eq(child.code, 0);
 }
@@ -671,7 +673,7 @@ START_TEST(what_is_no_file_is_left_out)
     ck_assert_int_eq(child.code, 0);
     child_run("$MORTISE doctor");
     ck_assert_int_eq(child.code, 2);
-    says(child.out, " is no file");
+    says(child.out, " is not a regular file");
     child_run("timeout 60 $MORTISE store salvage saved");
     ck_assert_msg(child.code == (_i == 0 ? 2 : 0), "%d: %s%s", child.code,
                   child.out, child.err); /* a log without a commit is no loss */
@@ -693,7 +695,7 @@ START_TEST(a_gap_between_tables_is_said)
     child_run("$MORTISE store salvage saved");
     ck_assert_msg(child.code == 2, "%d: %s%s", child.code, child.out,
                   child.err);
-    says(child.out, "what was written by batches ");
+    says(child.out, "the data of batches ");
     says(child.out, " is missing");
     says(child.out, "; there may have been more, and runs of which nothing");
 }
@@ -723,7 +725,7 @@ START_TEST(a_salvage_clears_its_own_alone)
     child_run("echo mine > in/saved/db/notes");
     child_run("$MORTISE store salvage in/saved");
     ck_assert_int_eq(child.code, 3);
-    says(child.err, "is not empty: name a new directory");
+    says(child.err, "is not empty: use a new directory");
     child_run("cat in/saved/db/notes && rm in/saved/db/notes && "
               "mkdir in/saved/mine && ! $MORTISE store salvage in/saved && "
               "rmdir in/saved/mine && $MORTISE store salvage in/saved");

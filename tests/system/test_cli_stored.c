@@ -138,9 +138,10 @@ START_TEST(another_format_is_refused)
     static const struct {
         const char *stamp, *words;
     } others[] = {
-        {"mortise-store 2\\n", "it has format 2, and mortise "},
+        {"mortise-store 2\\n", "it has format 2, but mortise "},
         {"mortise-store 2\\noldest-reader 1\\n",
-         "a development version before 0.2.0 made it, and no release reads it"},
+         "a development version before 0.2.0 created it, and no release can "
+         "read it"},
     };
     static const char *const commands[] = {
         "runs", "show orders", "run orders.yaml --input '{\"rows\": []}'",

@@ -100,9 +100,7 @@ static int each(int db, mortise_directory_each_fn *fn, void *ud,
 static int no_file(const char *name, struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "db/%s is no file: somebody put something else in its "
-                        "place",
-                        name);
+                        "db/%s is not a regular file: it was replaced", name);
 }
 
 static int check_one(void *ud, int db, const char *name,

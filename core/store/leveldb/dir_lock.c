@@ -156,8 +156,8 @@ static int refuse(const struct mortise_dir_lock *h, struct mortise_err *err)
     if (heir == 0) /* in another pid namespace */
         return mortise_fail(err, MORTISE_EBUSY, "held by another process");
     return mortise_fail(err, MORTISE_EBUSY,
-                        "the process that held it has ended, and process %ld, "
-                        "which it left behind, still has it: end that one",
+                        "held by process %ld, which a former owner of the "
+                        "store started: stop this process",
                         heir);
 }
 
@@ -250,16 +250,16 @@ int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err)
     if (fd < 0 && errno == ENOENT)
         return MORTISE_OK; /* not made yet */
     if (fd < 0 && errno == MORTISE_NO_FILE)
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "%s is no file: somebody put something else in its "
-                            "place; there is nothing in that file, so remove "
-                            "what is there, and it is made anew",
-                            name);
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "%s is not a regular file: it was replaced; remove it, and it is "
+            "created again (the original is always empty)",
+            name);
     if (fd < 0)
         return mortise_syserr(err, errno, "open %s", name);
     rv = fcntl(fd, F_GETLK, &lk) == 0
              ? MORTISE_OK
-             : mortise_syserr(err, errno, "ask who holds %s", name);
+             : mortise_syserr(err, errno, "read the lock of %s", name);
     close(fd);
     if (rv != MORTISE_OK || lk.l_type == F_UNLCK)
         return rv;

@@ -174,8 +174,7 @@ mode_t mortise_directory_close_off(int dir)
 static int no_file(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "%s is not a regular file: somebody put something else "
-                        "in its place",
+                        "%s is not a regular file: it was replaced",
                         stamp_name);
 }
 
@@ -213,9 +212,9 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
 static int made_before_release(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EFORMAT,
-                        "a development version before 0.2.0 made it, and no "
-                        "release reads it: finish its runs with the version "
-                        "that made it, or move it away and begin a new store");
+                        "a development version before 0.2.0 created it, and no "
+                        "release can read it: finish its runs with that "
+                        "version, or move it away and create a new store");
 }
 
 int mortise_directory_read_stamp(int dir, bool *stamped,
@@ -231,20 +230,20 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
     if (rv != MORTISE_OK || n == 0)
         return rv;
     if (strcmp(text, unfinished) == 0)
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "it is no store: a 'mortise store salvage' that "
-                            "was cut off made it: do that again, into the same "
-                            "directory");
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "it is not a store: an interrupted 'mortise store salvage' created "
+            "it; run it again, into the same directory");
     if (sscanf(text, "mortise-store %9u%n", &format, &at) != 1 ||
         text[at++] != '\n' || format == 0)
-        return mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
-                            stamp_name);
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "%s is not the format file of a store", stamp_name);
     if (strncmp(text + at, "oldest-reader ", 14) == 0)
         return made_before_release(err);
     rv = mortise_stamp_check(format, err);
     if (rv == MORTISE_OK && (size_t)at != n)
-        rv = mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
-                          stamp_name);
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "%s is not the format file of a store", stamp_name);
     *stamped = rv == MORTISE_OK;
     return rv;
 }

@@ -83,26 +83,26 @@ static int read_file(struct mortise_highwater *w, struct mortise_err *err)
         if (!read_slot(&one, all + (size_t)i * APART))
             continue;
         if (found && memcmp(one.identity, w->identity, MORTISE_STORE_ID) != 0)
-            return mortise_fail(err, MORTISE_ECORRUPT,
-                                "its mark is that of two stores");
+            return mortise_fail(
+                err, MORTISE_ECORRUPT,
+                "its file 'mark' contains the marks of two stores");
         if (!found || one.number > w->number)
             *w = one;
         found = true;
     }
     return found ? MORTISE_OK
                  : mortise_fail(err, MORTISE_ECORRUPT,
-                                "its mark, which says how much of it was "
-                                "written, does not read");
+                                "its file 'mark', which records the last "
+                                "commit, cannot be read");
 }
 
 /* Something else in its place is opened at most, and not waited for. */
 static int no_file(struct mortise_err *err)
 {
-    return mortise_fail(err, MORTISE_ECORRUPT,
-                        "its mark, which says how much of it was written, is "
-                        "no file: somebody put something else in its place, "
-                        "and nobody can tell whether the newest commits are "
-                        "there");
+    return mortise_fail(
+        err, MORTISE_ECORRUPT,
+        "its 'mark', which records the last commit, is not a regular file: it "
+        "was replaced, and the newest commits may be missing");
 }
 
 int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
@@ -181,8 +181,9 @@ int mortise_highwater_put(struct mortise_highwater *w, uint64_t number,
 
     assert(w->fd >= 0 && number >= w->number);
     if (fstat(w->fd, &st) == 0 && st.st_nlink == 0)
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "somebody removed the store's mark, or all of it");
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "the store's file 'mark', or the whole store, was removed");
     w->number = number;
     write_slot(bytes, w);
     n = pwrite(w->fd, bytes, sizeof bytes, (off_t)slot * APART);

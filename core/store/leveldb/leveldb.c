@@ -204,7 +204,7 @@ int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
     if (code == MORTISE_EFORMAT)
         return mortise_fail(err, code, "another version of mortise wrote %s",
                             what);
-    return mortise_fail(err, code, "%s does not read", what);
+    return mortise_fail(err, code, "%s cannot be decoded", what);
 }
 
 int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
@@ -250,14 +250,14 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
 int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err)
 {
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "this is a child that process %ld forked: the "
-                            "store is not its own",
-                            (long)s->dir_lock.pid);
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "this process is a fork of process %ld and cannot use its store",
+            (long)s->dir_lock.pid);
     if (!atomic_load(&s->dead))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
-                        "a write to the store failed; it must be reopened");
+                        "a write to the store failed; reopen the store");
 }
 
 int mortise_ldb_name(const char *name, struct mortise_err *err)
@@ -265,7 +265,7 @@ int mortise_ldb_name(const char *name, struct mortise_err *err)
     if (name == NULL || mortise_key_is_name(name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
-                        "a name of more than 65535 bytes: %.32s...", name);
+                        "the name is longer than 65535 bytes: %.32s...", name);
 }
 
 /* ---- verifying --------------------------------------------------------- */
@@ -316,8 +316,7 @@ static int walk_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
     for (; want <= last; want++) {
         if (!commit_at(it, &n, &batch, &rv) || n != want)
             return mortise_fail(err, MORTISE_ECORRUPT,
-                                "commit %llu is missing: the store lost what "
-                                "was written there",
+                                "commit %llu is missing: the store lost data",
                                 (unsigned long long)want);
         if (rv != MORTISE_OK)
             return mortise_ldb_bad(err, rv, "a commit record");
@@ -365,9 +364,8 @@ static int check_marked(const struct mortise_ldb *s, struct mortise_err *err)
     if (s->water.fd >= 0)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "its file 'mark' is missing, which says how much of "
-                        "it was written: nobody can tell whether the newest "
-                        "commits are there");
+                        "its file 'mark', which records the last commit, is "
+                        "missing: the newest commits may be missing, too");
 }
 
 /* (12): it has a stamp, or was never written to up to `number`. */
@@ -377,10 +375,9 @@ static int check_stamped(const struct mortise_ldb *s, uint64_t number,
     if (s->stamped || number == 0)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "its file 'format' is missing, and commits up to "
-                        "number %llu were written to it: 'mortise store "
-                        "salvage NEW-DIR' writes what can be read into a new "
-                        "store",
+                        "its file 'format' is missing, but it has commits up "
+                        "to number %llu: 'mortise store salvage NEW-DIR' "
+                        "copies all readable data to a new store",
                         (unsigned long long)number);
 }
 
@@ -411,7 +408,7 @@ static int verify_end(const struct mortise_ldb *s, struct mortise_err *err)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "%llu commit%s missing: number %llu was written and "
-                        "synced, and the last one that can be read is %llu",
+                        "synced, but the last readable one is %llu",
                         (unsigned long long)(wants - has),
                         wants - has == 1 ? " is" : "s are",
                         (unsigned long long)wants, (unsigned long long)has);
@@ -435,7 +432,7 @@ static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
         return rv;
     if (s->water.fd >= 0 && memcmp(id, s->water.identity, sizeof id) != 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "its mark is that of another store");
+                            "its file 'mark' belongs to another store");
     memcpy(s->store.identity, id, sizeof id);
     return MORTISE_OK;
 }
@@ -1351,8 +1348,7 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (rv == MORTISE_OK &&
         !mortise_directory_has_db(s->dir_lock.dir, s->db_dir))
         rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "somebody removed the store's db/, or put another in "
-                          "its place");
+                          "the store's db/ was removed or replaced");
     if (rv == MORTISE_OK && !s->unsynced)
         rv = mortise_highwater_put(&s->water, n, err);
     if (rv == MORTISE_OK) {
@@ -1475,7 +1471,7 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
         return mortise_ldb_alive(s, err);
     if (mortise_tempdir_is_there(&s->scratch))
         return mortise_fail(err, MORTISE_EDENIED,
-                            "this is a look at a copy of the store");
+                            "this is a read-only copy of the store");
     rv = mortise_ldb_want_memory(0, err);
     if (rv != MORTISE_OK) {
         atomic_store(&s->refused, true);

@@ -246,7 +246,7 @@ static int walk_checkpoints(struct walk *w, struct mortise_err *err)
     rv = walk_all(w, each_checkpoint, err);
     if (rv == MORTISE_OK && !w->stop && w->number != head.seq + 1)
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "checkpoint %llu does not fit the head at %llu",
+                            "checkpoint %llu does not match the head at %llu",
                             (unsigned long long)w->number,
                             (unsigned long long)head.seq);
     return rv;
@@ -340,7 +340,7 @@ static int due_request(struct walk *w, struct mortise_pending *p,
     rv = walk_get(w, &mortise_record_pending, p, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "run %s: a deadline without its request", run);
+                            "run %s: a deadline has no request", run);
     if (rv == MORTISE_OK && p->deadline_ms != deadline_ms)
         return mortise_ldb_bad(err, MORTISE_ECORRUPT,
                                mortise_record_pending.what);
@@ -390,7 +390,7 @@ static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
     mortise_key_graph(key, r->digest);
     rv = mortise_ldb_get(s, s->checked, key, &value, &n, err);
     if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, rv, "no graph of that digest");
+        return mortise_fail(err, rv, "no graph has this digest");
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_record_read_graph(r->arena, &r->found.files, &r->found.n_files,
@@ -485,10 +485,9 @@ static int walk_spawn_of(struct walk *w, struct mortise_err *err)
     mortise_key_spawn(&w->key, w->r->tenant, w->names.p, next_name(w->names.p));
     rv = walk_get(w, &mortise_record_spawn, &spawn, err);
     if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "%s is the child of a spawn handle that is not "
-                            "there",
-                            w->r->run);
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "%s is the child of a spawn handle that does not exist", w->r->run);
     if (rv == MORTISE_OK)
         give_spawn(w->r, w->r->tenant, w->names.p, next_name(w->names.p),
                    &spawn, &w->stop);

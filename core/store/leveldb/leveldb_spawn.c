@@ -181,8 +181,8 @@ static int change(struct mortise_ldb *s, const char *tenant, const char *parent,
         return rv;
     if (!mortise_spawn_count(&tree, was, now))
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "the counters of what run %s spawned do not fit "
-                            "their records",
+                            "the counters of the child runs of run %s do not "
+                            "match their records",
                             now->origin);
     if (was == NULL || mortise_spawn_is_over(now)) {
         rv = stage(s, &mortise_record_tree, &tree);
@@ -298,10 +298,10 @@ static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
     mortise_key_spawn(&s->key, c->tenant, way.parent, way.id);
     rv = look_up(s, &mortise_record_spawn, &was, err);
     if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "run %s: the child of a spawn handle that is not "
-                            "there",
-                            c->run);
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "run %s is the child of a spawn handle that does not exist",
+            c->run);
     if (rv != MORTISE_OK || mortise_spawn_is_over(&was))
         return rv;
     mortise_spawn_after_end(&was, c->end_status, c->end_result,

@@ -26,9 +26,9 @@ int mortise_stamp_check(uint32_t format, struct mortise_err *err)
     if (format == MORTISE_STORE_FORMAT)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EFORMAT,
-                        "it has format %u, and mortise " MORTISE_VERSION
-                        " reads format %d alone: use the version that made it, "
-                        "or a later one",
+                        "it has format %u, but mortise " MORTISE_VERSION
+                        " reads only format %d: use the version that created "
+                        "it, or a later one",
                         format, MORTISE_STORE_FORMAT);
 }
 
@@ -196,22 +196,22 @@ const struct mortise_record
     mortise_record_batch = {"a commit record", RECORD(batch), NULL},
     mortise_record_mark = {"a mark", RECORD(number), NULL},
     mortise_record_age = {"the age of a result", RECORD(number), NULL},
-    mortise_record_noted = {"when overdue runs were noted", RECORD(number),
-                            NULL},
+    mortise_record_noted = {"the time of the last report of overdue runs",
+                            RECORD(number), NULL},
     mortise_record_identity = {"the store's identity", RECORD(identity), NULL},
     mortise_record_head = {"the head of a run", RECORD(head), is_head},
     mortise_record_checkpoint = {"a checkpoint", RECORD(checkpoint), NULL},
     mortise_record_pending = {"a request", RECORD(pending), NULL},
     mortise_record_deadline = {"a deadline", RECORD(deadline), NULL},
-    mortise_record_kv = {"a value of a plugin's", RECORD(value), is_there},
-    mortise_record_cached = {"a result that was kept", RECORD(value), is_there},
+    mortise_record_kv = {"a value of a plugin", RECORD(value), is_there},
+    mortise_record_cached = {"a cached result", RECORD(value), is_there},
     mortise_record_tombstone = {"a tombstone", RECORD(tombstone), NULL},
-    mortise_record_leaving = {"what is left of a removed run", RECORD(leaving),
+    mortise_record_leaving = {"the rest of a removed run", RECORD(leaving),
                               is_leaving},
     mortise_record_spawn = {"a spawn handle", RECORD(spawn), is_spawn},
-    mortise_record_child = {"whose child a run is", RECORD(child), NULL},
+    mortise_record_child = {"the parent of a run", RECORD(child), NULL},
     mortise_record_tree = {"the counters of a tree", RECORD(tree), is_tree},
-    mortise_record_purse = {"what a tree may spend", RECORD(purse), NULL};
+    mortise_record_purse = {"the budget of a tree", RECORD(purse), NULL};
 
 /* ---- writing ------------------------------------------------------------- */
 

@@ -104,8 +104,8 @@ static void look_for_gap(struct salvage *v)
         return; /* that pieces are missing was said */
     v->out->holes = true;
     mortise_salvage_say(
-        v, "what was written by batches %" PRIu64 " to %" PRIu64 " is missing",
-        v->gap, v->gap_end);
+        v, "the data of batches %" PRIu64 " to %" PRIu64 " is missing", v->gap,
+        v->gap_end);
 }
 
 /* So does a head, and a piece that is lost may have held the batches. */
@@ -345,7 +345,7 @@ static int take_log(struct salvage *v, int db, const char *name,
     int rv;
 
     if (!mortise_dbfile_is_file(db, name)) {
-        mortise_salvage_say(v, "db/%s is no file", name);
+        mortise_salvage_say(v, "db/%s is not a regular file", name);
         return MORTISE_OK;
     }
     mortise_logfile_init(&l, v->mem);
@@ -354,7 +354,7 @@ static int take_log(struct salvage *v, int db, const char *name,
         rv = take_record(v, &l.record, err);
     if (l.damaged)
         mortise_salvage_say(
-            v, "db/%s is damaged: what could be read of it is used", name);
+            v, "db/%s is damaged: only its readable part is used", name);
     mortise_logfile_finish(&l);
     return rv;
 }
@@ -439,8 +439,8 @@ static void look_for_mark(struct salvage *v)
     v->out->unmarked = v->from->water.fd < 0;
     if (v->out->unmarked)
         mortise_salvage_say(
-            v, "the mark, which says how much was written, is lost: "
-               "the newest commits may be missing");
+            v, "the file 'mark', which records the last commit, is missing: "
+               "the newest commits may be missing, too");
 }
 
 /* Its tables in a copy, its mark if that reads. */

@@ -548,9 +548,9 @@ static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
     mortise_hex(digest, head->graph, MORTISE_DIGEST);
     mortise_salvage_say(
         v,
-        "run %s: left out; the text of its graph %s%s(digest %.12s) "
-        "cannot be read: salvage again, into another directory, with "
-        "--graph and a copy of the file as it was",
+        "run %s: left out; the text of its graph %s%s(digest %.12s) cannot "
+        "be read: salvage again, into another directory, with --graph and an "
+        "unchanged copy of the file",
         run_of(v), head->graph_name, head->graph_name[0] != '\0' ? " " : "",
         digest);
     rv = mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
@@ -580,12 +580,10 @@ static void tell_kept(struct salvage *v, struct salvage_trouble *t,
                             "; number %" PRIu64 " cannot be read",
                             run_of(v), head->seq, t->known, head->seq + 1);
     else
-        mortise_salvage_say(
-            v,
-            "run %s: kept up to commit %" PRIu64
-            ", the last one that can be read; whether it had more is "
-            "not known",
-            run_of(v), head->seq);
+        mortise_salvage_say(v,
+                            "run %s: kept up to commit %" PRIu64
+                            ", the last readable one; it may have had more",
+                            run_of(v), head->seq);
 }
 
 static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
@@ -610,9 +608,10 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (rv != MORTISE_OK || n == head->n_pending)
         return rv;
     if (t == NULL)
-        mortise_salvage_say(
-            v, "run %s: the inbox does not show all that it asks; 'show' does",
-            run_of(v));
+        mortise_salvage_say(v,
+                            "run %s: the inbox does not list all of its "
+                            "requests; 'mortise show' does",
+                            run_of(v));
     head->n_pending = n;
     if (t != NULL && t->made == head->seq)
         return put_head(v, batch, head);
@@ -679,7 +678,7 @@ static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         v->out->unused++;
         mortise_hex(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
         mortise_salvage_say(
-            v, "%s: not used; no run pins a graph of its digest, %.12s",
+            v, "%s: not used; no run pins a graph with its digest, %.12s",
             v->how->graphs[i].path, digest);
         mortise_key_graph(&to->key, v->how->graphs[i].digest);
         rv = mortise_ldb_drop(to, batch);

@@ -64,7 +64,7 @@ static int check_one(void *ud, int dir, const char *name,
     return (*may_be)(name)
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EEXISTS,
-                              "it is not empty: name a new directory");
+                              "it is not empty: use a new directory");
 }
 
 /* Is there nothing else in it? */

@@ -245,7 +245,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     if (rv != MORTISE_OK)
         return rv;
     leveldb_repair_db(s->options, s->db_path, &said);
-    rv = mortise_ldb_taken(said, err, "mend the copy");
+    rv = mortise_ldb_taken(said, err, "repair the copy");
     *torn = *torn || lost_tables(s);
     return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
 }
@@ -327,7 +327,7 @@ int mortise_ldb_open_view(struct mortise_store **out, const char *path,
         rv = open_view(s, err);
     if (rv != MORTISE_OK) {
         mortise_ldb_close(s);
-        return mortise_doing(err, rv, "look at a copy of store %s", path);
+        return mortise_doing(err, rv, "read a copy of store %s", path);
     }
     s->store.epoch = s->opening.epoch;
     *out = &s->store;

@@ -847,7 +847,7 @@ static bool is_a_copy(void)
     make_commit(&m, "default", "a", 2, 40);
     if (mortise_store_is_ours(inherited) ||
         mortise_store_write(inherited, &c, 1, &err) != MORTISE_ESTATE ||
-        strstr(err.msg, "forked") == NULL ||
+        strstr(err.msg, "is a fork of") == NULL ||
         mortise_store_reopen(inherited, NULL) != MORTISE_ESTATE ||
         mortise_store_mark_get(inherited, "m", &value, NULL) != MORTISE_ESTATE)
         return false;
@@ -921,8 +921,10 @@ START_TEST(a_child_left_behind)
     if (_i == 0) {
         mortise_store_close(open_store());
     } else {
-        snprintf(words, sizeof words, "process %ld, which it left behind",
-                 (long)child);
+        snprintf(
+            words, sizeof words,
+            "held by process %ld, which a former owner of the store started",
+            (long)child);
         open_refused(MORTISE_EBUSY, words);
     }
     close(life[0]);
@@ -1061,16 +1063,16 @@ START_TEST(a_store_of_another_format_is_left_untouched)
     static const struct {
         const char *stamp, *words;
     } others[] = {
-        {"mortise-store 2\n", "it has format 2, and mortise " MORTISE_VERSION
-                              " reads format 1 alone: use the version that "
-                              "made it, or a later one"},
+        {"mortise-store 2\n", "it has format 2, but mortise " MORTISE_VERSION
+                              " reads only format 1: use the version that "
+                              "created it, or a later one"},
         {"mortise-store 4\nand more\n", "it has format 4"},
         {"mortise-store 1\noldest-reader 1\n",
-         "a development version before 0.2.0 made it"},
+         "a development version before 0.2.0 created it"},
         {"mortise-store 2\noldest-reader 1\n",
-         "a development version before 0.2.0 made it, and no release reads it: "
-         "finish its runs with the version that made it, or move it away and "
-         "begin a new store"},
+         "a development version before 0.2.0 created it, and no release can "
+         "read it: finish its runs with that version, or move it away and "
+         "create a new store"},
     };
     uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
     struct mortise_store *s = open_store();
@@ -1090,11 +1092,11 @@ START_TEST(a_strange_stamp_is_corrupt)
 {
     mortise_store_close(open_store());
     stamp_store("hello\n");
-    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    open_refused(MORTISE_ECORRUPT, "not the format file of a store");
     stamp_store("mortise-store 1");
-    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    open_refused(MORTISE_ECORRUPT, "not the format file of a store");
     stamp_store("mortise-store 1\nmore\n");
-    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    open_refused(MORTISE_ECORRUPT, "not the format file of a store");
     stamp_store("");
     open_refused(MORTISE_ECORRUPT, "is empty");
 }
@@ -1191,7 +1193,7 @@ START_TEST(a_store_without_its_identity_is_corrupt)
     meddle(&k, NULL, 0);
     open_refused(MORTISE_ECORRUPT, "it has no identity");
     meddle(&k, "\x01too short", 10);
-    open_refused(MORTISE_ECORRUPT, "the store's identity does not read");
+    open_refused(MORTISE_ECORRUPT, "the store's identity cannot be decoded");
     mortise_buf_finish(&k);
 }
 END_TEST
@@ -1266,7 +1268,7 @@ START_TEST(the_mark_follows_each_sync)
         if (slot == 0)
             mortise_store_close(open_store());
     }
-    open_refused(MORTISE_ECORRUPT, "does not read");
+    open_refused(MORTISE_ECORRUPT, "cannot be read");
     free(bytes);
 }
 END_TEST
@@ -1313,8 +1315,8 @@ static void lose_the_tail(int how)
 START_TEST(a_lost_tail_is_corrupt)
 {
     static const char *const words[] = {
-        ("20 commits are missing: number 20 was written and synced, and the "
-         "last one that can be read is 0"),
+        ("20 commits are missing: number 20 was written and synced, but the "
+         "last readable one is 0"),
         "missing: number 20", "20 commits are missing"};
     struct mortise_store *s = open_store();
     size_t size[2] = {0};
@@ -1430,9 +1432,11 @@ START_TEST(a_store_needs_its_own_mark)
     mortise_store_close(s);
     snprintf(was, sizeof was, "%s.was", in_store("mark"));
     ck_assert_int_eq(rename(in_store("mark"), was), 0);
-    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+    open_refused(MORTISE_ECORRUPT,
+                 "its file 'mark', which records the last commit, is missing");
     ck_assert_int_eq(unlink(in_store("format")), 0);
-    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+    open_refused(MORTISE_ECORRUPT,
+                 "its file 'mark', which records the last commit, is missing");
     stamp_store("mortise-store 1\n");
 
     memcpy(other, path, sizeof path);
@@ -1441,7 +1445,7 @@ START_TEST(a_store_needs_its_own_mark)
     ck_assert_int_eq(rename(in_store("mark"), was), 0);
     memcpy(path, other, sizeof path);
     ck_assert_int_eq(rename(was, in_store("mark")), 0);
-    open_refused(MORTISE_ECORRUPT, "its mark is that of another store");
+    open_refused(MORTISE_ECORRUPT, "its file 'mark' belongs to another store");
 }
 END_TEST
 
@@ -1463,8 +1467,8 @@ START_TEST(a_store_without_its_stamp_is_corrupt)
     sum_of_store(before);
     for (int n = 0; n < 3; n++)
         open_refused(MORTISE_ECORRUPT,
-                     "its file 'format' is missing, and commits up to number 3 "
-                     "were written to it: 'mortise store salvage NEW-DIR'");
+                     "its file 'format' is missing, but it has commits up to "
+                     "number 3: 'mortise store salvage NEW-DIR'");
     sum_of_store(after);
     if (_i == 0) /* otherwise LevelDB had to look, which numbers files */
         ck_assert_mem_eq(before, after, MORTISE_DIGEST);

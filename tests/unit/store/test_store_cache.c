@@ -299,7 +299,7 @@ START_TEST(a_spoilt_result_is_told)
     mortise_buf_init(&value, &test_mem);
     ck_assert_int_eq(mortise_store_cached(s, "t", key, &value, &err),
                      MORTISE_ECORRUPT);
-    ck_assert_str_eq(err.msg, "a result that was kept does not read");
+    ck_assert_str_eq(err.msg, "a cached result cannot be decoded");
     mortise_buf_finish(&value);
     put(s, "t", "b", 50);
     ck_assert(has(s, "t", "b"));
@@ -323,7 +323,7 @@ START_TEST(a_spoilt_age_is_loud)
     m.c.cached = &m.cached;
     m.c.n_cached = 1;
     ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_ECORRUPT);
-    ck_assert_str_eq(err.msg, "the age of a result does not read");
+    ck_assert_str_eq(err.msg, "the age of a result cannot be decoded");
     mortise_store_close(s);
 }
 END_TEST
