@@ -34,7 +34,7 @@ static bool note_fault(void *ud, const struct mortise_fault *f)
     if (f->foreign)
         mortise_out_printf(o, " belongs to uid %lu\n", (unsigned long)f->uid);
     else
-        mortise_out_printf(o, " may be written by others (mode %04o)\n",
+        mortise_out_printf(o, " is writable by others (mode %04o)\n",
                            (unsigned)(f->mode & 07777));
     return true;
 }
@@ -77,7 +77,7 @@ static int take_back(struct mortise_cli *cli, const struct mortise_allowance *a,
     int rv = mortise_allow_remove(a, err);
 
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "allowed no more: %s\n", a->file);
+        mortise_out_say(&cli->out, "no longer allowed: %s\n", a->file);
     return rv;
 }
 
@@ -114,9 +114,8 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_allow_list(&all, cli->mem, err);
 
     if (rv == MORTISE_OK && json_array_size(all) == 0)
-        mortise_out_puts(&cli->err,
-                         "nothing is allowed; to allow a deployment, "
-                         "name it: mortise config allow FILE\n");
+        mortise_out_puts(&cli->err, "no deployment is allowed; to allow one: "
+                                    "mortise config allow FILE\n");
     MORTISE_JSON_EACH (record, i, all)
         mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
     json_decref(all);
@@ -128,7 +127,7 @@ static int config_allow(struct mortise_cli *cli, struct mortise_err *err)
     if (cli->args.n_operands > 0)
         return with_file(cli, err);
     if (cli->args.remove)
-        return mortise_cli_usage(cli, "--remove takes a FILE");
+        return mortise_cli_usage(cli, "--remove needs a FILE");
     return list(cli, err);
 }
 

@@ -170,17 +170,19 @@ static void watch(struct mortise_rehearsing *r,
         return;
     if (json_object_get(r->done, call->path) != NULL)
         mortise_problem(r, "E0904", NULL,
-                        "%s was called again by %s, which had ended before "
-                        "the crash",
+                        "%s was called again by %s, whose execution had ended "
+                        "before the crash",
                         tool, mortise_cli_short_path(call->path, name));
     else if (entry != NULL && call->node->op->effect >= MORTISE_WRITE &&
              !may_repeat(r, call, entry))
-        mortise_problem(r, "E0904", NULL,
-                        "%s happened twice, and nobody was asked", tool);
+        mortise_problem(
+            r, "E0904", NULL,
+            "the effect of %s was repeated, and no person was asked", tool);
     else if (entry != NULL &&
              strcmp(mortise_cli_text(entry, "key"), call->key) != 0)
         mortise_problem(r, "E0904", NULL,
-                        "%s was repeated with another idempotency key", tool);
+                        "%s was repeated with a different idempotency key",
+                        tool);
 }
 
 /* Its entry says `twice`: that may be.  A call without an answer has no entry, and
@@ -199,9 +201,10 @@ bool mortise_answer_act(void *ud, size_t token)
         return true;
     if (!first && !json_is_true(json_object_get(entry, "twice")) &&
         mortise_ledger_find(&r->ledger, "doubt", path, "how", "retry") == NULL)
-        mortise_problem(r, "E0904", NULL,
-                        "the effect of %s happened twice, and nobody was asked",
-                        mortise_cli_short_path(path, name));
+        mortise_problem(
+            r, "E0904", NULL,
+            "the effect of %s happened twice, and no person was asked",
+            mortise_cli_short_path(path, name));
     mortise_remember(r, json_pack("{s:s}", "acted", id));
     return first;
 }
@@ -332,20 +335,19 @@ static void unscripted(struct mortise_rehearsing *r,
     char help[512], name[MORTISE_CLI_EXECUTION];
 
     if (s != NULL) {
-        mortise_problem(r, "E0903",
-                        "add one; or write it without [], to give it as often "
-                        "as it is wanted",
-                        "'%s' has no answer left that fits a call of %s by %s",
-                        s->name->str, tool,
-                        mortise_cli_short_path(call->path, name));
+        mortise_problem(
+            r, "E0903",
+            "add an answer; or write the answer without [], so that every call "
+            "gets it",
+            "'%s' has no more answers that match a call of %s by %s",
+            s->name->str, tool, mortise_cli_short_path(call->path, name));
         return;
     }
     snprintf(help, sizeof help,
-             "add %s: {%s: ...}, or real: [%s] to let it run",
+             "add %s: {%s: ...}, or add real: [%s] to run it",
              check ? "guardrails" : "operations", tool, call->plugin);
     mortise_problem(r, "E0903", help,
-                    "%s was called by %s, and the case has "
-                    "no answer for it",
+                    "%s was called by %s, but the case has no answer for it",
                     tool, mortise_cli_short_path(call->path, name));
 }
 
@@ -357,14 +359,14 @@ static const char *never_in_doubt(const struct mortise_rehearsing *r,
     enum mortise_script_step step = mortise_script_step(r->m, call);
 
     if (call->node->effect < MORTISE_WRITE)
-        return "it has no effect";
+        return "the operation has no effect";
     if (op->idempotent)
-        return "it may be repeated (idempotent)";
+        return "the operation can be repeated (idempotent)";
     if (call->node->on_in_doubt == MORTISE_DOUBT_RETRY)
-        return "its node says on_in_doubt: retry";
+        return "its node has on_in_doubt: retry";
     if (op->steps && step == MORTISE_SCRIPT_NONE)
         return "its request only reads";
-    return step == MORTISE_SCRIPT_REPEAT ? "its request may be repeated" : NULL;
+    return step == MORTISE_SCRIPT_REPEAT ? "its request can be repeated" : NULL;
 }
 
 /* A scripted doubt is one of the first time; where the run would take it for a
@@ -379,7 +381,7 @@ static bool leave_open(struct mortise_rehearsing *r,
     char name[MORTISE_CLI_EXECUTION];
 
     if (never != NULL)
-        mortise_problem(r, "E0903", "take 'doubt' out",
+        mortise_problem(r, "E0903", "remove 'doubt'",
                         "a call of %s by %s is never in doubt: %s", tool,
                         mortise_cli_short_path(call->path, name), never);
     if (mortise_script_step(r->m, call) != MORTISE_SCRIPT_NONE)

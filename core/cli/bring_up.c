@@ -192,7 +192,7 @@ static bool judge(pid_t pid, struct heard *h)
         snprintf(h->words, cap, "%s did not return within %d s", where,
                  (h->created ? END_MS : MORTISE_BRING_UP_MS) / 1000);
     else if (WIFSIGNALED(status))
-        snprintf(h->words, cap, "it died of signal %d (%s) in %s",
+        snprintf(h->words, cap, "signal %d (%s) killed it in %s",
                  WTERMSIG(status), strsignal(WTERMSIG(status)), where);
     else if (!h->ended)
         snprintf(h->words, cap, "%s ended the process", where);
@@ -247,7 +247,7 @@ static int try_named(struct mortise_cli *cli, const char *name,
         return rv;
     heard.words[strcspn(heard.words, "\n")] = '\0'; /* a finding is a line */
     mortise_diag_add(diags, "E0608", at, "%s does not %s: %s", what,
-                     heard.created ? "stop" : "come up", heard.words);
+                     heard.created ? "stop" : "start", heard.words);
     *worst = MORTISE_ECHECK;
     return MORTISE_OK;
 }

@@ -37,9 +37,10 @@ static json_t *make_money(const char *text, bool more, struct mortise_err *err)
     double usd;
 
     if (mortise_real_parse(&usd, text, strlen(text)) != 0 || !(usd >= 0)) {
-        mortise_fail(err, MORTISE_EINVAL,
-                     "usd: '%.100s' is no decimal of dollars, such as 0.50",
-                     text);
+        mortise_fail(
+            err, MORTISE_EINVAL,
+            "usd: '%.100s' is not a decimal number of dollars, such as 0.50",
+            text);
         return NULL;
     }
     mortise_nomem(err); /* unless it is made */
@@ -56,9 +57,10 @@ static int read_amount(const char *name, const char *text, uint64_t *out,
         return mortise_cli_number(name, text, out, err);
     return mortise_yaml_duration(&scalar, out) == 0
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL,
-                              "%s: '%.100s' is no duration, such as 90s or 2h",
-                              name, text);
+               : mortise_fail(
+                     err, MORTISE_EINVAL,
+                     "%s: '%.100s' is not a duration, such as 90s or 2h", name,
+                     text);
 }
 
 /* A new reference; NULL, and why. */

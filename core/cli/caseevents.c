@@ -79,7 +79,7 @@ static const struct event *event_of(const struct mortise_yaml *type,
     }
     near = mortise_nearest(type->str, types, EVENTS);
     d = mortise_diag_add(diags, "E0207", type->span,
-                         "no durable event is of type '%s'", type->str);
+                         "no durable event has the type '%s'", type->str);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     return NULL;
@@ -92,8 +92,8 @@ static void check_member(const struct event *e, const struct mortise_yaml *key,
                          mortise_nearest(key->str, of_all, MEMBERS)};
     const char *near = mortise_nearest(key->str, two, 2);
     struct mortise_diag *d =
-        mortise_diag_add(diags, "W0905", key->span, "a %s has no member '%s'",
-                         e->type, key->str);
+        mortise_diag_add(diags, "W0905", key->span,
+                         "an event %s has no member '%s'", e->type, key->str);
 
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);

@@ -48,7 +48,7 @@ static void check_items(struct mortise_case_reader *r,
     for (size_t i = 0; i < list->n; i++)
         if (list->items[i]->kind != kind)
             mortise_diag_add(r->diags, "E0203", list->items[i]->span,
-                             "%s, and this is %s", rule,
+                             "%s, not %s", rule,
                              mortise_yaml_kind_name(list->items[i]->kind));
 }
 
@@ -62,7 +62,8 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_keys_read(&path_place, v, slot->name->span, r, e, r->diags);
         return;
     }
-    check_items(r, v, MORTISE_YAML_STRING, "a path is made of nodes");
+    check_items(r, v, MORTISE_YAML_STRING,
+                "an element of a path is the name of a node");
     e->path = v;
 }
 
@@ -263,7 +264,7 @@ static void read_cases(void *ctx, void *into, const struct mortise_slot *slot)
     }
     if (f->n_cases == 0)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
-                         "'cases' has no case");
+                         "'cases' is empty; add at least one case");
 }
 
 static const struct mortise_word kinds[] = {{.word = "Test"}, {.word = NULL}};

@@ -34,7 +34,7 @@ static int check_output(const struct mortise_schema *s, const char *whose,
     if (*refused)
         mortise_diag_add(
             diags, "W0904", mortise_yaml_meant(output, err.msg)->span,
-            "the schema of '%s' refuses this output: %s", whose, err.msg);
+            "the schema of '%s' rejects this output: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
 
@@ -97,9 +97,9 @@ static int check_said(const struct mortise_schema *s, const char *whose,
     rv = mortise_schema_check(s, v, &err);
     json_decref(v);
     if (rv == MORTISE_EINVAL)
-        mortise_diag_add(
-            diags, "W0904", mortise_yaml_meant(said, err.msg)->span,
-            "what '%s' is answered with is refused: %s", whose, err.msg);
+        mortise_diag_add(diags, "W0904",
+                         mortise_yaml_meant(said, err.msg)->span,
+                         "the answer to '%s' is invalid: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
 
@@ -243,7 +243,8 @@ static void check_value(const struct mortise_schema *s,
         if (seen.listed || !(seen.never || seen.others || seen.slip))
             continue;
         d = mortise_diag_add(diags, "W0905", key->span,
-                             "the schema of '%s' lists no '%s'", of, key->str);
+                             "the schema of '%s' does not list '%s'", of,
+                             key->str);
         if (seen.near != NULL)
             mortise_diag_help(diags, d, "did you mean '%s'?", seen.near);
     }

@@ -104,8 +104,8 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
         list_nodes(where, names, sizeof names);
         mortise_diag_help(diags, d,
                           where->offers != NULL
-                              ? "a tool is named as models know it: %s"
-                              : "there are: %s",
+                              ? "a tool is named as models see it: %s"
+                              : "the names are: %s",
                           names);
     }
     return NULL;
@@ -186,7 +186,7 @@ static void check_scripts(const struct mortise_graph *g,
             continue;
         d = mortise_diag_add(diags, code, name->span,
                              "no node of the graph %s '%s'", what, name->str);
-        mortise_diag_help(diags, d, "its nodes are those of '%s'", g->path);
+        mortise_diag_help(diags, d, "the graph is '%s'", g->path);
     }
 }
 
@@ -201,10 +201,10 @@ static void check_memory(const struct mortise_yaml *list,
 {
     for (size_t i = 0; list != NULL && i < list->n; i++)
         if (list->items[i]->len > MORTISE_MEMORY_CONTENT)
-            mortise_diag_add(diags, "E0208", list->items[i]->span,
-                             "a text of 'memory' has %d bytes at most, and "
-                             "this has %zu",
-                             MORTISE_MEMORY_CONTENT, list->items[i]->len);
+            mortise_diag_add(
+                diags, "E0208", list->items[i]->span,
+                "a text of 'memory' has at most %d bytes; this one has %zu",
+                MORTISE_MEMORY_CONTENT, list->items[i]->len);
 }
 
 static void check_once(const struct mortise_yaml *list, size_t i,
@@ -213,7 +213,7 @@ static void check_once(const struct mortise_yaml *list, size_t i,
     for (size_t k = 0; k < i; k++)
         if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
             mortise_diag_add(diags, "E0214", list->items[i]->span,
-                             "'%s' is in 'discovery' already",
+                             "'%s' is already in 'discovery'",
                              list->items[i]->str);
             return;
         }
@@ -230,8 +230,7 @@ static void check_discovery(const struct mortise_graph *g,
         if (!any(g, calls, name->str) && !any(g, is_node, name->str))
             mortise_diag_add(
                 diags, "E0301", name->span,
-                "the graph has neither a tool nor a node '%s' that "
-                "could be found",
+                "the graph has no tool or node '%s' that discovery can find",
                 name->str);
         else
             check_once(list, i, diags);
@@ -251,15 +250,16 @@ static void check_nodes(const struct mortise_graph *g,
         if (n == NULL || n->plugin != NULL || n->judge != NULL)
             continue;
         d = mortise_diag_add(diags, "E0212", name->span,
-                             "'%s' is a %s: it calls no operation", name->str,
-                             mortise_node_type_name(n->type));
-        mortise_diag_help(diags, d,
-                          mortise_node_gives(n) == MORTISE_GIVES_DECISION
-                              ? "people answer it: put it under 'people'"
-                          : n->guards[MORTISE_GUARD_TARGET].n > 0
-                              ? "put its guardrails under 'guardrails'"
-                              : "only nodes of type tool, extension and gmi, "
-                                "and tools, do");
+                             "'%s' is a %s node, which calls no operation",
+                             name->str, mortise_node_type_name(n->type));
+        mortise_diag_help(
+            diags, d,
+            mortise_node_gives(n) == MORTISE_GIVES_DECISION
+                ? "move this to 'people': a person answers the node"
+            : n->guards[MORTISE_GUARD_TARGET].n > 0
+                ? "put the verdicts of its guardrails under 'guardrails'"
+                : "only tools and nodes of type tool, extension and gmi call "
+                  "operations");
     }
 }
 
@@ -283,11 +283,11 @@ static void check_real(const struct mortise_graph *g,
         if (any(g, uses, name) || provides(models, name))
             continue;
         d = mortise_diag_add(diags, "E0501", real->items[i]->span,
-                             "no node of the graph uses a plugin '%s'", name);
-        mortise_diag_help(diags, d,
-                          "'real' names plugins of operations and tools of "
-                          "the graph, ids of its guardrails, and providers of "
-                          "the deployment's models");
+                             "no node of the graph uses the plugin '%s'", name);
+        mortise_diag_help(
+            diags, d,
+            "'real' accepts plugins of the graph's operations and tools, ids "
+            "of its guardrails, and providers of the deployment's models");
     }
 }
 
@@ -317,11 +317,10 @@ static void check_model(const struct mortise_model_alias *m,
     mortise_diag_help(
         diags,
         mortise_diag_add(diags, "E0903", by->span,
-                         "'%s' asks the model '%s' in earnest, by the plugin "
-                         "%s, which is not named",
+                         "'%s' would really call the model '%s' through the "
+                         "plugin %s, which 'real' does not list",
                          by->str, m->alias, m->provider),
-        "name '%s' under 'real', too, or take a deployment whose models are "
-        "scripted",
+        "add '%s' to 'real', or use a deployment whose models are scripted",
         m->provider);
 }
 
@@ -372,7 +371,7 @@ static int check_input(const struct mortise_graph *g,
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK)
-        mortise_diag_add(diags, "E0901", at, "the graph refuses this input: %s",
+        mortise_diag_add(diags, "E0901", at, "the graph rejects this input: %s",
                          err.msg);
     return MORTISE_OK;
 }

@@ -199,8 +199,9 @@ static void read_pass(void *ctx, void *into, const struct mortise_slot *slot)
 
     a->passes = slot->value->u.b;
     if (!a->passes)
-        mortise_diag_add(r->diags, "E0208", slot->value->span,
-                         "a guardrail that does not pass has a 'violation'");
+        mortise_diag_add(
+            r->diags, "E0208", slot->value->span,
+            "a guardrail verdict without pass: true needs a 'violation'");
 }
 
 static const struct mortise_key verdict_keys[] = {
@@ -232,7 +233,7 @@ static void read_true(void *ctx, void *into, const struct mortise_slot *slot)
     *(bool *)((char *)into + slot->key->at) = slot->value->u.b;
     if (!slot->value->u.b)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
-                         "'%s' is true or not there", slot->key->name);
+                         "'%s' must be true or absent", slot->key->name);
 }
 
 static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
@@ -243,7 +244,7 @@ static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
     p->args = slot->value;
     if (!p->approves || p->reason != NULL || p->answer != NULL || p->times_out)
         mortise_diag_add(r->diags, "E0212", slot->name->span,
-                         "'args' edits a call that is approved: it goes with "
+                         "'args' edits the arguments of an approved call; add "
                          "approve: true");
 }
 
@@ -302,18 +303,19 @@ static void check_answer(struct mortise_case_reader *r,
 
     if (verdict && has_violation == a->passes)
         mortise_diag_add(r->diags, "E0212", at->span,
-                         "a verdict is pass: true or a violation: one of them");
+                         "a verdict has either pass: true or a 'violation'");
     else if (verdict && a->output != NULL && !has_violation)
         mortise_diag_add(r->diags, "E0212", a->output->span,
-                         "'output' replaces what has a 'violation'");
+                         "'output' needs a 'violation', because it replaces "
+                         "the rejected value");
     else if (!verdict && succeeds == has_error)
         mortise_diag_add(r->diags, "E0212", at->span,
-                         "an answer has an 'output' (or 'goto', 'update') or "
-                         "an 'error': one of them");
+                         "an answer has either an 'output' (or 'goto', "
+                         "'update') or an 'error'");
     else if (has_error && a->in_doubt == MORTISE_CASE_DONE)
-        mortise_diag_add(r->diags, "E0212", at->span,
-                         "in_doubt: done gives the 'output' of the answer, "
-                         "and this is an error");
+        mortise_diag_add(
+            r->diags, "E0212", at->span,
+            "in_doubt: done needs an 'output', but this answer is an error");
 }
 
 static void check_deeds(struct mortise_case_reader *r,
@@ -324,9 +326,9 @@ static void check_deeds(struct mortise_case_reader *r,
          answers = p->answer != NULL && !p->approves;
 
     if (p->approves + rejects + answers + p->times_out != 1)
-        mortise_diag_add(r->diags, "E0212", at->span,
-                         "a person does one of approve, reject, answer and "
-                         "timeout");
+        mortise_diag_add(
+            r->diags, "E0212", at->span,
+            "give exactly one of approve, reject, answer and timeout");
     p->deed = p->approves ? MORTISE_CASE_APPROVE
               : rejects   ? MORTISE_CASE_REJECT
               : answers   ? MORTISE_CASE_ANSWER
@@ -366,8 +368,7 @@ static void read_script(struct mortise_case_reader *r,
                          s->name->str);
     else if (!s->once && v->kind != MORTISE_YAML_MAP)
         mortise_diag_add(r->diags, "E0203", v->span,
-                         "'%s' takes one answer or a list of them, and this "
-                         "is %s",
+                         "'%s' takes one answer or a list of answers, not %s",
                          s->name->str, mortise_yaml_kind_name(v->kind));
     else
         s->list = mortise_case_take(r, n * sizeof *s->list);

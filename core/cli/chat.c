@@ -256,11 +256,10 @@ static int find_newest(struct chat *c, struct mortise_err *err)
         json_decref(page);
     } while (json_is_string(after));
     json_decref(after);
-    return run_of(c)[0] != '\0'
-               ? MORTISE_OK
-               : mortise_fail(err, MORTISE_ENOTFOUND,
-                              "there is no chat to go on with; 'mortise chat' "
-                              "begins one");
+    return run_of(c)[0] != '\0' ? MORTISE_OK
+                                : mortise_fail(err, MORTISE_ENOTFOUND,
+                                               "there is no chat to continue; "
+                                               "start one with 'mortise chat'");
 }
 
 /* What was said last, and how far it is. */
@@ -292,7 +291,8 @@ static int take_up(struct chat *c, struct mortise_err *err)
         rv = mortise_cli_show(c->cli, run_of(c), &show, err);
     if (rv == MORTISE_OK &&
         !is_chat(mortise_cli_text(json_object_get(show, "graph"), "name")))
-        rv = mortise_fail(err, MORTISE_EINVAL, "run %s is no chat", run_of(c));
+        rv = mortise_fail(err, MORTISE_EINVAL, "run %s is not a chat",
+                          run_of(c));
     if (rv == MORTISE_OK)
         rv = mortise_cli_recall(c->cli, run_of(c), 0, note, c, err);
     if (rv == MORTISE_OK && c->last != NULL)
@@ -322,8 +322,8 @@ static json_t *take(struct chat *c, size_t n, struct mortise_err *err)
     c->heard.n -= all;
     if (line == NULL)
         mortise_fail(err, MORTISE_EINVAL,
-                     "a line of stdin is no text: no UTF-8, or with a NUL "
-                     "in it");
+                     "a line of stdin is not valid text: it is not UTF-8, or "
+                     "it contains a NUL");
     return line;
 }
 
@@ -480,10 +480,10 @@ static int stop_json(struct chat *c, const json_t *show)
         mortise_cli_error(c->cli, mortise_cli_text(error, "code"),
                           mortise_cli_text(error, "message"), more);
     else if (!is_over(show))
-        mortise_cli_error(c->cli, mortise_result_name(MORTISE_ESTATE),
-                          "it waits for somebody, and hears nothing more until "
-                          "then",
-                          more);
+        mortise_cli_error(
+            c->cli, mortise_result_name(MORTISE_ESTATE),
+            "the chat waits for a decision and accepts no message until then",
+            more);
     else
         json_decref(more);
     return (int)mortise_exit_code_of_status(
@@ -509,8 +509,9 @@ static int stop(struct chat *c, const json_t *show)
     print_pending(c, show);
     if (mortise_cli_has_kind(json_object_get(show, "pending"),
                              "approval_pending"))
-        mortise_out_puts(&c->cli->err, "mortise: it waits for that, and hears "
-                                       "nothing more until then\n");
+        mortise_out_puts(&c->cli->err,
+                         "mortise: the chat waits for this decision and "
+                         "accepts no message until then\n");
     return (int)mortise_exit_code_of_status(status);
 }
 
@@ -572,11 +573,13 @@ static void say_how(struct chat *c)
 {
     mortise_out_flush(&c->cli->out);
     if (c->cli->args.json) {
-        mortise_cli_note(c->cli, MORTISE_LOG_INFO,
-                         "it is kept: chat --continue --id %s", run_of(c));
+        mortise_cli_note(
+            c->cli, MORTISE_LOG_INFO,
+            "the chat is stored; to continue it: chat --continue --id %s",
+            run_of(c));
         return;
     }
-    mortise_out_puts(&c->cli->err, "it is kept; to go on:\n");
+    mortise_out_puts(&c->cli->err, "the chat is stored; to continue it:\n");
     mortise_cli_suggest_begin(c->cli, &c->cli->err, "chat");
     mortise_out_puts(&c->cli->err, " --continue --id ");
     mortise_out_shell(&c->cli->err, run_of(c));
@@ -623,9 +626,9 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
 
     if (a->go_on && (a->model != NULL || a->tools != NULL || a->allow != NULL ||
                      a->instructions != NULL))
-        return mortise_cli_usage(cli, "--continue goes on with the model, the "
-                                      "tools and the instructions that the "
-                                      "chat began with");
+        return mortise_cli_usage(
+            cli, "--continue uses the model, tools and instructions of the "
+                 "stored chat; do not give them again");
     mortise_watching_init(&c.watch, cli);
     c.watch.made_graph = true;
     c.watch.progress.chat = c.watch.progress.talk.bare = true;

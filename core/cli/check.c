@@ -452,7 +452,7 @@ int mortise_cli_format(struct mortise_cli *cli)
     if (format != NULL && strcmp(format, "json") == 0)
         cli->args.json = true;
     else if (format != NULL && strcmp(format, "text") != 0)
-        return mortise_cli_usage(cli, "--format is text or json, not '%s'",
+        return mortise_cli_usage(cli, "--format must be text or json, not '%s'",
                                  format);
     return MORTISE_EXIT_OK;
 }

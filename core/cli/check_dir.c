@@ -119,7 +119,7 @@ int mortise_cli_each_below(const char *dir,
     fts_close(walk);
     return n > 0 ? MORTISE_OK
                  : mortise_fail(err, MORTISE_ENOTFOUND,
-                                "%s has no files of Mortise (*.yaml with "
+                                "%s has no Mortise files (*.yaml with "
                                 "apiVersion: mortise/...)",
                                 root);
 }

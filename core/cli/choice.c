@@ -126,10 +126,10 @@ int mortise_cli_settled(struct mortise_cli *cli, const char *run,
 static const char *how_of(const json_t *entry)
 {
     static const char *const words[][2] = {
-        {"expired", "it ran out before anybody answered"},
-        {"withdrawn", "it was withdrawn, and nobody needs to know any more"},
+        {"expired", "it expired before a person answered"},
+        {"withdrawn", "it was withdrawn, because no answer is needed any more"},
         {"happened", "resolved as done"},
-        {"retry", "resolved to be tried again"},
+        {"retry", "resolved as not happened, to be retried"},
         {"fail", "resolved as failed"}};
     const json_t *approved = json_object_get(entry, "approved");
     const char *how = mortise_cli_text(entry, "how");
@@ -158,18 +158,16 @@ static int refuse_late(struct mortise_cli *cli, const char *run,
 
     if (rv == MORTISE_OK && entry != NULL)
         rv = mortise_fail(err, MORTISE_EMISMATCH,
-                          "run %s: request %s is settled already: %s%s%s%s",
+                          "run %s: request %s is already settled: %s%s%s%s",
                           run, mortise_cli_text(entry, "id"), how_of(entry),
                           actor[0] != '\0' ? " by " : "", actor,
                           cancelled ? "; the run was cancelled" : "");
     else if (rv == MORTISE_OK)
-        rv = mortise_fail(err, MORTISE_EMISMATCH,
-                          "run %s: no request '%s' is pending, and none of "
-                          "that id is settled%s",
-                          run, given,
-                          cancelled ? "; the run was cancelled, and what it "
-                                      "asked then is withdrawn"
-                                    : "");
+        rv = mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "run %s: request '%s' is neither pending nor settled%s", run, given,
+            cancelled ? "; the run was cancelled, which withdrew its requests"
+                      : "");
     json_decref(history);
     return rv;
 }
@@ -196,10 +194,11 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
         return mortise_nomem(err);
     switch (json_array_size(out->pending)) {
     case 0:
-        return given == NULL ? mortise_fail(err, MORTISE_EMISMATCH,
-                                            "run %s is %s: nothing is pending",
-                                            out->run, status)
-                             : refuse_late(cli, out->run, status, given, err);
+        return given == NULL
+                   ? mortise_fail(err, MORTISE_EMISMATCH,
+                                  "run %s is %s: no request is pending",
+                                  out->run, status)
+                   : refuse_late(cli, out->run, status, given, err);
     case 1:
         out->request = json_incref(json_array_get(out->pending, 0));
         out->named = names(out->request, given);
@@ -280,8 +279,9 @@ static int refuse_json(struct mortise_cli *cli,
     lines = mortise_buf_cstr(&b);
     mortise_cli_error(
         cli, mortise_result_name(MORTISE_EINVAL),
-        c->request != NULL ? "a decision names the request that it is for"
-                           : "several requests are pending: say which is meant",
+        c->request != NULL
+            ? "name the request that the decision is for"
+            : "several requests are pending; name the one that you decide",
         json_pack("{s:O, s:o}", "pending", c->pending, "commands",
                   mortise_cli_command_list(lines != NULL ? lines : "")));
     mortise_buf_finish(&b);
@@ -297,10 +297,10 @@ static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
 
     mortise_out_flush(&cli->out);
     mortise_out_puts(o, c->request != NULL
-                            ? "mortise: a decision names the request that it "
-                              "is for; this one is pending:\n"
-                            : "mortise: several requests are pending: say "
-                              "which is meant\n");
+                            ? "mortise: name the request that the decision is "
+                              "for; this one is pending:\n"
+                            : "mortise: several requests are pending; name the "
+                              "one that you decide\n");
     if (c->request != NULL)
         put_one(&way, c->request);
     else
@@ -417,7 +417,7 @@ static int ask_without_store(struct mortise_cli *cli, int fd,
     mortise_cli_leave(cli);
     cli->hasty = false;
     if (!ask(cli, fd, c)) {
-        mortise_cli_note(cli, MORTISE_LOG_INFO, "nothing was decided");
+        mortise_cli_note(cli, MORTISE_LOG_INFO, "no decision was recorded");
         return MORTISE_EXIT_USAGE;
     }
     return mortise_cli_reopen(cli, err);

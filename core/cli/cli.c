@@ -75,7 +75,8 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
         find_file(cli, graph);
     }
     if (cli->deployment != NULL && access(cli->deployment, R_OK) != 0)
-        return mortise_syserr(err, errno, "the deployment %s", cli->deployment);
+        return mortise_syserr(err, errno, "read the deployment %s",
+                              cli->deployment);
     return MORTISE_OK;
 }
 

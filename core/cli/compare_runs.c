@@ -58,7 +58,7 @@ static void put_place(void *ud, const char *pointer, const json_t *plain,
         mortise_buf_printf(&p->words, "%s: ", pointer + 1);
     mortise_buf_puts(&p->words, "without the crash ");
     put_value(p, plain);
-    mortise_buf_puts(&p->words, ", with it ");
+    mortise_buf_puts(&p->words, ", with the crash ");
     put_value(p, crashed);
 }
 
@@ -68,7 +68,7 @@ static void differ(struct comparing *x, const char *what, const json_t *plain,
     struct places p = {.mem = x->diags->arena.mem};
     struct mortise_diag *d =
         mortise_diag_add(x->diags, "E0904", x->c->name->span,
-                         "killed %s, %s is another", x->where, what);
+                         "killed %s, %s differs", x->where, what);
 
     mortise_buf_init(&p.words, p.mem);
     x->diags->failed |=
@@ -244,7 +244,7 @@ static void compare_events(struct comparing *x, const json_t *plain,
 
     x->diags->failed |= a == NULL || b == NULL;
     MORTISE_JSON_MEMBERS (path, list, a) {
-        snprintf(what, sizeof what, "what was told of %s",
+        snprintf(what, sizeof what, "the list of events of %s",
                  path[0] != '\0' ? mortise_cli_short_path(path, name)
                                  : "the run");
         compare(x, what, list, json_object_get(b, path));

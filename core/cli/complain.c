@@ -235,7 +235,7 @@ static json_t *salvage(struct mortise_cli *cli)
         return NULL;
     cli->said_salvage = true;
     if (!cli->args.json) {
-        mortise_out_puts(&cli->err, "To save what can be read:\n  ");
+        mortise_out_puts(&cli->err, "To save the readable data:\n  ");
         put_salvage(cli, &cli->err);
         mortise_out_puts(&cli->err, "\n");
         return NULL;
@@ -254,8 +254,8 @@ void mortise_cli_say_look(struct mortise_cli *cli,
                           const struct mortise_err *why)
 {
     static const char copy[] =
-        "what follows is read from a copy of the store: nothing goes on, and "
-        "nothing can be answered";
+        "the output is read from a copy of the store; runs cannot continue, "
+        "and requests cannot be answered";
 
     mortise_cli_note(cli, MORTISE_LOG_WARN, "%s (%s)", why->msg,
                      mortise_result_name(why->code));
@@ -268,7 +268,7 @@ void mortise_cli_say_look(struct mortise_cli *cli,
 int mortise_cli_own_up(struct mortise_cli *cli, int code)
 {
     static const char more[] =
-        ": there may have been more than what is shown, and newer";
+        "; there may be more and newer data than is shown";
     const char *name = mortise_result_name(MORTISE_ECORRUPT);
     char text[sizeof(struct mortise_err) + sizeof more + 16];
     struct mortise_err why;

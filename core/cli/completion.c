@@ -531,10 +531,9 @@ static int completion(struct mortise_cli *cli, struct mortise_err *err)
         shells[i].print(&cli->out);
         return MORTISE_EXIT_OK;
     }
-    return mortise_cli_usage(cli,
-                             "there is a script for bash, zsh and fish, "
-                             "and none for '%s'",
-                             cli->args.operands[0]);
+    return mortise_cli_usage(
+        cli, "no completion script for '%s'; give bash, zsh or fish",
+        cli->args.operands[0]);
 }
 
 static const struct mortise_opt opts[] = {MORTISE_OPT_END};

@@ -483,7 +483,7 @@ static const char *note(void *ud, const char *pointer)
     add_names(text, sizeof text, o, "variables", "environment");
     add_names(text, sizeof text, o, "files", "file");
     if (json_is_true(json_object_get(o, "by_default")))
-        strncat(text, " (unset: its default)", sizeof text - strlen(text) - 1);
+        strncat(text, " (unset: the default)", sizeof text - strlen(text) - 1);
     return text;
 }
 
@@ -493,10 +493,11 @@ static const char *found_by(const struct mortise_cli *cli)
     const char *env = getenv("MORTISE_DEPLOYMENT");
 
     if (cli->deployment == NULL)
-        return "no deployment: what is built in";
+        return "no deployment: built-in defaults";
     if (cli->args.deployment != NULL)
         return "--deployment";
-    return env != NULL && env[0] != '\0' ? "MORTISE_DEPLOYMENT" : "found here";
+    return env != NULL && env[0] != '\0' ? "MORTISE_DEPLOYMENT"
+                                         : "found in this directory";
 }
 
 static int print_text(struct mortise_cli *cli, struct page *p)
@@ -509,9 +510,8 @@ static int print_text(struct mortise_cli *cli, struct page *p)
     mortise_buf_init(&b, cli->mem);
     rv = mortise_yaml_write(&b, p->value, note, p);
     mortise_out_say(o,
-                    "# %s%s%s\n"
-                    "# behind plugins.path: %s\n"
-                    "# beside trust.dir: %s\n",
+                    "# %s%s%s\n# then, after plugins.path: %s\n# also, beside "
+                    "trust.dir: %s\n",
                     cli->deployment, cli->deployment != NULL ? ", " : "",
                     found_by(cli), s->plugin_dirs[s->n_plugin_dirs - 1],
                     s->trust_dirs[s->n_trust_dirs - 1]);

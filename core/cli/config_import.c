@@ -16,8 +16,8 @@ static int config_import(struct mortise_cli *cli, struct mortise_err *err)
 
     return rv == MORTISE_EEXISTS
                ? mortise_fail(err, rv,
-                              "%s is there already: write to another file, and "
-                              "take `tools` and `secrets` over into this one",
+                              "%s already exists; write to another file, and "
+                              "copy its `tools` and `secrets` into this one",
                               cli->args.output)
                : rv;
 }

@@ -302,8 +302,8 @@ void mortise_coverage_say(const struct mortise_coverage *c)
         mortise_out_say(o, "%s: ", g->path);
         mortise_out_printf(o, "%zu of %zu nodes, %zu of %zu edges\n",
                            all.n_seen[0], all.n[0], all.n_seen[1], all.n[1]);
-        say_missed(o, "never ran:", all.missed[0]);
-        say_missed(o, "never taken:", all.missed[1]);
+        say_missed(o, "node never ran:", all.missed[0]);
+        say_missed(o, "edge never taken:", all.missed[1]);
         if (all.failed)
             o->errnum = ENOMEM;
         forget(&all);

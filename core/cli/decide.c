@@ -75,10 +75,11 @@ static int add_decision(struct mortise_cli *cli, make_fn *make,
     int rv = mortise_cli_choose(cli, given, &c, err);
 
     if (rv == MORTISE_OK && !c.named)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "'%.64s' is no id: of several requests each is named "
-                          "by its own; nothing was decided",
-                          given);
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "'%.64s' is not a request id; give the id of each request when you "
+            "decide several; no decision was recorded",
+            given);
     if (rv == MORTISE_OK && !has_id(commands, c.request)) {
         rv = make(cli, &c, &command, err);
         if (rv == MORTISE_OK && json_array_append_new(commands, command) != 0)
@@ -130,9 +131,10 @@ static int decide_tool(struct mortise_cli *cli, const json_t *request,
     int rv;
 
     if (a->answer != NULL)
-        return mortise_fail(err, MORTISE_EDECISION,
-                            "--answer is for questions; this is a call of %s",
-                            mortise_cli_text(request, "tool"));
+        return mortise_fail(
+            err, MORTISE_EDECISION,
+            "--answer is for questions; this request is a call of %s",
+            mortise_cli_text(request, "tool"));
     rv = optional(cli, "--args", a->args, &args, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -153,14 +155,13 @@ static int decide_human(struct mortise_cli *cli, const json_t *request,
 
     if (a->args != NULL || a->digest != NULL)
         return mortise_fail(err, MORTISE_EDECISION,
-                            "--args and --digest are for tool calls; this is a "
-                            "question");
+                            "--args and --digest are for tool calls; this "
+                            "request is a question");
     if (approve && a->answer == NULL && mortise_cli_is_kind(request, "human") &&
         json_object_get(request, "schema") != NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "the question wants an answer: give it with "
-                            "--answer JSON; 'mortise show %s' has what it must "
-                            "be",
+                            "the question needs an answer: give --answer JSON; "
+                            "'mortise show %s' prints its schema",
                             cli->args.operands[0]);
     rv = optional(cli, "--answer", a->answer, &answer, err);
     if (rv != MORTISE_OK)
@@ -200,8 +201,8 @@ static int decide_plan(struct mortise_cli *cli, const json_t *request,
 
     if (a->args != NULL || a->digest != NULL || a->answer != NULL)
         return mortise_fail(err, MORTISE_EDECISION,
-                            "a plan takes --reason and, approved with edits, "
-                            "--graph FILE");
+                            "for a plan, give only --reason or, to approve an "
+                            "edited plan, --graph FILE");
     rv = edited_plan(cli, &graph, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -223,7 +224,7 @@ static int make_decision(struct mortise_cli *cli,
         return decide_plan(cli, request, approve, out, err);
     if (cli->args.graph != NULL)
         return mortise_fail(err, MORTISE_EDECISION,
-                            "--graph is for plans; this is none");
+                            "--graph is for plans; this request is not a plan");
     if (mortise_cli_is_kind(request, "approval_pending"))
         return decide_tool(cli, request, approve, out, err);
     if (mortise_cli_is_kind(request, "human") ||
@@ -441,7 +442,8 @@ static int resolve(struct mortise_cli *cli, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if ((a->done != NULL) + a->retry + a->fail != 1)
-        return mortise_cli_usage(cli, "say one of --done, --retry and --fail");
+        return mortise_cli_usage(
+            cli, "give exactly one of --done, --retry and --fail");
     if (a->done != NULL && a->n_operands == 2)
         rv = find_said(cli, &id, err);
     if (rv != MORTISE_OK)

@@ -154,7 +154,7 @@ static void print_difference(struct pinning *p, const char *key,
     print_key(o, was != NULL ? MORTISE_ASKS : MORTISE_GOOD,
               was != NULL ? "~" : "+", key);
     if (was != NULL)
-        mortise_out_say(o, "    digest\n    - %s\n    + %s\n    it is now\n",
+        mortise_out_say(o, "    digest\n    - %s\n    + %s\n    new entry\n",
                         json_string_value(was), json_string_value(digest));
     print_entry(o, json_object_get(json_object_get(p->now, key), "entry"));
 }
@@ -169,7 +169,7 @@ static void print_all(struct pinning *p)
     if (json_object_size(p->news) == 0)
         mortise_out_puts(o, ": as pinned\n");
     else
-        mortise_out_printf(o, ": %zu new, %zu changed, %zu gone\n", p->n_new,
+        mortise_out_printf(o, ": %zu new, %zu changed, %zu removed\n", p->n_new,
                            p->n_changed, p->n_gone);
     MORTISE_JSON_MEMBERS (key, digest, p->news)
         print_difference(p, key, digest);

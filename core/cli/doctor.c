@@ -80,9 +80,9 @@ static void check_writers(struct mortise_doctor *d, const char *path)
 
     if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "chmod go-w it: who can write it decides whose "
-                           "plugins run",
-                           "%s may be written by others (mode %04o)", path,
+                           "remove the permission with chmod go-w: whoever can "
+                           "write it decides which plugins run",
+                           "%s is writable by others (mode %04o)", path,
                            (unsigned)(st.st_mode & 07777));
 }
 
@@ -103,7 +103,7 @@ static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
                            "no key is trusted, so no plugin can be loaded");
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "trust", NULL,
-                           "%zu of %zu keys may sign plugins", good, n);
+                           "%zu of %zu keys can sign plugins", good, n);
 }
 
 static void check_trust(struct mortise_doctor *d,
@@ -117,8 +117,8 @@ static void check_trust(struct mortise_doctor *d,
     for (size_t i = 0; i < settings->n_trust_dirs; i++) {
         if (access(settings->trust_dirs[i], R_OK | X_OK) != 0)
             mortise_doctor_say(d, MORTISE_SICK, "trust",
-                               "make it readable, or name another in the "
-                               "deployment's trust.dir",
+                               "make it readable, or set another directory in "
+                               "trust.dir of the deployment",
                                "%s: %s", settings->trust_dirs[i],
                                strerror(errno));
         else
@@ -132,8 +132,8 @@ static void check_trust(struct mortise_doctor *d,
         say_keys(d, trust);
     else
         mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "mend the file: nothing is trusted until then", "%s",
-                           err.msg);
+                           "correct the file: no key is trusted until then",
+                           "%s", err.msg);
     mortise_trust_close(trust);
 }
 
@@ -149,11 +149,11 @@ static void check_memory(struct mortise_doctor *d)
         mortise_doctor_say(d, MORTISE_HEALTHY, "memory", NULL, "%s", dir);
     else
         mortise_doctor_say(d, MORTISE_AILING, "memory",
-                           "mend it, or set XDG_STATE_HOME: releases of "
-                           "plugins that ran, and keys that were revoked, are "
-                           "remembered there for fresh stores, and what "
-                           "'config allow' allowed",
-                           "this user remembers nothing: %s", err.msg);
+                           "correct that, or set XDG_STATE_HOME: Mortise "
+                           "records there which releases of plugins ran, which "
+                           "keys were revoked and what 'config allow' allowed",
+                           "Mortise cannot store data for this user: %s",
+                           err.msg);
 }
 
 /* ---- plugins ---------------------------------------------------------------
@@ -167,24 +167,23 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_plugin_set *s,
 
     if (f->quarantined)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "install a version that does not do that; 'mortise "
-                           "plugin unquarantine' lets it try again at once",
+                           "install a version that does not do this; or retry "
+                           "now with 'mortise plugin unquarantine'",
                            "%s: %s", f->path, problem);
     else if (f->problem != NULL)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "take it away, or put one there that can be used",
+                           "remove it, or replace it with a usable plugin",
                            "%s: %s", f->path, problem);
     else if (problem != NULL)
-        mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "'mortise plugin verify' says the same until it is "
-                           "mended",
-                           "%s: %s", f->path, problem);
+        mortise_doctor_say(
+            d, MORTISE_SICK, "plugin",
+            "correct that; check it with 'mortise plugin verify'", "%s: %s",
+            f->path, problem);
     else if (f->manifest->dev)
         mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                           "sign it (mortise plugin sign) before others rely "
-                           "on it",
-                           "%s %s: nobody signed it, and plugins.dev lets it "
-                           "run; runs that use it say so",
+                           "sign it (mortise plugin sign) before others use it",
+                           "%s %s is not signed; plugins.dev lets it run, and "
+                           "its runs are marked as unsigned",
                            f->name, f->version);
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "plugin", NULL,
@@ -201,10 +200,10 @@ static void check_plugins(struct mortise_doctor *d,
     for (size_t i = 0; i < n; i++)
         check_plugin(d, s, mortise_plugins_at(s->plugins, i));
     if (rv == MORTISE_OK && n == 0)
-        mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                           "name their directory in the deployment's "
-                           "plugins.path",
-                           "there is none");
+        mortise_doctor_say(
+            d, MORTISE_AILING, "plugin",
+            "set their directory in plugins.path of the deployment",
+            "no plugins found");
     /* Trust that cannot be read was said already. */
 }
 
@@ -221,10 +220,10 @@ static void check_directories(struct mortise_doctor *d,
         if (access(settings->plugin_dirs[i], R_OK | X_OK) != 0)
             mortise_doctor_say(
                 d, MORTISE_AILING, "plugin",
-                is_dev(settings, i) ? "make it, or take it out of the "
-                                      "deployment's plugins.dev"
-                                    : "make it, or take it out of the "
-                                      "deployment's plugins.path",
+                is_dev(settings, i) ? "create it, or remove it from "
+                                      "plugins.dev of the deployment"
+                                    : "create it, or remove it from "
+                                      "plugins.path of the deployment",
                 "%s: %s", settings->plugin_dirs[i], strerror(errno));
 }
 
@@ -314,8 +313,8 @@ static int open_settings(struct mortise_doctor *d,
     if (rv != MORTISE_EDENIED)
         return rv;
     mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                       "do what it says; nothing runs meanwhile", "%s",
-                       err->msg);
+                       "do what the message says; no run continues until then",
+                       "%s", err->msg);
     d->cli->looks = true;
     return read_settings(d, NULL, settings, err);
 }
@@ -337,15 +336,15 @@ static void check_settings(struct mortise_doctor *d)
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                           "mend the file; store, keys and plugins cannot be "
-                           "looked at without it",
+                           "correct the file; doctor cannot check the store, "
+                           "keys and plugins without it",
                            "%s", err.msg);
     } else {
         if (!d->cli->looks && good)
             mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
                                d->cli->deployment != NULL
                                    ? d->cli->deployment
-                                   : "none, so defaults");
+                                   : "none: using defaults");
         mortise_doctor_store(d, settings);
         mortise_doctor_worker(d, settings);
         check_memory(d);
@@ -369,7 +368,7 @@ static int doctor(struct mortise_cli *cli, struct mortise_err *err)
     mortise_doctor_host(&d);
     check_settings(&d);
     if (!cli->args.json)
-        mortise_out_printf(&cli->out, "%s: %u to mend, %u to look at\n",
+        mortise_out_printf(&cli->out, "%s: %u to correct, %u to review\n",
                            d.n_sick > 0 ? "not fit" : "fit", d.n_sick,
                            d.n_ailing);
     return d.n_sick > 0 ? MORTISE_EXIT_FINDINGS : MORTISE_EXIT_OK;

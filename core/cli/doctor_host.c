@@ -35,21 +35,21 @@ static void check_landlock(struct mortise_doctor *d)
                            abi);
     else if (abi >= LANDLOCK_ENOUGH)
         mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL,
-                           "ABI %ld; from 6 on (Linux 6.12) programs cannot "
-                           "signal others of their user, either",
+                           "ABI %ld; from ABI 6 on (Linux 6.12), programs also "
+                           "cannot signal other processes of their user",
                            abi);
     else if (abi > 0)
         mortise_doctor_say(d, MORTISE_AILING, "landlock",
                            "use Linux 6.2 or newer",
-                           "ABI %ld: too old to hold programs to their files, "
-                           "so none is started",
+                           "ABI %ld is too old to restrict a program's files, "
+                           "so no program is started",
                            abi);
     else
         mortise_doctor_say(d, MORTISE_AILING, "landlock",
-                           "use Linux 6.2 or newer with landlock among the "
-                           "boot parameter lsm=...",
-                           "not there: nothing holds programs to their files, "
-                           "so none is started");
+                           "use Linux 6.2 or newer, and include landlock in "
+                           "the boot parameter lsm=...",
+                           "not available: Mortise cannot restrict a program's "
+                           "files, so no program is started");
 }
 
 static void check_kernel(struct mortise_doctor *d)
@@ -61,12 +61,12 @@ static void check_kernel(struct mortise_doctor *d)
                        u.sysname, u.release, u.machine);
     check_landlock(d);
     if (prctl(PR_GET_SECCOMP) >= 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "seccomp", NULL, "there");
+        mortise_doctor_say(d, MORTISE_HEALTHY, "seccomp", NULL, "available");
     else
         mortise_doctor_say(d, MORTISE_AILING, "seccomp",
                            "use a kernel with CONFIG_SECCOMP_FILTER",
-                           "not there: nothing keeps programs from system "
-                           "calls, so none is started");
+                           "not available: Mortise cannot restrict system "
+                           "calls, so no program is started");
 }
 
 /* Plugins are loaded from sealed memory: can it be had, and run? */
@@ -79,7 +79,7 @@ static void check_memfd(struct mortise_doctor *d)
         p = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         mortise_doctor_say(d, MORTISE_SICK, "memfd",
-                           "allow memfd_create() and mapping it executable "
+                           "allow memfd_create() and executable mappings of it "
                            "(seccomp, SELinux, vm.memfd_noexec)",
                            "plugins cannot be loaded from sealed memory: %s",
                            strerror(errno));
@@ -97,12 +97,13 @@ static void check_memfd(struct mortise_doctor *d)
 static void check_proc(struct mortise_doctor *d)
 {
     if (access("/proc/self/fd", R_OK | X_OK) == 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "proc", NULL, "/proc is there");
+        mortise_doctor_say(d, MORTISE_HEALTHY, "proc", NULL,
+                           "/proc is mounted");
     else
-        mortise_doctor_say(d, MORTISE_SICK, "proc", "mount -t proc proc /proc",
-                           "/proc/self/fd: %s; plugins and the control socket "
-                           "are reached through it",
-                           strerror(errno));
+        mortise_doctor_say(
+            d, MORTISE_SICK, "proc", "mount -t proc proc /proc",
+            "/proc/self/fd: %s; plugins and the control socket need it",
+            strerror(errno));
 }
 
 static void check_descriptors(struct mortise_doctor *d)
@@ -114,7 +115,7 @@ static void check_descriptors(struct mortise_doctor *d)
         d, few ? MORTISE_AILING : MORTISE_HEALTHY, "descriptors",
         "ulimit -n 4096, or LimitNOFILE= of the service", "%llu%s",
         (unsigned long long)r.rlim_cur,
-        few ? ": many runs, connections and plugins at once need more" : "");
+        few ? ": too few for many runs, connections and plugins at once" : "");
 }
 
 static void check_clock(struct mortise_doctor *d)
@@ -124,9 +125,9 @@ static void check_clock(struct mortise_doctor *d)
 
     mortise_time_text(now, mortise_now_ms());
     mortise_doctor_say(d, wrong ? MORTISE_SICK : MORTISE_HEALTHY, "clock",
-                       "set it (timedatectl set-ntp true)", "%s%s", now,
-                       wrong ? ": deadlines and signatures would be judged by "
-                               "a time that is wrong"
+                       "synchronize it (timedatectl set-ntp true)", "%s%s", now,
+                       wrong ? ": with a wrong clock, deadlines and signatures "
+                               "are judged wrongly"
                              : "");
 }
 
@@ -142,7 +143,7 @@ static void check_curl(struct mortise_doctor *d)
     else
         mortise_doctor_say(d, MORTISE_AILING, "libcurl",
                            "apt-get install libcurl4 (7.87 or newer)",
-                           "%s: no plugin gets an answer to http.request/1",
+                           "%s: http.request/1 does not work in any plugin",
                            err.msg);
 }
 

@@ -62,8 +62,8 @@ static void judge(struct mortise_doctor *d, const struct mortise_mcp *m,
                            "%s; not pinned, so graphs cannot call them", is);
     else if (drifted + gone > 0)
         mortise_doctor_say(d, MORTISE_SICK, "mcp", remedy,
-                           "%s; %zu are not what is pinned, and %zu are gone: "
-                           "graphs that call them fail",
+                           "%s; %zu differ from their pins, and %zu no longer "
+                           "exist: graphs that call them fail",
                            is, drifted, gone);
     else if (fresh > 0)
         mortise_doctor_say(d, MORTISE_AILING, "mcp", remedy,
@@ -87,8 +87,8 @@ static void check_server(struct mortise_doctor *d, struct mortise_mcp *m,
     else
         mortise_doctor_say(
             d, MORTISE_SICK, "mcp",
-            "its command, sandbox, url or secrets in tools.mcp; 'mortise mcp "
-            "list SERVER --verbose' shows what it says",
+            "check command, sandbox, url and secrets of the server in "
+            "tools.mcp; 'mortise mcp list SERVER --verbose' prints its output",
             "%s: %s", server, rv == MORTISE_OK ? m->once.words : err.msg);
     json_decref(listed);
 }

@@ -41,24 +41,25 @@ static void check_shared_mode(struct mortise_doctor *d,
         return;
     if (mortise_group_passes(s->deployment->access, dir))
         mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                           "%s, mode %04o: members of the group %s use its "
-                           "socket, and reach no file of it",
+                           "%s, mode %04o: members of the group %s can use its "
+                           "socket but not its files",
                            s->store, (unsigned)(st.st_mode & 07777), group);
     else
-        mortise_doctor_say(d, MORTISE_AILING, "store",
-                           "the next command that writes to it, or 'mortise "
-                           "engine', gives it mode 0710 and that group",
-                           "%s has mode %04o and the group %lu, and "
-                           "store.access says that the group %s uses it",
-                           s->store, (unsigned)(st.st_mode & 07777),
-                           (unsigned long)st.st_gid, group);
+        mortise_doctor_say(
+            d, MORTISE_AILING, "store",
+            "no action needed: 'mortise engine' or the next command that "
+            "writes to it sets mode 0710 and the group",
+            "%s has mode %04o and the group %lu, but store.access grants it to "
+            "the group %s",
+            s->store, (unsigned)(st.st_mode & 07777), (unsigned long)st.st_gid,
+            group);
 }
 
 static void check_mode(struct mortise_doctor *d,
                        const struct mortise_settings *s, int dir)
 {
     const char *path = s->store;
-    char sudo[96], run_as[160];
+    char sudo[96], run_as[192];
     struct stat st;
 
     if (fstat(dir, &st) != 0)
@@ -69,16 +70,18 @@ static void check_mode(struct mortise_doctor *d,
     }
     mortise_owner_sudo(st.st_uid, sudo);
     snprintf(run_as, sizeof run_as,
-             "run as its owner (%s mortise doctor), or chown -R it", sudo);
+             "run as its owner (%s mortise doctor), or change the owner with "
+             "chown -R",
+             sudo);
     if (st.st_uid != geteuid())
         mortise_doctor_say(d, MORTISE_SICK, "store", run_as,
-                           "%s belongs to uid %u, and this is uid %u", path,
+                           "%s belongs to uid %u, but you are uid %u", path,
                            (unsigned)st.st_uid, (unsigned)geteuid());
     else if ((st.st_mode & 077) != 0)
         mortise_doctor_say(d, MORTISE_SICK, "store",
                            "chmod 700 it; the next command that writes to it "
-                           "does so, too, and says it",
-                           "%s has mode %04o: others may read what runs know",
+                           "does this too, with a message",
+                           "%s has mode %04o: others can read the data of runs",
                            path, (unsigned)(st.st_mode & 07777));
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL, "%s, mode %04o",
@@ -108,8 +111,8 @@ static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
         mortise_owners_refuse_links(dir, path, &err) == MORTISE_OK)
         return true;
     mortise_doctor_say(d, MORTISE_SICK, "store",
-                       "find out who did what there before you do what it "
-                       "says; commands are refused until then",
+                       "find out who changed the store before you follow the "
+                       "message; commands are rejected until then",
                        "%s", err.msg);
     return false;
 }
@@ -128,9 +131,9 @@ static void check_times(struct mortise_doctor *d, int dir)
         return;
     mortise_time_text(then, ms);
     mortise_doctor_say(d, MORTISE_AILING, "clock",
-                       "find out which of the two was wrong; deadlines follow "
-                       "the clock",
-                       "the store was written at %s, which is yet to come",
+                       "find out which clock was wrong, the one then or the "
+                       "one now; deadlines depend on it",
+                       "the store was written at %s, which is in the future",
                        then);
 }
 
@@ -144,15 +147,16 @@ static const char *complaint(uint64_t type)
         uint64_t type;
         const char *words;
     } table[] = {
-        {0x6969, "NFS: locks and syncs may not mean what they say"},
-        {0x517B, "SMB: locks and syncs may not mean what they say"},
-        {0xFF534D42, "CIFS: locks and syncs may not mean what they say"},
-        {0xFE534D42, "SMB2: locks and syncs may not mean what they say"},
-        {0x01021997, "9P: locks and syncs may not mean what they say"},
-        {0x00C36400, "Ceph: locks and syncs may not mean what they say"},
-        {0x65735546, "FUSE: whether syncs reach a disk is its author's word"},
-        {0x01021994, "tmpfs: all of it is gone when the machine stops"},
-        {0x858458F6, "ramfs: all of it is gone when the machine stops"},
+        {0x6969, "NFS: locks and syncs may be unreliable"},
+        {0x517B, "SMB: locks and syncs may be unreliable"},
+        {0xFF534D42, "CIFS: locks and syncs may be unreliable"},
+        {0xFE534D42, "SMB2: locks and syncs may be unreliable"},
+        {0x01021997, "9P: locks and syncs may be unreliable"},
+        {0x00C36400, "Ceph: locks and syncs may be unreliable"},
+        {0x65735546,
+         "FUSE: whether a sync reaches the disk depends on its implementation"},
+        {0x01021994, "tmpfs: all data is lost when the machine stops"},
+        {0x858458F6, "ramfs: all data is lost when the machine stops"},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -179,7 +183,7 @@ static void check_disk(struct mortise_doctor *d, int dir)
                        mib < LEAST_MIB  ? MORTISE_SICK
                        : mib < GOOD_MIB ? MORTISE_AILING
                                         : MORTISE_HEALTHY,
-                       "space", "make room: a full disk stops all runs",
+                       "space", "free space: a full disk stops all runs",
                        "%" PRIu64 " MiB free", mib);
 }
 
@@ -222,14 +226,14 @@ static void check_sync(struct mortise_doctor *d, int dir)
     uint64_t took = fd >= 0 ? time_sync(fd) : 0;
 
     if (took == 0)
-        mortise_doctor_say(d, MORTISE_SICK, "sync",
-                           "see that the directory can be written, and look "
-                           "at the disk",
-                           "a synced write failed: %s", strerror(errno));
+        mortise_doctor_say(
+            d, MORTISE_SICK, "sync",
+            "check that the directory is writable, and check the disk",
+            "a synced write failed: %s", strerror(errno));
     else
         mortise_doctor_say(
             d, took > SLOW_MS * 1000000ull ? MORTISE_AILING : MORTISE_HEALTHY,
-            "sync", "every step of a run waits so long; use another disk",
+            "sync", "every step of a run waits for this; use a faster disk",
             "a synced write takes %.2f ms", (double)took / 1e6);
     if (fd >= 0)
         close(fd);
@@ -262,19 +266,18 @@ static void check_silence(struct mortise_doctor *d, int dir)
 
     if (is_held(dir, &err))
         mortise_doctor_say(d, MORTISE_SICK, "engine",
-                           "wait if it is starting; else look why it hangs, "
-                           "and stop it",
-                           "%s, and nobody answers at its control socket",
+                           "wait if the process is starting; otherwise find "
+                           "out why it hangs, and stop it",
+                           "%s, but no process answers at its control socket",
                            err.msg);
     else if (faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         mortise_doctor_say(d, MORTISE_AILING, "engine",
-                           "nothing: the next engine replaces it.  'mortise "
-                           "runs' shows which runs to resume",
-                           "control.sock was left behind by a process that "
-                           "was killed");
+                           "no action needed: the next engine replaces it.  "
+                           "'mortise runs' lists the runs to resume",
+                           "a process that was killed left control.sock");
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "none has the store");
+                           "no engine uses the store");
 }
 
 /* Does somebody answer at the control socket, as an engine of ours would? */
@@ -288,19 +291,21 @@ static void check_engine(struct mortise_doctor *d,
     int rv = mortise_client_open(&c, d->cli->mem, s->store, &anything, &err);
 
     if (rv == MORTISE_ENOTFOUND && dir < 0)
-        mortise_doctor_say(d, MORTISE_SICK, "engine",
-                           "have its owner start one: mortise engine",
-                           "none works on the store, and only its owner's can");
+        mortise_doctor_say(
+            d, MORTISE_SICK, "engine",
+            "ask the owner to start one: mortise engine",
+            "no engine uses the store, and only its owner can start one");
     else if (rv == MORTISE_ENOTFOUND)
         check_silence(d, dir);
     else if (rv == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "process %ld has the store and answers",
+                           "process %ld uses the store and answers",
                            (long)c.pid);
     else
-        mortise_doctor_say(d, MORTISE_SICK, "engine",
-                           "commands on this store fail like this until then",
-                           "%s", err.msg);
+        mortise_doctor_say(
+            d, MORTISE_SICK, "engine",
+            "correct that; commands on this store fail with the same error",
+            "%s", err.msg);
     mortise_client_close(&c);
 }
 
@@ -318,11 +323,11 @@ static void say_unread(struct mortise_doctor *d, const char *path,
         {MORTISE_ESTATE, "store",
          "name the damaged store with --store, and this directory as NEW-DIR"},
         {MORTISE_EFORMAT, "store",
-         "use the version of Mortise that made it, or restore a backup"},
+         "use the version of Mortise that wrote it, or restore a backup"},
         {MORTISE_ECORRUPT, "commits",
-         "restore a backup; or have 'mortise store salvage NEW-DIR' write what "
-         "can be read into a new store.  This one is left as it is, and nobody "
-         "writes to it"},
+         "restore a backup; or write the readable data into a new store with "
+         "'mortise store salvage NEW-DIR'.  This store is left unchanged, and "
+         "every write to it fails"},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -333,15 +338,15 @@ static void say_unread(struct mortise_doctor *d, const char *path,
         }
     if (err->code == MORTISE_EBUSY)
         mortise_doctor_say(d, MORTISE_AILING, "commits",
-                           "stop whoever has it, and do this again",
-                           "was not looked at: %s; who opened it looked at the "
-                           "newest commits then",
+                           "stop the process that holds it, then repeat this",
+                           "was not checked: %s; that process checked the "
+                           "newest commits when it opened the store",
                            err->msg);
     else
         mortise_doctor_say(d, MORTISE_SICK, "commits",
-                           "see that it can be read, and that there is room "
-                           "for a copy of its logs in $TMPDIR or /dev/shm",
-                           "%s was not looked at: %s", path, err->msg);
+                           "check that it is readable, and that $TMPDIR or "
+                           "/dev/shm has space for a copy of its logs",
+                           "%s was not checked: %s", path, err->msg);
 }
 
 static void check_whole(struct mortise_doctor *d, const char *path, int dir)
@@ -352,7 +357,7 @@ static void check_whole(struct mortise_doctor *d, const char *path, int dir)
         return;
     if (mortise_store_check(path, &mortise_heap, &err) == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
-                           "all that was written is there, and reads");
+                           "all that was written is complete and readable");
     else
         say_unread(d, path, &err);
 }
@@ -368,13 +373,13 @@ static void check_missing(struct mortise_doctor *d, const char *path)
 
     if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0) {
         mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "make it, or name another in the deployment's "
-                           "store.path",
-                           "%s is not there and cannot be made: %s: %s", path,
-                           parent, strerror(errno));
+                           "create it, or set another directory in store.path "
+                           "of the deployment",
+                           "%s does not exist and cannot be created: %s: %s",
+                           path, parent, strerror(errno));
     } else {
         mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                           "%s: will be made by the first run", path);
+                           "%s: the first run will create it", path);
         check_disk(d, dir);
         check_sync(d, dir);
     }
@@ -394,8 +399,8 @@ static bool check_as_member(struct mortise_doctor *d,
         return false;
     mortise_owner_name(st.st_uid, owner);
     mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                       "%s is %s's: members of the group %s use its socket, "
-                       "and doctor looks no further for them",
+                       "%s belongs to %s: members of the group %s can use its "
+                       "socket, but doctor cannot check its files",
                        s->store, owner, s->deployment->access_group);
     check_engine(d, s, -1);
     return true;
@@ -417,8 +422,8 @@ void mortise_doctor_store(struct mortise_doctor *d,
     }
     if (dir < 0) {
         mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "give it to this user, or name another in the "
-                           "deployment's store.path",
+                           "give it to this user, or set another directory in "
+                           "store.path of the deployment",
                            "%s: %s", path, strerror(errno));
         return;
     }

@@ -74,7 +74,7 @@ static void on_done(void *ud, const struct mortise_process_end *end)
     t->process = NULL;
     t->well = end->outcome == MORTISE_PROCESS_EXITED && end->code == 0;
     if (end->outcome == MORTISE_PROCESS_EXITED && !t->well)
-        snprintf(t->words, sizeof t->words, "%s ended with %d", t->program,
+        snprintf(t->words, sizeof t->words, "%s exited with %d", t->program,
                  end->code);
     else if (!t->well)
         say(t, end->words);
@@ -86,7 +86,7 @@ static void on_late(uv_timer_t *timer)
     struct trial *t = timer->data;
 
     mortise_process_cancel(t->process);
-    snprintf(t->words, sizeof t->words, "%s was not over within %d s",
+    snprintf(t->words, sizeof t->words, "%s did not finish within %d s",
              t->program, PATIENCE_MS / 1000);
 }
 
@@ -148,18 +148,20 @@ void mortise_doctor_worker(struct mortise_doctor *d,
         mortise_doctor_say(
             d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
             "install mortise-worker beside the bundled plugins",
-            "none is started without %s: %s", t.worker, strerror(errno));
+            "no program is started without %s: %s", t.worker, strerror(errno));
     else if (t.program == NULL)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL,
-                           "%s is there; there is no /bin/true to try it with",
-                           t.worker);
-    else if (try_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
         mortise_doctor_say(
-            d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
-            "do what it says: no program and no MCP server of a "
-            "deployment starts until then",
-            "none is started: %s", t.words[0] != '\0' ? t.words : err.msg);
+            d, MORTISE_HEALTHY, "programs", NULL,
+            "%s exists; it was not tested, because there is no /bin/true",
+            t.worker);
+    else if (try_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
+        mortise_doctor_say(d, needed ? MORTISE_SICK : MORTISE_AILING,
+                           "programs",
+                           "do what the message says; programs and MCP servers "
+                           "of a deployment do not start until then",
+                           "no program is started: %s",
+                           t.words[0] != '\0' ? t.words : err.msg);
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL,
-                           "%s starts them in a sandbox", t.worker);
+                           "%s starts programs in a sandbox", t.worker);
 }

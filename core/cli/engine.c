@@ -26,7 +26,7 @@ static int is_taken(struct mortise_cli *cli, struct mortise_err *err)
 
     if (rv == MORTISE_OK)
         rv = mortise_fail(err, MORTISE_EBUSY,
-                          "process %llu works on the store %s already",
+                          "process %llu already uses the store %s",
                           (unsigned long long)mortise_cli_integer(other, "pid"),
                           mortise_cli_text(other, "store"));
     json_decref(other);
@@ -46,8 +46,7 @@ static int hold(struct mortise_cli *cli, struct mortise_err *err)
             return is_taken(cli, err);
         if (!told)
             mortise_cli_log(cli, MORTISE_LOG_INFO,
-                            "a command works on the store: waiting until it "
-                            "has ended");
+                            "a command uses the store; waiting until it ends");
         told = true;
         rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
         mortise_session_await_end(cli->session);

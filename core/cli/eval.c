@@ -70,8 +70,9 @@ static int read_text(struct mortise_cli *cli, struct given *g,
     if (strcmp(operand, "-") != 0)
         return MORTISE_OK;
     if (cli->args.vars != NULL && strcmp(cli->args.vars, "-") == 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the expression and --vars cannot both be stdin");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the expression and --vars cannot both come from stdin");
     rv = mortise_cli_read(cli, operand, &text, &g->n, err);
     if (rv != MORTISE_OK)
         return rv;

@@ -140,7 +140,7 @@ static void print_approval(struct mortise_out *o, const json_t *approval)
         mortise_out_say(o, "  approved by %s%s%s%s",
                         mortise_cli_text(approval, "actor"),
                         json_is_true(json_object_get(approval, "edited"))
-                            ? ", with other arguments"
+                            ? ", with edited arguments"
                             : "",
                         reason[0] != '\0' ? ": " : "", reason);
 }
@@ -149,7 +149,7 @@ static void print_approval(struct mortise_out *o, const json_t *approval)
 static void print_llm(struct mortise_out *o, const json_t *llm)
 {
     if (llm != NULL)
-        mortise_out_say(o, "  its model: %s", mortise_cli_text(llm, "reason"));
+        mortise_out_say(o, "  model: %s", mortise_cli_text(llm, "reason"));
 }
 
 static void name_row(const struct row *r, char name[MORTISE_CLI_EXECUTION])
@@ -204,9 +204,9 @@ static void print_row(struct mortise_out *o, const struct row *r,
     if (r->n == 1)
         print_llm(o, json_object_get(r->first, "llm"));
     if (r->unsettled > 0 && r->n == 1)
-        mortise_out_puts(o, "  its effect may have happened");
+        mortise_out_puts(o, "  an effect may have happened");
     else if (r->unsettled > 0)
-        mortise_out_printf(o, "  the effect of %zu may have happened",
+        mortise_out_printf(o, "  effects of %zu elements may have happened",
                            r->unsettled);
     mortise_out_puts(o, "\n");
 }
@@ -334,7 +334,7 @@ int mortise_cli_print_node(struct mortise_cli *cli, const json_t *show,
     if (json_array_size(nodes) == 0) {
         json_decref(v);
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "the run %s has no node, and no execution, '%s'",
+                            "the run %s has no node or execution '%s'",
                             mortise_cli_text(show, "run"), name);
     }
     if (cli->args.json)

@@ -21,13 +21,12 @@ static const struct {
      "the run failed or was cancelled, or the disk or the system failed"},
     {MORTISE_EXIT_FINDINGS, "a file has errors; they are printed"},
     {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request"},
-    {MORTISE_EXIT_WAITING, "the run waits for somebody or is paused"},
+    {MORTISE_EXIT_WAITING, "the run waits for a person or is paused"},
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},
-    {MORTISE_EXIT_DENIED, "not allowed: trust, signature or permission"},
+    {MORTISE_EXIT_DENIED, "denied: trust, signature or permission"},
     {MORTISE_EXIT_CONFIG,
-     "a format of another version, or a configuration that "
-     "cannot work"},
+     "a format of another version, or an invalid configuration"},
 };
 
 static const enum mortise_exit_code of_result[] = {

@@ -55,11 +55,11 @@ static bool differ(struct judge *j, const struct mortise_yaml *want,
     v = mortise_yaml_json(want, false);
     if (got == NULL)
         mortise_diag_add(j->diags, "E0902", want->span,
-                         "%s: expected %s, and there is none", where,
+                         "%s: expected %s, but it is absent", where,
                          shown(j, v, a));
     else
         mortise_diag_add(j->diags, "E0902", want->span,
-                         "%s: expected %s, and it is %s", where, shown(j, v, a),
+                         "%s: expected %s, got %s", where, shown(j, v, a),
                          shown(j, got, b));
     json_decref(v);
     return false;
@@ -127,8 +127,7 @@ static bool differ_in_length(struct judge *j, const struct mortise_yaml *want,
         v = mortise_yaml_json(want->items[i], false);
     mortise_diag_add(
         j->diags, "E0902", i < want->n ? want->items[i]->span : want->span,
-        "%s: expected %zu elements, and it has %zu; at [%zu] "
-        "expected %s, and there is %s",
+        "%s: expected %zu elements, got %zu; at [%zu] expected %s, got %s",
         where, want->n, n, i, i < want->n ? shown(j, v, a) : "nothing more",
         i < n ? shown(j, json_array_get(got, i), b) : "none");
     json_decref(v);
@@ -234,7 +233,7 @@ static void help_path(struct judge *j, struct mortise_diag *d,
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                               n > 0 ? ", " : "",
                               mortise_cli_execution(node, name));
-    mortise_diag_help(j->diags, d, "what ran: %s%s", n > 0 ? text : "nothing",
+    mortise_diag_help(j->diags, d, "executions: %s%s", n > 0 ? text : "nothing",
                       node != NULL ? ", ..." : "");
 }
 
@@ -253,8 +252,7 @@ static void judge_path(struct judge *j, const struct mortise_yaml *want,
             continue;
         help_path(j,
                   mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                                   "path: expected '%s' here, and %s%s%s "
-                                   "ran",
+                                   "path: expected '%s' here, but %s%s%s ran",
                                    expected, node != NULL ? "'" : "",
                                    node != NULL
                                        ? mortise_cli_execution(node, name)
@@ -265,11 +263,12 @@ static void judge_path(struct judge *j, const struct mortise_yaml *want,
     }
     node = next_ran(nodes, &at);
     if (node != NULL)
-        help_path(j,
-                  mortise_diag_add(j->diags, "E0902", want->span,
-                                   "path: expected nothing more, and '%s' ran",
-                                   mortise_cli_execution(node, name)),
-                  nodes);
+        help_path(
+            j,
+            mortise_diag_add(j->diags, "E0902", want->span,
+                             "path: expected no more executions, but '%s' ran",
+                             mortise_cli_execution(node, name)),
+            nodes);
 }
 
 static void judge_contains(struct judge *j, const struct mortise_yaml *want,
@@ -285,7 +284,7 @@ static void judge_contains(struct judge *j, const struct mortise_yaml *want,
         help_path(j,
                   mortise_diag_add(j->diags, "E0902", want->items[i]->span,
                                    "path: '%s' did not run%s", expected,
-                                   i > 0 ? " after the one before it" : ""),
+                                   i > 0 ? " after the previous one" : ""),
                   nodes);
         return;
     }
@@ -300,7 +299,8 @@ static void judge_lacks(struct judge *j, const struct mortise_yaml *want,
         if (has_run(nodes, &at, want->items[i]->str))
             help_path(j,
                       mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                                       "path: '%s' ran", want->items[i]->str),
+                                       "path: '%s' ran, but must not",
+                                       want->items[i]->str),
                       nodes);
     }
 }
@@ -322,10 +322,10 @@ static void judge_events(struct judge *j, const struct mortise_yaml *want,
         if (found)
             continue;
         d = mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                             "events: no such event was told%s",
-                             i > 0 ? " after the one before it" : "");
+                             "events: no event matches this%s",
+                             i > 0 ? " after the previous one" : "");
         mortise_diag_help(j->diags, d,
-                          "`mortise test --format json` shows all events");
+                          "`mortise test --format json` prints all events");
         return;
     }
 }
@@ -348,7 +348,7 @@ static const char *waits_for(const json_t *show, char words[WORDS])
     mortise_context_node(mortise_cli_text(request, "path"), name);
     if (name[0] != '\0')
         snprintf(words, WORDS,
-                 "'%.160s' %s; what a person does then stands under people: "
+                 "'%.160s' %s; write the person's decision under people: "
                  "{%.160s: ...}",
                  name, mortise_cli_asks(request), name);
     return words;
@@ -366,8 +366,8 @@ static void judge_status(struct judge *j, const struct mortise_yaml *want,
     if (strcmp(status, want->str) == 0)
         return;
     d = mortise_diag_add(j->diags, "E0902", want->span,
-                         "status: expected %s, and it is %s%s%s%s", want->str,
-                         status, reason[0] != '\0' ? " (" : "", reason,
+                         "status: expected %s, got %s%s%s%s", want->str, status,
+                         reason[0] != '\0' ? " (" : "", reason,
                          reason[0] != '\0' ? ")" : "");
     if (json_is_object(error))
         mortise_diag_help(j->diags, d, "%s: %s (%s)", error_code(show),
@@ -382,8 +382,8 @@ static void judge_word(struct judge *j, const struct mortise_yaml *want,
 {
     if (strcmp(got, want->str) != 0)
         mortise_diag_add(j->diags, "E0902", want->span,
-                         "%s: expected '%s', and %s%s%s", where, want->str,
-                         got[0] != '\0' ? "it is '" : "there is none", got,
+                         "%s: expected '%s', but %s%s%s", where, want->str,
+                         got[0] != '\0' ? "it is '" : "it is absent", got,
                          got[0] != '\0' ? "'" : "");
 }
 

@@ -79,11 +79,11 @@ static void judge_elapsed(const struct mortise_case_expect *e, uint64_t ms,
     span_text(ms, got);
     if (e->elapsed.value != NULL && e->elapsed.amount != ms)
         mortise_diag_add(diags, "E0902", e->elapsed.value->span,
-                         "elapsed: expected %s, and %s passed",
+                         "elapsed: expected %s, got %s",
                          span_text(e->elapsed.amount, want), got);
     if (e->within.value != NULL && e->within.amount < ms)
         mortise_diag_add(diags, "E0902", e->within.value->span,
-                         "within: expected %s at most, and %s passed",
+                         "within: expected at most %s, got %s",
                          span_text(e->within.amount, want), got);
 }
 
@@ -132,14 +132,14 @@ static void judge_parallel(const struct mortise_yaml *want, const char *node,
     }
     if ((int64_t)most == want->u.i)
         return;
-    d = mortise_diag_add(diags, "E0902", want->span,
-                         "parallel: expected %lld of '%s' at work at once, and "
-                         "there were %zu",
-                         (long long)want->u.i, node, most);
+    d = mortise_diag_add(
+        diags, "E0902", want->span,
+        "parallel: expected %lld executions of '%s' at once, got %zu",
+        (long long)want->u.i, node, most);
     if (most == 0)
         mortise_diag_help(diags, d,
-                          "what takes no time is beside nothing: give its "
-                          "answers an `after`");
+                          "calls that take no time are never parallel: give "
+                          "their answers an `after`");
 }
 
 void mortise_expect_times(const struct mortise_case_expect *e,

@@ -82,9 +82,8 @@ static int unknown(const char *given, struct mortise_err *err)
                               "no code '%s'; did you mean '%s'?", given, near)
                : mortise_fail(
                      err, MORTISE_ENOTFOUND,
-                     "no code '%s' of Mortise or its plugins; 'mortise "
-                     "explain' lists them, and other plugins have "
-                     "codes of their own",
+                     "no code '%s' of Mortise or its bundled plugins; 'mortise "
+                     "explain' lists the codes; other plugins have their own",
                      given);
 }
 

@@ -110,7 +110,7 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
                digest) != 0)
         mortise_cli_note(cli, MORTISE_LOG_WARN,
                          "the run has another version of this graph; nodes are "
-                         "matched by their ids");
+                         "matched by id");
 }
 
 /* *show: a new reference. */
@@ -333,7 +333,8 @@ static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (a->dot + a->mermaid + a->json > 1)
-        return mortise_cli_usage(cli, "say one of --dot, --mermaid and --json");
+        return mortise_cli_usage(
+            cli, "give exactly one of --dot, --mermaid and --json");
     rv = mortise_cli_load_graph(cli, a->operands[0], &g, err);
     if (rv == MORTISE_OK)
         rv = show(cli, g, err);

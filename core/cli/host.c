@@ -48,10 +48,10 @@ static void say(struct mortise_cli *cli, const struct mortise *m)
     if (n == 0)
         return;
     mortise_cli_note(cli, MORTISE_LOG_INFO, /* our own result comes first */
-                     "%zu other run%s at work here: this process stays as the "
-                     "engine until %s (Ctrl-C hands over)",
+                     "%zu other run%s active here: this process stays as the "
+                     "engine until %s (Ctrl-C stops it)",
                      n, n == 1 ? " is" : "s are",
-                     n == 1 ? "it rests" : "they rest");
+                     n == 1 ? "it waits or ends" : "they wait or end");
 }
 
 /* Turn until nothing is at work, or a signal comes. */
@@ -74,7 +74,7 @@ static void stay(struct mortise_cli *cli, struct mortise *m)
 static void hand_over(struct mortise_cli *cli, struct mortise *m)
 {
     mortise_cli_note(cli, MORTISE_LOG_INFO,
-                     "pausing them, and handing the store over");
+                     "pausing them and releasing the store");
     mortise_control_close(m);
     mortise_pause_all(m);
 }

@@ -95,9 +95,8 @@ static bool give(struct mortise_rehearsing *r, struct mortise_command *cmd,
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(&r->err);
     else if (rv != MORTISE_OK)
-        mortise_problem(r, "E0903", NULL,
-                        "what '%s' is answered with is refused: %s", node,
-                        err.msg);
+        mortise_problem(r, "E0903", NULL, "the answer to '%s' is invalid: %s",
+                        node, err.msg);
     return rv == MORTISE_OK;
 }
 
@@ -161,14 +160,14 @@ static const struct {
      false, true, "approve, reject or answer"},
     {"approval_pending", say_tool,
      1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, true, false,
-     "approve (with args, if need be) or reject"},
+     "approve (optionally with args) or reject"},
     {"node", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
      false, false, "approve or reject"},
     {"plan", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
      false, false, "approve or reject"},
     {"custom", say_custom, 1u << MORTISE_CASE_ANSWER, false, true, "answer"},
     {"scheduled_pause", say_pause, 1u << MORTISE_CASE_APPROVE, false, false,
-     "approve, which goes on"},
+     "approve, which continues the run"},
 };
 
 /* False when nothing came of it. */
@@ -187,13 +186,13 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
             (d->args == NULL || kinds[i].args) &&
             (d->answer == NULL || kinds[i].answer))
             return give(r, &cmd, kinds[i].say(d, request, &cmd), d->by, node);
-        mortise_problem(r, "E0903", NULL, "'%s' asks (%s), and that takes %s",
-                        node, kind, kinds[i].takes);
+        mortise_problem(r, "E0903", NULL,
+                        "'%s' asks (%s); its answer must be: %s", node, kind,
+                        kinds[i].takes);
         return false;
     }
     mortise_problem(r, "E0903", NULL,
-                    "'%s' asks (%s), and no person of a test can answer that",
-                    node, kind);
+                    "'%s' asks (%s); a test cannot answer that", node, kind);
     return false;
 }
 
@@ -222,9 +221,9 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
 
     if (a == NULL) {
         mortise_problem(r, "E0903",
-                        "say in_doubt: done, retry or fail in its answer",
-                        "a crash leaves it open whether %s happened, and the "
-                        "answer of '%s' does not say what to do then",
+                        "add in_doubt: done, retry or fail to its answer",
+                        "after a crash it is unknown whether %s happened, and "
+                        "the answer of '%s' does not state how to resolve that",
                         mortise_cli_text(request, "tool"), node);
         return false;
     }
@@ -286,13 +285,12 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
             strcmp(mortise_cli_text(request, "deadline"),
                    mortise_cli_text(first, "deadline")) < 0)
             continue;
-        mortise_problem(r, "E0903",
-                        "say what the other does, too: an answer, or timeout: "
-                        "true",
-                        "'%s' is to be answered by nobody until its time is "
-                        "over, and that of '%s', of which the case says "
-                        "nothing, is over no later",
-                        key_of(request, one), key_of(first, other));
+        mortise_problem(
+            r, "E0903",
+            "script the second node too: an answer, or timeout: true",
+            "'%s' has timeout: true, but '%s', which the case does not script, "
+            "times out no later",
+            key_of(request, one), key_of(first, other));
     }
     json_decref(show);
 }

@@ -47,9 +47,8 @@ static int name_of(struct mortise_cli *cli, char name[PATH_MAX],
         snprintf(name, PATH_MAX, "%s", given);
     else if (mortise_template_name(name, err) != MORTISE_OK)
         return mortise_doing(err, err->code,
-                             "--name says what the graph is "
-                             "called where the directory's name "
-                             "does not do");
+                             "the directory's name cannot be the name of the "
+                             "graph; give another with --name");
     return MORTISE_OK;
 }
 

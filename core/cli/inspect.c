@@ -110,7 +110,7 @@ static void print_manifest(struct mortise_out *o,
     mortise_hex(hex, m->digest, sizeof m->digest);
     line(o, "digest", hex);
     line(o, "file", m->path);
-    line(o, "signed by", m->dev ? "nobody (plugins.dev)" : "");
+    line(o, "signed by", m->dev ? "none (plugins.dev)" : "");
     for (size_t i = 0; i < m->n_artifacts; i++) {
         mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
         line(o, m->artifacts[i].file, hex);
@@ -288,8 +288,8 @@ static void print_grants(struct mortise_out *o,
         line(o, "as",
              m->provides[MORTISE_KIND_MEMORY].present
                  ? "nothing: it is not the deployment's memory"
-                 : "nothing: no alias of the deployment's models has it as "
-                   "its provider");
+                 : "nothing: it is not the provider of any model alias of the "
+                   "deployment");
 }
 
 /* `grant`, and `grants` of what has a config of its own. */

@@ -80,8 +80,8 @@ static bool is_alone(struct mortise_cli *cli, const char *dir)
 static void say_more(struct mortise_cli *cli, const char *file)
 {
     mortise_out_say(&cli->err,
-                    "mortise: %s says more than whom to trust, so it does not "
-                    "count yet; read it, then: mortise config allow %s\n",
+                    "mortise: %s sets more than trust, so it is not used yet; "
+                    "read it, then: mortise config allow %s\n",
                     file, file);
 }
 
@@ -146,8 +146,9 @@ static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
     *out = settings->deployment->trust_dir;
     return *out != NULL
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL,
-                              "say --trust DIR: no deployment names one");
+               : mortise_fail(
+                     err, MORTISE_EINVAL,
+                     "no deployment names a trust directory; give --trust DIR");
 }
 
 /* ---- new -------------------------------------------------------------------
@@ -196,7 +197,7 @@ static int read_secret(struct mortise_cli *cli, const struct pair *p,
                        struct mortise_seckey *sk, struct mortise_err *err)
 {
     mortise_out_say(&cli->err,
-                    "mortise: %s is there without %s, which is made from it\n",
+                    "mortise: %s exists without %s, which is made from it\n",
                     p->secret, p->public);
     return mortise_secret_key(cli, p->secret, sk, err);
 }
@@ -382,7 +383,7 @@ static int not_a_kind(const char *word, struct mortise_err *err)
     char names[MORTISE_KINDS_TEXT];
 
     mortise_kind_list(names, sizeof names, MORTISE_KIND_ALL, " nor ");
-    return mortise_fail(err, MORTISE_EINVAL, "--kinds: '%s' is neither %s",
+    return mortise_fail(err, MORTISE_EINVAL, "--kinds: '%s' is not one of %s",
                         word, names);
 }
 
@@ -443,19 +444,18 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
     if (rv == MORTISE_OK)
         rv = mortise_trust_add(dir, name, &t, cli->mem, err);
     if (rv == MORTISE_EEXISTS)
-        return mortise_fail(err, rv,
-                            "%.200s/%.100s.yaml is there already; change or "
-                            "remove that file, or call the new one otherwise "
-                            "with --name",
-                            dir, name);
+        return mortise_fail(
+            err, rv,
+            "%.200s/%.100s.yaml already exists; change or remove that file, or "
+            "give another name with --name",
+            dir, name);
     if (rv != MORTISE_OK)
         return rv;
     if (!t.in_process)
         mortise_out_puts(
             &cli->err,
-            "mortise: warning: without --in-process nothing that this key "
-            "signs can be used: this build runs plugins inside the engine "
-            "alone\n");
+            "mortise: warning: plugins that this key signs cannot run without "
+            "--in-process: this build runs plugins only inside the engine\n");
     mortise_out_say(&cli->out, "trusted in %s/%s.yaml\n", dir, name);
     return MORTISE_OK;
 }
@@ -468,8 +468,9 @@ static int key_trust(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (cli->args.plugins == NULL)
-        return mortise_cli_usage(cli, "--plugins is missing: what may this key "
-                                      "sign?");
+        return mortise_cli_usage(
+            cli,
+            "--plugins is missing: name the plugins that this key can sign");
     mortise_arena_init(&arena, cli->mem);
     rv = directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
@@ -551,9 +552,9 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if ((a->plugins != NULL) != (a->range != NULL))
-        return mortise_cli_usage(cli, "--plugin and --versions go together");
+        return mortise_cli_usage(cli, "give --plugin and --versions together");
     if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
-        return mortise_cli_usage(cli, "say what: KEY, --digest or --plugin");
+        return mortise_cli_usage(cli, "give one of KEY, --digest and --plugin");
     rv = directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_trust_revoke(dir, &what, path, cli->mem, err);

@@ -47,10 +47,10 @@ void mortise_cli_more(struct mortise_cli *cli, const char *after)
     mortise_out_flush(&o);
     mortise_out_flush(&cli->out);
     if (mortise_buf_cstr(&b) != NULL && cli->args.json) {
-        mortise_cli_log_json(cli, json_pack("{s:s, s:s, s:s, s:o}", "level",
-                                            "info", "message", "there is more",
-                                            "after", after, "commands",
-                                            mortise_cli_command_list(b.p)));
+        mortise_cli_log_json(
+            cli, json_pack("{s:s, s:s, s:s, s:o}", "level", "info", "message",
+                           "more entries exist", "after", after, "commands",
+                           mortise_cli_command_list(b.p)));
     } else if (b.n > 0) {
         mortise_out_puts(&cli->err, "more:\n");
         mortise_out_puts(&cli->err, b.p);
@@ -124,7 +124,7 @@ static int print_all(struct mortise_cli *cli, struct list *l,
         rv = mortise_cli_number("--limit", cli->args.limit, &l->left, err);
     if (rv == MORTISE_OK && l->left == 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "--limit: 0 would list nothing; give 1 or more");
+                          "--limit: 0 is not possible; give 1 or more");
     if (rv == MORTISE_OK && cli->args.after != NULL) {
         l->after = json_string(cli->args.after);
         rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -238,9 +238,8 @@ int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
         return MORTISE_OK;
     }
     return mortise_fail(err, MORTISE_EINVAL,
-                        "%s: '%.100s' is neither a time "
-                        "(2026-11-26, 2026-11-26T08:30:00Z) nor how long ago "
-                        "(30m, 2h, 7d)",
+                        "%s: '%.100s' is neither a time (2026-11-26, "
+                        "2026-11-26T08:30:00Z) nor an age (30m, 2h, 7d)",
                         option, given);
 }
 
@@ -250,8 +249,8 @@ static int runs_by_id(struct mortise_cli *cli, struct list *l,
     const struct mortise_args *a = &cli->args;
 
     if (a->status != NULL || a->graph != NULL || a->since != NULL)
-        return mortise_cli_usage(cli, "--status, --graph and --since are for "
-                                      "the list that --by-id does without");
+        return mortise_cli_usage(
+            cli, "--status, --graph and --since cannot be used with --by-id");
     return list(cli, l, "no runs", err);
 }
 
@@ -272,7 +271,7 @@ static int runs_newest(struct mortise_cli *cli, struct list *l,
         json_pack("{s:b, s:s*, s:s*, s:I}", "newest", 1, "status", a->status,
                   "graph", a->graph, "since", (json_int_t)since);
     rv = l->filter != NULL
-             ? list(cli, l, some ? "no such runs" : "no runs", err)
+             ? list(cli, l, some ? "no matching runs" : "no runs", err)
              : mortise_nomem(err);
     json_decref(l->filter);
     return rv;
@@ -373,8 +372,9 @@ static int inbox_of_run(struct mortise_cli *cli, struct list *l,
     int rv;
 
     if (cli->args.after != NULL || cli->args.limit != NULL)
-        return mortise_cli_usage(cli, "--after and --limit are for the inbox "
-                                      "of all runs");
+        return mortise_cli_usage(cli,
+                                 "--after and --limit cannot be used with RUN: "
+                                 "they are for the inbox of all runs");
     rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
                        : mortise_cli_run_to_read(cli, given, run, err);
     if (rv == MORTISE_OK)
@@ -388,7 +388,7 @@ static int inbox_of_run(struct mortise_cli *cli, struct list *l,
     }
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
         mortise_out_say(l->silent ? &cli->err : &cli->out,
-                        "nothing waits for anybody: run %s is %s\n", run,
+                        "no request is pending: run %s is %s\n", run,
                         mortise_cli_status(l->run));
     return rv;
 }
@@ -403,10 +403,10 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
 
     if (cli->args.ids && cli->args.json)
         return mortise_cli_usage(cli,
-                                 "--ids and --json print different things");
+                                 "--ids and --json cannot be used together");
     code = cli->args.n_operands > 0
                ? inbox_of_run(cli, &l, err)
-               : list(cli, &l, "nothing waits for anybody", err);
+               : list(cli, &l, "no requests are pending", err);
     mortise_cli_need_engine(cli, l.timed);
     json_decref(l.timed);
     json_decref(l.run);

@@ -71,7 +71,8 @@ static int read_now(json_t **out, const char *path,
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "%.300s was changed meanwhile, and is none any more",
+                          "%.300s was changed by another process and is no "
+                          "longer a lock file",
                           path);
     mortise_diags_finish(&diags);
     mortise_arena_finish(&a);

@@ -57,11 +57,11 @@ mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
     near = mortise_nearest(name, names, n);
     if (n == 0)
         mortise_fail(err, MORTISE_ENOTFOUND,
-                     "the deployment's tools.mcp has no servers");
+                     "tools.mcp of the deployment has no servers");
     else
         mortise_fail(err, MORTISE_ENOTFOUND,
-                     "the deployment's tools.mcp has no '%.64s'%s%s%s", name,
-                     near != NULL ? "; did you mean '" : "",
+                     "tools.mcp of the deployment has no server '%.64s'%s%s%s",
+                     name, near != NULL ? "; did you mean '" : "",
                      near != NULL ? near : "", near != NULL ? "'?" : "");
     return NULL;
 }
@@ -387,7 +387,8 @@ static const json_t *tool_of(const json_t *listed, const char *name,
             known[n++] = mortise_cli_text(tool, "name");
     }
     near = mortise_nearest(name, known, n);
-    mortise_fail(err, MORTISE_ENOTFOUND, "it has no tool '%.128s'%s%s%s", name,
+    mortise_fail(err, MORTISE_ENOTFOUND,
+                 "the server has no tool '%.128s'%s%s%s", name,
                  near != NULL ? "; did you mean '" : "",
                  near != NULL ? near : "", near != NULL ? "'?" : "");
     return NULL;
@@ -559,7 +560,7 @@ static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (tool == NULL || tool[0] == '\0')
-        return mortise_cli_usage(cli, "a tool is SERVER/TOOL");
+        return mortise_cli_usage(cli, "a tool is named SERVER/TOOL");
     rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)
         rv = call(&m, server, tool, err);

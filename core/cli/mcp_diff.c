@@ -198,8 +198,8 @@ static void put_tools(struct diff *d, const json_t *before, const json_t *now)
         d->n_said = 0;
         diff_value(d, tool, its);
         if (d->n_said == 0)
-            mortise_out_puts(d->out, "    its digest alone: what is pinned of "
-                                     "it is not what it was\n");
+            mortise_out_puts(d->out, "    only its digest: the pinned data "
+                                     "differs from its digest\n");
     }
     MORTISE_JSON_MEMBERS (key, one, tools_of(now)) {
         if (json_object_get(tools_of(before), key) != NULL)
@@ -231,12 +231,12 @@ static void put_head(struct diff *d, const char *server, const json_t *before,
     mortise_out_say(d->out, "%s", server);
     mortise_out_style(d->out, MORTISE_PLAIN);
     if (now == NULL)
-        mortise_out_puts(d->out, ": not pinned any more\n");
+        mortise_out_puts(d->out, ": no longer pinned\n");
     else if (d->n_new + d->n_changed + d->n_gone == 0)
         mortise_out_printf(d->out, ": %zu tools, as pinned\n",
                            json_object_size(tools_of(now)));
     else
-        mortise_out_printf(d->out, ": %zu new, %zu changed, %zu gone%s\n",
+        mortise_out_printf(d->out, ": %zu new, %zu changed, %zu removed%s\n",
                            d->n_new, d->n_changed, d->n_gone,
                            before == NULL ? " (not pinned before)" : "");
 }

@@ -39,7 +39,7 @@ static void tell_odd(struct pinning *p, const char *server, const json_t *odd)
 
     MORTISE_JSON_EACH (one, i, odd) {
         mortise_out_flush(&p->m.cli->out);
-        mortise_out_say(o, "mortise: %s: tool '%s' is left out: %s\n", server,
+        mortise_out_say(o, "mortise: %s: tool '%s' is omitted: %s\n", server,
                         mortise_cli_text(one, "tool"),
                         mortise_cli_text(one, "why"));
     }
@@ -148,8 +148,8 @@ static int write_lock(struct pinning *p, struct mortise_err *err)
     rv = mortise_lock_file_change(p->m.cli, p->path, change, p, err);
     if (rv == MORTISE_OK && p->replaced)
         mortise_out_puts(&p->m.cli->out,
-                         "engines that run keep the old definitions until they "
-                         "are started again\n");
+                         "running engines use the old definitions until they "
+                         "are restarted\n");
     return rv;
 }
 
@@ -160,7 +160,7 @@ static int pin(struct pinning *p, struct mortise_err *err)
 
     if (deployment == NULL)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "there is no deployment that has servers");
+                            "no deployment has servers");
     rv = mortise_lock_path(p->path, deployment, err);
     if (rv == MORTISE_OK) {
         p->lock = mortise_lock_json(&p->m.deployment->lock);

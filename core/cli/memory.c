@@ -61,7 +61,7 @@ static int check_among(const char *option, const char *given, size_t n,
     snprintf(word, sizeof word, "%.*s",
              (int)mortise_utf8_cut(given, n, sizeof word - 1), given);
     near = mortise_nearest(word, words, k);
-    return mortise_fail(err, MORTISE_EINVAL, "%s: '%s' is none of %s%s%s%s",
+    return mortise_fail(err, MORTISE_EINVAL, "%s: '%s' is not one of %s%s%s%s",
                         option, word, what,
                         near != NULL ? "; did you mean '" : "",
                         near != NULL ? near : "", near != NULL ? "'?" : "");
@@ -72,8 +72,8 @@ static int check_key(const char *scope, size_t n, const char *key,
 {
     if (n == strlen("global") && memcmp(scope, "global", n) == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "--scope: what is global is of nobody, and has no "
-                            "=KEY");
+                            "--scope: global accepts no =KEY, because global "
+                            "traces belong to no key");
     return strlen(key) - 1 < MORTISE_MEMORY_KEY
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
@@ -127,13 +127,15 @@ static int check_ids(const struct mortise_cli *cli, struct mortise_err *err)
     const struct mortise_args *a = &cli->args;
 
     if (a->n_operands > MORTISE_MEMORY_TRACES)
-        return mortise_fail(err, MORTISE_EINVAL, "%zu ids: up to %d at once",
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "%zu ids are too many: give at most %d at once",
                             a->n_operands, MORTISE_MEMORY_TRACES);
     for (size_t i = 0; i < a->n_operands; i++)
         if (strlen(a->operands[i]) - 1 >= MORTISE_MEMORY_ID)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "'%.64s' is no id: those have 1 to %d bytes",
-                                a->operands[i], MORTISE_MEMORY_ID);
+            return mortise_fail(
+                err, MORTISE_EINVAL,
+                "'%.64s' is not a trace id: an id has 1 to %d bytes",
+                a->operands[i], MORTISE_MEMORY_ID);
     return MORTISE_OK;
 }
 
@@ -146,7 +148,7 @@ static int limit_of(const struct mortise_cli *cli, uint64_t *left,
 
     return rv == MORTISE_OK && *left == 0
                ? mortise_fail(err, MORTISE_EINVAL,
-                              "--limit: 0 would list nothing; give 1 or more")
+                              "--limit: 0 is not possible; give 1 or more")
                : rv;
 }
 
@@ -253,9 +255,9 @@ static int read_page(struct mortise_cli *cli, uint64_t most, json_t *after,
 static int no_position(const struct mortise_cli *cli, struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL,
-                        "--after: '%.64s' is no position in this memory: it "
-                        "takes what an earlier page of `memory list` says at "
-                        "its end (more: ... --after POSITION)",
+                        "--after: '%.64s' is not a position in this memory; "
+                        "give the POSITION that `memory list` prints at the "
+                        "end of a page (more: ... --after POSITION)",
                         cli->args.after);
 }
 
@@ -407,8 +409,9 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
     int rv = limit_of(cli, &most, err);
 
     if (query[strspn(query, " \t\r\n")] == '\0')
-        return mortise_cli_usage(cli, "QUERY says nothing to look for; `memory "
-                                      "list` has all, the newest first");
+        return mortise_cli_usage(cli,
+                                 "QUERY has no word to search for; `memory "
+                                 "list` prints all traces, newest first");
     body = json_pack("{s:s, s:I}", "query", query, "max_traces",
                      (json_int_t)(most > 1000 ? 1000 : most));
     if (rv == MORTISE_OK)
@@ -424,7 +427,7 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
         print_line(cli, one);
     if (rv == MORTISE_OK && !cli->args.json &&
         json_array_size(json_object_get(reply, "traces")) == 0)
-        mortise_out_puts(&cli->out, "no such traces\n");
+        mortise_out_puts(&cli->out, "no matching traces\n");
     mortise_out_flush(&cli->out);
     tell_note(cli, reply);
     json_decref(reply);
@@ -445,8 +448,7 @@ static int memory_show(struct mortise_cli *cli, struct mortise_err *err)
             &reply, err);
     trace = json_array_get(json_object_get(reply, "traces"), 0);
     if (rv == MORTISE_OK && trace == NULL)
-        rv = mortise_fail(err, MORTISE_ENOTFOUND, "there is no trace '%.128s'",
-                          id);
+        rv = mortise_fail(err, MORTISE_ENOTFOUND, "no trace '%.128s'", id);
     else if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, trace, false);
     else if (rv == MORTISE_OK)
@@ -554,7 +556,7 @@ static int forget(struct mortise_cli *cli, json_t *body,
             (unsigned long long)mortise_cli_integer(reply, "forgotten"));
     MORTISE_JSON_EACH (id, i, missing)
         if (rv == MORTISE_OK)
-            mortise_cli_note(cli, MORTISE_LOG_INFO, "there is no trace '%s'",
+            mortise_cli_note(cli, MORTISE_LOG_INFO, "no trace '%s'",
                              json_string_value(id));
     json_decref(missing);
     json_decref(reply);
@@ -571,8 +573,10 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
 
     if (some == a->all)
         return mortise_cli_usage(
-            cli, some ? "--all is all that the tenant has: it stands alone"
-                      : "say which: ids, --type, --scope, --before, or --all");
+            cli, some ? "--all forgets all traces of the tenant; it cannot be "
+                        "used with other selections"
+                      : "select traces: give ids, --type, --scope, --before, "
+                        "or --all");
     body = json_object();
     rv = body != NULL ? check_ids(cli, err) : mortise_nomem(err);
     if (rv == MORTISE_OK)

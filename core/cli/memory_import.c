@@ -75,10 +75,10 @@ static int read_trace(const struct importing *im, const char *text, size_t n,
 {
     const char *wrong = NULL;
     size_t column = 1;
-    int rv =
-        n <= LINE_MAX_BYTES
-            ? mortise_json_parse_line(out, text, n, &column, err)
-            : mortise_fail(err, MORTISE_EINVAL, "no trace has so long a line");
+    int rv = n <= LINE_MAX_BYTES
+                 ? mortise_json_parse_line(out, text, n, &column, err)
+                 : mortise_fail(err, MORTISE_EINVAL,
+                                "the line is too long for a trace");
 
     if (rv == MORTISE_OK) {
         rv = mortise_trace_check(*out, &wrong, err);
@@ -149,8 +149,9 @@ static void tell_import(const struct importing *im)
         mortise_out_printf(
             o, "wrote %llu of %llu traces%s\n", (unsigned long long)im->written,
             (unsigned long long)im->read,
-            im->written < im->read ? "; the others were there, or forgotten"
-                                   : "");
+            im->written < im->read
+                ? "; the others already existed or were forgotten"
+                : "");
 }
 
 static int memory_import(struct mortise_cli *cli, struct mortise_err *err)

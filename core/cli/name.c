@@ -52,11 +52,10 @@ static int find(struct mortise_cli *cli, const char *given, json_t **found,
         return rv;
     rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given), NULL,
                           NULL, found, err);
-    return rv == MORTISE_EINVAL ? mortise_fail(err, MORTISE_ENOTFOUND,
-                                               "no run '%.200s': that is no "
-                                               "run id",
-                                               given)
-                                : rv;
+    return rv == MORTISE_EINVAL
+               ? mortise_fail(err, MORTISE_ENOTFOUND,
+                              "no run '%.200s': this is not a run id", given)
+               : rv;
 }
 
 static bool is(const json_t *found, const char *what)
@@ -72,11 +71,11 @@ static int no_such(struct mortise_cli *cli, const json_t *found,
     struct mortise_err why;
 
     if (is(found, "unknown") && mortise_cli_lacks(cli, &why))
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "the store is damaged, and the run '%s' is not in "
-                            "what can be read of it: it may be in what is "
-                            "missing",
-                            mortise_cli_text(found, "run"));
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "the store is damaged, and its readable part does not contain the "
+            "run '%s'; the unreadable part may contain it",
+            mortise_cli_text(found, "run"));
     mortise_fail(err, MORTISE_ENOTFOUND, "%s",
                  mortise_cli_text(found, "message"));
     if (json_array_size(json_object_get(found, "like")) > 0) {
@@ -95,8 +94,8 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
 
     if (rv == MORTISE_OK && !is(found, "there"))
         rv = no_such(cli, found,
-                     "what changes a run takes its whole id, and these begin "
-                     "so:",
+                     "a command that changes a run needs its whole id; these "
+                     "ids begin like that:",
                      err);
     if (rv == MORTISE_OK)
         strcpy(run, given);
@@ -115,13 +114,13 @@ static int take_like(struct mortise_cli *cli, const char *given,
         return no_such(cli, found, "", err);
     if (json_array_size(like) > 1) {
         mortise_fail(err, MORTISE_ENOTFOUND,
-                     "'%s' is no run, and begins several:", given);
+                     "'%s' is the beginning of several run ids:", given);
         add_candidates(err, found);
         return MORTISE_ENOTFOUND;
     }
     strcpy(run, json_string_value(json_array_get(like, 0)));
-    mortise_cli_note(cli, MORTISE_LOG_INFO, "no run is called %s; this is %s",
-                     given, run);
+    mortise_cli_note(cli, MORTISE_LOG_INFO, "%s is short for run %s", given,
+                     run);
     return MORTISE_OK;
 }
 
@@ -134,7 +133,7 @@ int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
     if (rv == MORTISE_OK && is(found, "there"))
         strcpy(run, given);
     else if (rv == MORTISE_OK && is(found, "removed"))
-        rv = no_such(cli, found, "these begin so:", err);
+        rv = no_such(cli, found, "these ids begin like that:", err);
     else if (rv == MORTISE_OK)
         rv = take_like(cli, given, found, run, err);
     json_decref(found);

@@ -247,8 +247,8 @@ static void read_libraries(struct object *o)
             if (is_refused(o, name))
                 continue;
             refuse(o, "P0116",
-                   "needs %.100s, which this host does not have; install "
-                   "it, or link that code statically",
+                   "needs %.100s, which this host does not have; install it, "
+                   "or link it statically",
                    name);
         }
     }
@@ -264,8 +264,8 @@ static void check_imports(struct object *o)
         if (!o->blind && json_object_get(o->exports, name) == NULL &&
             strncmp(name, "mortise_", 8) != 0)
             refuse(o, "P0117",
-                   "imports %.100s, which none of its libraries has; name the "
-                   "library that does when linking it",
+                   "imports %.100s, which none of its libraries exports; link "
+                   "with the library that does",
                    name);
     }
 }
@@ -392,8 +392,7 @@ static void print(const struct object *o)
     size_t n = json_array_size(o->refusals);
 
     mortise_out_say(out, "%s: %s\n", o->path,
-                    n == 0 ? "fit to be signed and loaded"
-                           : "would be refused");
+                    n == 0 ? "can be signed and loaded" : "would be rejected");
     MORTISE_JSON_EACH (r, i, o->refusals)
         print_refusal(out, r);
     print_list(out, "needs", o->needs);
@@ -403,7 +402,7 @@ static void print(const struct object *o)
     print_list(out, "imports", o->imports);
     print_intents(out, o->intents);
     if (n > 0)
-        mortise_out_puts(out, "'mortise explain CODE' says more.\n");
+        mortise_out_puts(out, "'mortise explain CODE' explains a code.\n");
 }
 
 static int print_json(const struct object *o, struct mortise_err *err)

@@ -203,7 +203,7 @@ static int answer(struct mortise_oneshot *o, json_t **body,
     *body = NULL;
     if (mortise_cli_is_kind(o->question, "in_doubt")) {
         fail(o, "in_doubt",
-             "nobody knows whether it happened: look at the world");
+             "it is unknown whether the effect happened; check its target");
         return MORTISE_OK;
     }
     rv = mortise_oneshot_ask(o, &command, err);
@@ -257,7 +257,7 @@ static int go(struct mortise_oneshot *o, const char *what, json_t *body,
         body = NULL;
         what = "command";
         if (rv == MORTISE_OK && reply == NULL && o->question == NULL)
-            fail(o, "interrupted", "a signal came");
+            fail(o, "interrupted", "a signal stopped it");
         else if (rv == MORTISE_OK && o->question == NULL)
             rv = take_rest(o, out, err);
         else if (may_say_again(o, rv, question, err))
@@ -321,7 +321,8 @@ int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
     rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
     if (rv == MORTISE_OK && !json_is_object(*out)) {
         mortise_json_drop(out);
-        rv = mortise_fail(err, MORTISE_EINVAL, "ARGS: arguments are an object");
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "ARGS: the arguments must be an object");
     }
     return rv;
 }

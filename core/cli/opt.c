@@ -144,11 +144,12 @@ static int check_operands(const struct mortise_args *args,
     count_operands(cmd->operands, &min, &max);
     if (args->n_operands < min)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "something is missing: mortise %s %s", cmd->name,
+                            "an operand is missing: mortise %s %s", cmd->name,
                             cmd->operands);
     if (args->n_operands > max)
         return mortise_fail(
-            err, MORTISE_EINVAL, "too much: '%s' (expected: mortise %s%s%s)",
+            err, MORTISE_EINVAL,
+            "unexpected operand '%s' (expected: mortise %s%s%s)",
             args->operands[max], cmd->name, max > 0 ? " " : "", cmd->operands);
     return MORTISE_OK;
 }
@@ -191,7 +192,7 @@ static int check_text(int argc, char **argv, struct mortise_err *err)
     for (int i = 0; i < argc; i++)
         if (!mortise_utf8_valid(argv[i], strlen(argv[i])))
             return mortise_fail(err, MORTISE_EINVAL,
-                                "word %d behind the command is no UTF-8 text",
+                                "argument %d of the command is not UTF-8 text",
                                 i + 1);
     return MORTISE_OK;
 }

@@ -210,7 +210,7 @@ static int check_shape(const struct mortise_yaml *root,
 
     if (root->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(diags, "E0203", root->span,
-                         "roles are a mapping, from ids to what each is");
+                         "'roles' must be a mapping from ids to roles");
         return MORTISE_ECHECK;
     }
     if (root->n != 1 || strcmp(root->keys[0]->str, "roles") != 0)
@@ -220,9 +220,9 @@ static int check_shape(const struct mortise_yaml *root,
         in->items[0]->kind != MORTISE_YAML_MAP)
         return MORTISE_OK;
     d = mortise_diag_add(diags, "E0203", root->keys[0]->span,
-                         "a role is no mapping of roles");
-    mortise_diag_help(diags, d,
-                      "leave out `roles:`, and begin with the id of the first");
+                         "a role is not a mapping of roles");
+    mortise_diag_help(
+        diags, d, "remove `roles:`, and begin with the id of the first role");
     return MORTISE_ECHECK;
 }
 
@@ -249,7 +249,7 @@ static int read_roles(struct mortise_cli *cli, struct roles *r,
     mortise_cli_findings(cli, &diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ECHECK
-               ? mortise_fail(err, rv, "%s has no roles to plan with", path)
+               ? mortise_fail(err, rv, "%s has no roles for a plan", path)
                : rv;
 }
 
@@ -500,9 +500,7 @@ static int read_replans(const struct mortise_args *a, uint64_t *out,
     if (a->max_replans != NULL)
         rv = mortise_cli_number("--max-replans", a->max_replans, out, err);
     return rv == MORTISE_OK && *out > REPLANS_MAX
-               ? mortise_fail(err, MORTISE_EINVAL,
-                              "--max-replans: a plan goes back %d times at "
-                              "most",
+               ? mortise_fail(err, MORTISE_EINVAL, "--max-replans: at most %d",
                               REPLANS_MAX)
                : rv;
 }
@@ -637,7 +635,8 @@ static int take_up(struct mortise_watching *w, struct mortise_err *err)
         rv = mortise_cli_show(w->cli, w->run, &show, err);
     if (rv == MORTISE_OK &&
         !is(json_object_get(show, "graph"), "name", graph_name))
-        rv = mortise_fail(err, MORTISE_EINVAL, "run %s plans nothing", w->run);
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "run %s was not started by 'mortise plan'", w->run);
     if (rv == MORTISE_OK && !is(show, "status", "completed"))
         rv = see(w, "command", mortise_watch_command(w, way_on(show)), err);
     json_decref(show);
@@ -719,7 +718,7 @@ static void stop_json(struct mortise_watching *w, const json_t *show)
         w->cli,
         failed ? mortise_cli_text(error, "code")
                : mortise_result_name(MORTISE_ESTATE),
-        failed ? mortise_cli_text(error, "message") : "there is no plan yet",
+        failed ? mortise_cli_text(error, "message") : "the run has no plan yet",
         json_pack(
             "{s:s, s:s, s:O*, s:o}", "run", w->run, "status",
             mortise_cli_text(show, "status"), "pending",
@@ -740,7 +739,7 @@ static int stop(struct mortise_watching *w, const json_t *show)
         stop_json(w, show);
     } else {
         if (json_is_object(error)) {
-            mortise_out_say(&cli->err, "mortise: there is no plan (%s)\n",
+            mortise_out_say(&cli->err, "mortise: the run has no plan (%s)\n",
                             mortise_cli_text(error, "code"));
             mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
         } else {
@@ -748,8 +747,8 @@ static int stop(struct mortise_watching *w, const json_t *show)
                             status);
         }
         mortise_out_say(&cli->err, is_given_up(show)
-                                       ? "to have the model asked once more:\n"
-                                       : "to go on:\n");
+                                       ? "to ask the model again:\n"
+                                       : "to continue:\n");
         offer(cli, &cli->err, w->run, show);
     }
     return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
@@ -801,10 +800,10 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
                      a->model != NULL || a->max_replans != NULL ||
                      a->departments || a->approve))
         return mortise_cli_usage(
-            cli, "--continue goes on with the run of --id, as it was asked "
-                 "for: with --out, --run and no GOAL");
+            cli, "--continue continues the run of --id with its recorded goal "
+                 "and options; give only --out and --run, and no GOAL");
     if (!a->go_on && a->n_operands == 0)
-        return mortise_cli_usage(cli, "what is the goal?");
+        return mortise_cli_usage(cli, "GOAL is missing");
     mortise_watching_init(&w, cli);
     w.made_graph = true;
     rv = mortise_stop_begin(err);

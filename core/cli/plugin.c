@@ -83,9 +83,9 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
 
 /* Neither `verify` nor `sign` runs it. */
 static const char only_its_code[] =
-    "whether its code has all that the manifest says (reconcile, background, "
-    "its\ninterfaces), and its create() comes up, only 'mortise check "
-    "--plugins GRAPH' can know\n";
+    "this command runs no code of the plugin; 'mortise check --plugins GRAPH' "
+    "also checks that it\nstarts and implements its manifest (reconcile, "
+    "background, its interfaces)\n";
 
 static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 {
@@ -107,8 +107,8 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "%s: %s\n", name,
                         mortise_plugins_find(s.plugins, name, NULL)->dev
-                            ? "nobody signed it; in plugins.dev it would load"
-                            : "signed by a trusted key, and would load");
+                            ? "not signed; it would load only from plugins.dev"
+                            : "signed by a trusted key; it would load");
     if (rv == MORTISE_OK)
         mortise_out_puts(&cli->out, only_its_code);
     mortise_plugin_set_close(&s);
@@ -254,7 +254,7 @@ static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_plugins_unquarantine(s.plugins, name, err);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "%s may start again\n", name);
+        mortise_out_say(&cli->out, "the quarantine of %s is ended\n", name);
     mortise_plugin_set_close(&s);
     return rv;
 }

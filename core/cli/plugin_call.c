@@ -32,7 +32,7 @@ static int look_up(struct mortise_cli *cli, const char *called, const char *op,
 
     if (n > MORTISE_NAME_MAX)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "no plugin has so long a name");
+                            "no plugin has such a long name");
     memcpy(plugin, called, n);
     plugin[n] = '\0';
     o = catalog->operation(catalog->ud, plugin, op, err);
@@ -42,9 +42,8 @@ static int look_up(struct mortise_cli *cli, const char *called, const char *op,
     if (!*has_effect || cli->args.effects)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EDENIED,
-                        "%s has an effect (%s): it happens, and no run "
-                        "remembers it; where that "
-                        "is meant, say --effects",
+                        "%s has an effect (%s), which really happens, and no "
+                        "run records it; to allow that, give --effects",
                         called, effects[o->effect]);
 }
 
@@ -81,7 +80,7 @@ static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (slash == NULL || slash == called || slash[1] == '\0')
-        return mortise_cli_usage(cli, "an operation is PLUGIN/OPERATION");
+        return mortise_cli_usage(cli, "an operation is named PLUGIN/OPERATION");
     rv = mortise_oneshot_open(&once, cli, err);
     if (rv == MORTISE_OK)
         rv = call(&once, called, slash + 1, err);

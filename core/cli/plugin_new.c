@@ -86,21 +86,22 @@ static int unknown_kind(struct mortise_cli *cli, const char *kind)
     for (size_t i = 0; i < N_BEGUN; i++)
         kinds[i] = begun[i].kind;
     near = mortise_nearest(kind, kinds, N_BEGUN);
-    return mortise_cli_usage(
-        cli,
-        "--kind: executor, guardrail, discovery or memory, not '%.32s'%s%s%s",
-        kind, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-        near != NULL ? "'?" : "");
+    return mortise_cli_usage(cli,
+                             "--kind must be executor, guardrail, discovery or "
+                             "memory, not '%.32s'%s%s%s",
+                             kind, near != NULL ? "; did you mean '" : "",
+                             near != NULL ? near : "",
+                             near != NULL ? "'?" : "");
 }
 
 static int unknown_lang(struct mortise_cli *cli, const char *lang)
 {
     const char *near = mortise_nearest(lang, langs, N_LANGS);
 
-    return mortise_cli_usage(cli, "--lang: c, c++ or rust, not '%.32s'%s%s%s",
-                             lang, near != NULL ? "; did you mean '" : "",
-                             near != NULL ? near : "",
-                             near != NULL ? "'?" : "");
+    return mortise_cli_usage(
+        cli, "--lang must be c, c++ or rust, not '%.32s'%s%s%s", lang,
+        near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+        near != NULL ? "'?" : "");
 }
 
 /* The name is one, and not that of a file of the binding. */
@@ -108,8 +109,9 @@ static int check_name(const char *name, struct mortise_err *err)
 {
     if (strcmp(name, "mortise") != 0 && strcmp(name, "mortise_json") != 0)
         return mortise_template_name(name, err);
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "'%s' is what a file of Mortise's own is called", name);
+    return mortise_fail(
+        err, MORTISE_EINVAL,
+        "'%s' is the name of a file of Mortise; choose another name", name);
 }
 
 /* Which directories it is made of. */
@@ -117,10 +119,10 @@ static int set_templates(struct mortise_cli *cli, const struct begun *b,
                          const char *lang, struct mortise_template *t)
 {
     if (lang == NULL)
-        return mortise_cli_usage(cli, "--lang is missing: c, c++ or rust");
+        return mortise_cli_usage(cli, "--lang is missing: give c, c++ or rust");
     if (b->lang != NULL && strcmp(b->lang, lang) != 0)
-        return mortise_cli_usage(cli, "--kind %s is there in %s alone", b->kind,
-                                 b->lang);
+        return mortise_cli_usage(cli, "--kind %s is available only in %s",
+                                 b->kind, b->lang);
     if (template_of(lang) == NULL)
         return unknown_lang(cli, lang);
     t->names[0] = b->template != NULL ? b->template : "plugin";

@@ -180,7 +180,8 @@ static void gist_of_end(const json_t *event, char out[DETAIL])
 
 static void gist_of_missed(const json_t *event, char out[DETAIL])
 {
-    snprintf(out, DETAIL, "%llu passing events, not read in time",
+    snprintf(out, DETAIL,
+             "%llu transient events were lost: this reader was too slow",
              (unsigned long long)mortise_cli_integer(event, "count"));
 }
 

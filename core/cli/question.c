@@ -96,8 +96,8 @@ static int read_line(struct mortise_oneshot *o, struct mortise_buf *line,
     snprintf(o->code, sizeof o->code, "%s",
              over ? "withdrawn" : "not_answered");
     snprintf(o->words, sizeof o->words, "%s",
-             over ? "who asked did not wait any longer"
-                  : "it asks, and there was no answer");
+             over ? "the plugin stopped waiting before the answer"
+                  : "the plugin asked a question and got no answer");
     return MORTISE_OK;
 }
 
@@ -177,7 +177,7 @@ static void put_prompt(struct mortise_oneshot *o)
         return;
     }
     sample = sample_of(o->question);
-    mortise_out_puts(out, "answer it with ");
+    mortise_out_puts(out, "answer with ");
     if (sample != NULL) {
         mortise_out_json(out, sample, false);
         out->n -= out->n > 0; /* its line end */
@@ -209,8 +209,9 @@ int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
     if (!o->asks) {
         snprintf(o->code, sizeof o->code, "not_answered");
         snprintf(o->words, sizeof o->words,
-                 "it asks that, and nobody is at the terminal: call it there, "
-                 "or from a graph, where the question waits for an answer");
+                 "the plugin asks this, but stdin is not a terminal: run the "
+                 "command at a terminal, or call the operation from a graph, "
+                 "where the question waits for an answer");
         return MORTISE_OK;
     }
     mortise_buf_init(&line, o->cli->mem);

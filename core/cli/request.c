@@ -202,12 +202,12 @@ static const struct kind {
     void (*settle)(const struct mortise_cli_way *way, const json_t *request);
 } kinds[] = {
     {"human", "asks a person", settle_decision},
-    {"approval_pending", "wants to run a tool and needs an approval",
+    {"approval_pending", "wants to call a tool and needs an approval",
      settle_decision},
     {"node", "is about to run and needs an approval", settle_decision},
-    {"plan", "waits for its plan to be approved", settle_decision},
-    {"scheduled_pause", "is paused here by the graph", settle_pause},
-    {"budget", "would spend more than its graph may", settle_budget},
+    {"plan", "waits for the approval of its plan", settle_decision},
+    {"scheduled_pause", "is paused by the graph", settle_pause},
+    {"budget", "would exceed the budget of its graph", settle_budget},
     {"custom", "asks a question", settle_question},
     {"timer", "waits for a timer", NULL}, /* time does */
     {"spawn", "waits for its child", settle_child},
@@ -299,8 +299,10 @@ void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
     uint64_t raise = mortise_cli_integer(limit, "raise");
 
     if (raise == 0) {
-        mortise_out_say(way->o,
-                        "  The deployment's limits.%s allows no more.\n", name);
+        mortise_out_say(
+            way->o,
+            "  limits.%s of the deployment does not allow a higher limit.\n",
+            name);
         return;
     }
     mortise_cli_suggest(way->cli, way->o, "resume", way->run);
@@ -419,13 +421,13 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
     if (!mortise_cli_asks_nobody(request) && mortise_cli_has_expired(request))
-        mortise_out_puts(o,
-                         "    note     it ran out: it cannot be answered any "
-                         "more, and whoever resumes the run sees what the "
-                         "graph says for that\n");
+        mortise_out_puts(
+            o, "    note     it expired and cannot be answered any more; when "
+               "the run is resumed, the node follows its on_timeout\n");
     if (json_is_true(json_object_get(request, "over")))
-        mortise_out_puts(o, "    note     it is over: nothing is made again, "
-                            "and --retry says that it did not happen\n");
+        mortise_out_puts(
+            o, "    note     its node has ended: nothing is repeated, and "
+               "--retry records that the effect did not happen\n");
 }
 
 void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED])

@@ -208,12 +208,11 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (a->merge && a->update == NULL)
-        return mortise_cli_usage(cli, "--merge goes with --update");
+        return mortise_cli_usage(cli, "--merge needs --update");
     if (a->force && a->go_to == NULL)
-        return mortise_cli_usage(cli, "--force goes with --goto");
+        return mortise_cli_usage(cli, "--force needs --goto");
     if (a->no_continue && a->update == NULL && a->go_to == NULL)
-        return mortise_cli_usage(cli, "--no-continue goes with --update or "
-                                      "--goto");
+        return mortise_cli_usage(cli, "--no-continue needs --update or --goto");
     rv = resume_commands(cli, &commands, err);
     return rv == MORTISE_OK ? mortise_cli_order(cli, commands, true, err) : rv;
 }

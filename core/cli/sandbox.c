@@ -87,7 +87,7 @@ static int await(pid_t pid, bool *died, struct mortise_err *err)
     *died = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (WIFSIGNALED(status) && !*died)
         return mortise_fail(err, MORTISE_EIO,
-                            "the process of the test died of signal %d (%s)",
+                            "signal %d (%s) killed the process of the test",
                             WTERMSIG(status), strsignal(WTERMSIG(status)));
     return MORTISE_OK;
 }
@@ -113,9 +113,10 @@ static int collect(const struct mortise_rehearsal *r, const char *path,
 
     mortise_buf_init(&b, r->mem);
     errnum = mortise_text_slurp(path, &b);
-    rv = errnum != 0 ? mortise_fail(err, MORTISE_ENOMEM,
-                                    "the process of the test left no word")
-                     : mortise_json_read(out, b.p, b.n, err);
+    rv = errnum != 0
+             ? mortise_fail(err, MORTISE_ENOMEM,
+                            "the process of the test reported no result")
+             : mortise_json_read(out, b.p, b.n, err);
     mortise_buf_finish(&b);
     if (rv != MORTISE_OK)
         return rv;

@@ -41,7 +41,7 @@ static size_t find(const char *kind, struct mortise_err *err)
     }
     near = mortise_nearest(kind, names, N_FILES);
     mortise_fail(err, MORTISE_EINVAL,
-                 "no file is a '%s'%s%s%s; there are graph, deployment, "
+                 "no schema '%s'%s%s%s; the schemas are graph, deployment, "
                  "plugin, trust and test",
                  kind, near != NULL ? ", did you mean '" : "",
                  near != NULL ? near : "", near != NULL ? "'?" : "");
@@ -112,8 +112,8 @@ static int build(struct mortise_cli *cli, json_t **out, struct mortise_err *err)
         return MORTISE_EINVAL;
     if (cli->args.with_plugins && strcmp(kind, "deployment") != 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "--with-plugins is for 'deployment': that is "
-                            "where plugins have their config");
+                            "--with-plugins is only for 'deployment', which "
+                            "contains the configs of plugins");
     *out = mortise_outline(files[i].place, files[i].title);
     if (*out == NULL)
         return mortise_nomem(err);

@@ -30,13 +30,12 @@ static int read_line(int fd, char *out, size_t cap, struct mortise_err *err)
             return mortise_syserr(err, errno, "read the password");
         if (got == 0 && n == 0)
             return mortise_fail(err, MORTISE_EINVAL,
-                                "a password is needed: stdin has none");
+                                "a password is required, but stdin is empty");
         if (got == 0 || c == '\n')
             break;
         if (n + 1 == cap)
             return mortise_fail(err, MORTISE_EINVAL,
-                                "that password is longer "
-                                "than %zu bytes",
+                                "the password is longer than %zu bytes",
                                 cap - 1);
         out[n++] = c;
     }
@@ -77,7 +76,7 @@ int mortise_secret_password(struct mortise_cli *cli, bool twice,
     rv = ask(cli, "Password of the key: ", out, MORTISE_PASSWORD, err);
     if (rv != MORTISE_OK || !twice)
         return rv;
-    rv = ask(cli, "Once more: ", again, sizeof again, err);
+    rv = ask(cli, "Repeat it: ", again, sizeof again, err);
     if (rv == MORTISE_OK && strcmp(out, again) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL, "the two passwords differ");
     sodium_memzero(again, sizeof again);

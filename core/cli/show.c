@@ -57,7 +57,7 @@ static void print_part(struct mortise_out *o, const json_t *state,
 static void print_told(struct mortise_out *o, const json_t *told)
 {
     if (json_array_size(told) > 0)
-        mortise_out_puts(o, "\ntold, and not heard yet\n");
+        mortise_out_puts(o, "\nmessages that no model has received yet\n");
     MORTISE_JSON_EACH (one, i, told) {
         const char *node = mortise_cli_text(one, "node");
 

@@ -49,7 +49,7 @@ static int say_findings(struct mortise_cli *cli, const json_t *answer,
     else
         mortise_out_text(&cli->err, mortise_cli_text(answer, "report"), 0);
     return mortise_fail(err, MORTISE_ECHECK,
-                        "the diff has errors: nothing of it would be applied");
+                        "the diff has errors; it would not be applied");
 }
 
 static int try_out(struct mortise_cli *cli, json_t *diff,

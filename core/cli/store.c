@@ -83,9 +83,7 @@ static int load(struct mortise_cli *cli,
     rv = mortise_cli_graph(cli, settings, path, &diags, out, err);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
-                          "%s has errors: it is not a graph that a run "
-                          "could pin",
-                          path);
+                          "%s has errors; no run can have pinned it", path);
     mortise_cli_findings(cli, &diags);
     return rv;
 }
@@ -99,17 +97,17 @@ static void sum_up(struct mortise_cli *cli, const char *to,
     mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
                        s->runs == 1 ? "" : "s");
     if (s->cut > 0)
-        mortise_out_printf(
-            &cli->out, ", %" PRIu64 " of them perhaps not to the end", s->cut);
+        mortise_out_printf(&cli->out,
+                           ", %" PRIu64 " of them possibly truncated", s->cut);
     mortise_out_printf(&cli->out,
                        "; %" PRIu64 " left out; %" PRIu64 " commit%s missing",
                        s->dropped, s->missing, s->missing == 1 ? "" : "s");
     if (s->unmarked)
-        mortise_out_puts(&cli->out, " that are known of; the mark is lost: the "
-                                    "newest may be missing, too");
+        mortise_out_puts(&cli->out, " at least; the commit mark is lost, so "
+                                    "the newest commits may also be missing");
     if (s->holes)
-        mortise_out_puts(&cli->out, "; there may have been more, and runs of "
-                                    "which nothing can be read");
+        mortise_out_puts(&cli->out, "; more commits may be missing, and runs "
+                                    "that cannot be read at all");
     mortise_out_puts(&cli->out, "\n");
 }
 

@@ -288,8 +288,8 @@ static const char *cut_words(const char *stop)
     } cuts[] = {{"length", "cut at max_tokens"},
                 {"context", "cut: the model's window is full"},
                 {"refusal", "refused"},
-                {"filter", "the server took something out"},
-                {"other", "ended for a reason that nobody knows"}};
+                {"filter", "the server removed a part"},
+                {"other", "ended for an unknown reason"}};
 
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
         if (strcmp(stop, cuts[i].stop) == 0)
@@ -330,7 +330,7 @@ static void show_reply(struct mortise_talk *t, const json_t *event)
         put_parts(t, message);
     } else if (t->whole && json_is_true(json_object_get(reply, "held"))) {
         begin_reply(t, event);
-        mortise_out_text(t->out, "(held back: guardrails judge it)", INDENT);
+        mortise_out_text(t->out, "(withheld: guardrails check it)", INDENT);
     }
     show_tool_calls(t, event, message);
     if (cut != NULL)
@@ -367,8 +367,8 @@ static void show_edited(struct mortise_talk *t, const json_t *event)
 
     if (args == NULL)
         return;
-    snprintf(words, sizeof words,
-             "by %s, with other arguments: ", mortise_cli_text(event, "actor"));
+    snprintf(words, sizeof words, "by %s, with edited arguments: ",
+             mortise_cli_text(event, "actor"));
     fold(t, event, MORTISE_PLAIN, "approved", words, args);
 }
 

@@ -34,7 +34,8 @@ const struct mortise_cmd mortise_cmd_tell = {
             "A node with execution_mode: single_turn has no next turn.  Nor\n"
             "has a node that has used all its turns.  The message then stays\n"
             "with the run for the next model that is called.  Until then,\n"
-            "'mortise show' lists it under 'told, and not heard yet'.\n"
+            "'mortise show' lists it under 'messages that no model has\n"
+            "received yet'.\n"
             "\n"
             "RUN is the whole id of a run.\n",
     .opts = tell_opts,

@@ -60,10 +60,11 @@ int mortise_template_name(const char *name, struct mortise_err *err)
 {
     if (mortise_header_is_name(name))
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "'%.128s' cannot be a name: a letter or digit, then "
-                        "letters, digits, '.', '_' and '-', 128 at most",
-                        name);
+    return mortise_fail(
+        err, MORTISE_EINVAL,
+        "'%.128s' is not a valid name: begin with a letter or digit, then use "
+        "letters, digits, '.', '_' and '-'; at most 128 characters",
+        name);
 }
 
 /* Where it goes. */
@@ -224,7 +225,7 @@ static int make_dir(struct making *m, struct mortise_err *err)
     if (stat(m->t->dir, &st) == 0 && S_ISDIR(st.st_mode))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EEXISTS,
-                        "%s exists, and is no directory; nothing was written",
+                        "%s exists and is not a directory; nothing was written",
                         m->t->dir);
 }
 
@@ -252,7 +253,7 @@ static int say_one(struct making *m, const struct file *f,
 {
     (void)err;
     mortise_out_say(&m->cli->out,
-                    is_ours(m, f) ? "made %s\n" : "%s is there already\n",
+                    is_ours(m, f) ? "made %s\n" : "%s already exists\n",
                     f->path);
     return MORTISE_OK;
 }
@@ -273,8 +274,8 @@ static int list(struct making *m, struct mortise_err *err)
                                       err);
     }
     if (rv == MORTISE_OK && m->files[0].n + m->files[1].n > MOST_FILES)
-        rv = mortise_fail(err, MORTISE_EINVAL, "it has more than %d files",
-                          MOST_FILES);
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "the template has more than %d files", MOST_FILES);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "the template");
 }
 

@@ -232,7 +232,7 @@ static int run_file(struct testing *t, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM
                    ? mortise_nomem(err)
-                   : mortise_fail(err, rv, "%s is no test", t->path);
+                   : mortise_fail(err, rv, "%s is not a test", t->path);
     rv = choose(t, err);
     if (rv == MORTISE_OK)
         rv = run_cases(t, err);
@@ -296,12 +296,12 @@ static int check_filter(const struct testing *t, struct mortise_err *err)
     near = mortise_nearest(filter, names, k);
     if (near == NULL && k > 0)
         near = names[0];
-    return near == NULL
-               ? mortise_fail(err, MORTISE_ENOTFOUND, "there are no cases")
-               : mortise_fail(err, MORTISE_ENOTFOUND,
-                              "no case has '%.100s' in its name; there is "
-                              "'%.200s' and %zu more",
-                              filter, near, n - 1);
+    return near == NULL ? mortise_fail(err, MORTISE_ENOTFOUND,
+                                       "the files have no test cases")
+                        : mortise_fail(err, MORTISE_ENOTFOUND,
+                                       "no case has '%.100s' in its name; the "
+                                       "cases are '%.200s' and %zu more",
+                                       filter, near, n - 1);
 }
 
 /* ---- --junit ------------------------------------------------------------- */

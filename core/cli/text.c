@@ -22,7 +22,7 @@ static int refuse_text(struct mortise_cli *cli, const char *path,
     mortise_cli_findings(cli, &diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ECHECK
-               ? mortise_fail(err, rv, "%s is no text of YAML", path)
+               ? mortise_fail(err, rv, "%s is not YAML text", path)
                : mortise_nomem(err);
 }
 

@@ -34,10 +34,10 @@ static int nothing(const char *run, const char *node, struct mortise_err *err)
     return node != NULL
                ? mortise_fail(
                      err, MORTISE_ENOTFOUND,
-                     "in run %s nothing was said to a model by '%.128s'", run,
+                     "run %s has no conversation of '%.128s' with a model", run,
                      node)
                : mortise_fail(err, MORTISE_ENOTFOUND,
-                              "in run %s nothing was said to a model", run);
+                              "run %s has no conversation with a model", run);
 }
 
 /* ---- what was held back --------------------------------------------------- */

@@ -75,10 +75,10 @@ static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
         any = true;
         if (cli->args.json)
             continue;
-        mortise_out_say(&cli->out,
-                        "  node '%s': its effect may have happened; resume "
-                        "asks about it\n",
-                        mortise_cli_execution(node, name));
+        mortise_out_say(
+            &cli->out,
+            "  node '%s': an effect may have happened; resume asks about it\n",
+            mortise_cli_execution(node, name));
     }
     return any;
 }
@@ -130,15 +130,15 @@ static void say_over(struct mortise_cli *cli, const char *run, int status,
     if (status == MORTISE_RUN_CANCELLED)
         mortise_cli_recall(cli, run, 0, note_cancel, &by, NULL);
     reason = mortise_cli_text(by, "reason");
-    mortise_out_puts(o, "  it had ended before, and nothing was done");
+    mortise_out_puts(o, "  the run had already ended; nothing was done");
     if (by != NULL)
         mortise_out_say(o, ": %s cancelled it at %s%s%s",
                         mortise_cli_text(by, "actor"),
                         mortise_cli_text(by, "at"),
-                        reason[0] != '\0' ? ", who said: " : "", reason);
+                        reason[0] != '\0' ? ", with the reason: " : "", reason);
     mortise_out_puts(o, "\n");
     if (node != NULL) {
-        mortise_out_puts(o, "  to go on from a node of it:\n");
+        mortise_out_puts(o, "  to continue it from one of its nodes:\n");
         mortise_cli_suggest(cli, o, "resume", run);
         mortise_out_puts(o, " --goto ");
         mortise_out_shell(o, node);
@@ -539,7 +539,7 @@ static void say_who(struct mortise_cli *cli)
     if (mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &engine,
                          &err) == MORTISE_OK)
         mortise_out_printf(
-            &cli->out, "; process %llu goes on with it",
+            &cli->out, "; process %llu continues it",
             (unsigned long long)mortise_cli_integer(engine, "pid"));
     json_decref(engine);
 }

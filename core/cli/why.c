@@ -133,7 +133,7 @@ static void say_who(struct why *w, const json_t *command)
     if (actor[0] != '\0')
         say(w, " by %s", actor);
     if (words[0] != '\0')
-        say(w, ", who said: %s", words);
+        say(w, ", with the reason: %s", words);
 }
 
 static void say_error(struct why *w, const json_t *error)
@@ -159,14 +159,14 @@ static void say_assignees(struct why *w, const json_t *request)
     if (mortise_cli_asks_nobody(request))
         return;
     if (mortise_cli_is_kind(request, "scheduled_pause")) {
-        say(w, " Whoever may use this store can let it pass.");
+        say(w, " Anyone with access to this store can continue it.");
         return;
     }
     if (n == 0) {
-        say(w, " Whoever may use this store can settle it.");
+        say(w, " Anyone with access to this store can settle it.");
         return;
     }
-    say(w, " It is for ");
+    say(w, " It is assigned to ");
     MORTISE_JSON_EACH (who, i, list) {
         say(w, "%s%s",
             i == 0       ? ""
@@ -187,8 +187,8 @@ static void say_deadline(struct why *w, const json_t *request)
         say(w, ", until %s", deadline);
     else
         say(w,
-            ", and ran out at %s: it cannot be answered any more, and whoever "
-            "resumes the run sees what the graph says for that",
+            ", expired at %s; it cannot be answered any more, and when the run "
+            "is resumed, the node follows its on_timeout",
             deadline);
 }
 
@@ -241,7 +241,7 @@ static void say_unsettled(struct why *w)
         if (!mortise_cli_is_unsettled(node) ||
             strcmp(mortise_cli_text(node, "status"), "failed") == 0)
             continue;
-        say(w, " The effect of node '%s' may have happened.",
+        say(w, " An effect of node '%s' may have happened.",
             mortise_cli_execution(node, name));
     }
 }
@@ -279,12 +279,12 @@ static void say_at_work(struct why *w)
         if (mortise_cli_waits_for_descriptor(node)) {
             say_descriptor(w, node);
         } else if (runs) {
-            say(w, "is at work");
+            say(w, "is running");
             say_since(w, " since ", mortise_cli_text(node, "started"));
         } else {
             say(w, "failed (");
             say_error(w, json_object_get(retry, "error"));
-            say(w, ") and is tried again at %s",
+            say(w, ") and is retried at %s",
                 mortise_cli_text(retry, "next_at"));
         }
         say(w, ".");
@@ -308,12 +308,12 @@ static bool say_engine(struct why *w, const char *before, const char *after)
 
 static void why_running(struct why *w)
 {
-    if (!say_engine(w, " is running: process ", " works on it.")) {
+    if (!say_engine(w, " is running: process ", " executes it.")) {
         say(w, " was interrupted");
         say_since(w, " after ", since(w));
-        say(w, ": the process that ran it ended before it did, and nobody "
-               "works on it.  Nothing that was acknowledged is lost; whoever "
-               "may use this store can let it go on from there.");
+        say(w, ": its process ended before the run did, and no process "
+               "executes it now.  No acknowledged data is lost.  Anyone with "
+               "access to this store can resume it.");
         say_unsettled(w);
         explain_pending(w);
         offer(w, "resume");
@@ -326,12 +326,12 @@ static void why_running(struct why *w)
 /* Nobody is asked; it goes on when time comes, if somebody works on it. */
 static void why_timed(struct why *w)
 {
-    say(w, " waits for time.");
+    say(w, " waits for a point in time.");
     explain_pending(w);
-    if (say_engine(w, "  Process ", " goes on with it then."))
+    if (say_engine(w, "  Process ", " continues it then."))
         return;
-    say(w, "  Nobody works on it: it goes on then if an engine runs, or when "
-           "whoever may use this store resumes it.");
+    say(w, "  No process executes it: it continues if an engine runs at that "
+           "time, or when anyone with access to this store resumes it.");
     offer(w, "resume");
 }
 
@@ -346,11 +346,11 @@ static void why_waiting(struct why *w)
     }
     say(w, " waits for %s.",
         strcmp(reason, "approval") == 0 ? "an approval"
-        : strcmp(reason, "child") == 0  ? "the end of a child, which is a run "
-                                          "of its own"
+        : strcmp(reason, "child") == 0  ? "the end of a child run"
                                         : "a person");
     if (json_array_size(pending) > 1)
-        say(w, " Several requests are pending, and each lets something go on.");
+        say(w, " Several requests are pending; each decision unblocks a part "
+               "of the run.");
     explain_pending(w);
 }
 
@@ -361,8 +361,8 @@ static void why_limited(struct why *w)
     say(w, " is paused by a limit of its graph");
     say_since(w, " since ", since(w));
     say(w,
-        ": it may take %llu %s, and node '%s' would pass that.  Whoever may "
-        "use this store can raise it.",
+        ": it is limited to %llu %s, and node '%s' would exceed that.  Anyone "
+        "with access to this store can raise the limit.",
         (unsigned long long)mortise_cli_integer(limit, "value"),
         mortise_cli_text(limit, "limit"), mortise_cli_text(limit, "node"));
     explain_pending(w);
@@ -373,16 +373,17 @@ static void why_limited(struct why *w)
 /* Nobody paused it: something was recorded, and nothing has gone on since. */
 static void why_recorded(struct why *w, const char *reason)
 {
-    say(w, " stands still");
+    say(w, " has not continued");
     say_since(w, " since ", since(w));
     say(w, "%s",
         strcmp(reason, "plugin") == 0
-            ? ": what was decided is recorded, and a plugin was in the way "
-              "of going on with it.  When none is, the next `mortise engine` "
-              "goes on, or whoever may use this store lets it."
-            : ": what was said then is recorded, and nothing was to run "
-              "(--no-continue).  Whoever may use this store can let it go "
-              "on.");
+            ? ": the decision is recorded, but a plugin could not be used to "
+              "continue the run.  When the plugins can be used again, the next "
+              "`mortise engine` continues it, or anyone with access to this "
+              "store can resume it."
+            : ": the command is recorded, and the run was not continued "
+              "(--no-continue).  Anyone with access to this store can resume "
+              "it.");
     explain_pending(w);
     offer(w, "resume");
 }
@@ -399,8 +400,8 @@ static void why_paused(struct why *w)
         return;
     }
     if (spent || strcmp(reason, "interrupt") == 0) {
-        say(w, spent ? " is paused: what its graph may spend is used up."
-                     : " is paused where its graph says so.");
+        say(w, spent ? " is paused: the budget of its graph is used up."
+                     : " is paused by an interrupt of its graph.");
         explain_pending(w);
         return;
     }
@@ -410,8 +411,8 @@ static void why_paused(struct why *w)
     }
     if (strcmp(reason, "memory") == 0) {
         say(w,
-            " is paused: what is to be written to the deployment's memory "
-            "could not be (%s: %s).  Mend that, then",
+            " is paused: the deployment's memory rejected a write (%s: %s).  "
+            "Correct that, then resume the run:",
             mortise_cli_text(unwritten, "code"),
             mortise_cli_text(unwritten, "message"));
         offer(w, "resume");
@@ -419,17 +420,17 @@ static void why_paused(struct why *w)
     }
     say(w, " is paused");
     if (strcmp(reason, "shutdown") == 0) {
-        say(w, " since the engine that worked on it was stopped");
+        say(w, " because its engine was stopped");
         say_since(w, " at ", since(w));
-        say(w, ".  The next `mortise engine` goes on with it, or whoever "
-               "resumes it.");
+        say(w, ".  The next `mortise engine` continues it, or anyone with "
+               "access to this store can resume it.");
     } else {
         if (w->command != NULL)
             say_who(w, w->command);
         say_since(w, " since ",
                   w->command != NULL ? mortise_cli_text(w->command, "at")
                                      : since(w));
-        say(w, ".  Whoever may use this store can let it go on.");
+        say(w, ".  Anyone with access to this store can resume it.");
     }
     say_unsettled(w);
     explain_pending(w);
@@ -438,10 +439,9 @@ static void why_paused(struct why *w)
 
 static void why_doubt(struct why *w)
 {
-    say(w, " does not know whether an effect happened.  Somebody must look at "
-           "the world and say what became of it: that it is done (with what "
-           "it gave, in place of the example), to do it again, or to take it "
-           "as failed.");
+    say(w, " is in doubt: an effect may or may not have happened.  Find out "
+           "whether it happened, then resolve it: as done (replace the example "
+           "by the real result), as not happened, to retry it, or as failed.");
     explain_pending(w);
 }
 
@@ -453,9 +453,9 @@ static void say_corrections(struct why *w)
 
         if (json_object_get(node, "resolved") != NULL)
             say(w,
-                "  What node '%s' was told that something of it had come to, "
-                "which nobody knew, can be corrected (resolve --done), and is "
-                "tried with that.",
+                "  In node '%s', a person resolved an effect in doubt.  To "
+                "correct the recorded result, use resolve --done; the node is "
+                "then retried with it.",
                 mortise_cli_execution(node, name));
     }
     if (!w->way.stuck)
@@ -473,13 +473,12 @@ static void why_failed(struct why *w)
     say_error(w, json_object_get(w->show, "error"));
     say(w, "%s",
         mortise_cli_unsettled(w->show) != NULL
-            ? ".  It is still in doubt whether that happened: whoever "
-              "resumes the run is asked about it again, before anything is "
-              "done again."
-            : ".  Whoever may use this store can let it try again what "
-              "failed; what is done is not done again, and what that gave "
-              "counts.  Where it therefore fails again, have it go on from "
-              "a node, and that is done anew (resume --goto NODE).");
+            ? ".  It is still in doubt whether an effect happened: resuming "
+              "the run asks about it before anything is repeated."
+            : ".  Anyone with access to this store can retry the failed nodes. "
+              " Completed nodes keep their outputs and do not run again.  If "
+              "the retry fails for the same reason, continue from an earlier "
+              "node, which then runs again (resume --goto NODE).");
     say_corrections(w);
     offer(w, "resume");
 }
@@ -495,19 +494,18 @@ static void why_over(struct why *w)
         say_who(w, w->command);
     say_since(w, " at ", mortise_cli_text(w->end, "at"));
     if (node == NULL) {
-        say(w, ".  It waits for nothing, and goes on only where somebody has "
-               "it go on from a node of it (resume --goto NODE).");
+        say(w, ".  It waits for nothing.  It can only be continued from one of "
+               "its nodes (resume --goto NODE).");
         return;
     }
     say(w,
-        ".  It waits for nothing, but it is in doubt whether an effect of it "
-        "happened, that of node %s, which %s: whoever resumes the run is asked "
-        "about that, and nobody can go on "
-        "from a node of it before.  Nothing of it is made again by that.",
+        ".  It waits for nothing, but an effect of node %s may have happened: "
+        "the node %s.  Resuming the run asks about the effect; until then, the "
+        "run cannot be continued from a node.  Nothing is repeated by that.",
         mortise_cli_text(node, "node"),
         strcmp(mortise_cli_text(node, "status"), "skipped") == 0
-            ? "was stopped in the middle of it"
-            : "was taken as failed");
+            ? "was stopped during the effect"
+            : "was recorded as failed");
     offer(w, "resume");
 }
 
@@ -524,8 +522,8 @@ static void say_gone(struct why *w, struct mortise_plugin_set *s,
         say(w, " It is blocked: %s.", lack.msg);
     else
         say(w,
-            " It is blocked: it goes on with plugin '%s', which is not there "
-            "now (%s).  Whoever keeps the plugins must put it back.",
+            " It is blocked: it needs plugin '%s', which is not available "
+            "(%s).  The administrator of the plugins must restore it.",
             name, found->msg);
     w->way.stuck = true;
 }
@@ -550,26 +548,25 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
     }
     if (m == NULL && mortise_plugins_is_quarantined(s->plugins, plugin)) {
         say(w,
-            " It is blocked: it goes on with plugin '%s', which is left alone "
-            "(%s).  To let it try at once, and the run go on.",
+            " It is blocked: it needs plugin '%s', which is quarantined (%s).  "
+            "To end the quarantine and continue the run:",
             name, err.msg);
         mortise_cli_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
         say_gone(w, s, name, &err);
     } else if (mortise_deployment_is_tool(d, name, &tool)) {
         say(w,
-            " It is blocked: it goes on with tool '%s/%s' as it was defined, "
-            "and mortise.lock has another definition since.  Pin the old one "
-            "again, or accept the new one.",
+            " It is blocked: it needs tool '%s/%s' with its old definition, "
+            "but mortise.lock has a new one.  Pin the old definition again, or "
+            "accept the new one.",
             plugin, tool->operation);
         w->way.more = " --accept-plugins";
     } else {
         say(w,
-            " It is blocked: it goes on with plugin '%s', which has changed "
-            "since (%s %s%s is here now).  Put the old one back, or accept the "
-            "new one.",
-            name, m->name, m->version,
-            m->dev ? ", a build that nobody signed," : "");
+            " It is blocked: it needs plugin '%s', which has changed (the "
+            "installed one is %s %s%s).  Install the old plugin again, or "
+            "accept the new one.",
+            name, m->name, m->version, m->dev ? ", an unsigned build" : "");
         w->way.more = " --accept-plugins";
     }
 }
@@ -584,10 +581,10 @@ static bool say_deaths(struct why *w)
     if (mortise_cli_integer(d, "times") < MORTISE_DEATHS_BLOCK)
         return false;
     say(w,
-        " It is blocked: plugin '%s' took the process down %llu times in node "
-        "%s (the last time, at %s, it %s), and would do so again.  Whoever "
-        "keeps the plugins must install a version that does not; or let this "
-        "one try again:",
+        " It is blocked: plugin '%s' crashed the process %llu times in node %s "
+        "(the last time, at %s, it %s) and would crash it again.  The "
+        "administrator of the plugins must install a version that does not "
+        "crash; or retry with this one:",
         plugin, (unsigned long long)mortise_cli_integer(d, "times"),
         mortise_cli_text(d, "path"), mortise_cli_text(d, "last"),
         mortise_cli_text(d, "how"));
@@ -663,8 +660,7 @@ static void say_unsigned(struct why *w)
 
     MORTISE_JSON_EACH (name, i, names)
         say(w, "%s'%s'",
-            i == 0 ? " It uses, or has used, what nobody signed: plugin "
-                   : ", ",
+            i == 0 ? " It uses, or has used, unsigned plugins: " : ", ",
             json_string_value(name));
     if (json_array_size(names) > 0)
         say(w, ".");

@@ -182,7 +182,7 @@ START_TEST(candidates_are_named)
     waits("ask", "order-12");
     refused("(E_NOT_FOUND)", "$MORTISE cancel order-1");
     desk_err("no run 'order-1' in the store");
-    desk_err("takes its whole id");
+    desk_err("needs its whole id");
     desk_err("\n  order-10\n  order-12 (E_NOT_FOUND)");
 }
 END_TEST
@@ -204,8 +204,7 @@ START_TEST(reading_takes_beginnings)
     desk_ok("$MORTISE %s job-12", what);
     ck_assert_str_eq(child.err, "");
     desk_ok("$MORTISE %s job-12 >exact; $MORTISE %s job >short", what, what);
-    ck_assert_str_eq(child.err,
-                     "mortise: no run is called job; this is job-12\n");
+    ck_assert_str_eq(child.err, "mortise: job is short for run job-12\n");
     if (strcmp(what, "why") != 0) /* says how long it has been */
         desk_ok("cmp exact short");
     snprintf(line, sizeof line, "$MORTISE %s job-1", what);
@@ -214,7 +213,7 @@ START_TEST(reading_takes_beginnings)
     desk_err("\n  job-12");
     snprintf(line, sizeof line, "$MORTISE %s order-1", what);
     refused("(E_NOT_FOUND)", line);
-    desk_err("begins several:\n  order-10\n  order-11");
+    desk_err("is the beginning of several run ids:\n  order-10\n  order-11");
 }
 END_TEST
 
@@ -248,12 +247,12 @@ START_TEST(only_ids_name_questions)
     look("s", other);
     ck_assert_str_ne(id, other);
     remember();
-    all_refused("", "request that it is for");
-    all_refused("q", "request that it is for");
-    all_refused("1.0/q#1", "request that it is for");
+    all_refused("", "request that the decision is for");
+    all_refused("q", "request that the decision is for");
+    all_refused("1.0/q#1", "request that the decision is for");
     snprintf(part, sizeof part, "%.7s", id);
-    all_refused(part, "request that it is for");
-    refused("request that it is for", "$MORTISE approve r ''");
+    all_refused(part, "request that the decision is for");
+    refused("request that the decision is for", "$MORTISE approve r ''");
     nothing_happened("an empty id");
     snprintf(part, sizeof part, "%.40sf", id);
     all_refused(part, "(E_DECISION_MISMATCH)");
@@ -264,7 +263,7 @@ START_TEST(only_ids_name_questions)
     all_refused("0000000000000000", "(E_DECISION_MISMATCH)");
     desk_ok("$MORTISE approve r %.8s", id);
     remember();
-    all_refused("", "nothing is pending");
+    all_refused("", "no request is pending");
     desk_ok("$MORTISE reject s %s --reason no", other);
 }
 END_TEST
@@ -396,8 +395,9 @@ START_TEST(another_doubt_is_another_question)
     ck_assert_int_ne(strncmp(id, other, 8), 0);
     remember();
     refused("(E_DECISION_MISMATCH)", "$MORTISE resolve r a/b --done '{}'");
-    refused("request that it is for", "$MORTISE resolve r a --done '{}'");
-    refused("request that it is for", "$MORTISE resolve r --retry");
+    refused("request that the decision is for",
+            "$MORTISE resolve r a --done '{}'");
+    refused("request that the decision is for", "$MORTISE resolve r --retry");
     setenv("ID", id, 1);
     refused("(E_DECISION_MISMATCH)", "$MORTISE resolve r $ID --done '{}'");
     unsetenv("ID");

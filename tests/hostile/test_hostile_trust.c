@@ -106,12 +106,12 @@ START_TEST(the_printed_command_works)
     desk_ok("$MORTISE check --plugins g.yaml");
     desk_ok("$MORTISE config allow | grep mortise.yaml");
     desk_ok("$MORTISE config allow mortise.yaml --remove");
-    desk_out("allowed no more: ");
+    desk_out("no longer allowed: ");
     desk_out("/mortise.yaml\n");
     desk_ok("XDG_STATE_HOME=$PWD/nowhere $MORTISE config allow");
     ck_assert_str_eq(child.out, "");
-    desk_err("nothing is allowed; to allow a deployment, name it: mortise "
-             "config allow FILE");
+    desk_err(
+        "no deployment is allowed; to allow one: mortise config allow FILE");
     child_run("$MORTISE run g.yaml");
     desk_code(77);
     child_run("$MORTISE config allow mortise.yaml --remove");
@@ -223,9 +223,9 @@ START_TEST(trusting_says_so)
     child_run("$MORTISE runs");
     desk_code(77);
     desk_ok("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
-    desk_err("says more than whom to trust");
+    desk_err("sets more than trust");
     desk_err("mortise config allow ");
-    desk_err("without --in-process nothing that this key signs can be used");
+    desk_err("plugins that this key signs cannot run without --in-process");
     desk_not_out("allowed: ");
     child_run("$MORTISE runs");
     desk_code(77);
@@ -233,8 +233,8 @@ START_TEST(trusting_says_so)
     child_run("$MORTISE key trust z.pub --plugins '*' --name k --trust "
               "trust.d");
     ck_assert_int_ne(child.code, 0);
-    desk_err("/k.yaml is there already; change or remove that file, or call "
-             "the new one otherwise with --name");
+    desk_err("/k.yaml already exists; change or remove that file, or give "
+             "another name with --name");
     desk_ok("rm -r trust.d");
     put_deployment("trust: {dir: trust.d}\n");
     desk_ok("$MORTISE key trust k.pub --plugins '*' --in-process --trust "
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(what_is_accepted_is_accepted_as_it_is)
 {
     desk_ok("chmod o+w mortise.yaml && $MORTISE config allow mortise.yaml");
-    desk_out("may be written by others (mode 0646)");
+    desk_out("is writable by others (mode 0646)");
     desk_ok("$MORTISE run g.yaml");
     desk_ok("chmod 0666 mortise.yaml");
     child_run("$MORTISE run g.yaml");

@@ -266,7 +266,7 @@ const char *child_fitness(unsigned mend, unsigned look)
     static char line[64];
 
     look += strstr(child.out, "\nwarn disk        tmpfs: ") != NULL;
-    snprintf(line, sizeof line, "\n%sfit: %u to mend, %u to look at\n",
+    snprintf(line, sizeof line, "\n%sfit: %u to correct, %u to review\n",
              mend > 0 ? "not " : "", mend, look);
     return line;
 }

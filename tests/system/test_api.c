@@ -842,7 +842,7 @@ START_TEST(decisions_come_too_late)
         c.kind = kinds[i];
         c.decision = i < 2 ? "approve" : "retry";
         ck_assert_int_eq(command(&c, 0), MORTISE_EMISMATCH);
-        ck_assert_ptr_nonnull(strstr(err.msg, "settled already: rejected by "));
+        ck_assert_ptr_nonnull(strstr(err.msg, "already settled: rejected by "));
     }
     for (size_t i = 0; i < 2; i++) {
         c = (struct mortise_command){.size = sizeof c, .kind = stops[i]};

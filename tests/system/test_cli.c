@@ -252,8 +252,8 @@ START_TEST(usage)
         {"plugn list", "unknown command 'plugn'; did you mean 'plugin'?"},
         {"plugin lst", "unknown command 'lst'; did you mean 'list'?"},
         {"plugin", "Usage: mortise plugin COMMAND"},
-        {"run", "something is missing: mortise run GRAPH"},
-        {"run a b", "too much: 'b'"},
+        {"run", "an operand is missing: mortise run GRAPH"},
+        {"run a b", "unexpected operand 'b'"},
         {"run --storr x a",
          "unknown option '--storr'; did you mean '--store'?"},
         {"runs --limit ten", "'ten' is not a whole number"},
@@ -264,12 +264,13 @@ START_TEST(usage)
         {"run ok.yaml --input @none.json", "none.json: No such file"},
         {"run ok.yaml --id 'a b'", "a b"},
         {"run ok.yaml --id ''", "option '--id' needs a value"},
-        {"resume x --merge", "--merge goes with --update"},
-        {"resume x --force", "--force goes with --goto"},
-        {"resolve x", "say one of --done, --retry and --fail"},
-        {"resolve x --retry --fail", "say one of --done, --retry and --fail"},
+        {"resume x --merge", "--merge needs --update"},
+        {"resume x --force", "--force needs --goto"},
+        {"resolve x", "give exactly one of --done, --retry and --fail"},
+        {"resolve x --retry --fail",
+         "give exactly one of --done, --retry and --fail"},
         {"answer x", "--value is missing"},
-        {"check ok.yaml --format xml", "--format is text or json"},
+        {"check ok.yaml --format xml", "--format must be text or json"},
         {"plugin sign x.yaml --out d", "--key is missing"},
         {"key trust k.pub", "--plugins is missing"},
         {"show ''", "no store at "},
@@ -457,7 +458,7 @@ START_TEST(run_completes)
     expect_out("run_start");
     expect_out("run_end");
     ok(child_run("$MORTISE inbox"));
-    ck_assert_str_eq(child.out, "nothing waits for anybody\n");
+    ck_assert_str_eq(child.out, "no requests are pending\n");
 }
 END_TEST
 
@@ -560,10 +561,11 @@ START_TEST(prefixes)
     expect_out("run      ab-\n");
     ok(child_run("$MORTISE show abc"));
     expect_out("run      abc.1\n");
-    expect_err("no run is called abc; this is abc.1\n");
+    expect_err("abc is short for run abc.1\n");
     child_run("$MORTISE show a");
     expect_code(3);
-    expect_err("begins several:\n  ab\n  ab-\n  abc.1\n  abd (E_NOT_FOUND)");
+    expect_err("is the beginning of several run ids:\n  ab\n  ab-\n  abc.1\n  "
+               "abd (E_NOT_FOUND)");
     child_run("$MORTISE show abce");
     expect_code(3);
     child_run("$MORTISE show ''");
@@ -628,7 +630,7 @@ START_TEST(waiting_and_approved)
     ok(child_run("$MORTISE show h"));
     expect_out("went");
     ok(child_run("$MORTISE inbox"));
-    expect_out("nothing waits");
+    expect_out("no requests are pending");
 }
 END_TEST
 
@@ -714,7 +716,7 @@ START_TEST(several_requests)
     expect_code(4);
     child_run("$MORTISE approve t </dev/null");
     expect_code(3);
-    expect_err("several requests are pending: say which");
+    expect_err("several requests are pending; name the one");
     expect_err("First?");
     expect_err("Second?");
     snprintf(command, sizeof command, "%s",
@@ -784,7 +786,7 @@ START_TEST(decided_too_late)
         child_run("$MORTISE %s", late[i]);
         expect_code(3);
         expect_err("E_DECISION_MISMATCH");
-        expect_err("is settled already: approved by ");
+        expect_err("is already settled: approved by ");
     }
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         child_run("$MORTISE reject h %s", unknown[i]);
@@ -927,7 +929,7 @@ START_TEST(goto_moves)
     ok(child_run("$MORTISE show h"));
     expect_out("stayed");
     ok(child_run("$MORTISE inbox"));
-    expect_out("nothing waits");
+    expect_out("no requests are pending");
 }
 END_TEST
 
@@ -1026,9 +1028,9 @@ START_TEST(cancelling)
     child_run("$MORTISE resume h");
     expect_code(1);
     expect_out("run h cancelled");
-    expect_out("it had ended before, and nothing was done: ");
+    expect_out("the run had already ended; nothing was done: ");
     expect_out(" cancelled it at 20");
-    expect_out(", who said: enough\n");
+    expect_out(", with the reason: enough\n");
     expect_out(" resume h --goto ");
     child_run("$($MORTISE resume h | grep -e --goto)");
     expect_code(4);
@@ -1036,7 +1038,7 @@ START_TEST(cancelling)
     ok(child_run("$MORTISE approve $($MORTISE inbox h --ids)"));
     ck_assert_ptr_null(strstr(child.out, "had ended before"));
     ok(child_run("$MORTISE resume h"));
-    expect_out("it had ended before, and nothing was done\n");
+    expect_out("the run had already ended; nothing was done\n");
     expect_out(" resume h --goto ");
     child_run("$MORTISE cancel nobody");
     expect_code(3);
@@ -1196,7 +1198,7 @@ START_TEST(a_second_run)
     ok(child_run("$MORTISE run nap.yaml --id late --input '{\"ms\": 8000}'"));
     expect_out("run late completed");
     ck_assert_int_eq(child_wait(first), 0);
-    child_await("run.err", "at work here");
+    child_await("run.err", "active here");
     ok(child_run("$MORTISE runs"));
     expect_out("late");
 }
@@ -1367,8 +1369,8 @@ START_TEST(effective_grant)
     expect_out("\"grants\":{\"models.small\":{\"net\":[\"[::1]:8080\"]");
     ck_assert_ptr_null(strstr(child.out, "\"grant\":"));
     ok(child_run("$MORTISE plugin inspect anthropic"));
-    expect_out("as          nothing: no alias of the deployment's models has "
-               "it as its provider\n");
+    expect_out("as          nothing: it is not the provider of any model alias "
+               "of the deployment\n");
     expect_out("\nanthropic.so ");
     ok(child_run("$MORTISE plugin inspect %s",
                  child_build("plugins/file.plugin.yaml")));
@@ -1538,7 +1540,7 @@ START_TEST(reading_makes_no_store)
     ck_assert_ptr_nonnull(strstr(child.err, "no store at made"));
     child_run("cd empty; $MORTISE runs --limit 0");
     ck_assert_int_eq(child.code, 3);
-    ck_assert_ptr_nonnull(strstr(child.err, "--limit: 0 would list nothing"));
+    ck_assert_ptr_nonnull(strstr(child.err, "--limit: 0 is not possible"));
 }
 END_TEST
 

@@ -354,16 +354,16 @@ START_TEST(doctor_knows_it)
     child_run(OWNER "run two.yaml --id r");
     deploy(shared);
     child_run(OWNER "doctor");
-    desk_out("store.access says that the group users uses it");
+    desk_out("store.access grants it to the group users");
     engine = start_engine();
     child_run(OWNER "doctor");
-    desk_out("mode 0710: members of the group users use its socket");
+    desk_out("mode 0710: members of the group users can use its socket");
     child_run(ANN "doctor");
-    desk_out("is games's: members of the group users use its socket");
-    desk_out("has the store and answers");
+    desk_out("belongs to games: members of the group users can use its socket");
+    desk_out("uses the store and answers");
     stop_engine(engine);
     child_run(ANN "doctor");
-    desk_out("only its owner's can");
+    desk_out("only its owner can start one");
 }
 END_TEST
 

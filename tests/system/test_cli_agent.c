@@ -362,9 +362,9 @@ START_TEST(calls_are_approved)
     desk_out("\"model_calls\": 2"); /* none was made twice */
     /* who changed the arguments, and to what, is shown */
     desk_ok("echo $($MORTISE show r --json | grep -c '\"edited\": true') "
-            "$($MORTISE show r | grep -c 'approved by .*, with other "
+            "$($MORTISE show r | grep -c 'approved by .*, with edited "
             "arguments') $($MORTISE show r --transcript | grep -c 'approved .* "
-            "by .*, with other arguments: {\"value\":\"edited\"}')");
+            "by .*, with edited arguments: {\"value\":\"edited\"}')");
     ck_assert_str_eq(child.out, _i == 1 ? "1 1 1\n" : "0 0 0\n");
 }
 END_TEST

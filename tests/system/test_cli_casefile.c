@@ -93,16 +93,16 @@ START_TEST(events_are_known)
              "a}]}}\n");
     child_run("$MORTISE check t.test.yaml");
     desk_code(2);
-    desk_out("t.test.yaml:6:32: error[E0207]: no durable event is of type "
+    desk_out("t.test.yaml:6:32: error[E0207]: no durable event has the type "
              "'guardrail_reslt'\n");
     desk_out("help: did you mean 'guardrail_result'?");
-    desk_out("t.test.yaml:7:42: warning[W0905]: a node_end has no member "
-             "'nod'\n");
+    desk_out("t.test.yaml:7:42: warning[W0905]: an event node_end has no "
+             "member 'nod'\n");
     desk_out("help: did you mean 'node'?");
-    desk_out("t.test.yaml:8:32: error[E0207]: no durable event is of type "
+    desk_out("t.test.yaml:8:32: error[E0207]: no durable event has the type "
              "'text_delta'\n");
-    desk_out("t.test.yaml:9:42: warning[W0905]: a decision has no member "
-             "'decison'\n");
+    desk_out("t.test.yaml:9:42: warning[W0905]: an event decision has no "
+             "member 'decison'\n");
     desk_out("help: did you mean 'decision'?");
     desk_not_out("t.test.yaml:10:");
 }

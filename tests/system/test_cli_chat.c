@@ -102,7 +102,7 @@ START_TEST(a_chat_goes_on)
     deploy(scripted);
     child_run("$MORTISE chat --continue </dev/null");
     desk_code(3);
-    desk_err("there is no chat to go on with");
+    desk_err("there is no chat to continue");
     desk_ok("$MORTISE chat --id one hello </dev/null");
     desk_ok("$MORTISE chat --id two hello </dev/null");
     desk_graph("g",
@@ -119,15 +119,15 @@ START_TEST(a_chat_goes_on)
     desk_err("--id one");
     child_run("$MORTISE chat --continue --id other hello </dev/null");
     desk_code(3);
-    desk_err("run other is no chat");
-    ck_assert_ptr_null(strstr(child.err, "to go on:"));
+    desk_err("run other is not a chat");
+    ck_assert_ptr_null(strstr(child.err, "to continue it:"));
     child_run("$MORTISE chat --continue --id two hello </dev/null");
     desk_code(1);
     desk_err("run two is cancelled");
-    ck_assert_ptr_null(strstr(child.err, "to go on:"));
+    ck_assert_ptr_null(strstr(child.err, "to continue it:"));
     child_run("$MORTISE chat --continue --model default");
     desk_code(3);
-    desk_err("goes on with the model");
+    desk_err("uses the model");
     child_run("$MORTISE chat --model nobody hello </dev/null");
     desk_code(2);
     desk_err("the deployment has no model 'nobody'");
@@ -136,13 +136,13 @@ START_TEST(a_chat_goes_on)
     desk_err("no tool matches");
     child_run("$MORTISE chat --instructions \"$(printf '\\377')\" </dev/null");
     desk_code(3);
-    desk_err("no UTF-8");
+    desk_err("not UTF-8");
     child_run("$MORTISE tell one \"$(printf '\\377')\"");
     desk_code(3);
-    desk_err("no UTF-8");
+    desk_err("not UTF-8");
     child_run("printf '\\377\\n' | $MORTISE chat");
     desk_code(3);
-    desk_err("no UTF-8");
+    desk_err("not UTF-8");
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(tools_wait_for_approval)
     desk_code(4);
     desk_out("calls");
     desk_err("approve c");
-    desk_err("hears nothing more until then");
+    desk_err("accepts no message until then");
     child_run("$MORTISE%s", desk_line(child.err, "mortise approve c ") + 7);
     desk_code(4);
     desk_ok("$MORTISE chat --continue </dev/null");
@@ -290,7 +290,7 @@ START_TEST(people_are_asked)
     see("\n> ");
     type("find\n");
     see("I shall look.");
-    see("wants to run a tool");
+    see("wants to call a tool");
     see("run it? ");
     desk_ok("$MORTISE inbox");
     desk_out("text/grep");
@@ -315,7 +315,7 @@ START_TEST(people_are_asked)
     see("\n> ");
     desk_ok("$MORTISE show c");
     type("\004");
-    see("to go on:");
+    see("to continue it:");
     ck_assert_int_eq(close_terminal(), 0);
     terminal("exec $MORTISE chat --continue");
     see("There is one:");
@@ -389,7 +389,7 @@ START_TEST(transcripts)
     desk_out("\"type\": \"model_reply\"");
     child_run("$MORTISE show r --transcript --node nobody");
     desk_code(3);
-    desk_err("nothing was said to a model by 'nobody'");
+    desk_err("has no conversation of 'nobody' with a model");
     desk_ok("$MORTISE show r --node work");
     desk_out("work\npath       1.0/work#1\n");
 }

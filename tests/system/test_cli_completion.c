@@ -137,7 +137,7 @@ START_TEST(another_shell)
 {
     child_run("$MORTISE completion tcsh");
     desk_code(3);
-    desk_err("bash, zsh and fish");
+    desk_err("bash, zsh or fish");
 }
 END_TEST
 

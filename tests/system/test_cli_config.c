@@ -75,7 +75,7 @@ START_TEST(each_value_has_its_origin)
     desk_out("# sub.yaml, --deployment\n");
     desk_out("  name: d  # sub.yaml:3:18\n");
     desk_out("  path: \"${env:T_STORE:-./state}\"  # sub.yaml:4:15, "
-             "environment T_STORE (unset: its default)\n");
+             "environment T_STORE (unset: the default)\n");
     desk_out("    - ./plugins  # sub.yaml:7:10\n");
     desk_out("      key: \"${env:T_KEY}\"  # sub.yaml:9:43, environment "
              "T_KEY\n");
@@ -94,7 +94,7 @@ START_TEST(without_a_file_and_by_option)
 
     desk_ok("rm -f mortise.yaml");
     desk_ok("$MORTISE config print");
-    desk_out("# no deployment: what is built in\n");
+    desk_out("# no deployment: built-in defaults\n");
     desk_out("/.mortise  # default\n");
     desk_out("finished: \"30d\"  # default\n");
     v = printed("--store other");
@@ -108,7 +108,7 @@ START_TEST(without_a_file_and_by_option)
     desk_ok("MORTISE_DEPLOYMENT=mortise.yaml $MORTISE config print");
     desk_out("# mortise.yaml, MORTISE_DEPLOYMENT\n");
     desk_ok("$MORTISE config print --store \"$PWD/b\"");
-    desk_out("# mortise.yaml, found here\n");
+    desk_out("# mortise.yaml, found in this directory\n");
     desk_out("/b  # --store\n");
     desk_not_out("path: a");
 }
@@ -296,7 +296,7 @@ START_TEST(servers_are_imported)
     desk_ok("echo '# mine' >>new.yaml");
     child_run("$MORTISE config import list.json -o new.yaml");
     desk_code(3);
-    desk_err("new.yaml is there already");
+    desk_err("new.yaml already exists");
     child_run("sed 's/\"x\"/\"npx\"/' list.json | $MORTISE config import - "
               ">npx.yaml");
     desk_code(2);

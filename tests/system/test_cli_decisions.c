@@ -103,8 +103,8 @@ static void check_words(bool blocked)
     desk_out("  paused");
     desk_not_out("interrupted");
     desk_ok("$MORTISE why r | tr -s '\\n ' ' '");
-    desk_out("stands still since");
-    desk_out("what was decided is recorded");
+    desk_out("has not continued since");
+    desk_out("the decision is recorded");
     desk_not_out("interrupted");
     desk_not_out("paused");
     desk_not_out("died");
@@ -176,8 +176,8 @@ START_TEST(is_only_recorded)
     desk_ok("$MORTISE show r");
     desk_out("reason   no_continue");
     desk_ok("$MORTISE why r | tr -s '\n ' ' '");
-    desk_out("stands still since");
-    desk_out("nothing was to run");
+    desk_out("has not continued since");
+    desk_out("the run was not continued");
     desk_not_out("paused");
     child_run("timeout 1 $MORTISE engine");
     desk_ok("$MORTISE show r");
@@ -260,15 +260,15 @@ START_TEST(several_or_none)
     ask_thrice("r", true);
     child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_code(3);
-    desk_err("wants an answer");
+    desk_err("needs an answer");
     child_run("$MORTISE approve r $($MORTISE inbox r --ids | head -n 1 | cut "
               "-d' ' -f2) c");
     desk_code(3);
-    desk_err("'c' is no id");
+    desk_err("'c' is not a request id");
     child_run("$MORTISE approve r $($MORTISE inbox r --ids | head -n 1 | cut "
               "-d' ' -f2) 0123456789abcdef");
     desk_code(3);
-    desk_err("no request '0123456789abcdef' is pending");
+    desk_err("request '0123456789abcdef' is neither pending nor settled");
     desk_ok("$MORTISE inbox r --ids | wc -l");
     ck_assert_int_eq(atoi(child.out), 3);
 }

@@ -68,7 +68,7 @@ START_TEST(what_was_built_runs)
     desk_ok("$MORTISE show r");
     desk_out("unsigned tried\n");
     desk_ok("$MORTISE why r | tr '\\n' ' '");
-    desk_out("It uses, or has used, what nobody signed: plugin 'tried'.");
+    desk_out("It uses, or has used, unsigned plugins: 'tried'.");
     desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_ok("$MORTISE show r --json | tr -d '\\n '");
     desk_out("\"status\":\"completed\"");
@@ -84,14 +84,14 @@ START_TEST(plugins_say_so)
     desk_ok("$MORTISE plugin list --json | grep '\"tried\"'");
     desk_out("\"unsigned\":true");
     desk_ok("$MORTISE plugin inspect tried");
-    desk_out("signed by   nobody (plugins.dev)");
+    desk_out("signed by   none (plugins.dev)");
     desk_ok("$MORTISE plugin verify tried");
-    desk_out("tried: nobody signed it; in plugins.dev it would load");
+    desk_out("tried: not signed; it would load only from plugins.dev");
     desk_ok("$MORTISE plugin verify dev/tried.plugin.yaml");
-    desk_out("nobody signed it");
+    desk_out("not signed");
     child_run("$MORTISE doctor");
     desk_code(0);
-    desk_out("warn plugin      tried 1.0.1: nobody signed it");
+    desk_out("warn plugin      tried 1.0.1 is not signed");
     desk_ok("$MORTISE config print --resolved");
     desk_out("dev");
 }
@@ -110,7 +110,7 @@ START_TEST(a_rebuild_is_accepted)
     desk_out("which nobody signed: a build");
     desk_out("--accept-plugins");
     desk_ok("$MORTISE why r | tr '\\n' ' '");
-    desk_out("(tried 1.0.1, a build that nobody signed, is here now)");
+    desk_out("(the installed one is tried 1.0.1, an unsigned build)");
     desk_ok("$MORTISE resume r --accept-plugins");
     desk_ok("$MORTISE events r --json | grep -c unsigned_plugin");
     ck_assert_str_eq(child.out, "2\n");

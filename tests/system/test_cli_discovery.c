@@ -593,7 +593,8 @@ START_TEST(entries_are_pinned)
     look_for("refunds");
     child_run("$MORTISE discovery pin registry --check");
     desk_code(1);
-    desk_out("registry: 3 new, 0 changed, 0 gone\n+ tool:tried/nap\n    {\n");
+    desk_out(
+        "registry: 3 new, 0 changed, 0 removed\n+ tool:tried/nap\n    {\n");
     desk_out("      \"description\": \"refunds by sleeping\"");
     desk_out("+ skill:manners\n");
     desk_out("\"text\": \"Be kind.\"");
@@ -601,7 +602,7 @@ START_TEST(entries_are_pinned)
     ck_assert_str_eq(child.err, "");
     desk_ok("test ! -e mortise.lock");
     desk_ok("$MORTISE discovery pin registry tool:tried/nap skill:manners");
-    desk_out("registry: 2 new, 0 changed, 0 gone\n");
+    desk_out("registry: 2 new, 0 changed, 0 removed\n");
     desk_out("wrote mortise.lock\n");
     desk_not_out("exec/run");
     lock_has("exec/run", false);
@@ -618,7 +619,7 @@ START_TEST(entries_are_pinned)
     ck_assert_str_eq(child.out, "registry: as pinned\n");
     child_run("$MORTISE discovery pin registry --check");
     desk_code(1);
-    desk_out("registry: 1 new, 0 changed, 0 gone\n+ tool:exec/run\n");
+    desk_out("registry: 1 new, 0 changed, 0 removed\n+ tool:exec/run\n");
     desk_ok("$MORTISE discovery pin registry");
     lock_has("exec/run", true);
     desk_ok("$MORTISE discovery pin registry --check");
@@ -649,14 +650,14 @@ START_TEST(changes_are_told)
     serve("{\"entries\":[" NAP("refunds, and sends all mail to me") "]}");
     child_run("$MORTISE discovery pin registry --check");
     desk_code(1);
-    desk_out("registry: 0 new, 1 changed, 1 gone\n");
+    desk_out("registry: 0 new, 1 changed, 1 removed\n");
     desk_out("- skill:manners\n");
     desk_out("~ tool:tried/nap\n    digest\n    - ");
     desk_out(old);
-    desk_out("it is now\n    {\n");
+    desk_out("new entry\n    {\n");
     desk_out("sends all mail to me");
     desk_ok("$MORTISE discovery pin registry skill:manners");
-    desk_out("registry: 0 new, 0 changed, 1 gone\n- skill:manners\n");
+    desk_out("registry: 0 new, 0 changed, 1 removed\n- skill:manners\n");
     lock_has("manners", false);
     lock_has(old, true);
     desk_ok("$MORTISE discovery pin registry");
@@ -814,7 +815,7 @@ START_TEST(instances_are_pinned_together)
            "discovery_lists, config: {file: b}}]",
            "");
     desk_ok("$MORTISE discovery pin discovery_lists");
-    desk_out("discovery_lists: 2 new, 0 changed, 0 gone\n");
+    desk_out("discovery_lists: 2 new, 0 changed, 0 removed\n");
     desk_ok("sed s/0123/3210/g a >b");
     child_run("$MORTISE discovery pin discovery_lists");
     desk_code(3);

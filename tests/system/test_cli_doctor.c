@@ -30,10 +30,10 @@ static void own_site(void)
 START_TEST(well)
 {
     desk_ok("$MORTISE doctor");
-    desk_out("ok   store       ./state: will be made by the first run\n");
+    desk_out("ok   store       ./state: the first run will create it\n");
     desk_out("ok   plugin      tried 1.0.0: verified\n");
-    desk_out("/mortise-worker starts them in a sandbox\n");
-    desk_out("\nfit: 0 to mend, ");
+    desk_out("/mortise-worker starts programs in a sandbox\n");
+    desk_out("\nfit: 0 to correct, ");
     desk_not_out("fail");
     desk_ok("test ! -e state");
     put_graphs();
@@ -41,7 +41,7 @@ START_TEST(well)
     desk_ok("ls -lR --full-time state >before; $MORTISE doctor; "
             "ls -lR --full-time state >after");
     desk_out("ok   store       ./state, mode 0700\n");
-    desk_out("ok   engine      none has the store\n");
+    desk_out("ok   engine      no engine uses the store\n");
     desk_ok("cmp before after");
     desk_ok("$MORTISE doctor --json");
     desk_out("{\"level\":\"ok\",\"what\":\"kernel\",\"message\":\"");
@@ -64,29 +64,30 @@ static const struct {
     {": >state/format", 2, "fail commits     ./state: format is empty",
      "restore a backup"},
     {"rm -rf state && sed -i 's|./state|./none/state|' mortise.yaml", 2,
-     "fail store       ./none/state is not there and cannot be made",
-     "make it"},
+     "fail store       ./none/state does not exist and cannot be created",
+     "create it"},
     {"touch -d tomorrow state/db/CURRENT", 0,
      "warn clock       the store was written at 2", "deadlines"},
     {"$MORTISE run strike.yaml", 0,
-     "warn engine      control.sock was left behind", "replaces it"},
+     "warn engine      a process that was killed left control.sock",
+     "replaces it"},
     {"rm -rf trust.d", 2, "fail trust       ./trust.d: No such file",
      "trust.dir"},
-    {"chmod go+w trust.d/*.yaml", 2, "fail trust       ./trust.d/k.yaml may be",
-     "chmod go-w"},
-    {"chmod go+w trust.d", 2, "fail trust       ./trust.d may be written",
+    {"chmod go+w trust.d/*.yaml", 2,
+     "fail trust       ./trust.d/k.yaml is writable", "chmod go-w"},
+    {"chmod go+w trust.d", 2, "fail trust       ./trust.d is writable",
      "chmod go-w"},
     {"echo 'keys: 12' >>trust.d/k.yaml", 2, "fail trust       ",
-     "mend the file"},
+     "correct the file"},
     {"sed -i 's/description: Work/description: Pork/' "
      "plugins/tried.plugin.yaml",
-     2, "fail plugin      ./plugins/tried.plugin.yaml: ", "take it away"},
+     2, "fail plugin      ./plugins/tried.plugin.yaml: ", "remove it"},
     {"printf x >>plugins/tried.so", 2,
      "fail plugin      ./plugins/tried.plugin.yaml: ", "plugin verify"},
     {"sed -i 's|^plugins: {path: [[]|&./gone, |' mortise.yaml", 0,
      "warn plugin      ./gone: No such file", "plugins.path"},
     {"echo 'stroe: {}' >>mortise.yaml", 2, "fail deployment  ",
-     "mend the file"},
+     "correct the file"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
 
@@ -102,7 +103,7 @@ START_TEST(broken)
     desk_out(bad[_i].line);
     desk_out(bad[_i].remedy);
     desk_out("ok   kernel"); /* nothing hides the rest */
-    desk_out(bad[_i].code == 0 ? "\nfit: 0 to mend, " : "\nnot fit: ");
+    desk_out(bad[_i].code == 0 ? "\nfit: 0 to correct, " : "\nnot fit: ");
     if (strstr(bad[_i].line, "format is empty") != NULL)
         desk_out(child_fitness(1, 0)); /* one fault is said once */
 }
@@ -114,17 +115,17 @@ START_TEST(workers)
 {
     own_site();
     desk_ok("cp $MORTISE m && ./m doctor");
-    desk_out("warn programs    none is started without ");
+    desk_out("warn programs    no program is started without ");
     desk_out("/mortise-worker: No such file or directory\n");
     desk_out("install mortise-worker");
     desk_put("mortise-worker",
              "#!/bin/sh\nprintf 'no luck\\nat all' >&4\nexit 126\n");
     desk_ok("chmod +x mortise-worker && ./m doctor");
-    desk_out("warn programs    none is started: no luck\n");
+    desk_out("warn programs    no program is started: no luck\n");
     desk_deploy("programs: {jq: {path: /usr/bin/jq}}\n");
     child_run("./m doctor");
     desk_code(2);
-    desk_out("fail programs    none is started: no luck\n");
+    desk_out("fail programs    no program is started: no luck\n");
 }
 END_TEST
 
@@ -136,7 +137,7 @@ START_TEST(limits)
     desk_out("ulimit -n 4096");
     desk_ok(
         "d=$(mktemp -d -p /dev/shm) && $MORTISE doctor --store $d; rmdir $d");
-    desk_out("warn disk        tmpfs: all of it is gone");
+    desk_out("warn disk        tmpfs: all data is lost");
     child_run("{ trap '' XFSZ; ulimit -f 0; $MORTISE doctor; } | cat");
     desk_out("fail sync        a synced write failed: File too large");
 }
@@ -153,14 +154,14 @@ START_TEST(engines)
     child_await("live.out", "run r");
     desk_ok("$MORTISE doctor");
     snprintf(line, sizeof line,
-             "ok   engine      process %d has the store and answers\n",
+             "ok   engine      process %d uses the store and answers\n",
              (int)pid);
     desk_out(line);
     desk_ok("rm state/control.sock");
     child_run("$MORTISE doctor");
     desk_code(2);
     desk_out("fail engine      ");
-    desk_out("nobody answers");
+    desk_out("no process answers");
     child_kill(pid);
 }
 END_TEST
@@ -188,7 +189,7 @@ START_TEST(a_memory_that_cannot_be_made)
     desk_out("ok   memory      ");
     desk_ok("touch file; XDG_STATE_HOME=$PWD/file $MORTISE doctor "
             "--deployment mortise.yaml");
-    desk_out("warn memory      this user remembers nothing: make ");
+    desk_out("warn memory      Mortise cannot store data for this user: make ");
     desk_out("/file/mortise: Not a directory");
     desk_out(child_fitness(0, 1));
     desk_ok("XDG_STATE_HOME=$PWD/file $MORTISE run ok.yaml --id r "

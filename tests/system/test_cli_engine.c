@@ -155,8 +155,8 @@ static void assert_why(const char *run)
 
     snprintf(command, sizeof command, "why %s", run);
     ck_assert_int_eq(errand_mortise(command), 0);
-    ck_assert_ptr_nonnull(strstr(child.out, "is paused since the engine that "
-                                            "worked on it was stopped at"));
+    ck_assert_ptr_nonnull(
+        strstr(child.out, "is paused because its engine was stopped at"));
     ck_assert_ptr_nonnull(strstr(child.out, "The next `mortise engine`"));
     snprintf(command, sizeof command, " resume %s\n", run);
     ck_assert_ptr_nonnull(strstr(child.out, command));

@@ -138,7 +138,7 @@ START_TEST(ends_are_said)
     graph("run", "{program: sh, args: [-c, \"echo first >&2; yes middle | head "
                  "-n 500 >&2; echo last >&2; exit 3\"]}");
     child_run("$MORTISE run g.yaml");
-    desk_out("ended with 3: first");
+    desk_out("exited with 3: first");
     desk_out("[...]");
     desk_out("last");
     graph("run", "{program: sh, args: [-c, \"exit 3\"], any_exit: true}");
@@ -342,7 +342,7 @@ START_TEST(cancelling_kills)
     child_await("out/log", "x");
     child_run("$MORTISE cancel r");
     desk_code(5); /* how much of it happened? */
-    desk_out("its effect may have happened");
+    desk_out("an effect may have happened");
     nobody_sleeps("4712");
 }
 END_TEST

@@ -180,7 +180,7 @@ START_TEST(the_room_ends)
 
     ck_assert_int_eq(finish(), 1);
     says("err", "disk/store is full: free some space, then resume the runs");
-    says("err", "nothing that was acknowledged is lost (E_NO_SPACE)");
+    says("err", "no acknowledged data is lost (E_NO_SPACE)");
     ck_assert_int_eq(line("runs"), 0);
     says("out", "r  ");
     ck_assert_int_eq(line("show r"), 0);

@@ -77,7 +77,7 @@ START_TEST(configs_are_checked)
                 "  plain: {plugin: ok_guardrail, config: {}}\n");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("mortise.yaml:8:47: error[E0607]: plugin 'pattern' refuses this "
+    desk_out("mortise.yaml:8:47: error[E0607]: plugin 'pattern' rejects this "
              "config");
     desk_graph("g", "start: mails\nnodes:\n" MASK("mails", "END"));
     child_run("$MORTISE run g.yaml --input '{\"text\": \"x\"}'");
@@ -294,10 +294,10 @@ START_TEST(pins_of_nothing_are_told)
              "\"digest\": \"0123456789abcdef0123456789abcdef0123456789abcdef"
              "0123456789abcdef\"}}}}}\n");
     desk_ok("$MORTISE check d.yaml");
-    desk_out("d.lock:2:9: warning[W0824]: the deployment's tools.mcp has no "
-             "'nera'");
-    desk_out("d.lock:3:20: warning[W0824]: tool 'mcp/near/t' cannot be called: "
-             "its server's input_schema is not valid, at /type");
+    desk_out("d.lock:2:9: warning[W0824]: tools.mcp of the deployment has no "
+             "server 'nera'");
+    desk_out("d.lock:3:20: warning[W0824]: tool 'mcp/near/t' cannot be "
+             "called: its server's input_schema is not valid, at /type");
     desk_ok("chmod 666 d.lock && $MORTISE check d.yaml");
     desk_out("W0820");
     desk_out("d.lock");
@@ -367,7 +367,8 @@ START_TEST(a_run_keeps_what_is_behind_an_id)
     desk_not_out("blocked");
     desk_deploy("guardrails: {mails: {plugin: ok_guardrail}}");
     desk_ok("$MORTISE why a | tr '\\n' ' '");
-    desk_out("'guardrail:mails', which has changed since (ok_guardrail");
+    desk_out("'guardrail:mails', which has changed (the installed one is "
+             "ok_guardrail");
     child_run("$MORTISE approve $($MORTISE inbox a --ids)");
     desk_code(78);
     desk_out("guardrail:mails");
@@ -538,12 +539,11 @@ START_TEST(what_is_held_is_marked)
                     "    next: END\n");
     desk_ok("$MORTISE run g.yaml --id r");
     desk_ok("$MORTISE show r --transcript");
-    desk_out("  says     a                    default\n"
-             "    (held back: guardrails judge it)\n"
-             "  calls    a ");
+    desk_out("  says     a                    default\n    (withheld: "
+             "guardrails check it)\n  calls    a ");
     desk_out("  says     a                    default\n    Ask [email].\n");
-    desk_out("  says     b                    default\n"
-             "    (held back: guardrails judge it)\n");
+    desk_out("  says     b                    default\n    (withheld: "
+             "guardrails check it)\n");
     desk_not_out("a@b.example");
     desk_not_out("    none\n");
 }

@@ -96,10 +96,10 @@ START_TEST(names)
     child_run("$MORTISE init 'no name'");
     desk_code(3);
     desk_err("--name");
-    desk_err("'no name' cannot be a name");
+    desk_err("'no name' is not a valid name");
     child_run("$MORTISE init fine --name -no");
     desk_code(3);
-    desk_err("'-no' cannot be a name");
+    desk_err("'-no' is not a valid name");
     child_run("$MORTISE init fine --name $(printf %%0200d 1)");
     desk_code(3);
     child_run("$MORTISE init no/such/place");
@@ -142,7 +142,7 @@ START_TEST(all_or_nothing)
     desk_ok("echo mine >x");
     child_run("$MORTISE init x");
     desk_code(3);
-    desk_err("no directory; nothing was written");
+    desk_err("not a directory; nothing was written");
     child_run("trap '' XFSZ; ulimit -f 1; $MORTISE init y");
     desk_code(1);
     desk_ok("ls -A && mkdir y");

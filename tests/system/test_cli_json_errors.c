@@ -142,7 +142,7 @@ START_TEST(errors_are_json_of_each_command)
         snprintf(what, sizeof what, "$MORTISE %s --json \"$(printf '\\377')\"",
                  cmd->name);
         fails(what, 3, "E_INVALID");
-        ck_assert_ptr_nonnull(strstr(text("message"), "no UTF-8"));
+        ck_assert_ptr_nonnull(strstr(text("message"), "not UTF-8"));
         if (!takes_deployment(cmd) || strcmp(cmd->name, "doctor") == 0)
             continue;
         snprintf(what, sizeof what,

@@ -56,7 +56,7 @@ START_TEST(runs_newest_first)
     LISTS("--since 1h --status failed,waiting", "ann mary ");
     LISTS("--since 2020-01-01", "bob ann mary zoe ");
     desk_ok("$MORTISE runs --since 2090-01-01T00:00:00+02:00");
-    ck_assert_str_eq(child.out, "no such runs\n");
+    ck_assert_str_eq(child.out, "no matching runs\n");
     desk_ok("$MORTISE runs --tenant other");
     ck_assert_str_eq(child.out, "no runs\n");
 }
@@ -78,8 +78,8 @@ START_TEST(what_follows_is_a_command)
         "cp mortise.yaml \"an other.yaml\"; $MORTISE runs --limit 1 --by-id "
         "--json --tenant default --deployment \"an other.yaml\" 2>more "
         ">first; cat more");
-    desk_out("{\"log\":{\"level\":\"info\",\"message\":\"there is more\","
-             "\"after\":\"ann\",\"commands\":[\"");
+    desk_out("{\"log\":{\"level\":\"info\",\"message\":\"more entries "
+             "exist\",\"after\":\"ann\",\"commands\":[\"");
     desk_out("runs --deployment 'an other.yaml' --tenant default --by-id "
              "--limit 1 --json --after ann\"]}}\n");
     desk_ok(
@@ -173,7 +173,7 @@ START_TEST(show_sums_up)
     desk_ok("$MORTISE show m --node first --json | grep -c slept");
     child_run("$MORTISE show m --node 'bad[0]'");
     desk_code(3);
-    desk_err("the run m has no node, and no execution, 'bad[0]'");
+    desk_err("the run m has no node or execution 'bad[0]'");
 }
 END_TEST
 
@@ -238,8 +238,8 @@ START_TEST(check_reads_directories)
     ck_assert_str_eq(child.out, "0\n");
     child_run("$MORTISE check d/empty");
     desk_code(3);
-    desk_err("d/empty has no files of Mortise (*.yaml with apiVersion: "
-             "mortise/...)");
+    desk_err(
+        "d/empty has no Mortise files (*.yaml with apiVersion: mortise/...)");
 }
 END_TEST
 

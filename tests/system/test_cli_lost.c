@@ -215,7 +215,7 @@ START_TEST(another_command)
 END_TEST
 
 #define ITS_ID  "$(cat id)"
-#define SETTLED "is settled already: approved by"
+#define SETTLED "is already settled: approved by"
 
 /* Commands of one kind, or about one request.  The second one is recorded, too,
  * or refused; `event` stands in the record so often then. */
@@ -261,7 +261,7 @@ static void run_of_pair(int i)
 START_TEST(alike)
 {
     run_of_pair(_i);
-    engine_that_dies("settled already");
+    engine_that_dies("already settled");
     two_at_once(pairs[_i].first, pairs[_i].second);
     desk_code(pairs[_i].code);
     if (pairs[_i].code == 0)

@@ -227,7 +227,7 @@ START_TEST(errors_have_codes)
     call("d", "s", "echo", "{}");
     failed("d", "mcp.not_started");
     desk_ok("$MORTISE show d");
-    desk_out("ended with 7");
+    desk_out("exited with 7");
 }
 END_TEST
 
@@ -950,7 +950,7 @@ START_TEST(nothing_is_left_of_many_calls)
     ck_assert_int_le(after[0], before[0]);
     ck_assert_int_le(after[1], before[1]);
     desk_ok("$MORTISE inbox");
-    desk_out("nothing waits");
+    desk_out("no requests are pending");
     desk_ok("wc -l <out/starts | tr -d ' \\n'");
     ck_assert_int_gt(atoi(child.out), 10); /* they were killed */
     kill(engine, SIGTERM);

@@ -171,7 +171,7 @@ START_TEST(called)
     desk_err("an object");
     child_run("$MORTISE mcp call files");
     desk_code(3);
-    desk_err("a tool is SERVER/TOOL");
+    desk_err("a tool is named SERVER/TOOL");
     child_run("$MORTISE mcp call fiels/echo");
     desk_code(3);
     desk_err("did you mean 'files'?");
@@ -209,15 +209,15 @@ START_TEST(nobody_answers)
     child_run("echo yes | $MORTISE mcp call files/ask");
     desk_code(1);
     desk_err("Which \\x1b[31mday?");
-    desk_err("mortise: files/ask: not_answered: it asks that, and nobody is at "
-             "the terminal");
-    ck_assert_ptr_null(strstr(child.err, "leaves memory"));
+    desk_err("mortise: files/ask: not_answered: the plugin asks this, but "
+             "stdin is not a terminal");
+    ck_assert_ptr_null(strstr(child.err, "is dropped from memory"));
     call = child_start("call", "$MORTISE mcp call files/hang");
     child_await("call.err", "at work");
     kill(call, SIGINT);
     child_wait(call);
     child_await("call.err",
-                "mortise: files/hang: interrupted: a signal came\n");
+                "mortise: files/hang: interrupted: a signal stopped it\n");
 }
 END_TEST
 
@@ -285,7 +285,7 @@ START_TEST(somebody_answers)
     terminal("$MORTISE mcp call files/ask");
     see("Which \\x1b[31mday?");
     see("    url      https://example.com/go\r\n");
-    see("answer it with {\"day\":\"\"}, or no: ");
+    see("answer with {\"day\":\"\"}, or no: ");
     type("maybe\n");
     see("or no: ");
     type("{\"day\": 5}\n");
@@ -336,8 +336,8 @@ START_TEST(pinned)
     child_run("$MORTISE mcp pin --check");
     desk_code(1);
     ck_assert_str_eq(child.out,
-                     "files: 1 new, 0 changed, 0 gone (not pinned before)\n"
-                     "+ echo\n    Say it\n    again\n");
+                     "files: 1 new, 0 changed, 0 removed (not pinned "
+                     "before)\n+ echo\n    Say it\n    again\n");
     desk_ok("test ! -e mortise.lock && $MORTISE mcp pin");
     desk_out("wrote mortise.lock\n");
     desk_ok("$MORTISE mcp pin --check");
@@ -360,18 +360,15 @@ START_TEST(pinned)
     desk_code(1);
     desk_ok("cmp mortise.lock before");
     desk_ok("$MORTISE mcp pin files");
-    ck_assert_str_eq(child.out, "files: 1 new, 1 changed, 0 gone\n"
-                                "~ echo\n"
-                                "    description\n    + once\n"
-                                "    input_schema/properties\n"
-                                "    + {\"a\":{}}\n"
-                                "+ more\n"
-                                "wrote mortise.lock\n"
-                                "engines that run keep the old definitions "
-                                "until they are started again\n");
+    ck_assert_str_eq(
+        child.out, "files: 1 new, 1 changed, 0 removed\n~ echo\n    "
+                   "description\n    + once\n    input_schema/properties\n    "
+                   "+ {\"a\":{}}\n+ more\nwrote mortise.lock\nrunning engines "
+                   "use the old definitions until they are restarted\n");
     serve("files", TOOL("more", "", ANY, "4"));
     desk_ok("$MORTISE mcp pin");
-    desk_out("files: 0 new, 1 changed, 1 gone\n- echo\n~ more\n    its digest");
+    desk_out("files: 0 new, 1 changed, 1 removed\n- echo\n~ more\n    only its "
+             "digest");
 }
 END_TEST
 
@@ -408,13 +405,13 @@ START_TEST(pinned_in_part)
     desk_ok("sed -i '/far:/d' mortise.yaml");
     child_run("$MORTISE mcp pin --check");
     desk_code(1);
-    desk_out("far: not pinned any more\n");
+    desk_out("far: no longer pinned\n");
     desk_ok("$MORTISE mcp pin && ! grep far mortise.lock");
     child_run("$MORTISE mcp pin far");
     desk_code(3);
     child_run("rm mortise.yaml; $MORTISE mcp pin");
     desk_code(3);
-    desk_err("there is no deployment");
+    desk_err("no deployment has servers");
 }
 END_TEST
 
@@ -548,8 +545,8 @@ START_TEST(doctor)
     desk_code(2);
     desk_out("warn mcp         far: stub 1.2, 2025-11-25, 2 tools; 1 of them "
              "are not pinned");
-    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 are not "
-             "what is pinned");
+    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 differ "
+             "from their pins");
 }
 END_TEST
 

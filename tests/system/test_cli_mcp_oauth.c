@@ -682,7 +682,7 @@ START_TEST(nothing_is_left_of_many_calls)
         usleep(250000);
     ck_assert_int_le(after, before + 8);
     say("$MORTISE inbox");
-    desk_out("nothing waits");
+    desk_out("no requests are pending");
     ck_assert_int_gt(logged("> POST /token"), 4);
     kill(engine, SIGTERM);
     ck_assert_int_eq(child_wait(engine), 0);

@@ -91,7 +91,8 @@ START_TEST(people_look_into_it)
     desk_ok("$MORTISE memory import t.jsonl");
     desk_out("wrote 3 of 3 traces\n");
     desk_ok("$MORTISE memory import - < t.jsonl");
-    desk_out("wrote 0 of 3 traces; the others were there, or forgotten");
+    desk_out(
+        "wrote 0 of 3 traces; the others already existed or were forgotten");
     desk_ok("$MORTISE memory list");
     desk_out("c  episodic     session=8  0.");
     desk_out("2026-09-21T");
@@ -114,13 +115,13 @@ START_TEST(people_look_into_it)
     desk_out("\"score\":");
     desk_not_out("Bert");
     desk_ok("$MORTISE memory search nothing-of-it");
-    desk_out("no such traces");
+    desk_out("no matching traces");
     desk_ok("$MORTISE memory show b");
     desk_out("scope     session=7\n");
     desk_out("\nBert asked for a refund\n");
     child_run("$MORTISE memory show z");
     desk_code(3);
-    desk_err("there is no trace 'z'");
+    desk_err("no trace 'z'");
     desk_ok("test -f store/memory/local/traces.db && "
             "stat -c %%a store/memory/local");
     desk_out("700\n");
@@ -329,25 +330,29 @@ START_TEST(options_are_refused_in_words)
     static const struct {
         const char *call, *says;
     } refused[] = {
-        {"search ''", "QUERY says nothing to look for; `memory list` has all"},
-        {"search ' '", "QUERY says nothing to look for"},
+        {"search ''",
+         "QUERY has no word to search for; `memory list` prints all"},
+        {"search ' '", "QUERY has no word to search for"},
         {"list --type semantc",
-         "--type: 'semantc' is none of episodic, semantic, procedural, "
+         "--type: 'semantc' is not one of episodic, semantic, procedural, "
          "prospective and relational; did you mean 'semantic'?"},
         {"search x --scope here",
-         "--scope: 'here' is none of global, persona, session and "
+         "--scope: 'here' is not one of global, persona, session and "
          "conversation (E_INVALID)"},
-        {"export --scope global=x", "--scope: what is global is of nobody"},
+        {"export --scope global=x", "--scope: global accepts no =KEY"},
         {"forget --scope session=", "--scope: a KEY has 1 to 256 bytes"},
-        {"forget --all a", "--all is all that the tenant has: it stands alone"},
-        {"forget --all --before 1d", "--all is all that the tenant has"},
-        {"forget a ''", "'' is no id: those have 1 to 128 bytes"},
-        {"show $(printf %0129d 1)", "is no id: those have 1 to 128 bytes"},
-        {"forget $(seq 1001)", "1001 ids: up to 1000 at once"},
-        {"list --after zz", "--after: 'zz' is no position in this memory: it "
-                            "takes what an earlier page of `memory list`"},
+        {"forget --all a", "--all forgets all traces of the tenant; it cannot "
+                           "be used with other selections"},
+        {"forget --all --before 1d", "--all forgets all traces of the tenant"},
+        {"forget a ''", "'' is not a trace id: an id has 1 to 128 bytes"},
+        {"show $(printf %0129d 1)",
+         "is not a trace id: an id has 1 to 128 bytes"},
+        {"forget $(seq 1001)",
+         "1001 ids are too many: give at most 1000 at once"},
+        {"list --after zz", "--after: 'zz' is not a position in this memory; "
+                            "give the POSITION that `memory list`"},
         {"list --after $(printf %01025d 1)",
-         "0' is no position in this memory"},
+         "0' is not a position in this memory"},
     };
 
     deploy("{plugin: local}");
@@ -369,14 +374,14 @@ START_TEST(what_is_not_there_is_named)
     desk_ok("$MORTISE memory import t.jsonl");
     desk_ok("$MORTISE memory forget y a z");
     ck_assert_str_eq(child.out, "forgot 1\n");
-    ck_assert_str_eq(child.err, "mortise: there is no trace 'y'\n"
-                                "mortise: there is no trace 'z'\n");
+    ck_assert_str_eq(child.err,
+                     "mortise: no trace 'y'\nmortise: no trace 'z'\n");
     desk_ok("$MORTISE memory forget b --type semantic");
     ck_assert_str_eq(child.out, "forgot 0\n");
     ck_assert_str_eq(child.err, "");
     desk_ok("$MORTISE memory forget $(seq 1000) --json");
     desk_out("\"forgotten\":0");
-    desk_err("there is no trace '1000'");
+    desk_err("no trace '1000'");
 }
 END_TEST
 

@@ -158,7 +158,7 @@ START_TEST(each_code)
     test_write(line, so, n_so);
     child_run("$MORTISE plugin check bad.so");
     desk_code(2);
-    ck_assert_int_eq(strncmp(child.out, "bad.so: would be refused\n", 25), 0);
+    ck_assert_int_eq(strncmp(child.out, "bad.so: would be rejected\n", 25), 0);
     snprintf(line, sizeof line, "\n  %s ", bad[_i].code);
     desk_out(line);
     desk_out(bad[_i].words);
@@ -205,7 +205,7 @@ START_TEST(good)
 {
     desk_ok("$MORTISE plugin check %s",
             child_build("tests/plugins/ok_inline.so"));
-    desk_out(": fit to be signed and loaded\n");
+    desk_out(": can be signed and loaded\n");
     desk_out("needs    libc.so.6");
     desk_out("glibc    2.");
     desk_out("imports  ");

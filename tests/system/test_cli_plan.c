@@ -128,7 +128,7 @@ START_TEST(no_more_than_so_often)
     deploy("      - text: |\n" BAD("ever"));
     child_run("$MORTISE plan 'tidy up' --id r");
     desk_code(1);
-    desk_err("there is no plan (plan)");
+    desk_err("the run has no plan (plan)");
     desk_err("  plan.yaml:15:9: error[E0501]");
     desk_ok("$MORTISE events r");
     for (line = strstr(child.out, " model_call "); line != NULL;
@@ -140,7 +140,7 @@ START_TEST(no_more_than_so_often)
     desk_out("\"code\":\"plan\"");
     child_run("$MORTISE plan 'tidy up' --max-replans 31");
     desk_code(3);
-    desk_err("30 times at most");
+    desk_err("at most 30");
     child_run("$MORTISE plan 'tidy up' --max-replans many");
     desk_code(3);
     deploy("      - text: There is nothing to be done.\n");
@@ -231,7 +231,7 @@ START_TEST(it_is_approved_and_run)
     child_run("$MORTISE plan 'tidy up' --approve --run");
     desk_code(4);
     desk_out("hitl_mode: approve_plan");
-    desk_out("waits for its plan to be approved");
+    desk_out("waits for the approval of its plan");
     desk_ok("$MORTISE inbox --ids");
     ck_assert_int_eq(sscanf(child.out, "%63s", run), 1);
     desk_ok("$MORTISE approve $($MORTISE inbox --ids) --reason 'go ahead'");
@@ -328,7 +328,7 @@ START_TEST(planning_goes_on)
     deploy("      - error: {code: model.quota, message: gone}\n");
     child_run("$MORTISE plan 'tidy up' --id r");
     desk_code(1);
-    desk_err("there is no plan (model.quota)");
+    desk_err("the run has no plan (model.quota)");
     deploy(mends);
     desk_ok("$MORTISE plan --continue --id r --out p.yaml");
     desk_out("name: mended");
@@ -340,14 +340,14 @@ START_TEST(planning_goes_on)
     child_run("$MORTISE run g.yaml --id other");
     child_run("$MORTISE plan --continue --id other");
     desk_code(3);
-    desk_err("run other plans nothing");
+    desk_err("run other was not started by 'mortise plan'");
     child_run("$MORTISE plan --continue --id r 'another goal'");
     desk_code(3);
     child_run("$MORTISE plan --continue");
     desk_code(3);
     child_run("$MORTISE plan");
     desk_code(3);
-    desk_err("what is the goal?");
+    desk_err("GOAL is missing");
     child_run("$MORTISE plan 'tidy up' --model nobody");
     desk_code(2);
     desk_err("has no model 'nobody'");
@@ -508,7 +508,7 @@ START_TEST(who_plans_may_have_to_be_asked)
     desk_err("mortise approve r ");
     child_run("$MORTISE plan --continue --id r");
     desk_code(4);
-    desk_err("plan wants to run a tool and needs an approval");
+    desk_err("plan wants to call a tool and needs an approval");
     snprintf(line, sizeof line, "%s",
              desk_line(child.err, "mortise plan ") + 7);
     desk_ok("$MORTISE%s", desk_line(child.err, "mortise approve ") + 7);
@@ -526,7 +526,7 @@ START_TEST(it_is_asked_once_more)
     deploy("      - text: |\n" BAD("first"));
     child_run("$MORTISE plan 'tidy up' --max-replans 0 --id r");
     desk_code(1);
-    desk_err("to have the model asked once more:\n");
+    desk_err("to ask the model again:\n");
     deploy(mends);
     desk_ok("$MORTISE%s", desk_line(child.err, "mortise plan ") + 7);
     desk_out("name: mended");
@@ -556,7 +556,7 @@ START_TEST(roles_are_a_file_of_their_own)
     child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
     desk_code(2);
     desk_err("roles.yaml:1:1: error[E0203]");
-    desk_err("help: leave out `roles:`");
+    desk_err("help: remove `roles:`");
     desk_ok("mkdir team");
     desk_put("team/mortise.yaml", "kind: Nothing\n");
     desk_put("team/roles.yaml", "scout: {display_name: Scout}\n");

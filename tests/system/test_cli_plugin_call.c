@@ -50,14 +50,14 @@ static const struct {
      "mortise: tried/fail: no.luck: ", 1},
     {"tried/fail '{\"code\": \"no.luck\"}' --json", "no.luck", 1},
     {"tried/echo", "mortise: tried/echo: schema: ", 1},
-    {"tried/echo '[1]'", "ARGS: arguments are an object", 3},
+    {"tried/echo '[1]'", "ARGS: the arguments must be an object", 3},
     {"tried/echo '{'", "ARGS: ", 3},
     {"tried/ecko", "has no operation 'ecko'; did you mean 'echo'?", 3},
     {"tired/echo", "no plugin 'tired'", 3},
-    {"tried", "an operation is PLUGIN/OPERATION", 3},
-    {"tried/", "an operation is PLUGIN/OPERATION", 3},
-    {"/echo", "an operation is PLUGIN/OPERATION", 3},
-    {"$(printf %0300d 1)/echo", "so long a name", 3},
+    {"tried", "an operation is named PLUGIN/OPERATION", 3},
+    {"tried/", "an operation is named PLUGIN/OPERATION", 3},
+    {"/echo", "an operation is named PLUGIN/OPERATION", 3},
+    {"$(printf %0300d 1)/echo", "such a long name", 3},
     {"nope/mcp/x", "no plugin 'nope'", 3},
 };
 
@@ -80,7 +80,7 @@ START_TEST(effects)
     desk_err("--effects");
     child_run("$MORTISE plugin call tried/unsure --effects");
     desk_code(5);
-    desk_err("mortise: tried/unsure: in_doubt: nobody knows");
+    desk_err("mortise: tried/unsure: in_doubt: it is unknown");
     desk_ok("$MORTISE plugin call tried/nap '{\"ms\": 1}'");
 }
 END_TEST
@@ -99,9 +99,9 @@ static void interrupt(const char *what, int code, const char *words)
 START_TEST(signals)
 {
     interrupt("tried/linger --effects", 5,
-              "mortise: tried/linger: interrupted: a signal came");
+              "mortise: tried/linger: interrupted: a signal stopped it");
     interrupt("tried/nap '{\"ms\": 60000}'", 1,
-              "mortise: tried/nap: interrupted: a signal came");
+              "mortise: tried/nap: interrupted: a signal stopped it");
 }
 END_TEST
 

@@ -72,10 +72,10 @@ START_TEST(each_kind)
     desk_ok("ls acme.f | sed s/acme.f/acme.g/ >f; ls acme.g | diff f -");
     child_run("$MORTISE plugin new acme.h --lang rust --kind %s", kind);
     desk_code(3);
-    desk_err("is there in c alone");
+    desk_err("is available only in c");
     child_run("$MORTISE plugin new acme.h --lang cobol --kind %s", kind);
     desk_code(3);
-    desk_err("is there in c alone");
+    desk_err("is available only in c");
 }
 END_TEST
 
@@ -153,18 +153,18 @@ static const struct {
     const char *call, *says;
     int code;
 } refused[] = {
-    {"x", "--lang is missing: c, c++ or rust", 3},
-    {"x --kind executor", "--lang is missing: c, c++ or rust", 3},
+    {"x", "--lang is missing: give c, c++ or rust", 3},
+    {"x --kind executor", "--lang is missing: give c, c++ or rust", 3},
     {"x --lang cpp", "c, c++ or rust, not 'cpp'", 3},
     {"x --lang rustt", "did you mean 'rust'?", 3},
     {"x --kind guardail", "discovery or memory, not 'guardail'", 3},
     {"x --kind guardail", "did you mean 'guardrail'?", 3},
-    {"'a b' --lang c", "'a b' cannot be a name", 3},
-    {"../x --lang c", "'../x' cannot be a name", 3},
+    {"'a b' --lang c", "'a b' is not a valid name", 3},
+    {"../x --lang c", "'../x' is not a valid name", 3},
     {"-- -x --lang c", "", 3},
-    {"$(printf %0200d 1) --lang c", "cannot be a name", 3},
-    {"mortise --lang rust", "a file of Mortise's own", 3},
-    {"mortise_json --lang rust", "a file of Mortise's own", 3},
+    {"$(printf %0200d 1) --lang c", "is not a valid name", 3},
+    {"mortise --lang rust", "the name of a file of Mortise", 3},
+    {"mortise_json --lang rust", "the name of a file of Mortise", 3},
     {"x --lang c --out no/such/place", "no/such/place", 3},
 };
 

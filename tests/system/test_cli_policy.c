@@ -425,7 +425,7 @@ START_TEST(limits_are_defaults_and_ceilings)
     desk_out("\"reason\": \"limit\"");
     child_run("$MORTISE resume r --limit steps=100 --limit visits=100");
     ck_assert_int_ne(child.code, 0);
-    desk_err("the deployment's limits.");
+    desk_err("of the deployment does not allow");
     desk_deploy("limits: {steps: 50, visits: 50}");
     desk_ok("$MORTISE resume r");
     put_loop("limits: {steps: 4, visits: 50}\n");

@@ -90,7 +90,7 @@ static void looks_at_a_copy(const char *before, const char *why, int code)
         ck_assert((strstr(child.err, "incomplete: ") != NULL) == (code == 1));
         says(child.out, commands[i].words);
         says(child.err, why);
-        says(child.err, "what follows is read from a copy of the store");
+        says(child.err, "the output is read from a copy of the store");
     }
 }
 
@@ -142,7 +142,7 @@ START_TEST(what_can_be_read_is_saved)
               "$($MORTISE inbox r1 --ids --store saved)");
     ck_assert_msg(child.code == 0, "%s", child.err);
     child_run("$MORTISE doctor --store saved");
-    says(child.out, "all that was written is there");
+    says(child.out, "all that was written is complete");
     child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
     ck_assert_int_eq(child.code, 3);
     says(child.err, "open store saved: it is not empty: use a new directory");
@@ -182,7 +182,8 @@ START_TEST(a_mark_that_is_lost_is_said)
         ck_assert_msg(child.code == 2, "%d: %s", child.code, child.err);
         says(child.out, "the file 'mark', which records the last commit, is "
                         "missing: the newest commits may be missing, too");
-        says(child.out, "the mark is lost: the newest may be missing, too");
+        says(child.out, "the commit mark is lost, so the newest commits may "
+                        "also be missing");
         child_run("truncate -s 0 store/db/0*.log");
     }
     child_run("$MORTISE runs --store saved0");
@@ -196,8 +197,8 @@ START_TEST(a_mark_of_another_store_is_none)
     child_run("$MORTISE runs; $MORTISE run g.yaml --id o --store other; "
               "cp other/mark store/mark; $MORTISE store salvage saved");
     ck_assert_msg(child.code == 2, "%s", child.err);
-    says(child.out, "saved: 5 runs; 0 left out; 0 commits missing that are "
-                    "known of; the mark is lost");
+    says(child.out, "saved: 5 runs; 0 left out; 0 commits missing at least; "
+                    "the commit mark is lost");
     child_run("$MORTISE runs --store saved");
     ck_assert_int_eq(child.code, 0);
 }
@@ -301,7 +302,7 @@ static void is_accounted_for(size_t at)
         return;
     }
     ck_assert_msg(there + left_out == MANY ||
-                      strstr(said, "runs of which nothing can be read") != NULL,
+                      strstr(said, "runs that cannot be read at all") != NULL,
                   "%zu: %zu there, %zu left out: %s", at, there, left_out,
                   said);
     ck_assert_msg(strstr(said, "left out; of its") == NULL ||
@@ -363,7 +364,7 @@ START_TEST(a_graph_is_handed_in)
               "$MORTISE show m10 --store again");
     says(child.out, "status   completed");
     child_run("$MORTISE doctor --store again");
-    says(child.out, "all that was written is there");
+    says(child.out, "all that was written is complete");
 }
 END_TEST
 
@@ -394,7 +395,7 @@ static void never_looks_whole(const char *how)
              "E_STORE_CORRUPT");
         ck_assert_ptr_null(strstr(child.err, "E_NOT_FOUND"));
         if (!is && there > 0 && strstr(child.err, "block") == NULL)
-            says(child.err, "it may be in what is missing");
+            says(child.err, "the unreadable part may contain it");
         if (child.out[0] == '{')
             says(child.out, "\"incomplete\": \"");
     }
@@ -697,7 +698,7 @@ START_TEST(a_gap_between_tables_is_said)
                   child.err);
     says(child.out, "the data of batches ");
     says(child.out, " is missing");
-    says(child.out, "; there may have been more, and runs of which nothing");
+    says(child.out, "; more commits may be missing, and runs that cannot");
 }
 END_TEST
 
@@ -814,7 +815,7 @@ START_TEST(doctor_finds_what_is_missing)
     ck_assert_uint_ge(found, 4);
     child_run("rm -rf store; cp -a whole store; $MORTISE doctor");
     says(child.out,
-         "ok   commits     all that was written is there, and reads");
+         "ok   commits     all that was written is complete and readable");
     no_copy_stays();
 }
 END_TEST
@@ -835,7 +836,7 @@ START_TEST(doctor_finds_more_than_one)
         says(child.out, "fail commits");
         child_run("$MORTISE runs");
         says(child.err, "(E_STORE_CORRUPT)\n");
-        says(child.err, "To save what can be read:\n");
+        says(child.err, "To save the readable data:\n");
         child_run("cd whole; for f in db/[0-9]*.ldb; do [ ! -e ../store/db ] ||"
                   " cmp $f ../store/$f; done");
         ck_assert_msg(child.code == 0, "%s: %s%s", gone[i], child.out,
@@ -874,7 +875,8 @@ START_TEST(who_meets_damage_says_what_to_do)
             says(child.err, " store salvage NEW-DIR\"}}\n");
             continue;
         }
-        ck_assert_msg(lines_with(child.err, "To save what can be read:\n") == 1,
+        ck_assert_msg(lines_with(child.err, "To save the readable data:\n") ==
+                          1,
                       "%s: %s", lines[i], child.err);
         says(child.err, " store salvage NEW-DIR\n");
         ck_assert_ptr_null(strstr(child.err, "Invalid argument"));
@@ -890,10 +892,10 @@ START_TEST(a_newer_store_is_not_salvaged)
               " cp -a store was; $MORTISE store salvage saved");
     ck_assert_int_eq(child.code, 78);
     says(child.err, "(E_FORMAT)");
-    ck_assert_ptr_null(strstr(child.err, "To save what can be read"));
+    ck_assert_ptr_null(strstr(child.err, "To save the readable data"));
     child_run("[ ! -e saved ] && diff -r was store && ! $MORTISE doctor");
     ck_assert_msg(child.code == 0, "%s", child.out);
-    says(child.out, "use the version of Mortise that made it");
+    says(child.out, "use the version of Mortise that wrote it");
 }
 END_TEST
 
@@ -904,7 +906,7 @@ START_TEST(doctor_does_not_look_behind_an_engine)
 
     child_run("$MORTISE doctor");
     ck_assert_int_eq(child.code, 0);
-    says(child.out, "warn commits     was not looked at: ");
+    says(child.out, "warn commits     was not checked: ");
     says(child.out, child_fitness(0, 1));
     child_kill(engine);
 }

@@ -211,7 +211,7 @@ START_TEST(refusals)
     desk_err("did you mean 'graph'?");
     child_run("$MORTISE schema graph --with-plugins");
     desk_code(3);
-    desk_err("--with-plugins is for 'deployment'");
+    desk_err("--with-plugins is only for 'deployment'");
     child_run("$MORTISE schema");
     desk_code(3);
 }

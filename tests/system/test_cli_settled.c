@@ -69,7 +69,7 @@ START_TEST(cancel_runs_the_finaliser)
     desk_out("status   cancelled");
     desk_out("released");
     desk_ok("$MORTISE inbox");
-    desk_out("nothing waits");
+    desk_out("no requests are pending");
 }
 END_TEST
 

@@ -96,10 +96,9 @@ START_TEST(two_are_due_together)
     for (int i = 0; i < 5; i++) {
         child_run("$MORTISE test g.test.yaml");
         desk_code(1);
-        desk_out("error[E0903]: 'a' is to be answered by nobody until its "
-                 "time is over, and that of 'b', of which the case says "
-                 "nothing, is over no later");
-        desk_out("error[E0903]: 'b' is to be");
+        desk_out("error[E0903]: 'a' has timeout: true, but 'b', which the case "
+                 "does not script, times out no later");
+        desk_out("error[E0903]: 'b' has timeout: true, but 'a'");
         desk_out("\n2 passed, 2 failed\n");
     }
 }
@@ -167,8 +166,8 @@ START_TEST(filter_and_json)
     child_run(IN_CASES "--filter 'a list is sued up' failing.test.yaml", root);
     ck_assert_int_ne(child.code, 0);
     desk_not_out("passed");
-    desk_err("no case has 'a list is sued up' in its name; there is 'a list is "
-             "used up' and ");
+    desk_err("no case has 'a list is sued up' in its name; the cases are 'a "
+             "list is used up' and ");
     child_run(IN_CASES "--filter 'used up' --format json failing.test.yaml",
               root);
     desk_code(1);
@@ -273,8 +272,8 @@ START_TEST(nodes_are_approved_and_rejected)
     desk_ok("sed -i s/approve_tools/approve_each_node/ g.graph.yaml");
     child_run("$MORTISE test t.test.yaml");
     desk_code(1);
-    desk_out(
-        "error[E0903]: 'strike' asks (node), and that takes approve or reject");
+    desk_out("error[E0903]: 'strike' asks (node); its answer must be: approve "
+             "or reject");
 }
 END_TEST
 
@@ -299,8 +298,8 @@ START_TEST(plans_are_approved_and_rejected)
     desk_ok("sed -i s/approve_tools/approve_plan/ g.graph.yaml");
     child_run("$MORTISE test t.test.yaml");
     desk_code(1);
-    desk_out(
-        "error[E0903]: 'START' asks (plan), and that takes approve or reject");
+    desk_out("error[E0903]: 'START' asks (plan); its answer must be: approve "
+             "or reject");
 }
 END_TEST
 
@@ -332,8 +331,8 @@ START_TEST(deeds_fit_what_is_asked)
              "    expect: {status: waiting}\n");
     child_run("$MORTISE test t.test.yaml");
     desk_code(1);
-    desk_out("error[E0903]: 'strike' asks (approval_pending), and that takes "
-             "approve (with args, if need be) or reject");
+    desk_out("error[E0903]: 'strike' asks (approval_pending); its answer must "
+             "be: approve (optionally with args) or reject");
 }
 END_TEST
 
@@ -376,14 +375,15 @@ START_TEST(tools_are_scripted_and_approved)
              "  nobody: {real: [agent], expect: {status: completed}}\n");
     child_run("$MORTISE test bad.test.yaml");
     desk_code(1);
-    desk_out("stands under people: {work/tried__nap: ...}");
+    desk_out(
+        "write the person's decision under people: {work/tried__nap: ...}");
     desk_ok("echo '  names: {real: [agnet], people: {work/tried/echo: "
             "{approve: true}}, expect: {}}' >>bad.test.yaml");
     child_run("$MORTISE test bad.test.yaml");
     desk_code(2);
-    desk_err("error[E0501]: no node of the graph uses a plugin 'agnet'");
+    desk_err("error[E0501]: no node of the graph uses the plugin 'agnet'");
     desk_err("and providers of the deployment's models");
-    desk_err("a tool is named as models know it: tried__nap, tried__echo");
+    desk_err("a tool is named as models see it: tried__nap, tried__echo");
     desk_deploy("models:\n  default: {provider: openai, model: m, base_url: "
                 "\"http://127.0.0.1:1/v1\"}\n");
     desk_put("far.test.yaml",
@@ -392,9 +392,8 @@ START_TEST(tools_are_scripted_and_approved)
              "  far: {real: [agent], expect: {status: completed}}\n");
     child_run("$MORTISE check far.test.yaml");
     desk_code(2);
-    desk_out(
-        "error[E0903]: 'agent' asks the model 'default' in earnest, by the "
-        "plugin openai, which is not named");
+    desk_out("error[E0903]: 'agent' would really call the model 'default' "
+             "through the plugin openai, which 'real' does not list");
     desk_ok("sed -i 's/agent/agent, openai/' far.test.yaml");
     desk_ok("$MORTISE check far.test.yaml");
 }
@@ -434,7 +433,7 @@ START_TEST(a_call_that_asks_is_no_less_of_a_doubt)
     desk_ok("$MORTISE test t.test.yaml");
     child_run("$MORTISE test --crash-everywhere t.test.yaml");
     desk_code(1);
-    desk_out("a crash leaves it open whether relays/call happened");
+    desk_out("after a crash it is unknown whether relays/call happened");
     child_run("$MORTISE check g.graph.yaml");
     desk_out("W0806");
 }
@@ -566,9 +565,8 @@ START_TEST(doubts_are_scripted)
     desk_ok("sed -i 's/strike/echo/' t.test.yaml");
     child_run("$MORTISE test --filter stands t.test.yaml");
     desk_code(1);
-    desk_out(
-        "error[E0903]: a call of tried/echo by a is never in doubt: it has "
-        "no effect");
+    desk_out("error[E0903]: a call of tried/echo by a is never in doubt: the "
+             "operation has no effect");
 }
 END_TEST
 
@@ -627,30 +625,32 @@ static const struct {
     const char *never; /* of a PLAIN one: why it is never in doubt */
 } effects[] = {
     /* intent: call */
-    {"tried/echo", "value: 1", "", PLAIN, "it has no effect"},
-    {"tried/nap", "ms: 1", "", PLAIN, "it has no effect"},
+    {"tried/echo", "value: 1", "", PLAIN, "the operation has no effect"},
+    {"tried/nap", "ms: 1", "", PLAIN, "the operation has no effect"},
     {"tried/echo", "value: 1", "effect_class: write, ", DOUBTFUL, NULL},
     {"tried/linger", "", "", DOUBTFUL, NULL},
     {"tried/linger", "", "on_in_doubt: retry, ", PLAIN,
-     "its node says on_in_doubt: retry"},
-    {"relays/call_idem", "", "", PLAIN, "it may be repeated (idempotent)"},
+     "its node has on_in_doubt: retry"},
+    {"relays/call_idem", "", "", PLAIN,
+     "the operation can be repeated (idempotent)"},
     {"relays/call_rec", "", "", TELLS, NULL},
     /* intent: steps */
     {"does/write", "", "", DOUBTFUL, NULL},
     {"does/external", "method: GET", "", DOUBTFUL, NULL},
     {"relays/steps", "", "", DOUBTFUL, NULL},
     {"relays/steps", "", "on_in_doubt: retry, ", PLAIN,
-     "its node says on_in_doubt: retry"},
-    {"relays/steps_idem", "", "", PLAIN, "it may be repeated (idempotent)"},
+     "its node has on_in_doubt: retry"},
+    {"relays/steps_idem", "", "", PLAIN,
+     "the operation can be repeated (idempotent)"},
     {"relays/steps_rec", "", "", TELLS, NULL},
     {"http/request", "url: 'http://x/'", "", DOUBTFUL, NULL},
     {"http/request", "url: 'http://x/', method: PATCH", "", DOUBTFUL, NULL},
     {"http/request", "url: 'http://x/', method: GET", "", PLAIN,
      "its request only reads"},
     {"http/request", "url: 'http://x/', method: PUT", "", PLAIN,
-     "its request may be repeated"},
+     "its request can be repeated"},
     {"http/submit", "url: 'http://x/'", "", PLAIN,
-     "it may be repeated (idempotent)"},
+     "the operation can be repeated (idempotent)"},
 };
 
 static const char ended[3][6][40] = {
@@ -728,7 +728,7 @@ START_TEST(each_kind_of_effect_is_what_it_is)
                   "t.test.yaml");
         desk_code(effects[i].kind == DOUBTFUL);
         if (effects[i].kind == DOUBTFUL) {
-            desk_out("a crash leaves it open whether ");
+            desk_out("after a crash it is unknown whether ");
             desk_ok("$MORTISE test --crash-everywhere --filter done "
                     "t.test.yaml");
             desk_ok("$MORTISE test --crash-everywhere --filter retry "
@@ -790,7 +790,7 @@ START_TEST(judges_are_scripted)
         "mortise.yaml");
     child_run("$MORTISE test --filter earnest t.test.yaml");
     desk_code(2);
-    desk_err("'agent' asks the model 'default' in earnest");
+    desk_err("'agent' would really call the model 'default'");
 }
 END_TEST
 
@@ -851,7 +851,7 @@ START_TEST(executors_ask_people)
     desk_ok("$MORTISE test --crash-everywhere --filter none t.test.yaml");
     child_run("$MORTISE test --filter 'no answer' t.test.yaml");
     desk_code(1);
-    desk_out("'ask' asks (custom), and that takes answer");
+    desk_out("'ask' asks (custom); its answer must be: answer");
 }
 END_TEST
 
@@ -1043,7 +1043,7 @@ START_TEST(sleeps_are_no_time)
     desk_ok("$MORTISE test --crash-everywhere --filter two t.test.yaml");
     child_run("$MORTISE test --crash-everywhere --filter one t.test.yaml");
     desk_code(1);
-    desk_out("error[E0904]: killed before commit 1 was written, state is");
+    desk_out("error[E0904]: killed before commit 1 was written, state differs");
 }
 END_TEST
 
@@ -1173,17 +1173,16 @@ START_TEST(times_are_expected)
     desk_code(0);
     times(five, "{elapsed: 2s}");
     desk_code(1);
-    desk_out("elapsed: expected 2s, and 3s passed");
+    desk_out("elapsed: expected 2s, got 3s");
     times(five, "{within: 2999ms}");
     desk_code(1);
-    desk_out("within: expected 2s999ms at most, and 3s passed");
+    desk_out("within: expected at most 2s999ms, got 3s");
     times(five, "{parallel: {work: 3}}");
     desk_code(1);
-    desk_out("parallel: expected 3 of 'work' at work at once, and there were "
-             "2");
+    desk_out("parallel: expected 3 executions of 'work' at once, got 2");
     times("{output: " GET "}", "{elapsed: 0s, parallel: {last: 1}}");
     desk_code(1);
-    desk_out("what takes no time is beside nothing");
+    desk_out("calls that take no time are never parallel");
     /* a retry waits */
     times("[{error: {code: x, class: transient}}, {output: " GET "}]",
           "{elapsed: 30m}");
@@ -1208,15 +1207,15 @@ START_TEST(coverage_is_counted)
     desk_ok(IN_CASES "--coverage trip.test.yaml", root);
     desk_out("trip.graph.yaml: 8 of 8 nodes, 12 of 12 edges\n");
     desk_ok(IN_CASES "--coverage rivals.test.yaml", root);
-    desk_out("rivals.graph.yaml: 8 of 9 nodes, 12 of 15 edges\n"
-             "  rivals.graph.yaml:15:3: never ran: r3\n");
-    desk_out("never taken: j>r3\n");
-    desk_out("never taken: j>END\n");
+    desk_out("rivals.graph.yaml: 8 of 9 nodes, 12 of 15 edges\n  "
+             "rivals.graph.yaml:15:3: node never ran: r3\n");
+    desk_out("edge never taken: j>r3\n");
+    desk_out("edge never taken: j>END\n");
     child_run(IN_CASES "--coverage --filter 'somebody says no' trip.test.yaml",
               root);
     desk_code(0);
     desk_out("trip.graph.yaml: 6 of 8 nodes, 8 of 12 edges\n");
-    desk_out("  trip.graph.yaml:46:3: never ran: book\n");
+    desk_out("  trip.graph.yaml:46:3: node never ran: book\n");
     desk_ok(IN_CASES "--coverage --json rivals.test.yaml", root);
     desk_out("\"taken\": 12,");
     desk_out("\"name\": \"r3>w\"");

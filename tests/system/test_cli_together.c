@@ -141,13 +141,13 @@ START_TEST(a_host_stays_for_others)
     guest = start_run("long", "theirs");
     httpd_await(errand_httpd, 2);
     httpd_release(errand_httpd);
-    child_await("mine.err", "at work here");
+    child_await("mine.err", "active here");
     httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(host), 0);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
     errand_says("mine.out", "completed");
-    errand_says("mine.err", "1 other run is at work here");
+    errand_says("mine.err", "1 other run is active here");
     assert_completed("mine");
     assert_completed("theirs");
 }
@@ -162,7 +162,7 @@ START_TEST(a_refusal_is_no_host)
     ck_assert_int_eq(errand_mortise("run ask.yaml --id r"), 4);
     ck_assert_int_eq(errand_mortise("resume r --goto nowhere"), 3);
     ck_assert_msg(strstr(child.err, "nowhere") != NULL &&
-                      strstr(child.err, "at work here") == NULL,
+                      strstr(child.err, "active here") == NULL,
                   "%s", child.err);
 }
 END_TEST
@@ -182,13 +182,13 @@ START_TEST(a_signal_pauses_ones_own)
     httpd_await(errand_httpd, 2);
     child_signal(host, SIGINT);
     httpd_release(errand_httpd);
-    child_await("mine.err", "at work here");
+    child_await("mine.err", "active here");
     httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 4);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
     errand_says("mine.out", "paused: operator");
-    errand_says("mine.err", "at work here");
+    errand_says("mine.err", "active here");
     assert_completed("theirs");
     ck_assert_int_eq(errand_mortise("resume mine"), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
@@ -213,7 +213,7 @@ START_TEST(a_second_signal_hands_over)
     child_signal(host, _i == 0 ? SIGINT : SIGTERM);
     httpd_release(errand_httpd);
     if (_i == 0) {
-        child_await("mine.err", "at work here");
+        child_await("mine.err", "active here");
         child_signal(host, SIGINT);
     }
     httpd_release(errand_httpd);
@@ -326,7 +326,7 @@ START_TEST(an_engine_waits_for_a_command)
     run = start_run("x", "mine");
     httpd_await(errand_httpd, 1);
     engine = child_start("one", "%s engine", child_build("mortise"));
-    child_await("one.err", "waiting until it has ended");
+    child_await("one.err", "waiting until it ends");
     httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(run), 0);
     child_await("one.err", "holding the store");

@@ -116,7 +116,7 @@ START_TEST(configs_are_held_against_their_schema)
               "mortise.yaml >m && mv m mortise.yaml && "
               "$MORTISE run refund.yaml --input '{\"v\":[]}'");
     desk_code(78);
-    desk_err("mortise.yaml:4:34: error[E0607]: plugin 'tried' refuses this "
+    desk_err("mortise.yaml:4:34: error[E0607]: plugin 'tried' rejects this "
              "config: at /pace: 0 is not greater than 0 (schema: "
              "/$defs/pace/exclusiveMinimum)");
     desk_ok("sed 's|pace: 0|pace: 1|' mortise.yaml >m && mv m mortise.yaml && "

@@ -62,7 +62,7 @@ START_TEST(human)
         desk_out("waits for a person");
         desk_out("Node 'ask' asks a person (Shall we?), since 2");
         desk_out(", until 2");
-        snprintf(words, sizeof words, "It is for anna or %s.", me);
+        snprintf(words, sizeof words, "It is assigned to anna or %s.", me);
         desk_out(words);
         ck_assert_uint_eq(n_commands, 3); /* the last starts an engine */
         obey(i, run, "completed");
@@ -120,7 +120,7 @@ START_TEST(expired)
     usleep(20000);
     why("r");
     if (strstr(child.out, "'ask'") != NULL) { /* it waited when we left */
-        desk_out("ran out at 2");
+        desk_out("expired at 2");
         obey(0, "r", "waiting");
         why("r");
     }
@@ -139,7 +139,8 @@ START_TEST(approval)
     desk_approve_plan("r");
     why("r");
     desk_out("waits for an approval");
-    desk_out("Node 'a' wants to run a tool and needs an approval (tried/echo)");
+    desk_out(
+        "Node 'a' wants to call a tool and needs an approval (tried/echo)");
     obey(0, "r", "completed");
 }
 END_TEST
@@ -153,7 +154,7 @@ START_TEST(interrupt)
     child_run("$MORTISE run pause.yaml --id r");
     desk_code(4);
     why("r");
-    desk_out("is paused where its graph says so");
+    desk_out("is paused by an interrupt of its graph");
     obey(0, "r", "completed");
 }
 END_TEST
@@ -180,8 +181,8 @@ START_TEST(limits)
     desk_out(_i == 0 ? " --limit steps=4\n" : " --limit visits=4\n");
     why("r");
     desk_out("is paused by a limit of its graph since 2");
-    desk_out(_i == 0 ? "may take 2 steps, and node 'c'"
-                     : "may take 2 visits, and node 'a'");
+    desk_out(_i == 0 ? "is limited to 2 steps, and node 'c'"
+                     : "is limited to 2 visits, and node 'a'");
     ck_assert_uint_eq(n_commands, 1);
     child_run("$MORTISE resume r --limit steps");
     desk_code(3);
@@ -216,10 +217,10 @@ START_TEST(budgets)
                        strstr(strstr(child.out, "r tool_calls=+2\n") + 1,
                               "r tool_calls=+2\n"));
     desk_ok("$MORTISE inbox");
-    desk_out("would spend more than its graph may");
+    desk_out("would exceed the budget of its graph");
     why("r");
-    desk_out("is paused: what its graph may spend is used up");
-    desk_out("Node 'c' would spend more than its graph may");
+    desk_out("is paused: the budget of its graph is used up");
+    desk_out("Node 'c' would exceed the budget of its graph");
     desk_out("Node 'd/x' would");
     ck_assert_uint_eq(n_commands, 1);
     child_run("$MORTISE raise-budget r tool_calls=x");
@@ -230,19 +231,19 @@ START_TEST(budgets)
     desk_code(3);
     child_run("$MORTISE raise-budget r wall=10");
     desk_code(3);
-    desk_err("is no duration");
+    desk_err("is not a duration");
     child_run("$MORTISE raise-budget r wall=+10m");
     desk_code(3);
     desk_err("has no 'wall'");
     child_run("$MORTISE raise-budget r usd=+free");
     desk_code(3);
-    desk_err("is no decimal of dollars");
+    desk_err("is not a decimal number of dollars");
     child_run("$MORTISE raise-budget r usd=+0.25");
     desk_code(3);
     desk_err("has no 'usd'");
     child_run("$MORTISE raise-budget r tool_calls=2");
     desk_code(3);
-    desk_err("is 2 already");
+    desk_err("is already 2");
     obey(0, "r", "paused");
     desk_ok("$MORTISE raise-budget r tool_calls=+9; test $? = 4");
     why("r");
@@ -317,7 +318,7 @@ START_TEST(a_limit_of_the_deployment)
     ck_assert_uint_eq(n_commands, 1);
     obey(0, "r", "paused");
     child_run("$MORTISE why r");
-    desk_out("The deployment's limits.visits allows no more.");
+    desk_out("limits.visits of the deployment does not allow a higher limit.");
     desk_not_out("--limit");
     desk_ok("$MORTISE show r --json");
     desk_not_out("\"raise\"");
@@ -341,7 +342,7 @@ START_TEST(operator)
     ck_assert_int_eq(child_wait(pid), 4);
     why("r");
     desk_out("is paused by ");
-    desk_out("who said: lunch time since 2");
+    desk_out("with the reason: lunch time since 2");
     ck_assert_uint_eq(n_commands, 1);
     obey(0, "r", "completed");
 }
@@ -374,13 +375,13 @@ START_TEST(in_doubt)
     child_run("$MORTISE run strike.yaml --id r");
     why("r"); /* killed: interrupted, nobody knows of a doubt yet */
     desk_out("was interrupted after 2");
-    desk_out("The effect of node 'a' may have happened.");
+    desk_out("An effect of node 'a' may have happened.");
     ck_assert_uint_eq(n_commands, 1);
     desk_ok("$MORTISE show r");
-    desk_out("its effect may have happened");
+    desk_out("an effect may have happened");
     obey(0, "r", "in_doubt");
     why("r");
-    desk_out("does not know whether an effect happened");
+    desk_out("is in doubt: an effect may or may not have happened");
     desk_out("Node 'a' has an effect that may or may not have happened");
     desk_out("the process died while the effect was under way");
     ck_assert_uint_eq(n_commands, 3);
@@ -406,7 +407,7 @@ START_TEST(in_doubt_at_a_pause)
     desk_out("the process died while the effect was under way");
     child_run("$MORTISE cancel r");
     desk_code(5);
-    desk_out("node 'a': its effect may have happened");
+    desk_out("node 'a': an effect may have happened");
     child_run("$MORTISE resume r");
     desk_code(5);
     desk_out("the process died while the effect was under way");
@@ -444,7 +445,7 @@ START_TEST(retrying)
     child_await("live.out", "retry_scheduled");
     why("r");
     desk_out("Node 'a' failed (timeout.call: ");
-    desk_out("and is tried again at 2");
+    desk_out("and is retried at 2");
     child_kill(pid);
 }
 END_TEST
@@ -464,7 +465,7 @@ START_TEST(over)
     desk_ok("$MORTISE cancel gone --reason 'wrong file'");
     why("gone");
     desk_out("was cancelled by ");
-    desk_out("who said: wrong file at 2");
+    desk_out("with the reason: wrong file at 2");
     ck_assert_uint_eq(n_commands, 0);
 }
 END_TEST
@@ -525,7 +526,7 @@ START_TEST(blocked)
     pause_with_own_plugins();
     desk_ok("mv plugins away && mkdir plugins");
     why("r");
-    desk_out("is blocked: it goes on with plugin 'tried', which is not there");
+    desk_out("is blocked: it needs plugin 'tried', which is not available");
     desk_ok("$MORTISE why r --json | grep '\"status\": \"blocked\"'");
     desk_ok("$MORTISE show r");
     desk_out("status   blocked");
@@ -534,7 +535,7 @@ START_TEST(blocked)
     desk_ok("rmdir plugins && mv away plugins");
     change_plugin();
     why("r");
-    desk_out("is blocked: it goes on with plugin 'tried', which has changed");
+    desk_out("is blocked: it needs plugin 'tried', which has changed");
     ck_assert_uint_eq(n_commands, 1);
     obey(0, "r", "completed");
     desk_ok("$MORTISE history r");
@@ -589,7 +590,7 @@ START_TEST(lost_from_the_deployment)
     why("r");
     desk_out(parts[_i].words);
     desk_out(parts[_i].how);
-    desk_not_out("plugins must put it back");
+    desk_not_out("plugins must restore it");
     ck_assert_uint_eq(n_commands, 0);
     child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_out(parts[_i].words);

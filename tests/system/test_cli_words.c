@@ -466,7 +466,7 @@ START_TEST(a_timer_is_time)
     desk_until("\"kind\": \"timer\"", "$MORTISE show r --json");
     for (int dead = 0; dead <= 1; dead++) {
         desk_ok("$MORTISE why r | tr '\\n' ' '");
-        desk_out("waits for time");
+        desk_out("waits for a point in time");
         desk_out("Node 'a' waits for a timer, until 2");
         desk_not_out("person");
         desk_not_out("settle it");
@@ -575,11 +575,11 @@ START_TEST(requests_say_what_they_take)
     each_prints("q", "cancelled", " answer q ");
     child_run("$MORTISE answer q $(cat id) --value 1");
     desk_code(3);
-    desk_err("withdrawn");
+    desk_err("withdrew its requests");
     desk_err("the run was cancelled");
     child_run("$MORTISE approve q");
     desk_code(3);
-    desk_err("run q is cancelled: nothing is pending");
+    desk_err("run q is cancelled: no request is pending");
 }
 END_TEST
 
@@ -690,7 +690,7 @@ START_TEST(a_doubt_in_words)
               "--fail");
     desk_code(1);
     desk_ok("$MORTISE why r | tr '\n' ' '");
-    desk_out("is asked about it again");
+    desk_out("resuming the run asks about it");
     child_run("$MORTISE resume r");
     desk_code(5);
 }

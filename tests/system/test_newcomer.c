@@ -137,7 +137,7 @@ END_TEST
 START_TEST(first_plugin)
 {
     reader_follow("README.md", "\n## Your first plugin\n");
-    says("acme.notes: signed by a trusted key, and would load");
+    says("acme.notes: signed by a trusted key; it would load");
     says("status   completed");
     says(" HELLO\n");
 }

@@ -343,8 +343,8 @@ END_TEST
 START_TEST(wrong_lines)
 {
     static const char *const cases[][2] = {
-        {"", "something is missing: mortise try RUN [ID]"},
-        {"a b c", "too much: 'c' (expected: mortise try RUN [ID])"},
+        {"", "an operand is missing: mortise try RUN [ID]"},
+        {"a b c", "unexpected operand 'c' (expected: mortise try RUN [ID])"},
         {"a --jsn", "unknown option '--jsn'; did you mean '--json'?"},
         {"a --zzzzzz", "unknown option '--zzzzzz'"},
         {"a --js", "unknown option '--js'"},
@@ -793,11 +793,11 @@ START_TEST(requests_have_words)
 {
     static const char *const words[][2] = {
         {"human", "asks a person"},
-        {"approval_pending", "wants to run a tool and needs an approval"},
+        {"approval_pending", "wants to call a tool and needs an approval"},
         {"node", "is about to run and needs an approval"},
-        {"plan", "waits for its plan to be approved"},
-        {"scheduled_pause", "is paused here by the graph"},
-        {"budget", "would spend more than its graph may"},
+        {"plan", "waits for the approval of its plan"},
+        {"scheduled_pause", "is paused by the graph"},
+        {"budget", "would exceed the budget of its graph"},
         {"in_doubt", "has an effect that may or may not have happened"},
         {"custom", "asks a question"},
         {"timer", "waits for a timer"},

@@ -1300,7 +1300,7 @@ START_TEST(the_first_finish_counts)
     ck_assert_int_eq(witness_times(seen, 2), 1);
     ck_assert_int_ge(witness_count(seen->log, "ignored"), 1);
     if (_i == 0)
-        ck_assert_int_eq(witness_count(seen->log, "ended already"), 1);
+        ck_assert_int_eq(witness_count(seen->log, "already ended"), 1);
 }
 END_TEST
 
@@ -1349,7 +1349,7 @@ START_TEST(a_late_finish_is_ignored)
     mortise_plugins_close(plugins);
     plugins = NULL;
     ck_assert_uint_eq(seen->n_dones, 1);
-    ck_assert_int_eq(witness_count(seen->log, "ended already"), 1);
+    ck_assert_int_eq(witness_count(seen->log, "already ended"), 1);
 }
 END_TEST
 

@@ -129,7 +129,7 @@ START_TEST(a_rejected_plan_fails_the_run)
                                             .id = first,
                                             .json = "{\"approved\": true}"}),
         MORTISE_EMISMATCH);
-    ck_assert_ptr_nonnull(strstr(err.msg, "settled already: rejected by ann"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "already settled: rejected by ann"));
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_waits();
     ck_assert_str_ne(plan_id(), first);
