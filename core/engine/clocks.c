@@ -38,7 +38,7 @@ static void clock_was_set(uv_poll_t *p, int status, int events)
     (void)events;
     (void)n;
     watch(m->clock_fd);
-    mortise_log(m, MORTISE_LOG_INFO, "the clock was set");
+    mortise_log(m, MORTISE_LOG_INFO, "the clock was changed");
     mortise_live_clock_set(m);
     if (m->state != MORTISE_ENGINE_CLOSING)
         mortise_deadlines_look(m);

@@ -109,8 +109,9 @@ static void told(struct mortise_order *order, const struct mortise_err *err)
 
     if (err->code != MORTISE_OK)
         mortise_log(o->m, MORTISE_LOG_WARN,
-                    "run %s has a deadline that is over, but: %s", t->run,
-                    err->msg);
+                    "a deadline of run %s has passed, but the run could not be "
+                    "continued: %s",
+                    t->run, err->msg);
     o->stuck += err->code != MORTISE_OK || order->stayed;
     answered(o);
 }
@@ -136,7 +137,7 @@ static void looked(struct mortise_read *r, int rv,
     struct mortise *m = o->m;
 
     if (rv != MORTISE_OK) {
-        mortise_log(m, MORTISE_LOG_WARN, "look for deadlines: %s", err->msg);
+        mortise_log(m, MORTISE_LOG_WARN, "find due deadlines: %s", err->msg);
         o->n = 0;
         o->next_ms = o->now_ms + MORTISE_DEADLINES_LOOK_MS;
     }

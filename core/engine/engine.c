@@ -196,11 +196,11 @@ static int check_descriptors(struct mortise_err *err)
         return MORTISE_OK;
     if (errnum != EMFILE && errnum != ENFILE)
         return mortise_syserr(err, errnum, "open /dev/null");
-    return mortise_fail(err, MORTISE_ELIMIT,
-                        "%d descriptors are free, and an engine needs %d to "
-                        "begin with: ulimit -n 1024, or LimitNOFILE= of the "
-                        "service",
-                        n, DESCRIPTORS);
+    return mortise_fail(
+        err, MORTISE_ELIMIT,
+        "only %d file descriptors are free, but an engine needs %d to start: "
+        "set ulimit -n 1024, or LimitNOFILE= of the service",
+        n, DESCRIPTORS);
 }
 
 /* The group of store.access, and nobody else, is let through to the socket: as
@@ -220,13 +220,13 @@ static int open_access(struct mortise *m, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "store.access of %s", m->settings.store);
     if (group != NULL)
-        mortise_log(m, MORTISE_LOG_INFO,
-                    "members of the group %s may use the store %s by its "
-                    "socket now",
-                    m->settings.deployment->access_group, m->settings.store);
+        mortise_log(
+            m, MORTISE_LOG_INFO,
+            "members of the group %s can now use the socket of the store %s",
+            m->settings.deployment->access_group, m->settings.store);
     else
         mortise_log(m, MORTISE_LOG_INFO,
-                    "no group (it was %lu) may use the store %s any more",
+                    "no group (it was %lu) can use the store %s any longer",
                     (unsigned long)st.st_gid, m->settings.store);
     return MORTISE_OK;
 }
@@ -240,8 +240,8 @@ static int open_store(struct mortise *m, struct mortise_err *err)
 
     if (was != 0)
         mortise_log(m, MORTISE_LOG_WARN,
-                    "the store %s had mode %04o: others could read what runs "
-                    "know; it has %04o now",
+                    "the store %s had mode %04o, so others could read the data "
+                    "of runs; the mode is now %04o",
                     path, (unsigned)was, (unsigned)(was & ~(mode_t)077));
     return rv == MORTISE_OK ? open_access(m, err) : rv;
 }
@@ -292,13 +292,13 @@ static int check_options(const struct mortise_options *o,
 {
     if (o == NULL || o->size < sizeof *o)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "options.size is not that of mortise_options");
+                            "options.size is not the size of mortise_options");
     if ((o->flags &
          ~(uint32_t)(MORTISE_OPEN_FOUND | MORTISE_OPEN_ALLOW_DOWNGRADE |
                      MORTISE_OPEN_LISTEN)) != 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "options.flags has bits that this version does "
-                            "not know");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "options.flags has bits that this version does not support");
     return MORTISE_OK;
 }
 
@@ -318,7 +318,7 @@ int mortise_engine_open(struct mortise **out,
     if (rv != MORTISE_OK)
         return rv;
     if (sodium_init() < 0)
-        return mortise_fail(err, MORTISE_EIO, "no source of randomness");
+        return mortise_fail(err, MORTISE_EIO, "no source of random numbers");
     const struct mortise_mem *mem =
         options->mem != NULL ? options->mem : &mortise_heap;
     m = mortise_zalloc(mem, sizeof *m);
@@ -400,8 +400,8 @@ void mortise_close(struct mortise *m)
     assert_on_loop(m);
     if (m->turning) {
         mortise_log(m, MORTISE_LOG_ERROR,
-                    "mortise_close() from inside a callback: ignored, as the "
-                    "engine is at work; return first");
+                    "mortise_close() was called from a callback of this engine "
+                    "and is ignored; call it after the callback has returned");
         return;
     }
     mortise_enter(m);

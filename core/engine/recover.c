@@ -102,7 +102,7 @@ static void went_on(struct mortise_order *o, const struct mortise_err *err)
     struct going *g = MORTISE_OF(o, struct going, order);
 
     if (err->code != MORTISE_OK)
-        mortise_log(g->m, MORTISE_LOG_WARN, "run %s does not go on: %s",
+        mortise_log(g->m, MORTISE_LOG_WARN, "run %s was not continued: %s",
                     g->one->run, err->msg);
     mortise_release(g->m->mem, g, sizeof *g);
 }
@@ -115,8 +115,8 @@ static void go_on(struct mortise *m, const struct name *one)
         return; /* somebody resumed it meanwhile */
     g = mortise_zalloc(m->mem, sizeof *g);
     if (g == NULL) {
-        mortise_log(m, MORTISE_LOG_WARN, "run %s does not go on: out of memory",
-                    one->run);
+        mortise_log(m, MORTISE_LOG_WARN,
+                    "run %s was not continued: out of memory", one->run);
         return;
     }
     g->m = m;

@@ -285,7 +285,7 @@ static int copy_start(struct mortise_start_options *to,
 
     if (from == NULL || from->size < least || from->flags != 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "start.size or start.flags is wrong");
+                            "start.size or start.flags is invalid");
     *to = (struct mortise_start_options){.size = sizeof *to};
     memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
     return MORTISE_OK;
@@ -456,10 +456,9 @@ static int read_command(struct mortise_run_command *out,
         return mortise_fail(err, MORTISE_EINVAL,
                             "commands[%zu].size differs from the first's", i);
     if ((c.flags & ~mortise_command_row(c.kind)->flags) != 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "commands[%zu].flags has bits that mean nothing "
-                            "for its kind",
-                            i);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "commands[%zu].flags has bits that its kind does not support", i);
     return mortise_command_read(out, &c, err);
 }
 
@@ -471,7 +470,7 @@ static int read_commands(struct mortise *m, const struct mortise_command *from,
 
     if (n == 0 || from == NULL || from->size < sizeof *from)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "no commands, or command.size is wrong");
+                            "no commands, or command.size is invalid");
     if (n > SIZE_MAX / from->size)
         return mortise_fail(err, MORTISE_EINVAL, "too many commands");
     *out = mortise_zalloc(m->mem, n * sizeof **out);
@@ -495,7 +494,7 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
     if (rv == MORTISE_OK &&
         (flags & ~(MORTISE_NO_CONTINUE | MORTISE_ACCEPT_PLUGINS)) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "flags has bits that this version does not know");
+                          "flags has bits that this version does not support");
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
     mortise_enter(m);
@@ -610,7 +609,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     rv = begin(m, err);
     if (rv == MORTISE_OK && (flags & ~MORTISE_EVENTS_FOLLOW) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "flags has bits that this version does not know");
+                          "flags has bits that this version does not support");
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
     s = subscription_new(m, fn, ud);

@@ -59,9 +59,10 @@ static void landed(struct mortise_spawn_op *op, int result)
     w->over = true;
     w->rv = result;
     if (result != MORTISE_OK && result != MORTISE_ECONFLICT)
-        mortise_fail(&w->err, result,
-                     "a write to the store failed: whether the spawn handle "
-                     "changed is known when it was opened again");
+        mortise_fail(
+            &w->err, result,
+            "a write to the store failed, so it is unknown whether the spawn "
+            "handle changed; open the store again to find out");
 }
 
 static void decided(struct mortise_spawn_op *op, int rv,
@@ -122,7 +123,7 @@ static int check_claim(const struct mortise_spawn_claim *c,
 
     if (c->run == NULL || c->call == NULL || c->name == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a claim has a run, a call and a name");
+                            "a claim needs a run, a call and a name");
     if (rv == MORTISE_OK)
         rv = mortise_check_name("run id", c->run, err);
     if (rv == MORTISE_OK && c->execution != NULL)
@@ -165,10 +166,10 @@ int mortise_try_claim_spawn(struct mortise *m,
     WITH_ERR(err);
     if (c == NULL || c->size != sizeof *c || out == NULL ||
         out->size != sizeof *out || (c->flags & ~MORTISE_SPAWN_DETACHED) != 0)
-        return told(mortise_fail(err, MORTISE_EINVAL,
-                                 "claim.size, claim.flags or claimed.size is "
-                                 "wrong"),
-                    err, their_err);
+        return told(
+            mortise_fail(err, MORTISE_EINVAL,
+                         "claim.size, claim.flags or claimed.size is invalid"),
+            err, their_err);
     *out = (struct mortise_spawn_claimed){.size = sizeof *out};
     rv = begin(m, err);
     if (rv == MORTISE_OK)
@@ -201,7 +202,7 @@ static int with_handle(struct mortise *m, const char *tenant,
         return rv;
     if (handle == NULL || token == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a handle and its token are to be said");
+                            "a handle and its token are required");
     if (!mortise_spawns_parse(handle, parent, op->id))
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
     op->tenant = tenant_or_default(tenant);
@@ -238,10 +239,10 @@ int mortise_advance_spawn(struct mortise *m, const char *tenant,
     if (state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING)
         rv = with_handle(m, tenant, handle, token, &op, err);
     else
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a spawn is advanced to dispatched or running; "
-                          "claims, registering and settling make the other "
-                          "states");
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "a spawn can be advanced only to dispatched or running; claiming, "
+            "registering and settling set the other states");
     return told(rv, err, their_err);
 }
 
@@ -260,7 +261,7 @@ static int read_result(const struct mortise *m, const char *result, char **text,
         return mortise_doing(err, rv, "result");
     if (mortise_secret_store_tells(m->secret_store, value))
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "there is a secret in the result, which is kept");
+                          "the result contains a secret and would be stored");
     else
         rv = mortise_spawns_result(m, value, text, err);
     json_decref(value);
@@ -279,7 +280,7 @@ int mortise_settle_spawn(struct mortise *m, const char *tenant,
     WITH_ERR(err);
     if (mortise_spawn_status_name(status) == NULL)
         return told(mortise_fail(err, MORTISE_EINVAL,
-                                 "%d is not how a child ends (enum "
+                                 "%d is not a status of an ended child (enum "
                                  "mortise_spawn_status)",
                                  status),
                     err, their_err);

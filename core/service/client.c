@@ -33,9 +33,10 @@ static int went_away(struct mortise_client *c, enum mortise_client_loss loss,
                      struct mortise_err *err)
 {
     c->loss = loss;
-    return mortise_fail(err, MORTISE_EBUSY,
-                        "process %ld, which worked on the store %s, went away",
-                        (long)c->pid, c->store);
+    return mortise_fail(
+        err, MORTISE_EBUSY,
+        "process %ld, which used the store %s, closed the connection",
+        (long)c->pid, c->store);
 }
 
 static int is_stuck(struct mortise_client *c, int ms, struct mortise_err *err)
@@ -44,12 +45,12 @@ static int is_stuck(struct mortise_client *c, int ms, struct mortise_err *err)
             c->pid)) /* a child of it has our connection */
         return went_away(c, MORTISE_CLIENT_GONE, err);
     c->loss = MORTISE_CLIENT_STUCK;
-    return mortise_fail(
-        err, MORTISE_EBUSY,
-        "process %ld works on the store %s and has said nothing for %d s: it "
-        "is stopped (kill -CONT %ld lets it go on) or stuck (kill %ld ends it, "
-        "and its runs can be resumed)",
-        (long)c->pid, c->store, ms / 1000, (long)c->pid, (long)c->pid);
+    return mortise_fail(err, MORTISE_EBUSY,
+                        "process %ld uses the store %s and has not answered "
+                        "for %d s: it is stopped (kill -CONT %ld continues it) "
+                        "or stuck (kill %ld ends it; its runs can be resumed)",
+                        (long)c->pid, c->store, ms / 1000, (long)c->pid,
+                        (long)c->pid);
 }
 
 /* ---- bytes --------------------------------------------------------------- */
@@ -107,8 +108,7 @@ static int send_line(struct mortise_client *c, const json_t *request, int ms,
     mortise_buf_puts(&line, "\n");
     if (rv == MORTISE_OK && !line.failed && line.n > MORTISE_REQUEST_MAX + 1)
         rv = mortise_fail(err, MORTISE_ELIMIT,
-                          "a request of %zu bytes is longer than %d MiB, which "
-                          "is the most that an engine takes",
+                          "a request of %zu bytes exceeds the limit of %d MiB",
                           line.n, MORTISE_REQUEST_MAX >> 20);
     else
         rv = rv == MORTISE_OK && !line.failed
@@ -187,7 +187,7 @@ static int read_error(struct mortise_client *c, const json_t *error,
 
     if (rv == MORTISE_EBUSY) /* it closes, or takes no requests */
         c->loss = MORTISE_CLIENT_GONE;
-    return mortise_fail(err, rv, "%s", words != NULL ? words : "(no words)");
+    return mortise_fail(err, rv, "%s", words != NULL ? words : "(no message)");
 }
 
 /* Take in one line of the answer; *over once that was the last. */

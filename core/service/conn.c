@@ -323,7 +323,8 @@ static void serve_line(struct mortise_conn *c, const char *line, size_t n)
     int rv = mortise_json_parse(&request, line, n, &err);
 
     if (rv != MORTISE_OK) {
-        mortise_doing(&err, rv, "a request is one JSON object a line");
+        mortise_doing(&err, rv,
+                      "a request must be one JSON object on one line");
         put_error(c, &err);
         return;
     }
@@ -366,8 +367,8 @@ static void serve_next(struct mortise_conn *c)
         return;
     if (n == 0) {
         snprintf(words, sizeof words,
-                 "a request is longer than %d MiB: %zu bytes of it came, and "
-                 "not its end",
+                 "a request exceeds the limit of %d MiB: %zu bytes were read "
+                 "without a line end",
                  MORTISE_REQUEST_MAX >> 20, c->in.n);
         put_last(c, MORTISE_ELIMIT, words);
         return;
@@ -515,8 +516,8 @@ static void tick(struct mortise_timer *t)
 
     if (slow != NULL)
         put_last(slow, MORTISE_ELIMIT,
-                 "nothing came of a large request for a while, and others "
-                 "wait for its place");
+                 "a large request made no progress, and other requests wait "
+                 "for its slot");
     for (struct mortise_conn *c = s->first; c != NULL; c = c->next) {
         if (may_leave(c)) {
             again = true;
@@ -597,8 +598,8 @@ static bool drop_idle(struct mortise_conns *s, enum whose whose, uid_t uid)
     if (c == NULL)
         return false;
     mortise_fail(&why, MORTISE_EBUSY,
-                 "you were idle for longest, and others need the place: "
-                 "connect again");
+                 "this connection was idle the longest, and others need its "
+                 "slot; connect again");
     put_error(c, &why);
     send_some(c);
     conn_close(c);
@@ -617,7 +618,7 @@ static int make_room(struct mortise_conns *s, enum whose whose, uid_t uid,
     if (count(s, whose, uid) < most || drop_idle(s, whose, uid))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ELIMIT,
-                        "%u connections%s are at work here; try again", most,
+                        "%u connections%s are in use here; try again", most,
                         words);
 }
 

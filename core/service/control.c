@@ -112,7 +112,7 @@ static bool say_full(struct mortise_control *k)
 
     if (!k->told)
         mortise_log(k->m, MORTISE_LOG_ERROR,
-                    "no descriptors are left: connections are turned away "
+                    "no file descriptors are left, so connections are rejected "
                     "(ulimit -n, or LimitNOFILE= of the service)");
     k->told = true;
     if (k->spare < 0)
@@ -156,11 +156,11 @@ static void welcome(struct mortise_control *k, int fd)
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
         !is_welcome(k, fd, who.uid))
-        rv = mortise_fail(&why, MORTISE_EDENIED,
-                          "only the user who runs this engine may ask it%s",
-                          group_of(k) != NULL
-                              ? ", and members of its store.access group"
-                              : "");
+        rv = mortise_fail(
+            &why, MORTISE_EDENIED,
+            "only the user of this engine can use its control socket%s",
+            group_of(k) != NULL ? ", and members of its store.access group"
+                                : "");
     else
         rv = mortise_conns_add(&k->conns, fd, who.uid, &why);
     if (rv != MORTISE_OK)
@@ -255,11 +255,11 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
                 mortise_control_is_alive(who.pid);
     close(fd);
     if (there)
-        return mortise_fail(err, MORTISE_EBUSY,
-                            "process %ld listens at %s/%s, and the store's "
-                            "lock is ours: was the store copied or renamed "
-                            "while that one had it?",
-                            (long)who.pid, store, socket_name);
+        return mortise_fail(
+            err, MORTISE_EBUSY,
+            "process %ld listens at %s/%s, but this process holds the store's "
+            "lock; was the store copied or renamed while that process used it?",
+            (long)who.pid, store, socket_name);
     if (errnum != ENOENT)
         unlinkat(dir, socket_name, 0);
     return MORTISE_OK;
@@ -397,13 +397,13 @@ bool mortise_control_is_used(const struct mortise *m)
 static int no_connection(int errnum, const char *store, struct mortise_err *err)
 {
     if (errnum == ECONNREFUSED || errnum == ENOENT)
-        return mortise_fail(err, MORTISE_ENOTFOUND, "nobody listens at %s/%s",
-                            store, socket_name);
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "no process listens at %s/%s", store, socket_name);
     if (errnum == EAGAIN) /* too many wait to be accepted */
-        return mortise_fail(err, MORTISE_EBUSY,
-                            "connections queue up at %s/%s, and nobody takes "
-                            "them",
-                            store, socket_name);
+        return mortise_fail(
+            err, MORTISE_EBUSY,
+            "connections to %s/%s are queued, but no process accepts them",
+            store, socket_name);
     return mortise_syserr(err, errnum, "connect to %s/%s", store, socket_name);
 }
 

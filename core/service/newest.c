@@ -155,12 +155,11 @@ static int check_status(const char *words, struct mortise_err *err)
         for (int s = MORTISE_RUN_ACCEPTED; s <= MORTISE_RUN_CANCELLED; s++)
             is |= strcmp(word, mortise_run_status_name(s)) == 0;
         if (!is)
-            return mortise_fail(
-                err, MORTISE_EINVAL,
-                "no run has the status '%s': there are accepted, running, "
-                "waiting, paused, in_doubt, blocked, completed, failed, "
-                "cancelled and interrupted",
-                word);
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "unknown status '%s'; use accepted, running, "
+                                "waiting, paused, in_doubt, blocked, "
+                                "completed, failed, cancelled or interrupted",
+                                word);
     }
     return MORTISE_OK;
 }
@@ -178,7 +177,8 @@ static int read_cursor(struct mortise_newest *w, const char *after,
                after[digits + 1] != '\0';
     if (!w->paged)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "'%.200s' is no cursor of a page of runs", after);
+                            "'%.200s' is not a cursor of a page of runs",
+                            after);
     w->before_ms = strtoull(after, &end, 10);
     strcpy(q->after_run, end + 1);
     return MORTISE_OK;

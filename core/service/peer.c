@@ -41,18 +41,17 @@ int mortise_peer_judge_store(uid_t we, const gid_t *group,
         mortise_owner_sudo(store->st_uid, sudo);
         return mortise_fail(
             err, MORTISE_EDENIED,
-            "the store %s belongs to %s (uid %lu), and you are %s (uid %lu): "
-            "its owner would read and could change what is said there; use it "
-            "as its owner (%s mortise ...), or name a store of your own "
-            "(--store DIR)",
+            "the store %s belongs to %s (uid %lu), but you are %s (uid %lu): "
+            "its owner could read and change your requests; use it as its "
+            "owner (%s mortise ...), or use your own store (--store DIR)",
             path, owner, (unsigned long)store->st_uid, us, (unsigned long)we,
             sudo);
     }
     if ((store->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return mortise_fail(
             err, MORTISE_EDENIED,
-            "others than its owner may write to the store %s (mode %04o): "
-            "whoever does could answer in its engine's place; chmod go-w '%s'",
+            "other users can write to the store %s (mode %04o) and could "
+            "answer instead of its engine; run: chmod go-w '%s'",
             path, (unsigned)(store->st_mode & PERMISSIONS), path);
     return MORTISE_OK;
 }
@@ -67,9 +66,9 @@ int mortise_peer_judge(uid_t we, const struct stat *store, const char *path,
     mortise_owner_name(store->st_uid, owner);
     mortise_owner_name(peer, other);
     return mortise_fail(err, MORTISE_EDENIED,
-                        "process %ld, of %s (uid %lu), answers at the socket "
-                        "of the store %s, which is %s's: nothing was said to "
-                        "it; find out who that is (ps -fp %ld)",
+                        "process %ld of %s (uid %lu) answers at the socket of "
+                        "the store %s, which belongs to %s; no request was "
+                        "sent to it; find out what it is (ps -fp %ld)",
                         (long)pid, other, (unsigned long)peer, path, owner,
                         (long)pid);
 }

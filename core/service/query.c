@@ -231,7 +231,7 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
         return;
     if (after != NULL && !split_cursor(after, q->after_run, &id)) {
         mortise_fail(&err, MORTISE_EINVAL,
-                     "'%.200s' is no cursor of an inbox page", after);
+                     "'%.200s' is not a cursor of an inbox page", after);
         mortise_query_fail(q, err.code, &err);
         return;
     }

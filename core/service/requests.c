@@ -235,7 +235,8 @@ static int until_of(const char *name, enum mortise_until *out,
         *out = MORTISE_UNTIL_END;
     else
         return mortise_fail(err, MORTISE_EINVAL,
-                            "'until' is now, idle or end, not '%.100s'", name);
+                            "'until' must be now, idle or end, not '%.100s'",
+                            name);
     return MORTISE_OK;
 }
 
@@ -258,8 +259,9 @@ static int get_watch(struct mortise_request *q, struct mortise_err *err)
 
     if (rv == MORTISE_OK && q->asked.until != NULL &&
         q->watch.until == MORTISE_UNTIL_NOW)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "'until' is idle or end where something begins");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "'until' must be idle or end for a request that starts a run");
     return rv;
 }
 
@@ -409,18 +411,17 @@ static int check_same(const struct mortise_request *q, struct mortise_err *err)
         memcmp(mortise_graph_origin(q->stored.graph)->digest, q->graph->digest,
                MORTISE_DIGEST) != 0)
         return mortise_fail(err, MORTISE_EEXISTS,
-                            "a run '%s' exists already, of another graph",
+                            "a run '%s' already exists, with another graph",
                             q->run);
     if (rv == MORTISE_OK && !had)
         return mortise_fail(err, MORTISE_EEXISTS,
-                            "a run '%s' exists already, with another input",
+                            "a run '%s' already exists, with another input",
                             q->run);
     if (rv == MORTISE_OK && q->order.id != NULL &&
         !mortise_run_knows_order(q->stored.run, q->order.id))
-        return mortise_fail(err, MORTISE_EEXISTS,
-                            "a run '%s' exists already, and somebody else "
-                            "started it",
-                            q->run);
+        return mortise_fail(
+            err, MORTISE_EEXISTS,
+            "a run '%s' already exists; another user started it", q->run);
     return rv;
 }
 
@@ -453,7 +454,7 @@ static void earlier_head_read(struct mortise_stored *s, int rv,
         return;
     }
     mortise_stored_finish(s);
-    mortise_fail(&why, MORTISE_EEXISTS, "a run '%s' exists already", q->run);
+    mortise_fail(&why, MORTISE_EEXISTS, "a run '%s' already exists", q->run);
     comes_back(q, why.code, &why);
 }
 
@@ -578,8 +579,8 @@ static int check_meaning(const struct mortise_command_row *row,
         if (v != NULL && !json_is_null(v) && !json_is_false(v) &&
             !mortise_command_takes(row, name))
             return mortise_fail(err, MORTISE_EINVAL,
-                                "'%s' means nothing to the command '%s'", name,
-                                row->name);
+                                "'%s' is not a member of the command '%s'",
+                                name, row->name);
     }
     return MORTISE_OK;
 }
@@ -596,7 +597,7 @@ static int read_command(const json_t *one, struct mortise_run_command *c,
         return rv;
     row = mortise_command_named(said.kind);
     if (row->kind == 0)
-        return mortise_fail(err, MORTISE_EINVAL, "there is no command '%.100s'",
+        return mortise_fail(err, MORTISE_EINVAL, "unknown command '%.100s'",
                             said.kind);
     *c = said.c;
     c->kind = row->kind;
@@ -660,7 +661,7 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     int rv = get_beginning(q, err);
 
     if (rv == MORTISE_OK && !watches && q->asked.after != 0)
-        rv = mortise_fail(err, MORTISE_EINVAL, "'after' goes with 'until'");
+        rv = mortise_fail(err, MORTISE_EINVAL, "'after' needs 'until'");
     if (rv == MORTISE_OK)
         rv = read_commands(q, err);
     if (rv != MORTISE_OK)
@@ -815,10 +816,9 @@ static int check_deployment(struct mortise_request *q, struct mortise_err *err)
         return MORTISE_OK;
     return mortise_fail(
         err, MORTISE_ECONFIG,
-        "process %ld works on the store %s under %s%s, and you named %s: they "
-        "do not say the same, and what you start there would run under the "
-        "former; name that one, or wait until the process has ended (kill %ld "
-        "stops it, and its runs can be resumed)",
+        "process %ld uses the store %s with %s%s, which differs from %s; give "
+        "the same deployment, or wait until the process ends (kill %ld stops "
+        "it; its runs can be resumed)",
         (long)getpid(), q->m->settings.store,
         d->path != NULL ? "the deployment " : "no deployment file",
         d->path != NULL ? d->path : "", said.path, (long)getpid());
@@ -832,9 +832,9 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     if (q->asked.protocol != MORTISE_PROTOCOL)
         return mortise_fail(
             err, MORTISE_EUNAVAILABLE,
-            "process %ld works on the store and speaks protocol %d of the "
-            "control socket (Mortise %s), and you speak %llu%s%s: wait until "
-            "it has ended, stop it (kill %ld), or use its version",
+            "process %ld uses the store with protocol %d of the control socket "
+            "(Mortise %s), but this program uses %llu%s%s; wait until it ends, "
+            "stop it (kill %ld), or use its version",
             (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
             (unsigned long long)q->asked.protocol,
             version != NULL ? ", Mortise " : "", version != NULL ? version : "",
@@ -964,7 +964,7 @@ static int get_filter(struct mortise_request *q, struct mortise_err *err)
 
     if (!newest && (a->status != NULL || a->name != NULL || a->since != 0))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "'status', 'graph' and 'since' go with 'newest'");
+                            "'status', 'graph' and 'since' need 'newest'");
     q->query.filter =
         (struct mortise_query_filter){newest, a->status, a->name, a->since};
     return MORTISE_OK;
@@ -986,9 +986,7 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
     op = find_op(a->op);
     if (op == NULL)
         return mortise_fail(err, MORTISE_EUNAVAILABLE,
-                            "the request '%.100s' is not available in this "
-                            "build",
-                            a->op);
+                            "this build has no request '%.100s'", a->op);
     q->members = &op->members;
     rv = mortise_engine_ready(q->m, err);
     if (op->reads && !(op->greets && rv == MORTISE_EBUSY))

@@ -105,11 +105,11 @@ static int check_owner(const struct mortise_session *l, struct mortise_err *err)
     if (rv == MORTISE_OK && l->group != NULL && fstat(dir, &st) == 0 &&
         st.st_uid != geteuid()) {
         mortise_owner_name(st.st_uid, owner);
-        rv = mortise_fail(err, MORTISE_EUNAVAILABLE,
-                          "no engine works on the store %s, which is %s's: "
-                          "only %s can start one (mortise engine), and "
-                          "members of its group use it then",
-                          l->store, owner, owner);
+        rv = mortise_fail(
+            err, MORTISE_EUNAVAILABLE,
+            "no engine uses the store %s, which belongs to %s: only %s can "
+            "start one (mortise engine); then members of its group can use it",
+            l->store, owner, owner);
     }
     close(dir);
     return rv;
@@ -154,8 +154,8 @@ static int try_once(struct mortise_session *l, struct mortise_err *err)
         (l->options.flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0) {
         mortise_client_close(&l->client);
         return mortise_fail(err, MORTISE_ESTATE,
-                            "an engine has the store %s, and what it has "
-                            "loaded does not go back; stop it first",
+                            "an engine uses the store %s and cannot unload "
+                            "what it has loaded; stop the engine first",
                             l->store);
     }
     return rv == MORTISE_ENOTFOUND ? hold(l, err) : rv;
@@ -188,7 +188,7 @@ static int find(struct mortise_session *l, int patience_ms,
     if (l->client.loss == MORTISE_CLIENT_STUCK)
         mortise_client_close(&l->client);
     else if (rv == MORTISE_EBUSY)
-        mortise_doing(err, rv, "nobody answers at its socket");
+        mortise_doing(err, rv, "no process answers at its socket");
     return rv;
 }
 
@@ -228,7 +228,7 @@ static int find_store(const struct mortise_session *l, bool *none,
 {
     *none = is_no_store(l->store);
     return *none ? mortise_fail(err, MORTISE_ENOTFOUND,
-                                "no store at %s: nothing has run there yet",
+                                "no store at %s: no run was started there yet",
                                 l->store)
                  : MORTISE_OK;
 }
@@ -552,11 +552,11 @@ static int nobody_knows(const json_t *request, struct mortise_err *err)
 {
     const char *run = text_of(request, "run");
 
-    return mortise_doing(err, err->code,
-                         "nobody knows whether what was said of the run '%s' "
-                         "was recorded (`mortise events %s` shows what was: "
-                         "look before you say it again)",
-                         run != NULL ? run : "", run != NULL ? run : "");
+    return mortise_doing(
+        err, err->code,
+        "it is unknown whether the command for run '%s' was recorded; check "
+        "with `mortise events %s` before you repeat it",
+        run != NULL ? run : "", run != NULL ? run : "");
 }
 
 /* An engine went away with this request: repeat it elsewhere.  *request is

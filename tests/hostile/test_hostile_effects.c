@@ -509,7 +509,7 @@ START_TEST(a_call_without_an_end)
     pending = lone_shown("pending");
     ck_assert_ptr_nonnull(strstr(
         json_string_value(json_object_get(json_array_get(pending, 0), "cause")),
-        "did not let go"));
+        "did not return"));
     json_decref(pending);
 }
 END_TEST
@@ -579,7 +579,7 @@ static const struct {
     bool shut;        /* nobody listens there */
     const char *more; /* in the request */
 } breaks[] = {
-    {"nobody listens", {ALL, fine, ALL, false}, REFUSED, false, true, ""},
+    {"no process listens", {ALL, fine, ALL, false}, REFUSED, false, true, ""},
     {"accepted", {0, fine, ALL, false}, OPEN, false, false, ""},
     {"a byte", {1, fine, ALL, false}, OPEN, false, false, ""},
     {"all but a byte", {ALL_BUT_ONE, fine, 0, false}, OPEN, 0, 0, ""},

@@ -286,7 +286,7 @@ START_TEST(a_death_names_no_run_that_is_not_stored)
                     "deadly_inline/die, args: {how: segv}, next: END}\n");
     child_run("$MORTISE run g.yaml");
     desk_code(128 + SIGSEGV);
-    desk_err("died of SIGSEGV (node 1.0/a#1 of a new run)");
+    desk_err("was killed by SIGSEGV (node 1.0/a#1 of a new run)");
     ck_assert_uint_eq(deaths("deadly_inline"), 1);
 }
 END_TEST
@@ -523,7 +523,7 @@ START_TEST(an_engine_goes_on_behind_a_quarantine)
     desk_out("plugin unquarantine deadly_inline");
     age_deaths("deadly_inline", 56000);
     pid = child_start("engine", "$MORTISE engine");
-    child_await("engine.err", "run r2 does not go on");
+    child_await("engine.err", "run r2 was not continued");
     child_await("engine.err", "run r0: completed");
     child_await("engine.err", "run r1: completed");
     child_await("engine.err", "run r2: completed");

@@ -310,7 +310,7 @@ START_TEST(senders_that_stop)
 
         while (has(said, "{\"reply\"") && poll(&p, 1, 200) > 0)
             said = knock_line(fds[i]);
-        told += has(said, "\"E_LIMIT\"") && has(said, "for its place");
+        told += has(said, "\"E_LIMIT\"") && has(said, "for its slot");
         close(fds[i]);
     }
     ck_assert_int_ge(told, 1);
@@ -329,7 +329,7 @@ START_TEST(longer_than_any)
     ck_assert_int_eq(child_run("sh tell.sh"), 0);
     start_engine("");
     ck_assert_int_eq(mortise("run g.yaml --id large --input @large.json"), 1);
-    ck_assert_msg(has(child.err, "longer than 16 MiB") &&
+    ck_assert_msg(has(child.err, "exceeds the limit of 16 MiB") &&
                       has(child.err, "a request of 20000") &&
                       has(child.err, "(E_LIMIT)"),
                   "%s", child.err);
@@ -353,7 +353,7 @@ START_TEST(longer_than_any_on_the_socket)
     said = knock_line(fd);
     ck_assert_msg(
         has(said, "\"E_LIMIT\"") &&
-            has(said, "longer than 16 MiB: 16777217 bytes of it came"),
+            has(said, "exceeds the limit of 16 MiB: 16777217 bytes were read"),
         "%s", said);
     ck_assert_str_eq(knock_line(fd), "");
     close(fd);
@@ -405,7 +405,7 @@ START_TEST(no_descriptors)
         fds[i] = knock(store);
         send(fds[i], follow, sizeof follow - 1, MSG_NOSIGNAL); /* or not */
         line = knock_line(fds[i]);
-        refused += has(line, "no descriptors left");
+        refused += has(line, "no file descriptors left");
         ck_assert_msg(has(line, "run_start") || has(line, "E_LIMIT"), "%s",
                       line);
     }
@@ -421,8 +421,9 @@ START_TEST(no_descriptors)
     stop_engine();
     snprintf(path, sizeof path, "%s/one.err", dir);
     said = test_read(path, &n);
-    first = strstr(said, "no descriptors are left");
-    ck_assert_msg(first != NULL && strstr(first + 1, "no descriptors") == NULL,
+    first = strstr(said, "no file descriptors are left");
+    ck_assert_msg(first != NULL &&
+                      strstr(first + 1, "no file descriptors") == NULL,
                   "%s", said);
     free(said);
 }
@@ -456,9 +457,9 @@ START_TEST(a_client_of_another_version)
 {
     static const char *const said[][2] = {
         {"{\"do\":\"hello\",\"protocol\":2,\"version\":\"9.9.9\",\"news\":1}",
-         "and you speak 2, Mortise 9.9.9: "},
-        {"{\"do\":\"hello\",\"protocol\":7}", "and you speak 7: "},
-        {"{\"do\":\"hello\"}", "and you speak 0: "},
+         "but this program uses 2, Mortise 9.9.9; "},
+        {"{\"do\":\"hello\",\"protocol\":7}", "but this program uses 7; "},
+        {"{\"do\":\"hello\"}", "but this program uses 0; "},
     };
     char ours[128];
     int fd;
@@ -466,8 +467,8 @@ START_TEST(a_client_of_another_version)
     start_engine("");
     fd = knock(store);
     snprintf(ours, sizeof ours,
-             "process %d works on the store and speaks protocol 1 of the "
-             "control socket (Mortise " MORTISE_VERSION ")",
+             "process %d uses the store with protocol 1 of the control socket "
+             "(Mortise " MORTISE_VERSION ")",
              (int)engine);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         const char *line = knock_ask(fd, said[i][0]);
@@ -691,7 +692,7 @@ START_TEST(a_trap)
     /* A directory of ours that a stranger's socket was put into. */
     ck_assert_int_eq(chown(path, geteuid(), getegid()), 0);
     ck_assert_int_eq(mortise("run g.yaml --id r --store open/trap"), 77);
-    ck_assert_msg(has(child.err, "nothing was said"), "%s", child.err);
+    ck_assert_msg(has(child.err, "no request was sent"), "%s", child.err);
     ck_assert_int_eq(read(ends[0], &byte, 1), -1);
     child_kill(trap);
     close(ends[0]);

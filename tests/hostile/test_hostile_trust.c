@@ -484,8 +484,8 @@ START_TEST(a_store_is_closed_to_others)
     setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
     put_deployment("plugins: {dev: [.]}\nstore: {path: st}\n");
     desk_ok("mkdir -m 0755 st && $MORTISE run g.yaml --id r");
-    desk_err("the store st had mode 0755: others could read what runs know; "
-             "it has 0700 now");
+    desk_err("the store st had mode 0755, so others could read the data of "
+             "runs; the mode is now 0700");
     desk_ok("test $(stat -c %%a st) = 700 && $MORTISE runs");
     ck_assert_str_eq(child.err, "");
     desk_ok("cp -r st copy && chmod 0755 copy copy/db copy/quarantine && "

@@ -154,7 +154,7 @@ START_TEST(never_the_files)
     ck_assert_int_ne(child.code, 0);
     desk_not_out("SECRET");
     ck_assert_ptr_null(strstr(child.err, "SECRET"));
-    desk_err("is started by the engine's own user");
+    desk_err("can be started only by the user of the engine");
     child_run(OWNER "run outer.yaml --id o");
     desk_err("unknown key 'nxt'"); /* who may read it hears what is in it */
     stop_engine(engine);
@@ -291,7 +291,7 @@ START_TEST(a_member_leaves_places)
     desk_ok(BOB "runs");
     child_run(ANN "runs");
     ck_assert_int_ne(child.code, 0);
-    desk_err("64 connections of yours are at work here");
+    desk_err("64 connections of yours are in use here");
     kill(hog, SIGKILL);
     waitpid(hog, NULL, 0);
     desk_ok(ANN "runs");
@@ -309,8 +309,8 @@ START_TEST(no_engine_no_use)
     modes("710 users 700 games ");
     child_run(ANN "runs");
     ck_assert_int_ne(child.code, 0);
-    desk_err("no engine works on the store");
-    desk_err("which is games's: only games can start one");
+    desk_err("no engine uses the store");
+    desk_err("which belongs to games: only games can start one");
     child_run("./mortise runs");
     ck_assert_int_ne(child.code, 0);
     desk_err("only games can start one");
@@ -330,7 +330,7 @@ START_TEST(access_comes_and_goes)
     desk_ok("chmod 755 games.d/store/db && chmod 644 games.d/store/format");
     deploy(shared);
     desk_ok(OWNER "runs -v");
-    desk_err("members of the group users may use the store");
+    desk_err("members of the group users can now use the socket of the store");
     modes("710 users 700 games ");
     desk_ok("test $(stat -c %%a games.d/store/format) = 600");
     desk_ok(OWNER "runs -v");
@@ -340,7 +340,7 @@ START_TEST(access_comes_and_goes)
     modes("710 games 700 games ");
     deploy("");
     desk_ok(OWNER "runs -v");
-    desk_err("no group (it was 60) may use the store");
+    desk_err("no group (it was 60) can use the store");
     modes("700 games 700 games ");
 }
 END_TEST

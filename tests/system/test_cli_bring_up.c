@@ -136,7 +136,7 @@ START_TEST(a_config_that_is_refused)
                     "  a: {type: gmi, prompt: x, next: END}\n");
     child_run("$MORTISE check --plugins g.yaml g.yaml");
     desk_code(2);
-    desk_out("error[E0607]: plugin 'scripted' refuses this config: at "
+    desk_out("error[E0607]: plugin 'scripted' rejects this config: at "
              "/replies/0: unknown member 'texts', did you mean 'text'?");
     desk_not_out("E0608");
     desk_not_out("\\x0a");
@@ -145,7 +145,7 @@ START_TEST(a_config_that_is_refused)
     child_run("$MORTISE check g.yaml"); /* no graph runs with it */
     desk_code(2);
     desk_out("mortise.yaml:");
-    desk_out("error[E0607]: plugin 'scripted' refuses this config");
+    desk_out("error[E0607]: plugin 'scripted' rejects this config");
 }
 END_TEST
 
@@ -261,8 +261,8 @@ END_TEST
 START_TEST(a_config_that_is_not_there)
 {
     static const char wants[] =
-        "error[E0607]: plugin 'file' wants a config, and the deployment has "
-        "none for it (plugins.config): the member 'roots' is missing";
+        "error[E0607]: plugin 'file' needs a config, but plugins.config of the "
+        "deployment has none for it: the member 'roots' is missing";
 
     desk_graph("g", "start: q\n"
                     "nodes:\n"

@@ -409,7 +409,7 @@ START_TEST(what_no_tool_did_is_told)
                "  b: {type: gmi, prompt: y, next: END}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_ok("$MORTISE show r --transcript");
-    desk_out("  failed   a                    there is no tool 'nothing'");
+    desk_out("  failed   a                    no tool 'nothing'");
     desk_out("  goes to  a                    b\n");
 }
 END_TEST

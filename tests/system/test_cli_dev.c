@@ -107,7 +107,7 @@ START_TEST(a_rebuild_is_accepted)
     child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_code(78);
     desk_out("recorded; blocked: ");
-    desk_out("which nobody signed: a build");
+    desk_out("an unsigned build");
     desk_out("--accept-plugins");
     desk_ok("$MORTISE why r | tr '\\n' ' '");
     desk_out("(the installed one is tried 1.0.1, an unsigned build)");

@@ -147,9 +147,9 @@ static const struct {
     {"discovery_lies", "bad_output",
      "'exec/run' is no tool among the candidates"},
     {"discovery_floods", "bad_output",
-     "there are 2000 results, and it was asked for 8"},
-    {"discovery_hangs", "timeout.idle", "no sign of life"},
-    {"discovery_late", "timeout.call", "it took longer than 20000 ms"},
+     "2000 results were returned, but at most 8 were requested"},
+    {"discovery_hangs", "timeout.idle", "showed no activity"},
+    {"discovery_late", "timeout.call", "the call took longer than 20000 ms"},
 };
 
 /* One that lies, floods or hangs found nothing, and is named; the others' word
@@ -209,8 +209,8 @@ START_TEST(a_wrong_name_is_found)
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
     desk_out("mortise.yaml:9:23: error[E0518]: no plugin 'find'");
-    desk_out("mortise.yaml:9:29: error[E0518]: plugin 'tried' is no discovery "
-             "plugin");
+    desk_out("mortise.yaml:9:29: error[E0518]: plugin 'tried' is not a "
+             "discovery plugin");
     desk_out("error[E0518]: no plugin 'nobody'");
     deploy("[finds, finds]", "");
     child_run("$MORTISE check mortise.yaml");
@@ -235,7 +235,7 @@ START_TEST(what_is_no_request)
                "{query: q, max: 0}, next: END}\n");
     desk_ok("$MORTISE run g.yaml --id r");
     desk_ok("$MORTISE show r --json");
-    desk_out("a request of discovery.query/1 is {query");
+    desk_out("a request of discovery.query/1 must be {query");
     deploy("[finds]", "");
     desk_ok("sed -i /^discovery/d mortise.yaml");
     desk_graph("h",
@@ -352,7 +352,7 @@ START_TEST(an_edge_is_led)
     leads_to("r3", "the weather", "else");
     deploy("[discovery_lies]", "");
     leads_to("r4", "refunding", "else");
-    desk_out("is of no kind that was asked for (node)");
+    desk_out("is not the requested kind (node)");
     deploy("[discovery_lies, catalog]", "");
     leads_to("r5", "refunding", "pay");
     desk_out("bad_output");
@@ -699,11 +699,11 @@ START_TEST(what_cannot_be_pinned)
     } refused[] = {
         {"", "PLUGIN", 3},
         {"regisrty",
-         "the deployment's discovery.plugins has no 'regisrty'; did you mean "
-         "'registry'?",
+         "discovery.plugins of the deployment has no plugin 'regisrty'; did "
+         "you mean 'registry'?",
          3},
-        {"catalog", "plugin 'catalog' has nothing that is pinned", 3},
-        {"finds", "plugin 'finds' has nothing that is pinned", 3},
+        {"catalog", "plugin 'catalog' has nothing to pin", 3},
+        {"finds", "plugin 'finds' has nothing to pin", 3},
         {"registry tool:tired/nap",
          "'registry' has no entry 'tool:tired/nap'; did you mean "
          "'tool:tried/nap'?",
@@ -729,7 +729,7 @@ START_TEST(what_cannot_be_pinned)
     desk_ok("sed -i /^discovery/d mortise.yaml");
     child_run("$MORTISE discovery pin registry");
     desk_code(3);
-    desk_err("the deployment's discovery.plugins has no 'registry'");
+    desk_err("discovery.plugins of the deployment has no plugin 'registry'");
     desk_ok("test ! -e mortise.lock");
 }
 END_TEST
@@ -741,22 +741,22 @@ static const struct {
 } lists[] = {
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
      NULL},
-    {"", "an answer is {\"entries\": [...]}"},
-    {"[]", "an answer is {\"entries\": [...]}"},
-    {"{\"entries\": [7]}", "an entry has a key of 1 to 512 bytes"},
+    {"", "an answer must be {\"entries\": [...]}"},
+    {"[]", "an answer must be {\"entries\": [...]}"},
+    {"{\"entries\": [7]}", "the key of an entry must have 1 to 512 bytes"},
     {"{\"entries\": [{\"key\": \"\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
-     "an entry has a key of 1 to 512 bytes"},
+     "the key of an entry must have 1 to 512 bytes"},
     {"{\"entries\": [{\"key\": \"a\\u0000b\", \"digest\": \"" HEX
      "\", \"entry\": 7}]}",
-     "an entry has a key of 1 to 512 bytes"},
+     "the key of an entry must have 1 to 512 bytes"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"0A\", \"entry\": 7}]}",
-     "'k' has no digest, 64 digits of hexadecimal, or no entry"},
+     "'k' must have a digest of 64 hexadecimal digits and an entry"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\"}]}",
-     "'k' has no digest, 64 digits of hexadecimal, or no entry"},
+     "'k' must have a digest of 64 hexadecimal digits and an entry"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX
      "\", \"entry\": 7}, {\"key\": \"k\", \"digest\": \"" HEX
      "\", \"entry\": 7}]}",
-     "'k' is there twice"},
+     "'k' occurs twice"},
     {NULL, "plugin 'discovery_lists': lists.gone: there is no list"},
 };
 
@@ -791,9 +791,9 @@ START_TEST(pins_for_nothing)
              "\"discovery\": {\"catalog\": {\"x\": \"" HEX "\"}}}\n");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("mortise.lock:2:26: error[E0607]: plugin 'catalog' has nothing "
-             "that is pinned: its config takes no 'pins'");
-    desk_out("help: take this out of the lock");
+    desk_out("mortise.lock:2:26: error[E0607]: plugin 'catalog' has nothing to "
+             "pin: its config accepts no 'pins'");
+    desk_out("help: remove this from the lock file");
     desk_ok("test $($MORTISE check mortise.yaml | grep -c E0607) = 1");
     look_for("values");
     child_run("$MORTISE run g.yaml");
@@ -819,8 +819,8 @@ START_TEST(instances_are_pinned_together)
     desk_ok("sed s/0123/3210/g a >b");
     child_run("$MORTISE discovery pin discovery_lists");
     desk_code(3);
-    desk_err("two of the deployment's 'discovery_lists' have an entry 'k', and "
-             "not the same one");
+    desk_err("two instances of plugin 'discovery_lists' have different digests "
+             "for the entry 'k'");
 }
 END_TEST
 

@@ -147,7 +147,7 @@ START_TEST(ends_are_said)
     graph("run", "{program: sh, args: [-c, 'kill -TERM $$']}");
     child_run("$MORTISE run g.yaml");
     desk_code(5); /* how much of it happened? */
-    desk_out("the program was ended by signal 15");
+    desk_out("signal 15 killed the program");
     graph("run", "{program: nobody}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
@@ -155,7 +155,8 @@ START_TEST(ends_are_said)
     graph("look", "{program: sh, args: [-c, ls]}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("does not say that program 'sh' only reads (programs.sh.reads)");
+    desk_out(
+        "does not declare that program 'sh' only reads (programs.sh.reads)");
     deploy("programs: {cat: {path: /nowhere/cat, reads: true}}\n");
     graph("look", "{program: cat}");
     child_run("$MORTISE run g.yaml");
@@ -224,19 +225,19 @@ START_TEST(bounds_end_all_of_it)
                   "timeout_ms: 200}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("exec.timeout: the program took too long, and was killed");
+    desk_out("exec.timeout: the program took too long and was killed");
     graph("look", "{program: rsh, args: [-c, \"sleep 4711 & yes\"], "
                   "max_output: 1000}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("exec.too_large: the program said more than max_output");
+    desk_out("exec.too_large: the program wrote more than max_output");
     graph("look", "{program: rsh, args: [-c, \"sleep 4711 & echo done\"]}");
     desk_ok("$MORTISE run g.yaml --id over && $MORTISE show over --json");
     desk_out("\"stdout\": \"done\\n\"");
     graph("run", "{program: sh, args: [-c, \"yes\"], max_output: 100000}");
     child_run("$MORTISE run g.yaml --id d");
     desk_code(5);
-    desk_out("the program said more than max_output, and was killed");
+    desk_out("the program wrote more than max_output and was killed");
     ck_assert_uint_lt(strlen(child.out), 8000); /* not all that it said */
     snprintf(id, sizeof id, "%.32s", desk_line(child.out, "request  ") + 9);
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {

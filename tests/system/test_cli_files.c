@@ -346,11 +346,10 @@ START_TEST(a_stored_graph_that_does_not_compile)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         child_run("$MORTISE %s", lines[i]);
         ck_assert_msg(child.code != 0, "%s: %s", lines[i], child.out);
-        desk_err("run r: its graph g.yaml, as the store has it (digest ");
-        desk_err("not a file that is there now) does not compile with this "
-                 "mortise");
-        desk_err("Go on with those that it was started with, or start a new "
-                 "run");
+        desk_err("run r: the stored copy of its graph g.yaml (digest ");
+        desk_err("not a file on disk now) does not compile with this mortise");
+        desk_err("Continue the run with the versions that it started with, or "
+                 "start a new run");
         desk_err("'humxx'");
         desk_err("(E_BLOCKED)");
     }

@@ -344,7 +344,7 @@ static const struct {
     {"    prompt: busy\n    llm: {fallback: [second]}\n", "model.auth", ""},
     {"    prompt: twice\n    execution_mode: single_turn\n"
      "    response: json\n",
-     "schema", "the reply is no JSON"},
+     "schema", "the reply is not JSON"},
     {"    prompt: pauses\n    max_internal_iterations: 1\n", "max_iterations",
      "max_internal_iterations"},
 };

@@ -57,8 +57,8 @@ START_TEST(ids_lead_to_guardrails)
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
     desk_out("mortise.yaml:10:18: error[E0502]: no plugin 'nobody'");
-    desk_out("mortise.yaml:11:17: error[E0502]: plugin 'tried' is no "
-             "guardrail");
+    desk_out(
+        "mortise.yaml:11:17: error[E0502]: plugin 'tried' is not a guardrail");
     desk_deploy(TWO);
     desk_graph("g", "start: mailz\nnodes:\n" MASK("mailz", "END"));
     child_run("$MORTISE check g.yaml");
@@ -136,8 +136,8 @@ END_TEST
 START_TEST(an_alias_that_no_config_names)
 {
     static const char words[] =
-        "mortise.yaml:7:41: error[E0513]: plugin 'judge' asks the model "
-        "'default' where its config has no 'model': the deployment has no "
+        "mortise.yaml:7:41: error[E0513]: plugin 'judge' uses the model "
+        "'default', because its config has no 'model': the deployment has no "
         "model 'default': write 'default: {provider: PLUGIN, model: NAME}' "
         "under 'models' of mortise.yaml\n";
 
@@ -146,7 +146,7 @@ START_TEST(an_alias_that_no_config_names)
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
     desk_out(words);
-    desk_out("help: say which: model: ALIAS\n");
+    desk_out("help: name a model alias: model: ALIAS\n");
     desk_not_out("'local'");
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: guardrail, guardrails: [a], target: \"'x'\", "
@@ -182,7 +182,7 @@ START_TEST(a_schema_decides)
     ck_assert_int_ne(child.code, 0);
     desk_out("guardrail 'small': at /amount: ");
     child_run("$MORTISE run g.yaml --id r3 --input '{}'");
-    desk_out("guardrail 'small': there is nothing at /order");
+    desk_out("guardrail 'small': no value at /order");
     desk_graph("h", "start: a\nnodes:\n"
                     "  a: {type: guardrail, guardrails: [slow], "
                     "target: input.s, next: END}\n");
@@ -248,8 +248,8 @@ START_TEST(destinations_are_checked)
         desk_ok("sed -i 's|PLACE|%s|' d.yaml", bad[i]);
         child_run("$MORTISE check d.yaml");
         desk_code(2);
-        desk_out("d.yaml:4:26: error[E0607]: plugin 'http' cannot go where "
-                 "this config says: ");
+        desk_out("d.yaml:4:26: error[E0607]: plugin 'http' cannot connect as "
+                 "this config requires: ");
         desk_out(bad[i]);
     }
     desk_ok("sed -i 's|\"\\*\"|\"[::1]:80 private\"|' d.yaml && $MORTISE "
@@ -269,11 +269,11 @@ START_TEST(what_is_not_there_is_told)
                        "  b: {file: no-file}\n"
                        "  c: {env: PATH}\n");
     desk_ok("mkdir here && $MORTISE check d.yaml");
-    desk_out("d.yaml:4:26: warning[W0823]: there is no directory ");
-    desk_out("d.yaml:4:41: warning[W0823]: there is no directory ");
-    desk_out("d.yaml:5:14: warning[W0823]: there is no directory ");
-    desk_out("d.yaml:7:3: warning[W0823]: the secret 'a' is in the variable "
-             "T_NOT_SET, which is not set here");
+    desk_out("d.yaml:4:26: warning[W0823]: no directory ");
+    desk_out("d.yaml:4:41: warning[W0823]: no directory ");
+    desk_out("d.yaml:5:14: warning[W0823]: no directory ");
+    desk_out("d.yaml:7:3: warning[W0823]: the secret 'a' is in the environment "
+             "variable T_NOT_SET, which is not set here");
     desk_out("d.yaml:8:3: warning[W0823]: the secret 'b' is in the file ");
     desk_not_out("directory ./here");
     desk_not_out("d.yaml:9");

@@ -119,8 +119,8 @@ START_TEST(a_kill_leaves_doubt)
         "$MORTISE inbox --json | sed 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/' "
         "> id; $MORTISE resolve r $(cat id) --done '{\"status\": 200}'");
     desk_code(3);
-    desk_err("that is no answer to journal.begin/1, which is {\"result\": what "
-             "it gave}");
+    desk_err("not a valid answer to journal.begin/1, which is {\"result\": its "
+             "result}");
     child_run("$MORTISE resolve r $(cat id) --done '{\"result\": \"seen\"}'");
     desk_code(0);
     done("one last three ");
@@ -203,9 +203,9 @@ START_TEST(asks_inside)
     graph("write", "one?, two.", "");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(0);
-    gave("\"insideastepofitsown(journal.begin/1)apluginmaynotaskkv.get/1\"");
-    gave("\"astepofitsownisunderway:theyneithernestnoroverlap\"");
-    gave("\"nostep'other'ofthiscallisunderway\"");
+    gave("\"insideanopenstep(journal.begin/1),aplugincannotaskforkv.get/1\"");
+    gave("\"anotherstepofthiscallisopen;stepscannotnestoroverlap\"");
+    gave("\"thiscallhasnoopenstep'other'\"");
     gave("\"{}\"");
     desk_ok("$MORTISE history r --json");
     desk_not_out("state.get/1");

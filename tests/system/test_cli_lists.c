@@ -94,11 +94,11 @@ END_TEST
 START_TEST(runs_are_asked_for_in_words)
 {
     static const char *const wrong[][2] = {
-        {"--status done", "no run has the status 'done': there are accepted"},
+        {"--status done", "unknown status 'done'; use accepted"},
         {"--since yesterday", "--since: 'yesterday' is neither a time"},
         {"--since 2026-13-01", "neither a time"},
-        {"--after zoe", "'zoe' is no cursor of a page of runs"},
-        {"--by-id --status failed", "--by-id does without"},
+        {"--after zoe", "'zoe' is not a cursor of a page of runs"},
+        {"--by-id --status failed", "cannot be used with --by-id"},
     };
 
     desk_graph("fine", fine);

@@ -98,7 +98,7 @@ START_TEST(a_start_that_was_refused)
     engine_until("E_EXISTS", "");
     child_run("$MORTISE run does.yaml --id r --input '{\"x\": 2}'");
     desk_code(3);
-    desk_err("a run 'r' exists already, with another input");
+    desk_err("a run 'r' already exists, with another input");
     ck_assert_uint_eq(times("run r"), 0);
     assert_engine_died();
 }
@@ -111,7 +111,7 @@ START_TEST(a_start_of_somebody_else)
     engine_until("E_EXISTS", "");
     child_run("$MORTISE run does.yaml --id r --input '{\"x\": 1}'");
     desk_code(3);
-    desk_err("a run 'r' exists already, and somebody else started it");
+    desk_err("a run 'r' already exists; another user started it");
     assert_engine_died();
 }
 END_TEST
@@ -281,9 +281,8 @@ START_TEST(a_stopped_engine)
     engine_until("\"status\":\"cancelled\"", "LASTWORD_STOPS=1");
     child_run("$MORTISE cancel asks");
     desk_code(1);
-    desk_err("nobody knows whether what was said of the run 'asks' was "
-             "recorded");
-    desk_err("has said nothing for 30 s");
+    desk_err("it is unknown whether the command for run 'asks' was recorded");
+    desk_err("has not answered for 30 s");
     child_kill(engine);
     engine = 0;
     desk_ok("$MORTISE events asks --json");

@@ -384,7 +384,7 @@ START_TEST(path_of_others)
     child_run(
         "PATH=$PWD/bin:$PATH $MORTISE mcp list odd --deployment own.yaml");
     desk_code(1);
-    ck_assert_ptr_nonnull(strstr(child.err, "that others can change"));
+    ck_assert_ptr_nonnull(strstr(child.err, "can be changed by other users"));
 }
 END_TEST
 

@@ -287,10 +287,10 @@ START_TEST(wrong_imports_are_told)
     static const struct {
         const char *line, *words;
     } wrong[] = {
-        {"{\"id\":\"x\"}", "t.jsonl:3:1: it has no 'type'"},
+        {"{\"id\":\"x\"}", "t.jsonl:3:1: the member 'type' is missing"},
         {"{\"id\":\"\xc3\xa4\",", "t.jsonl:3:10: string or '}' expected"},
-        {"", "t.jsonl:4:1: it has no 'id'"},
-        {"[1]", "t.jsonl:3:1: it is no object"},
+        {"", "t.jsonl:4:1: the member 'id' is missing"},
+        {"[1]", "t.jsonl:3:1: the value is not an object"},
         {"{\"id\":\"x\",\"type\":\"odd\",\"scope\":\"global\",\"content\":"
          "\"x\","
          "\"strength\":1,\"created_at\":1}",
@@ -298,13 +298,13 @@ START_TEST(wrong_imports_are_told)
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"session\","
          "\"content\":"
          "\"x\",\"strength\":1,\"created_at\":1}",
-         "has a 'key' unless"},
+         "needs a 'key' if and only if"},
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"global\",\"content\":"
          "\"x\",\"strength\":2,\"created_at\":1}",
          "'strength' takes a number from 0 to 1"},
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"global\",\"content\":"
          "\"x\",\"strength\":1,\"created_at\":1,\"more\":1}",
-         "t.jsonl:3:95: it has a 'more', which has no meaning"},
+         "t.jsonl:3:95: unknown member 'more'"},
     };
     char text[1024];
 
@@ -395,7 +395,7 @@ START_TEST(there_may_be_none)
     deploy("{plugin: pii}");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("error[E0517]: plugin 'pii' is no memory");
+    desk_out("error[E0517]: plugin 'pii' is not a memory");
     deploy("{plugin: loca}");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
@@ -403,7 +403,7 @@ START_TEST(there_may_be_none)
     deploy("{plugin: local, config: {halflife: 2}}");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("error[E0607]: plugin 'local' refuses this config: unknown member "
+    desk_out("error[E0607]: plugin 'local' rejects this config: unknown member "
              "'halflife'");
 }
 END_TEST
@@ -638,14 +638,14 @@ static const struct {
     const char *operation, *args, *words;
 } refused[] = {
     {"sneak", "{traces: [{type: semantic, scope: global, content: x}]}",
-     "an operation without an effect may not write"},
+     "an operation without an effect cannot write"},
     {"write", "{traces: [{type: semantic, scope: global, content: x, id: y}]}",
-     "are the host's to say"},
+     "the host sets `id`"},
     {"write", "{traces: [{type: semantic, scope: session, content: x}]}",
-     "has a 'key' unless"},
-    {"write", "{restore: true}", "has no 'restore'"},
-    {"read", "{tenant: other}", "has no 'tenant'"},
-    {"read", "{as_of: 1}", "has no 'as_of'"},
+     "needs a 'key' if and only if"},
+    {"write", "{restore: true}", "cannot have 'restore'"},
+    {"read", "{tenant: other}", "cannot have 'tenant'"},
+    {"read", "{as_of: 1}", "cannot have 'as_of'"},
     {"read", "{max_traces: 9999}", "'max_traces' takes a number"},
 };
 
@@ -698,9 +698,9 @@ END_TEST
 static const struct {
     const char *plugin, *read, *write;
 } broken[] = {
-    {"memory_lies", "that trace was not asked for", "'written' takes a number"},
-    {"memory_floods", "more traces than were asked for", ""},
-    {"memory_hangs", "no sign of life", "no sign of life"},
+    {"memory_lies", "this trace was not requested", "'written' takes a number"},
+    {"memory_floods", "more traces than requested", ""},
+    {"memory_hangs", "showed no activity", "showed no activity"},
 };
 
 /* One that lies, floods or hangs gives nothing to anybody, in words. */
@@ -743,30 +743,30 @@ static const struct {
     {"lie",
      LIE("\"scope\": \"session\", \"key\": \"you\", \"type\": \"semantic\", "
          "\"strength\": 0.5"),
-     "that trace was not asked for"},
+     "this trace was not requested"},
     {"lie", LIE(OF_ME ", \"type\": \"episodic\", \"strength\": 0.5"),
-     "that trace was not asked for"},
+     "this trace was not requested"},
     {"lie", LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.05"),
-     "that trace was not asked for"},
+     "this trace was not requested"},
     {"lie", LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 2"),
      "'strength' takes a number from 0 to 1"},
     {"lie",
      LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.5, \"tenant\": "
                "\"other\""),
-     "a 'tenant', which has no meaning"},
+     "unknown member 'tenant'"},
     {"lie",
      LIE("\"scope\": \"global\", \"key\": \"me\", \"type\": \"semantic\", "
          "\"strength\": 0.5"),
-     "unless its scope is 'global'"},
+     "its scope is not 'global'"},
     {"lie",
      LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.5}, {\"id\": \"t\", "
                "\"content\": \"LIE\", \"created_at\": 1, " OF_ME
                ", \"type\": \"semantic\", \"strength\": 0.5"),
-     "that trace is there already"},
-    {"lie", "[]", "it is no object"},
-    {"lie", "", "it is no object"},
-    {"write_lie", "[]", "it is no object"},
-    {"write_lie", "", "it is no object"},
+     "this trace occurs twice"},
+    {"lie", "[]", "the value is not an object"},
+    {"lie", "", "the value is not an object"},
+    {"write_lie", "[]", "the value is not an object"},
+    {"write_lie", "", "the value is not an object"},
     {"write_lie", "{\"written\": 1, \"seq\": -1}", "'seq' takes"},
 };
 

@@ -310,7 +310,8 @@ START_TEST(the_plugin_is_told)
             "mortise.yaml");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
-    desk_out("error[E0607]: plugin 'mcp' cannot go where this config says: ");
+    desk_out(
+        "error[E0607]: plugin 'mcp' cannot connect as this config requires: ");
 }
 END_TEST
 

@@ -411,7 +411,7 @@ START_TEST(a_plan_opens_no_files)
            "END}}\n");
     child_run("$MORTISE plan 'tidy up' --max-replans 0");
     desk_code(1);
-    desk_err("it opens none");
+    desk_err("only by the user of the engine");
 }
 END_TEST
 
@@ -597,8 +597,8 @@ START_TEST(a_plan_has_no_secrets)
         httpd_times(d, 1);
         child_run("$MORTISE plan 'tidy up' --max-replans 0 --run");
         desk_code(1);
-        desk_err("error[E0605]: a graph that a model wrote, or a plugin, has "
-                 "no secret");
+        desk_err("error[E0605]: a graph that a model or a plugin wrote cannot "
+                 "use secrets");
     }
     httpd_stop(d);
 }
@@ -614,8 +614,8 @@ START_TEST(a_plan_is_leaves_and_teams)
     } plans[] = {
         {REPLY("metadata: {name: p}\\nstart: [a, b]\\nnodes: {a: {goal: look}, "
                "b: " DOES "}"),
-         "type of 'b' cannot be 'tool' in this graph; its nodes are leaf, "
-         "team"},
+         "the type of 'b' cannot be 'tool' in this graph; its node types are "
+         "leaf, team"},
         {REPLY("metadata: {name: p}\\nstart: a\\nnodes: {a: {type: team, goal: "
                "look, graph: {start: in, nodes: {in: {type: human, prompt: "
                "well?}}}}}"),

@@ -56,17 +56,17 @@ START_TEST(patterns_that_fit_nothing_are_odd)
                 "  deny: [text/hsah, 'fiel/*', text/hash, '*/none', mcp/srv]\n"
                 "  mcp: {srv: {url: 'https://a.example/mcp'}}");
     desk_ok("$MORTISE check mortise.yaml");
-    desk_out("mortise.yaml:9:40: warning[W0825]: 'mcp/srw/x' fits no "
+    desk_out("mortise.yaml:9:40: warning[W0825]: 'mcp/srw/x' matches no "
              "operation: tools.mcp has no server 'srw'");
     desk_out("help: did you mean 'mcp/srv/x'?");
-    desk_out("mortise.yaml:10:10: warning[W0825]: 'text/hsah' fits no "
-             "operation: plugin 'text' has none of that name");
+    desk_out("mortise.yaml:10:10: warning[W0825]: 'text/hsah' matches no "
+             "operation: plugin 'text' has no operation of that name");
     desk_out("help: did you mean 'text/hash'?");
-    desk_out("mortise.yaml:10:21: warning[W0825]: 'fiel/*' fits no operation: "
-             "there is no plugin 'fiel'");
+    desk_out("mortise.yaml:10:21: warning[W0825]: 'fiel/*' matches no "
+             "operation: no plugin 'fiel'");
     desk_out("help: did you mean 'file/*'?");
-    desk_out("mortise.yaml:10:52: warning[W0825]: 'mcp/srv' fits no operation: "
-             "its tools are mcp/srv/TOOL");
+    desk_out("mortise.yaml:10:52: warning[W0825]: 'mcp/srv' matches no "
+             "operation: its tools are mcp/srv/TOOL");
     desk_not_out("mortise.yaml:8:");
     desk_not_out("anything' fits");
     desk_not_out("'text/hash' fits");
@@ -89,10 +89,10 @@ START_TEST(patterns_of_pinned_tools_are_known)
              "0123456789abcdef\", \"input_schema\": {\"type\": "
              "\"object\"}}}}}}\n");
     desk_ok("$MORTISE check mortise.yaml");
-    desk_out("mortise.yaml:8:9: warning[W0825]: 'mcp/srv/wrte' fits no "
-             "operation: the lock has no such tool of 'srv'");
+    desk_out("mortise.yaml:8:9: warning[W0825]: 'mcp/srv/wrte' matches no "
+             "operation: the lock file has no such tool of 'srv'");
     desk_out("help: did you mean 'mcp/srv/write'?");
-    desk_out("'mcp/srv/x*' fits no operation");
+    desk_out("'mcp/srv/x*' matches no operation");
     desk_not_out("'mcp/srv/write' fits");
     desk_not_out("'mcp/srv/w*' fits");
     desk_not_out("'mcp/new/any' fits");
@@ -115,7 +115,7 @@ START_TEST(findings_of_a_deployment_come_at_once)
     child_run("$MORTISE check d.yaml");
     desk_code(2);
     desk_out("d.yaml:4:21: error[E0207]");
-    desk_out("d.yaml:5:27: error[E0607]: plugin 'file' refuses this config: "
+    desk_out("d.yaml:5:27: error[E0607]: plugin 'file' rejects this config: "
              "unknown member 'root'");
     desk_out("d.yaml:5:42: warning[W0808]: no plugin 'patern'");
     desk_out("d.yaml:5:60: error[E0203]");
@@ -123,7 +123,7 @@ START_TEST(findings_of_a_deployment_come_at_once)
     desk_out("d.yaml:6:39: error[E0201]: unknown key 'plugn'");
     desk_out("d.yaml:6:55: error[E0203]");
     desk_out("d.yaml:7:24: error[E0511]: no plugin 'openia'");
-    desk_out("d.yaml:8:18: error[E0517]: plugin 'pii' is no memory");
+    desk_out("d.yaml:8:18: error[E0517]: plugin 'pii' is not a memory");
     desk_out("d.yaml:9:18: error[E0501]: plugin 'agent' has no operation "
              "'gmj'");
     desk_out("d.yaml:10:16: warning[W0825]: 'text/hsah'");
@@ -351,11 +351,11 @@ START_TEST(patterns_of_such_names_are_known)
              "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
              "{\"s\": {\"tools\": {}}}}\n");
     desk_ok("$MORTISE check mortise.yaml");
-    desk_not_out("'exec/no/run' fits");
-    desk_not_out("'exec/no/*' fits");
-    desk_not_out("'mcp/s/read' fits");
-    desk_out("W0825]: 'exec/no/rnu' fits");
-    desk_out("W0825]: 'mcp/s/raed' fits");
+    desk_not_out("'exec/no/run' matches");
+    desk_not_out("'exec/no/*' matches");
+    desk_not_out("'mcp/s/read' matches");
+    desk_out("W0825]: 'exec/no/rnu' matches");
+    desk_out("W0825]: 'mcp/s/raed' matches");
 }
 END_TEST
 
@@ -367,7 +367,7 @@ START_TEST(a_host_with_tools_is_a_way_around)
                 "tools: {mcp: {s: {url: 'https://a.example/mcp'}, t: {url: "
                 "'https://b.example/mcp'}}}");
     desk_ok("sed -i '4d' mortise.yaml && $MORTISE check mortise.yaml");
-    desk_out("warning[W0828]: plugin 'http' may reach the MCP server 's' "
+    desk_out("warning[W0828]: plugin 'http' can connect to the MCP server 's' "
              "itself, at a.example:443");
     desk_not_out("'t' itself");
 }

@@ -261,7 +261,7 @@ START_TEST(there_has_to_be_a_memory)
     deploy("memory: {plugin: tried}\n");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
-    desk_out("'tried' provides no memory");
+    desk_out("'tried' does not provide memory");
 }
 END_TEST
 

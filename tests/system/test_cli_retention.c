@@ -104,13 +104,13 @@ START_TEST(what_ended_goes)
     is_gone("failed");
     desk_err("it had failed");
     is_gone("cancelled");
-    desk_err("it had been cancelled");
+    desk_err("because it had been cancelled");
     is_there("young");
     desk_ok("$MORTISE runs");
     desk_not_out("done");
     child_run("$MORTISE run g.yaml --id done");
     ck_assert_int_ne(child.code, 0);
-    desk_err("was here and was removed");
+    desk_err("existed and was removed");
     child_run("$MORTISE events done");
     ck_assert_int_ne(child.code, 0);
     child_run("$MORTISE resume failed");

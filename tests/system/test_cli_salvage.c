@@ -316,7 +316,7 @@ static void is_accounted_for(size_t at)
             continue;
         child_run("$MORTISE run s.yaml --store saved --id m%d", i);
         ck_assert_int_eq(child.code, 3);
-        says(child.err, "an id is never used twice");
+        says(child.err, "ids are never used twice");
         child_run("$MORTISE show m%d --store saved", i);
         says(child.err, "when the store was salvaged");
         break;

@@ -123,7 +123,7 @@ START_TEST(one_that_stays_is_ended)
 
     GRAPH("{with: stays, text: one}", "{with: stays, end: true}");
     desk_ok(RUN);
-    desk_out("did not end by itself");
+    desk_out("did not exit by itself");
     desk_out("\"ended\": -7");
     desk_ok("cat out/term");
     GRAPH("{with: stays, text: one}", "{with: deaf, text: x}");
@@ -191,7 +191,7 @@ START_TEST(the_background_is_of_no_run)
           "{with: counts, text: two}");
     desk_ok(RUN);
     desk_out("\"ended\": -8");
-    desk_out("in the background is of no run");
+    desk_out("belongs to no run");
     desk_out("\"ended\": 0");
     GRAPH("{wait: 600000, with: y}"); /* it is let go of with the rest */
     child_run("timeout -s INT 2 $MORTISE run g.yaml --id w; test $? -ne 124");

@@ -524,16 +524,16 @@ START_TEST(what_is_held_stays)
     run("guardrail_policy: {output: [g]},",
         "[[[spawn_agent, {name: n, instructions: [[[report_task_progress, "
         "{progress: soon}]], $last]}]], $last]");
-    says("guardrails hold back what this node's model says: it says no "
-         "progress in words");
+    says("guardrails withhold the replies of this node's model, so it cannot "
+         "report progress as text");
     desk_ok("$MORTISE show p --json");
     desk_not_out("\"progress\":");
     desk_ok("rm -rf state");
     run("guardrail_policy: {output: [g]},",
         "[[[spawn_agent, {name: n, seed: fork, instructions: [done]}]], "
         "$last]");
-    says("guardrails hold back what this node's model said: a child cannot "
-         "begin with it (seed)");
+    says("guardrails withhold the replies of this node's model, so a child "
+         "cannot start with its conversation (seed)");
     desk_ok("$MORTISE show p --json");
     desk_not_out("\"children\"");
 }

@@ -346,11 +346,11 @@ START_TEST(a_stopped_engine_is_named)
     kill(engine, SIGSTOP);
     ck_assert_int_eq(errand_mortise("runs"), 1);
     ck_assert_msg(strstr(child.err, pid) != NULL &&
-                      strstr(child.err, "said nothing") != NULL,
+                      strstr(child.err, "has not answered") != NULL,
                   "%s", child.err);
     ck_assert_int_eq(errand_mortise("doctor"), 2);
     ck_assert_msg(strstr(child.out, pid) != NULL &&
-                      strstr(child.out, "said nothing") != NULL,
+                      strstr(child.out, "has not answered") != NULL,
                   "%s", child.out);
     kill(engine, SIGCONT);
     ck_assert_int_eq(errand_mortise("runs"), 0);

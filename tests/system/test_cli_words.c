@@ -603,7 +603,7 @@ START_TEST(a_refusal_is_only_that)
     child_run("$MORTISE %s", lines[_i]);
     ck_assert_int_ne(child.code, 0);
     ck_assert_msg(strstr(child.err, "at work") == NULL &&
-                      strstr(child.err, "leaves memory") == NULL,
+                      strstr(child.err, "is dropped from memory") == NULL,
                   "%s", child.err);
 }
 END_TEST

@@ -102,7 +102,7 @@ START_TEST(limits_are_told)
     run("keeps/put", key);
     desk_not_out("keytakes");
     run("keeps/put_odd", "{key: a, value: 1, more: 2}");
-    desk_out("arequestofkv.put/1is{key,value?}");
+    desk_out("arequestofkv.put/1mustbe{key,value?}");
     run("keeps/put_odd", "{key: 1, value: 1}");
     desk_out("keytakes1to512bytesoftext");
 

@@ -348,7 +348,7 @@ START_TEST(e_already_registered)
     OK(enlist("session-1"));
     FAILS(MORTISE_EALREADY_REGISTERED, "session-1", enlist("session-2"));
     OK(claim("c2"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "is a child already",
+    FAILS(MORTISE_EALREADY_REGISTERED, "it is already a child",
           enlist("session-1"));
     start_with("q", "");
     OK(enlist("q"));
@@ -356,9 +356,9 @@ START_TEST(e_already_registered)
     FAILS(MORTISE_EALREADY_REGISTERED, "ancestor", enlist("p"));
     start_with("o", "");
     OK(claim_for("o", "c"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "is a child already", enlist("q"));
+    FAILS(MORTISE_EALREADY_REGISTERED, "it is already a child", enlist("q"));
     OK(claim("c3"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "has spawned", enlist("o"));
+    FAILS(MORTISE_EALREADY_REGISTERED, "has children itself", enlist("o"));
 }
 END_TEST
 
@@ -415,7 +415,7 @@ START_TEST(e_invalid)
     c = claim_of("p", "");
     FAILS(MORTISE_EINVAL, "call must be 1 to 128 bytes", try_claim(&c));
     c = claim_of("p", NULL);
-    FAILS(MORTISE_EINVAL, "a claim has a run", try_claim(&c));
+    FAILS(MORTISE_EINVAL, "a claim needs a run", try_claim(&c));
     memset(name, 'n', sizeof name);
     name[129] = '\0';
     c = claim_of("p", "c1");
@@ -429,8 +429,8 @@ START_TEST(e_invalid)
     OK(enlist("s"));
     FAILS(MORTISE_EINVAL, "dispatched or running",
           advance(MORTISE_SPAWN_SETTLED));
-    FAILS(MORTISE_EINVAL, "how a child ends", settle(0, NULL));
-    FAILS(MORTISE_EINVAL, "how a child ends", settle(8, NULL));
+    FAILS(MORTISE_EINVAL, "a status of an ended child", settle(0, NULL));
+    FAILS(MORTISE_EINVAL, "a status of an ended child", settle(8, NULL));
     FAILS(MORTISE_EINVAL, "result", settle(1, "{"));
     memset(large, 'x', sizeof large);
     large[0] = large[MORTISE_SPAWN_RESULT] = '"';

@@ -85,14 +85,14 @@ static int check_schema(const struct checking *c,
     if (c->m->config_schema != NULL)
         rv = fit(c, config, json, &err);
     else if (json_object_size(json) > 0)
-        mortise_diag_add(c->diags, "E0607", at, "plugin '%s' takes no config",
+        mortise_diag_add(c->diags, "E0607", at, "plugin '%s' accepts no config",
                          c->m->name);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     mortise_diag_add(
         c->diags, "E0607",
         config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
-        "plugin '%s' refuses this config: %s", c->m->name, err.msg);
+        "plugin '%s' rejects this config: %s", c->m->name, err.msg);
     return MORTISE_OK;
 }
 
@@ -136,11 +136,11 @@ static void check_default_alias(const struct checking *c, const char *name,
     if (alias == NULL || c->d->broken ||
         mortise_model_need(&c->d->models, alias, &why) == MORTISE_OK)
         return;
-    d = mortise_diag_add(c->diags, "E0513", at,
-                         "plugin '%s' asks the model '%s' where its config has "
-                         "no '%s': %s",
-                         c->m->name, alias, name, why.msg);
-    mortise_diag_help(c->diags, d, "say which: %s: ALIAS", name);
+    d = mortise_diag_add(
+        c->diags, "E0513", at,
+        "plugin '%s' uses the model '%s', because its config has no '%s': %s",
+        c->m->name, alias, name, why.msg);
+    mortise_diag_help(c->diags, d, "name a model alias: %s: ALIAS", name);
 }
 
 /* What the plugin's own schema marks, of members of the config. */
@@ -190,7 +190,7 @@ static int check_net(const struct checking *c,
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     mortise_diag_add(c->diags, "E0607", config->span,
-                     "plugin '%s' cannot go where this config says: %s",
+                     "plugin '%s' cannot connect as this config requires: %s",
                      c->m->name, err.msg);
     return MORTISE_OK;
 }
@@ -243,8 +243,8 @@ int mortise_configs_need(const struct mortise_deployment *d,
     return rv == MORTISE_OK
                ? rv
                : mortise_fail(why, MORTISE_EINVAL,
-                              "plugin '%s' wants a config, and the deployment "
-                              "has none for it (plugins.config): %s",
+                              "plugin '%s' needs a config, but plugins.config "
+                              "of the deployment has none for it: %s",
                               m->name, wants.msg);
 }
 
@@ -288,7 +288,7 @@ static int check_guard(struct checking *c, struct mortise_plugins *plugins,
                        const struct mortise_guard *g)
 {
     return check_named(c, plugins, MORTISE_KIND_GUARDRAIL, g->plugin, g->config,
-                       g->at, "no guardrail");
+                       g->at, "not a guardrail");
 }
 
 /* One with tiers is others. */
@@ -298,7 +298,7 @@ static int check_model(struct checking *c, struct mortise_plugins *plugins,
     if (m->provider[0] == '\0')
         return MORTISE_OK;
     return check_named(c, plugins, MORTISE_KIND_MODEL, m->provider, m->config,
-                       m->at, "no way to models");
+                       m->at, "not a model provider");
 }
 
 /* Said of one before it in the list. */
@@ -328,18 +328,18 @@ static void check_pins(const struct checking *c,
         mortise_schema_look(c->m->config_schema, "pins", &seen);
     if (!seen.never)
         return;
-    diag = mortise_diag_add(c->diags, "E0607", pins->span,
-                            "plugin '%s' has nothing that is pinned: its "
-                            "config takes no 'pins'",
-                            d->plugin);
-    mortise_diag_help(c->diags, diag, "take this out of the lock");
+    diag = mortise_diag_add(
+        c->diags, "E0607", pins->span,
+        "plugin '%s' has nothing to pin: its config accepts no 'pins'",
+        d->plugin);
+    mortise_diag_help(c->diags, diag, "remove this from the lock file");
 }
 
 /* One by its name alone has what plugins.config gives it, which was looked at. */
 static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
                             const struct mortise_discoverer *d)
 {
-    static const char none[] = "no discovery plugin";
+    static const char none[] = "not a discovery plugin";
     struct mortise_err why;
 
     c->m =
@@ -371,7 +371,7 @@ static int check_memory(struct checking *c, struct mortise_plugins *plugins)
     return m->plugin == NULL
                ? MORTISE_OK
                : check_named(c, plugins, MORTISE_KIND_MEMORY, m->plugin,
-                             m->config, m->at, "no memory");
+                             m->config, m->at, "not a memory");
 }
 
 /* What the deployment composes for a plugin, at the key that it is made of. */
@@ -470,8 +470,8 @@ static void advise_provider(const struct mortise_provider *from,
 {
     if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) == NULL)
         mortise_diag_add(diags, "W0823", at,
-                         "the secret '%s' is in the variable %s, which is not "
-                         "set here",
+                         "the secret '%s' is in the environment variable %s, "
+                         "which is not set here",
                          from->name, from->text);
     else if (from->kind == MORTISE_PROVIDER_FILE &&
              access(from->text, R_OK) != 0)
@@ -487,7 +487,7 @@ static void advise_dir(const char *dir, struct mortise_span at,
     struct stat st;
 
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        mortise_diag_add(diags, "W0823", at, "there is no directory %s", dir);
+        mortise_diag_add(diags, "W0823", at, "no directory %s", dir);
 }
 
 static void advise_dirs(const struct mortise_deployment *d,
@@ -514,8 +514,8 @@ static void advise_lock(const struct mortise_deployment *d,
     for (size_t i = 0; i < d->lock.n; i++)
         if (mortise_mcp_find(&d->tools.mcp, d->lock.list[i].name) == NULL)
             mortise_diag_add(diags, "W0824", d->lock.list[i].at->span,
-                             "the deployment's tools.mcp has no '%s': what is "
-                             "pinned of it holds for nothing",
+                             "tools.mcp of the deployment has no server '%s', "
+                             "so its pins have no effect",
                              d->lock.list[i].name);
 }
 
@@ -534,8 +534,8 @@ static void advise_found(const struct mortise_deployment *d,
     for (size_t i = 0; i < d->lock.n_discovery; i++)
         if (!discovers(d, d->lock.discovery[i].plugin))
             mortise_diag_add(diags, "W0824", d->lock.discovery[i].pins->span,
-                             "the deployment's discovery.plugins has no '%s': "
-                             "what is pinned for it holds for nothing",
+                             "discovery.plugins of the deployment has no "
+                             "plugin '%s', so its pins have no effect",
                              d->lock.discovery[i].plugin);
 }
 
@@ -572,8 +572,8 @@ static void advise_secrets(const struct mortise_deployment *d,
         if (n > 0 && n < MORTISE_MASK_MIN)
             mortise_diag_add(diags, "W0821",
                              mortise_yaml_key(map, from->name)->span,
-                             "the secret '%s' is shorter than %d bytes: it is "
-                             "not masked where it comes back",
+                             "the secret '%s' is shorter than %d bytes, so it "
+                             "is not masked in outputs",
                              from->name, (int)MORTISE_MASK_MIN);
     }
 }

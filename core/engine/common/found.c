@@ -95,8 +95,8 @@ static int judge_text(const json_t *one, const char *id,
         (text != NULL &&
          !is_one_of(tier, tiers, sizeof tiers / sizeof tiers[0])))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' has no text with a tier (name, summary "
-                            "or full), and not neither",
+                            "'%.200s' must have both 'text' and 'tier' (name, "
+                            "summary or full), or neither",
                             id);
     return MORTISE_OK;
 }
@@ -111,22 +111,23 @@ static int judge_one(const json_t *request, const json_t *known, json_t *seen,
 
     if (!is_text(id, MORTISE_DISCOVERY_ID_MAX) || json_string_length(id) == 0)
         return mortise_fail(why, MORTISE_EINVAL,
-                            "a result has an id of 1 to %d bytes",
+                            "the id of a result must have 1 to %d bytes",
                             MORTISE_DISCOVERY_ID_MAX);
     if (!mortise_found_is_kind(kind, false) ||
         (strcmp(wanted, "any") != 0 && strcmp(wanted, kind) != 0))
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' is of no kind that was asked for (%s)",
-                            name, wanted);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "the kind of '%.200s' is not the requested kind (%s)", name,
+            wanted);
     if (!json_is_number(score) || !isfinite(json_number_value(score)))
-        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' has no score", name);
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "'%.200s' has no numeric score", name);
     if (strcmp(kind, "skill") != 0 && !knows(known, kind, name))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' is no %s among the candidates", name,
+                            "'%.200s' is not a %s among the candidates", name,
                             kind);
     if (knows(seen, kind, name))
-        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' is there twice",
-                            name);
+        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' occurs twice", name);
     return judge_text(one, name, why);
 }
 
@@ -168,11 +169,12 @@ int mortise_found_judge(json_t **out, const json_t *request,
     *out = NULL;
     if (!json_is_array(results))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "an answer is {\"results\": [...]}");
+                            "an answer must be {\"results\": [...]}");
     if ((json_int_t)json_array_size(results) > max)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "there are %zu results, and it was asked for %lld",
-                            json_array_size(results), (long long)max);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "%zu results were returned, but at most %lld were requested",
+            json_array_size(results), (long long)max);
     seen = json_object();
     list = json_array();
     rv = seen != NULL && list != NULL
@@ -206,16 +208,15 @@ static int judge_entry(json_t *out, const json_t *one, struct mortise_err *why)
     if (!is_text(key, MORTISE_DISCOVERY_KEY_MAX) ||
         json_string_length(key) == 0)
         return mortise_fail(why, MORTISE_EINVAL,
-                            "an entry has a key of 1 to %d bytes",
+                            "the key of an entry must have 1 to %d bytes",
                             MORTISE_DISCOVERY_KEY_MAX);
     if (!is_digest(digest) || entry == NULL)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' has no digest, %d digits of hexadecimal, "
-                            "or no entry",
-                            name, MORTISE_DIGEST_HEX - 1);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "'%.200s' must have a digest of %d hexadecimal digits and an entry",
+            name, MORTISE_DIGEST_HEX - 1);
     if (json_object_get(out, name) != NULL)
-        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' is there twice",
-                            name);
+        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' occurs twice", name);
     return json_object_set_new(
                out, name,
                json_pack("{s:O, s:O}", "digest", digest, "entry", entry)) == 0
@@ -232,7 +233,7 @@ int mortise_found_judge_entries(json_t **out, const json_t *output,
     *out = NULL;
     if (!json_is_array(entries))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "an answer is {\"entries\": [...]}");
+                            "an answer must be {\"entries\": [...]}");
     *out = json_object();
     if (*out == NULL)
         return mortise_nomem(why);

@@ -24,11 +24,11 @@ static int look_up(struct mortise_arena *a, const struct mortise_manifest *m,
     for (size_t i = 0; i < grant.n; i++)
         if (strcmp(grant.list[i].value, name) == 0)
             return MORTISE_OK;
-    return mortise_fail(why, MORTISE_EDENIED,
-                        "plugin '%s' may not use the secret '%s': its "
-                        "permissions.secrets does not come to it (`mortise "
-                        "plugin inspect %s`)",
-                        m->name, name, m->name);
+    return mortise_fail(
+        why, MORTISE_EDENIED,
+        "plugin '%s' has no permission for the secret '%s': its "
+        "permissions.secrets does not include it (`mortise plugin inspect %s`)",
+        m->name, name, m->name);
 }
 
 int mortise_secret_granted(const struct mortise_deployment *d,
@@ -41,7 +41,7 @@ int mortise_secret_granted(const struct mortise_deployment *d,
 
     if (mortise_provider_find(&d->secrets, name) == NULL)
         return mortise_fail(why, MORTISE_ENOTFOUND,
-                            "the deployment's secrets name no '%s'", name);
+                            "the deployment has no secret '%s'", name);
     config = mortise_deployment_config(d, m->name, as);
     if (config == NULL)
         return mortise_nomem(why);
@@ -70,17 +70,18 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
 
     c->n++;
     if (!mortise_secret_place(&c->m->config_secrets, pointer))
-        mortise_diag_add(c->diags, "E0604", at->span,
-                         "plugin '%s' takes no secret here: its config_schema "
-                         "does not mark this with x-secret",
-                         c->m->name);
+        mortise_diag_add(
+            c->diags, "E0604", at->span,
+            "plugin '%s' accepts no secret here: its config_schema does not "
+            "mark this member with x-secret",
+            c->m->name);
     else if (name == NULL)
         mortise_diag_add(c->diags, "E0604", at->span,
-                         "a reference to a secret is secret://NAME, alone or "
-                         "behind a blank at the end");
+                         "a reference to a secret must be secret://NAME, alone "
+                         "or after a space at the end");
     else if (mortise_provider_find(&c->d->secrets, name) == NULL)
         mortise_diag_add(c->diags, "E0605", at->span,
-                         "the deployment's secrets name no '%s'", name);
+                         "the deployment has no secret '%s'", name);
     return MORTISE_OK;
 }
 

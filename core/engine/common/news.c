@@ -23,7 +23,8 @@ static void add(struct mortise *m, enum mortise_news_kind kind,
     assert_on_loop(m);
     if (n == NULL) {
         mortise_log(m, MORTISE_LOG_WARN,
-                    "%s: out of memory to tell its parent or its children",
+                    "%s: out of memory, so its parent or its children were not "
+                    "notified",
                     name);
         mortise_news_missed(m);
         return;

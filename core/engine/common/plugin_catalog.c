@@ -174,7 +174,7 @@ static void no_operation(const struct mortise_plugin_catalog *s,
     near = mortise_nearest(op, names, n);
     if (!m->provides[MORTISE_KIND_EXECUTOR].present)
         mortise_fail(why, MORTISE_ENOTFOUND,
-                     "plugin '%s' is no executor: it has no operations",
+                     "plugin '%s' is not an executor, so it has no operations",
                      m->name);
     else if (near != NULL)
         mortise_fail(why, MORTISE_ENOTFOUND,
@@ -183,7 +183,7 @@ static void no_operation(const struct mortise_plugin_catalog *s,
     else
         mortise_fail(why, MORTISE_ENOTFOUND,
                      "plugin '%s' has no operation '%s' (`mortise plugin "
-                     "inspect %s` lists them)",
+                     "inspect %s` lists its operations)",
                      m->name, op, m->name);
 }
 
@@ -333,8 +333,8 @@ static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
     near = mortise_nearest(id, ids, n);
     if (why != NULL && why->code == MORTISE_ENOTFOUND && near != NULL)
         mortise_fail(why, MORTISE_ENOTFOUND,
-                     "no guardrail '%s': it is neither an id of the "
-                     "deployment's nor a plugin; did you mean '%s'?",
+                     "no guardrail '%s': the deployment has no guardrail and "
+                     "no plugin of that name; did you mean '%s'?",
                      id, near);
 }
 
@@ -354,7 +354,7 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
                                                       : MORTISE_ENOTFOUND;
     if (!m->provides[MORTISE_KIND_GUARDRAIL].present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
-                            "plugin '%s' is no guardrail", plugin);
+                            "plugin '%s' is not a guardrail", plugin);
     return g == NULL ? check_config(s, m, why)
                      : MORTISE_OK; /* that of the id was checked */
 }
@@ -371,7 +371,7 @@ static int provider(const struct mortise_plugin_catalog *s,
     return m->provides[MORTISE_KIND_MODEL].present
                ? MORTISE_OK
                : mortise_fail(why, MORTISE_ENOTFOUND,
-                              "plugin '%s' is no way to models",
+                              "plugin '%s' is not a model provider",
                               model->provider);
 }
 
@@ -419,7 +419,7 @@ static int check_kind(const struct mortise_plugin_catalog *s,
     return m->provides[kind].present
                ? MORTISE_OK
                : mortise_fail(why, MORTISE_ENOTFOUND,
-                              "plugin '%s' provides no %s", plugin,
+                              "plugin '%s' does not provide %s", plugin,
                               mortise_kinds[kind]->name);
 }
 

@@ -210,7 +210,7 @@ static int take_text(const struct mortise_secret_store *v, struct text *t,
         return mortise_fail(err, MORTISE_ECONFIG, "%s is larger than 64 KiB",
                             from);
     if (memchr(t->p, '\0', t->n) != NULL)
-        return mortise_fail(err, MORTISE_ECONFIG, "%s has a NUL inside", from);
+        return mortise_fail(err, MORTISE_ECONFIG, "%s contains a NUL", from);
     if (!mortise_utf8_valid(t->p, t->n))
         return mortise_fail(err, MORTISE_ECONFIG, "%s is not UTF-8 text", from);
     *value = mortise_strndup(v->mem, t->p, t->n);
@@ -248,8 +248,8 @@ static void warn_of_mode(struct mortise_secret_store *v, struct secret *s,
     pthread_mutex_unlock(&v->lock);
     if (first)
         mortise_log(v->m, MORTISE_LOG_WARN,
-                    "the secret '%s' is in a file that everybody may use: "
-                    "chmod o= %s",
+                    "the secret '%s' is in a file that all users can access; "
+                    "run: chmod o= %s",
                     s->from->name, path);
 }
 
@@ -280,8 +280,8 @@ static int find_creds(const struct mortise_secret_store *v,
 {
     if (v->creds == NULL)
         return mortise_fail(err, MORTISE_ECONFIG,
-                            "CREDENTIALS_DIRECTORY was not set: systemd sets "
-                            "it for units with LoadCredential=%s",
+                            "CREDENTIALS_DIRECTORY is not set: systemd sets it "
+                            "for units with LoadCredential=%s",
                             s->from->text);
     snprintf(path, room, "%s/%s", v->creds, s->from->text);
     return MORTISE_OK;
@@ -294,10 +294,10 @@ static int read_env(const struct secret *s, struct text *t,
                     struct mortise_err *err)
 {
     if (s->env == NULL)
-        return mortise_fail(err, MORTISE_ECONFIG,
-                            "environment variable %s was not set when the "
-                            "engine was opened",
-                            s->from->text);
+        return mortise_fail(
+            err, MORTISE_ECONFIG,
+            "environment variable %s was not set when the engine started",
+            s->from->text);
     t->n = strnlen(s->env, sizeof t->p);
     memcpy(t->p, s->env, t->n);
     return MORTISE_OK;
@@ -403,7 +403,7 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
     status = end_of(pid, in_time, deadline);
     if (status == -1)
         return mortise_fail(err, MORTISE_ECONFIG,
-                            "program %s was not done in 10 s", argv[0]);
+                            "program %s did not finish within 10 s", argv[0]);
     if (status != 0)
         return mortise_fail(
             err, MORTISE_ECONFIG, "program %s ended with %s %d", argv[0],
@@ -455,7 +455,7 @@ static int fetch(struct mortise_secret_store *v, struct secret *s,
         snprintf(from, FROM_ROOM, "environment variable %s", s->from->text);
         return read_env(s, t, err);
     case MORTISE_PROVIDER_EXEC:
-        snprintf(from, FROM_ROOM, "what program %s prints", s->from->text);
+        snprintf(from, FROM_ROOM, "the output of program %s", s->from->text);
         return ask_program(v, s, t, err);
     case MORTISE_PROVIDER_CREDS:
         rv = find_creds(v, s, creds, sizeof creds, err);
@@ -495,8 +495,8 @@ static void warn_of_length(struct mortise_secret_store *v,
 {
     if (strlen(value) < MORTISE_MASK_MIN)
         mortise_log(v->m, MORTISE_LOG_WARN,
-                    "the secret '%s' is shorter than %d bytes: it is not "
-                    "masked where it comes back",
+                    "the secret '%s' is shorter than %d bytes, so it is not "
+                    "masked in outputs",
                     s->from->name, (int)MORTISE_MASK_MIN);
 }
 

@@ -23,13 +23,13 @@ static void judge_server(const struct mortise_egress *egress,
         mortise_destination_parse(&to, s->url, NULL) != MORTISE_OK ||
         mortise_egress_allows(egress, &to) == NULL)
         return;
-    d = mortise_diag_add(diags, "W0828", s->at->span,
-                         "plugin '%s' may reach the MCP server '%s' itself, at "
-                         "%s:%u: tools.allow, ask, deny and pins do not see "
-                         "which of its tools is called so",
-                         m->name, s->name, to.host, (unsigned)to.port);
+    d = mortise_diag_add(
+        diags, "W0828", s->at->span,
+        "plugin '%s' can connect to the MCP server '%s' itself, at %s:%u; "
+        "tools.allow, ask, deny and pins do not apply to such calls",
+        m->name, s->name, to.host, (unsigned)to.port);
     mortise_diag_help(diags, d,
-                      "take the host out of the plugin's config, or deny the "
+                      "remove the host from the plugin's config, or deny the "
                       "operations of '%s' (tools.deny)",
                       m->name);
 }

@@ -128,7 +128,7 @@ static void warn(struct looking *l, const char *plugin, const char *near,
 {
     struct mortise_diag *d =
         mortise_diag_add(l->diags, "W0825", l->at->span,
-                         "'%s' fits no operation: %s", l->at->str, why);
+                         "'%s' matches no operation: %s", l->at->str, why);
 
     if (near != NULL)
         mortise_diag_help(l->diags, d, "did you mean '%s/%s'?", plugin, near);
@@ -138,7 +138,7 @@ static void warn_plugin(struct looking *l)
 {
     char why[2 * MORTISE_TOOL_MAX];
 
-    snprintf(why, sizeof why, "there is no plugin '%s'", l->plugin);
+    snprintf(why, sizeof why, "no plugin '%s'", l->plugin);
     warn(l, l->near_plugin, l->near_plugin != NULL ? l->op : NULL, why);
 }
 
@@ -175,7 +175,8 @@ static void judge_server(struct looking *l)
                  server);
         warn(l, l->plugin, NULL, why);
     } else if (pinned && !l->judged && strcmp(l->op + n, "/*") != 0) {
-        snprintf(why, sizeof why, "the lock has no such tool of '%s'", server);
+        snprintf(why, sizeof why, "the lock file has no such tool of '%s'",
+                 server);
         warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
     }
 }
@@ -185,10 +186,11 @@ static void warn_op(struct looking *l)
     char why[2 * MORTISE_TOOL_MAX];
 
     if (has_star(l->plugin)) {
-        warn(l, l->plugin, NULL, "no plugin has one of that name");
+        warn(l, l->plugin, NULL, "no plugin has an operation of that name");
         return;
     }
-    snprintf(why, sizeof why, "plugin '%s' has none of that name", l->plugin);
+    snprintf(why, sizeof why, "plugin '%s' has no operation of that name",
+             l->plugin);
     warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
 }
 

@@ -216,10 +216,11 @@ static int check_both(const struct member *rows, const struct member *more,
 
     *wrong = NULL;
     if (!json_is_object(v))
-        return mortise_fail(err, MORTISE_EINVAL, "it is no object");
+        return mortise_fail(err, MORTISE_EINVAL, "the value is not an object");
     for (const struct member *m = rows; m->name != NULL; m++)
         if (m->must && json_object_get(v, m->name) == NULL)
-            return mortise_fail(err, MORTISE_EINVAL, "it has no '%s'", m->name);
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "the member '%s' is missing", m->name);
     json_object_foreach(mortise_json_unconst(v), name, one)
     {
         const struct member *m = member_of(rows, name);
@@ -228,8 +229,8 @@ static int check_both(const struct member *rows, const struct member *more,
             m = member_of(more, name);
         *wrong = name;
         if (m == NULL)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "it has a '%.64s', which has no meaning", name);
+            return mortise_fail(err, MORTISE_EINVAL, "unknown member '%.64s'",
+                                name);
         if (!m->is(one))
             return mortise_fail(err, MORTISE_EINVAL, "'%s' takes %s", name,
                                 m->what);
@@ -256,8 +257,8 @@ static int check_key(int rv, const json_t *v, struct mortise_err *err)
     return rv != MORTISE_OK || is_global == (json_object_get(v, "key") == NULL)
                ? rv
                : mortise_fail(err, MORTISE_EINVAL,
-                              "a trace has a 'key' unless its scope is "
-                              "'global'");
+                              "a trace needs a 'key' if and only if its scope "
+                              "is not 'global'");
 }
 
 int mortise_trace_check(const json_t *trace, const char **wrong,
@@ -321,11 +322,11 @@ static bool is_some_list(const json_t *v)
 static const struct member read_members[] = {
     MEANT,
     {"max_traces", is_count, true, "a number from 0 to 1000"},
-    {"query", is_query, false, "1 to 65536 bytes of text, not blanks alone"},
+    {"query", is_query, false, "1 to 65536 bytes of text, not only whitespace"},
     {"min_strength", is_strength, false, "a number from 0 to 1"},
     {"as_of", is_seq, false, "a sequence number"},
     {"order", is_order, false, "rank or time"},
-    {"after", is_cursor, false, "the 'next' of an answer"},
+    {"after", is_cursor, false, "the 'next' of an earlier answer"},
     {NULL, NULL, false, NULL}};
 
 static const struct member write_members[] = {
@@ -347,10 +348,11 @@ static int check_read(const struct mortise_manifest *m, const json_t *body,
     return rv != MORTISE_OK || json_object_get(body, "as_of") == NULL ||
                    m->provides[MORTISE_KIND_MEMORY].as_of
                ? rv
-               : mortise_fail(err, MORTISE_EINVAL,
-                              "plugin '%s' cannot read as of an earlier "
-                              "number: its manifest does not say `as_of: true`",
-                              m->name);
+               : mortise_fail(
+                     err, MORTISE_EINVAL,
+                     "plugin '%s' cannot read the traces as of an earlier "
+                     "number: its manifest does not set `as_of: true`",
+                     m->name);
 }
 
 static int check_write(const json_t *body, struct mortise_err *err)
@@ -373,10 +375,11 @@ static int check_forget(const json_t *body, struct mortise_err *err)
         return rv;
     if (json_object_size(body) == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "it says which traces, or 'all'");
+                            "name the traces to forget, or give 'all'");
     return json_object_get(body, "all") == NULL || json_object_size(body) == 1
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL, "'all' stands alone");
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "'all' cannot be used with other members");
 }
 
 int mortise_traces_check(const struct mortise_manifest *m,
@@ -475,7 +478,7 @@ static int judge_ids(const json_t *list, struct mortise_err *err)
 
         if (rv == MORTISE_OK && json_object_getn(seen, text, n) != NULL)
             rv = mortise_fail(err, MORTISE_EINVAL,
-                              "at /traces/%zu: that trace is there already", i);
+                              "at /traces/%zu: this trace occurs twice", i);
         else if (rv == MORTISE_OK &&
                  json_object_setn_new(seen, text, n, json_true()) != 0)
             rv = mortise_nomem(err);
@@ -496,12 +499,12 @@ static int judge_found(const json_t *body, const json_t *answer,
         (json_int_t)json_array_size(list) >
             json_integer_value(json_object_get(body, "max_traces")))
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "it has more traces than were asked for");
+                          "the answer has more traces than requested");
     MORTISE_JSON_EACH (one, i, list)
         if (rv == MORTISE_OK && !is_asked_for(body, one))
             rv =
                 mortise_fail(err, MORTISE_EINVAL,
-                             "at /traces/%zu: that trace was not asked for", i);
+                             "at /traces/%zu: this trace was not requested", i);
     return rv == MORTISE_OK ? judge_ids(list, err) : rv;
 }
 

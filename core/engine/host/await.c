@@ -79,7 +79,8 @@ static int32_t judged(char *words, const char *why)
                : mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why);
 }
 
-static const char wait_words[] = "for_ms takes milliseconds, ten years at most";
+static const char wait_words[] =
+    "for_ms must be a number of milliseconds, at most ten years";
 
 static int32_t check_member(const struct mortise_asked *a, const char *name,
                             json_t *value, char *words)
@@ -89,16 +90,18 @@ static int32_t check_member(const struct mortise_asked *a, const char *name,
     if (strcmp(name, "schema") == 0)
         return check_schema(a, value, words);
     if (strcmp(name, "prompt") == 0)
-        why = json_is_string(value) ? NULL : "prompt takes text";
+        why = json_is_string(value) ? NULL : "prompt must be a text";
     else if (strcmp(name, "assignees") == 0)
-        why = are_strings(value) ? NULL : "assignees takes names";
+        why = are_strings(value) ? NULL : "assignees must be a list of names";
     else if (strcmp(name, "for_ms") == 0)
         why = is_wait(value) ? NULL : wait_words;
     else if (strcmp(name, "hold_ms") == 0)
-        why = is_wait(value) ? NULL
-                             : "hold_ms takes milliseconds, ten years at most";
+        why =
+            is_wait(value)
+                ? NULL
+                : "hold_ms must be a number of milliseconds, at most ten years";
     else if (strcmp(name, "payload") != 0)
-        why = "a request of interrupt.request/1 is {prompt?, payload?, "
+        why = "a request of interrupt.request/1 must be {prompt?, payload?, "
               "schema?, assignees?, for_ms?, hold_ms?}";
     return judged(words, why);
 }
@@ -128,12 +131,12 @@ static int32_t check_timer(struct mortise_asked *a, char *words)
     const char *why = NULL;
 
     if (json_object_size(a->body) != 1 || (wait == NULL && until == NULL))
-        why = "a request of timer.wait/1 is {for_ms} or {until_ms}";
+        why = "a request of timer.wait/1 must be {for_ms} or {until_ms}";
     else if (wait != NULL && !is_wait(wait))
         why = wait_words;
     else if (until != NULL &&
              (!json_is_integer(until) || json_integer_value(until) < 1))
-        why = "until_ms takes milliseconds since 1970";
+        why = "until_ms must be a number of milliseconds since 1970";
     return judged(words, why);
 }
 

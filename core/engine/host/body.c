@@ -101,7 +101,8 @@ int32_t mortise_body_check(const json_t *body,
 
         if (m == NULL)
             return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "%s has no '%s'", whose, name);
+                                      "%s has an unknown member '%s'", whose,
+                                      name);
         if (!m->fits(value))
             return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                       "'%s' must be %s", name, m->what);

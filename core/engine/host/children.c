@@ -148,11 +148,12 @@ static void conclude(struct starting *s)
     else if (s->result == MORTISE_OK)
         answer(s);
     else
-        answer_error(s, s->result,
-                     (mortise_fail(&err, s->result,
-                                   "whether the child was started is known "
-                                   "when it is asked for again"),
-                      &err));
+        answer_error(
+            s, s->result,
+            (mortise_fail(
+                 &err, s->result,
+                 "it is unknown whether the child was started; ask again"),
+             &err));
     starting_free(s);
 }
 
@@ -298,8 +299,8 @@ static int put_seed(struct starting *s, const struct mortise_asked *a,
         return mortise_nomem(&s->why);
     return mortise_secret_store_tells(s->m->secret_store, s->input)
                ? mortise_fail(&s->why, MORTISE_EINVAL,
-                              "there is a secret in what the model was told: "
-                              "the child would keep it")
+                              "the child would store the parent's "
+                              "conversation, which contains a secret")
                : MORTISE_OK;
 }
 
@@ -333,7 +334,7 @@ static void start(struct mortise_asked *a)
 
     if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
-                                 "there is a secret in what is to be kept");
+                                 "a value to be stored contains a secret");
         return;
     }
     s = mortise_zalloc(a->m->mem, sizeof *s);

@@ -68,8 +68,8 @@ static int32_t check(struct mortise_asked *a, char *words)
         !is_number(a->body, "tokens", MORTISE_FOUND_TOKENS_MAX))
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
-            "a request of %s is {query: 1 to %d bytes, kind?: tool, skill, "
-            "extension, node or any, max?: 1 to %d, tokens?}",
+            "a request of %s must be {query: 1 to %d bytes, kind?: tool, "
+            "skill, extension, node or any, max?: 1 to %d, tokens?}",
             a->method_name, MORTISE_DISCOVERY_QUERY_MAX,
             (int)MORTISE_FOUND_MAX);
     if (a->m->settings.deployment->discovery.n == 0)

@@ -51,10 +51,10 @@ static int32_t check(struct mortise_asked *a, char *words)
                                          (size_t)(with != NULL) +
                                          (size_t)(types != NULL))
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a request of %s is {source, path?, with?, "
-                              "types?: [NAME ...]}",
-                              a->method_name);
+    return mortise_ask_refuse(
+        words, MORTISE_S_INVALID,
+        "a request of %s must be {source, path?, with?, types?: [NAME ...]}",
+        a->method_name);
 }
 
 /* The graph with what is laid over it, whose members come first; takes the former.
@@ -130,8 +130,8 @@ static void find_others(const json_t *types, const char *names,
 
         if (!is_one_of(types, type))
             mortise_diag_add(diags, "E0207", n->span,
-                             "type of '%s' cannot be '%s' in this graph; its "
-                             "nodes are %s",
+                             "the type of '%s' cannot be '%s' in this graph; "
+                             "its node types are %s",
                              n->id, type, names);
         if (n->sub != NULL)
             find_others(types, names, n->sub, diags);

@@ -54,8 +54,8 @@ int32_t mortise_handles_check_members(const struct mortise_asked *a,
             i++;
         if (members[i] == NULL)
             return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "a request of %s is %s", a->method_name,
-                                      form);
+                                      "a request of %s must be %s",
+                                      a->method_name, form);
     }
     return MORTISE_S_OK;
 }
@@ -90,10 +90,9 @@ int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words)
 
     if (n->type == MORTISE_NODE_GMI || n->type == MORTISE_NODE_LEAF)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                              "a native child is an agent like the node that "
-                              "makes it: only nodes of type gmi or leaf have "
-                              "some");
+    return mortise_ask_refuse(
+        words, MORTISE_S_UNSUPPORTED,
+        "only nodes of type gmi or leaf can have native children");
 }
 
 /* true or false, or nothing. */
@@ -125,15 +124,16 @@ int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words)
         !is_schema(result) || !is_schema(message) ||
         (seed != NULL && json_string_length(seed) == 0) ||
         json_object_size(task) != n)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "the task of a native child is "
-                                  "{instructions: text, result_schema?: a "
-                                  "schema, message_schema?: a schema, seed?: a "
-                                  "step of model.call/1}");
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "the task of a native child must be {instructions: text, "
+            "result_schema?: a schema, message_schema?: a schema, seed?: a "
+            "step of model.call/1}");
     if (seed != NULL && a->call->is_held)
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "guardrails hold back what this node's model "
-                                  "said: a child cannot begin with it (seed)");
+        return mortise_ask_refuse(
+            words, MORTISE_S_UNSUPPORTED,
+            "guardrails withhold the replies of this node's model, so a child "
+            "cannot start with its conversation (seed)");
     return MORTISE_S_OK;
 }
 
@@ -179,7 +179,7 @@ int32_t mortise_handles_check_attempt(const json_t *attempt, char *words)
         (json_is_integer(attempt) && n > 0 && n <= INT32_MAX))
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "attempt takes a number, from 1");
+                              "attempt must be a number, at least 1");
 }
 
 int32_t mortise_handles_check_holder(const struct mortise_asked *a, char *words)
@@ -246,8 +246,7 @@ static int32_t check_settle(struct mortise_asked *a, char *words)
          mortise_spawn_status_of(word) == MORTISE_SPAWN_UNENDED))
         status = refuse(words, "status",
                         "completed, failed, cancelled, timed_out, "
-                        "max_iterations, budget or abandoned: it is how the "
-                        "child ended");
+                        "max_iterations, budget or abandoned");
     return status;
 }
 
@@ -413,7 +412,7 @@ static struct handle_op *op_new(struct mortise_asked *a,
 
     if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
         mortise_host_call_undecided(a, MORTISE_S_DENIED,
-                                    "there is a secret in what is to be kept");
+                                    "a value to be stored contains a secret");
         return NULL;
     }
     h = mortise_zalloc(a->m->mem, sizeof *h);
@@ -538,12 +537,13 @@ static int32_t check_report(struct mortise_asked *a, char *words)
          json_string_length(progress) > MORTISE_SPAWN_PROGRESS ||
          strlen(json_string_value(progress)) != json_string_length(progress)))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "progress takes at most %d bytes of text",
+                                  "progress must be a text of at most %d bytes",
                                   MORTISE_SPAWN_PROGRESS);
     if (status == MORTISE_S_OK && progress != NULL && a->call->is_held)
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "guardrails hold back what this node's model "
-                                  "says: it says no progress in words");
+        return mortise_ask_refuse(
+            words, MORTISE_S_UNSUPPORTED,
+            "guardrails withhold the replies of this node's model, so it "
+            "cannot report progress as text");
     return status == MORTISE_S_OK
                ? mortise_handles_check_attempt(attempt, words)
                : status;
@@ -592,7 +592,7 @@ static void weigh_report(struct mortise_asked *a)
     }
     a->data = NULL;
     op_free(h);
-    undecided(a, MORTISE_ECORRUPT, "the run's spawn handle is none");
+    undecided(a, MORTISE_ECORRUPT, "the run's spawn handle is damaged");
 }
 
 /* ---- the methods -------------------------------------------------------------- */

@@ -35,19 +35,18 @@ static int32_t check_begin(struct mortise_asked *a, char *words)
     if (a->name == NULL || (repeat != NULL && !json_is_boolean(repeat)) ||
         json_object_size(a->body) !=
             (size_t)(arguments != NULL) + (repeat != NULL))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s is {step, arguments?, "
-                                  "repeat?: BOOL}",
-                                  a->method_name);
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a request of %s must be {step, arguments?, repeat?: BOOL}",
+            a->method_name);
     if (a->call->is_serving)
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "who performs an ask is part of that step, "
-                                  "and has none of its own");
+                                  "a call that performs an ask is part of that "
+                                  "step and cannot begin a step");
     if (a->call->own != NULL)
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
-            "a step of its own is under way: they neither "
-            "nest nor overlap");
+            "another step of this call is open; steps cannot nest or overlap");
     return MORTISE_S_OK;
 }
 
@@ -72,7 +71,7 @@ static const char *expects(const json_t *value)
     return json_object_size(value) == 1 &&
                    json_object_get(value, "result") != NULL
                ? NULL
-               : "{\"result\": what it gave}";
+               : "{\"result\": its result}";
 }
 
 const struct mortise_host_call_method mortise_host_call_journal_begin = {
@@ -92,13 +91,13 @@ static int32_t check_end(struct mortise_asked *a, char *words)
 
     if (a->name == NULL || json_object_size(a->body) != 1 ||
         (result == NULL && !json_is_true(json_object_get(a->body, "undone"))))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s is {step, result} or {step, "
-                                  "undone: true}",
-                                  a->method_name);
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a request of %s must be {step, result} or {step, undone: true}",
+            a->method_name);
     if (own == NULL || !own->is_told || !json_equal(own->name, a->name))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "no step '%.128s' of this call is under way",
+                                  "this call has no open step '%.128s'",
                                   json_string_value(a->name));
     return MORTISE_S_OK;
 }

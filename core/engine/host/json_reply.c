@@ -177,7 +177,7 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
     rv = text.failed ? mortise_nomem(err)
                      : parse(text.p != NULL ? text.p : "", text.n, &value, err);
     if (rv == MORTISE_EINVAL)
-        mortise_doing(err, rv, "the reply is no JSON");
+        mortise_doing(err, rv, "the reply is not JSON");
     if (rv == MORTISE_OK)
         rv = judge(m, response, value, out, err);
     json_decref(value);

@@ -16,7 +16,7 @@ static int32_t refuse(char *words, const struct mortise_asked *a,
     return mortise_ask_refuse(
         words,
         why->code == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
-        "that is no request of %s: %.400s", a->method_name, why->msg);
+        "not a valid request of %s: %.400s", a->method_name, why->msg);
 }
 
 static int32_t check(struct mortise_asked *a, char *words)

@@ -31,14 +31,14 @@ static int32_t check_key(const struct mortise_asked *a, char *words)
         json_string_length(key) <= KEY_MAX)
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "key takes 1 to 512 bytes of text");
+                              "key must be 1 to 512 bytes of text");
 }
 
 static int32_t check_get(struct mortise_asked *a, char *words)
 {
     if (json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of kv.get/1 is {key}");
+                                  "a request of kv.get/1 must be {key}");
     return check_key(a, words);
 }
 
@@ -54,7 +54,7 @@ static int32_t check_value(const struct mortise_asked *a, const json_t *value,
     else if (text.n > VALUE_MAX)
         status = mortise_ask_refuse(
             words, MORTISE_S_INVALID,
-            "a value takes 1048576 bytes of JSON at most, this has %zu",
+            "a value must be at most 1048576 bytes of JSON; this one has %zu",
             text.n);
     mortise_buf_finish(&text);
     return status;
@@ -66,8 +66,9 @@ static int32_t check_put(struct mortise_asked *a, char *words)
     int32_t status = check_key(a, words);
 
     if (json_object_size(a->body) != (value != NULL ? 2 : 1))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of kv.put/1 is {key, value?}");
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a request of kv.put/1 must be {key, value?}");
     return status == MORTISE_S_OK && value != NULL
                ? check_value(a, value, words)
                : status;
@@ -217,8 +218,8 @@ static void weighed(struct kv_look *l, bool full)
         return;
     if (full)
         snprintf(a->words, sizeof a->words,
-                 "the plugin has %d keys already, which is the most; a put "
-                 "without a value makes room",
+                 "the plugin already has %d keys, which is the limit; remove "
+                 "one with a put without a value",
                  KEYS_MAX);
     mortise_host_call_weighed(a, full);
 }
@@ -297,8 +298,8 @@ static void weigh(struct mortise_asked *a)
     /* A secret is kept where the deployer keeps it, and nowhere else. */
     if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
         snprintf(a->words, sizeof a->words,
-                 "there is a secret in what is to be kept; ask for it again "
-                 "when it is needed");
+                 "the value contains a secret and would be stored; request the "
+                 "secret again when you need it");
         mortise_host_call_weighed(a, true);
         return;
     }

@@ -63,10 +63,10 @@ static int grant(const struct mortise_asked *a, const char *name,
     json_decref(config);
     if (rv != MORTISE_OK || granted)
         return rv;
-    return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "permissions.exec of plugin %s does not come to "
-                        "'%.64s'",
-                        a->manifest->name, name);
+    return mortise_fail(
+        err, MORTISE_ENOTFOUND,
+        "permissions.exec of plugin %s does not include '%.64s'",
+        a->manifest->name, name);
 }
 
 int mortise_launching_find(const struct mortise_asked *a, const char *name,
@@ -202,12 +202,11 @@ static int put_found(struct mortise_buf *b, const char *name,
     }
     if (passed)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "'%.128s' on the engine's PATH is one that others "
-                            "can change: %.300s",
+                            "'%.128s' on the engine's PATH can be changed by "
+                            "other users: %.300s",
                             name, why.msg);
     return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "there is no program '%.128s' on the engine's PATH",
-                        name);
+                        "the engine's PATH has no program '%.128s'", name);
 }
 
 /* The user of a program for which the deployment names none: always the same for

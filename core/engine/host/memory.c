@@ -61,7 +61,7 @@ static int32_t check_known(const struct mortise_asked *a,
             k++;
         if (*k == NULL)
             return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "a request of %s has no '%.64s'",
+                                      "a request of %s cannot have '%.64s'",
                                       a->method_name, name);
     }
     return MORTISE_S_OK;
@@ -155,7 +155,7 @@ static int32_t check_body(struct mortise_asked *a,
     }
     if (rv == MORTISE_EINVAL && m != NULL)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "that is no request of %s: %.400s",
+                                  "not a valid request of %s: %.400s",
                                   a->method_name, why.msg);
     return mortise_ask_refuse(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_NOTFOUND,
@@ -191,9 +191,9 @@ static int32_t check_write(struct mortise_asked *a, char *words)
 
     if (status == MORTISE_S_OK &&
         says_too_much(json_object_get(a->body, "traces")))
-        status = mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "the `id` and `created_at` of a trace are "
-                                    "the host's to say");
+        status = mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "the host sets `id` and `created_at` of a trace; remove them");
     return status == MORTISE_S_OK ? check_body(a, &mortise_call_remember,
                                                write_body(a, "check"), words)
                                   : status;
@@ -238,9 +238,9 @@ static void start_read(struct mortise_asked *a)
 static void start_write(struct mortise_asked *a)
 {
     if (a->key[0] == '\0')
-        mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
-                                 "an operation without an effect may not write "
-                                 "to the memory");
+        mortise_host_call_answer(
+            a, MORTISE_S_DENIED, NULL,
+            "an operation without an effect cannot write to the memory");
     else
         start(a, &mortise_call_remember, write_body(a, a->key));
 }

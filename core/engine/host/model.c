@@ -82,7 +82,7 @@ static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
         return MORTISE_S_OK;
     return mortise_ask_refuse(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
-        "that is no request of %s: %.400s", a->method_name, why->msg);
+        "not a valid request of %s: %.400s", a->method_name, why->msg);
 }
 
 /* The alias, and the plugin that is the way to it. */
@@ -113,7 +113,7 @@ static int check_tools(const struct mortise_asked *a, struct mortise_err *why)
     return json_is_true(json_object_get(a->body, "tools")) &&
                    tools_of(a) == NULL
                ? mortise_fail(why, MORTISE_EINVAL,
-                              "at /tools: the node allows none")
+                              "at /tools: the node does not allow tools")
                : MORTISE_OK;
 }
 
@@ -136,7 +136,7 @@ static int32_t check_pruned(const struct mortise_asked *a, char *words)
                    mortise_turn_left_out(a->made) > (uint64_t)beyond
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_NOTFOUND,
-                                    "there is nothing more to be left out");
+                                    "no more messages can be omitted");
 }
 
 static int32_t check_chat(struct mortise_asked *a, char *words)
@@ -494,7 +494,8 @@ static int count_calls(const json_t *reply, struct mortise_err *why)
                              "a tool call has a NUL in its id or name");
         else if (json_object_get(ids, id) != NULL)
             n = mortise_fail(why, MORTISE_EINVAL,
-                             "two of its tool calls have the id '%.128s'", id);
+                             "two tool calls of the reply have the id '%.128s'",
+                             id);
         else if (json_object_set_new(ids, id, json_true()) != 0)
             n = mortise_nomem(why);
     }
@@ -531,7 +532,7 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
 
     if (n == 0 && stop != NULL && strcmp(stop, "tools") == 0)
         n = mortise_fail(why, MORTISE_EINVAL,
-                         "it stopped for tools, and calls none");
+                         "the reply stopped for tools, but it calls none");
     out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
 
     if (out == NULL || follows == NULL ||
@@ -546,7 +547,7 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
  * a text, a call or a refusal); NULL: it has. */
 static const char *why_empty(const json_t *reply)
 {
-    const char *why = "the model's reply has nothing in it";
+    const char *why = "the model's reply is empty";
 
     if (!is_whole(reply))
         return NULL;
@@ -604,8 +605,8 @@ static void served(struct mortise_asked *a,
         answer_reply(a, reply, usage_of(a, how));
         return;
     }
-    snprintf(words, sizeof words, "the provider's reply is none: %.400s",
-             how->output == NULL ? "it gave nothing" : why.msg);
+    snprintf(words, sizeof words, "the provider's reply is invalid: %.400s",
+             how->output == NULL ? "it has no output" : why.msg);
     fail(a, "model.protocol", "permanent", words, 0, usage_of(a, how));
 }
 

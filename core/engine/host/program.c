@@ -83,8 +83,8 @@ static const struct mortise_body_member members[] = {
     {"stdin", "a string", mortise_body_is_string},
     {"json", "a value", mortise_body_is_any},
     {"env",
-     "an object of at most 256 strings without NUL, by names of variables"
-     " (MORTISE_IDEMPOTENCY_KEY is the engine's)",
+     "an object of at most 256 strings without NUL, by name of variable (the "
+     "engine sets MORTISE_IDEMPOTENCY_KEY)",
      are_variables},
     {"secret_env", "an object of at most 256 references to secrets",
      are_references},
@@ -105,9 +105,9 @@ static int32_t check_members(const struct mortise_asked *a, char *words)
         (json_object_get(a->body, "stdin") == NULL ||
          json_object_get(a->body, "json") == NULL))
         return mortise_body_check_secrets(a, "secret_env", words);
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a program is named, and has at most one of "
-                              "stdin and json");
+    return mortise_ask_refuse(
+        words, MORTISE_S_INVALID,
+        "a program must be named, and can have at most one of stdin and json");
 }
 
 static bool reads(const json_t *body)
@@ -139,8 +139,8 @@ static int32_t check_program(const struct mortise_asked *a, char *words)
                ? MORTISE_S_OK
                : mortise_ask_refuse(
                      words, MORTISE_S_DENIED,
-                     "the deployment does not say that program '%.64s' only "
-                     "reads (programs.%.64s.reads)",
+                     "the deployment does not declare that program '%.64s' "
+                     "only reads (programs.%.64s.reads)",
                      program->name, program->name);
 }
 
@@ -257,9 +257,9 @@ static const char *words_of(const struct mortise_process_end *end)
 {
     switch (end->outcome) {
     case MORTISE_PROCESS_TIMEOUT:
-        return "the program took too long, and was killed";
+        return "the program took too long and was killed";
     case MORTISE_PROCESS_TOO_LARGE:
-        return "the program said more than max_output, and was killed";
+        return "the program wrote more than max_output and was killed";
     default:
         return end->words;
     }
@@ -427,11 +427,10 @@ static const char *expects(const json_t *answer)
         !has_both(answer, "stderr", "stderr_base64") &&
         mortise_body_fits(answer, answer_members,
                           sizeof answer_members / sizeof answer_members[0]);
-    return fits
-               ? NULL
-               : "an object: `exit` (0 to 255), and if there were any `stdout` "
-                 "or `stdout_base64`, `stderr` or `stderr_base64` (strings), "
-                 "`stderr_cut`";
+    return fits ? NULL
+                : "an object: `exit` (0 to 255), and optionally `stdout` or "
+                  "`stdout_base64`, `stderr` or `stderr_base64` (strings), "
+                  "`stderr_cut`";
 }
 
 static bool changes(const json_t *body)

@@ -142,8 +142,8 @@ static const struct mortise_body_member members[] = {
     {"secret_headers", "an object of at most 256 references to secrets",
      mortise_body_are_references},
     {"basic",
-     "{user, password}, of which one at least is a reference to a secret, and "
-     "the user has no colon",
+     "{user, password}, at least one of which is a reference to a secret; the "
+     "user has no colon",
      is_basic},
     {"body", "a string", mortise_body_is_string},
     {"body_base64", "a string", mortise_body_is_text},
@@ -176,10 +176,10 @@ static const char *contradiction(const json_t *body)
     if (json_object_get(body, "basic") != NULL &&
         (has_authorization(json_object_get(body, "headers")) ||
          has_authorization(json_object_get(body, "secret_headers"))))
-        return "`basic` and a header Authorization are two of one thing";
+        return "`basic` and a header Authorization cannot be used together";
     if (number_of(body, "retries") > 0 &&
         json_is_true(json_object_get(body, "stream")))
-        return "what streams is made once: there are no `retries`";
+        return "a streaming request cannot have `retries`";
     return NULL;
 }
 
@@ -197,8 +197,8 @@ static int32_t check(struct mortise_asked *a, char *words)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") == NULL || n > 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request has a url, and at most one of "
-                                  "body, body_base64 and json");
+                                  "a request needs a url, and can have at most "
+                                  "one of body, body_base64 and json");
     if (contradiction(a->body) != NULL)
         return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s",
                                   contradiction(a->body));
@@ -514,7 +514,7 @@ static int take_basic(struct wish *w, const struct mortise_asked *a,
         return rv;
     if (strchr(user, ':') != NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "there is a colon in the user of `basic`");
+                            "the user of `basic` contains a colon");
     value = encode_basic(w, user, password);
     if (value == NULL)
         return mortise_nomem(err);
@@ -593,7 +593,7 @@ static int decode(struct wish *w, const json_t *text, struct mortise_err *err)
         return mortise_nomem(err);
     if (sodium_base642bin(p, n + 1, json_string_value(text), n, NULL, &size,
                           NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
-        return mortise_fail(err, MORTISE_EINVAL, "body_base64 is no base64");
+        return mortise_fail(err, MORTISE_EINVAL, "body_base64 is not base64");
     w->http.body = p;
     w->http.n_body = size;
     return MORTISE_OK;
@@ -797,9 +797,9 @@ static const char *expects(const json_t *answer)
         mortise_body_fits(answer, answer_members,
                           sizeof answer_members / sizeof answer_members[0]);
     return fits ? NULL
-                : "an object: `status` (100 to 599), and if there were any "
-                  "`headers` (an object of strings), `body` (a string) or "
-                  "`body_base64`, `url`, `class`, `retry_after_ms`";
+                : "an object: `status` (100 to 599), and optionally `headers` "
+                  "(an object of strings), `body` (a string) or `body_base64`, "
+                  "`url`, `class`, `retry_after_ms`";
 }
 
 const struct mortise_host_call_method mortise_host_call_http_request = {

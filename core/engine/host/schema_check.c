@@ -25,7 +25,7 @@ static int32_t check(struct mortise_asked *a, char *words)
         json_object_size(a->body) == 2)
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a request of %s is {schema, value}",
+                              "a request of %s must be {schema, value}",
                               a->method_name);
 }
 
@@ -44,7 +44,8 @@ static int judge(const struct mortise_asked *a, struct mortise_arena *arena,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        return mortise_fail(err, MORTISE_ECHECK, "the schema, at %s: %s",
+        return mortise_fail(err, MORTISE_ECHECK,
+                            "the schema is invalid at %s: %s",
                             where[0] != '\0' ? where : "its root", why.msg);
     rv = mortise_schema_check(schema, json_object_get(a->body, "value"), err);
     mortise_schema_finish(schema);

@@ -120,7 +120,8 @@ static int32_t check(struct mortise_asked *a, char *words)
     if (!mortise_body_is_text(json_object_get(a->body, "name")) ||
         json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s is {name}", a->method_name);
+                                  "a request of %s must be {name}",
+                                  a->method_name);
     rv = mortise_secret_granted(a->m->settings.deployment, a->manifest, a->as,
                                 name, &why);
     if (rv == MORTISE_OK)

@@ -239,11 +239,11 @@ static int32_t check_keep(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 2 && is_name(a) &&
                    is_value(json_object_get(a->body, "value"))
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of secret.keep/1 is {name, "
-                                    "value}: 1 to %d bytes of text, and 1 to "
-                                    "%d KiB or null",
-                                    NAME_MAX_KEPT, MORTISE_SECRET_MAX >> 10);
+               : mortise_ask_refuse(
+                     words, MORTISE_S_INVALID,
+                     "a request of secret.keep/1 must be {name, value}: 1 to "
+                     "%d bytes of text, and 1 to %d KiB of text or null",
+                     NAME_MAX_KEPT, MORTISE_SECRET_MAX >> 10);
 }
 
 static int32_t check_kept(struct mortise_asked *a, char *words)
@@ -251,8 +251,8 @@ static int32_t check_kept(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 1 && is_name(a)
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of secret.kept/1 is {name}: 1 "
-                                    "to %d bytes of text",
+                                    "a request of secret.kept/1 must be "
+                                    "{name}: 1 to %d bytes of text",
                                     NAME_MAX_KEPT);
 }
 

@@ -93,7 +93,7 @@ static void too_long(struct spawned *s)
     s->a = NULL;
     mortise_host_call_answer(
         a, MORTISE_S_FAILED, NULL,
-        "the program said a line longer than max_line, and was killed");
+        "the program wrote a line longer than max_line and was killed");
 }
 
 /* Bytes without a line's end. */
@@ -215,7 +215,7 @@ static void on_done(void *ud, const struct mortise_process_end *end)
         a->data = NULL;
         snprintf(a->words, sizeof a->words, "%s",
                  end->outcome == MORTISE_PROCESS_TIMEOUT
-                     ? "the program did not end by itself, and was killed"
+                     ? "the program did not exit by itself and was killed"
                      : end->words);
         mortise_secret_store_cover(a->m->secret_store, a->words,
                                    sizeof a->words);
@@ -262,9 +262,9 @@ static int32_t check_spawn(struct mortise_asked *a, char *words)
         return status;
     if ((json_object_get(a->body, "program") == NULL) ==
         (json_object_get(a->body, "server") == NULL))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a program of process.spawn/1 has a name: "
-                                  "`program` or `server`");
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a program of process.spawn/1 needs a name: `program` or `server`");
     rv = find(a, &what, &err);
     return rv == MORTISE_OK
                ? MORTISE_S_OK
@@ -394,7 +394,7 @@ static bool is_line(const json_t *value)
 
 static const struct mortise_body_member write_members[] = {
     {"process", "the number of a process", is_number},
-    {"text", "one line, without its end", is_line},
+    {"text", "one line, without its line end", is_line},
 };
 
 static int32_t check_write(struct mortise_asked *a, char *words)
@@ -407,7 +407,7 @@ static int32_t check_write(struct mortise_asked *a, char *words)
         return status;
     return mortise_ask_refuse(
         words, MORTISE_S_INVALID,
-        "a request of process.write/1 is {process, text}");
+        "a request of process.write/1 must be {process, text}");
 }
 
 struct writing {
@@ -426,7 +426,7 @@ static void end_write(struct mortise_asked *a, bool taken)
         mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
     else
         mortise_host_call_answer(a, MORTISE_S_IO, NULL,
-                                 "the program reads nothing any more");
+                                 "the program no longer reads its input");
 }
 
 static void on_taken(struct mortise_process_text *t, bool taken)
@@ -514,8 +514,9 @@ static int32_t check_end(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 1 &&
                    json_is_integer(json_object_get(a->body, "process"))
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of process.end/1 is {process}");
+               : mortise_ask_refuse(
+                     words, MORTISE_S_INVALID,
+                     "a request of process.end/1 must be {process}");
 }
 
 static void start_end(struct mortise_asked *a)

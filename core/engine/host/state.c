@@ -45,15 +45,16 @@ static int32_t check(struct mortise_asked *a, char *words)
     if (!json_is_string(json_object_get(a->body, "path")) ||
         json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s is {path}", a->method_name);
+                                  "a request of %s must be {path}",
+                                  a->method_name);
     mortise_arena_init(&arena, a->m->mem);
     if (parse_path(a, &path, &arena) != MORTISE_OK)
         status =
-            mortise_ask_refuse(words, MORTISE_S_INVALID, "that is no path");
+            mortise_ask_refuse(words, MORTISE_S_INVALID, "the path is invalid");
     else if (!may_read(a->manifest, &path, &arena))
         status = mortise_ask_refuse(
             words, MORTISE_S_DENIED,
-            "the manifest's permissions.state does not list that path");
+            "permissions.state of the manifest does not include this path");
     mortise_arena_finish(&arena);
     return status;
 }
@@ -75,7 +76,7 @@ static void start(struct mortise_asked *a)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
     else if (value == NULL)
         mortise_host_call_answer(a, MORTISE_S_NOTFOUND, NULL,
-                                 "there is nothing at that path");
+                                 "the state has no value at this path");
     else
         mortise_host_call_answer(a, MORTISE_S_OK, value, "");
 }

@@ -331,10 +331,11 @@ static void said(struct mortise_order *o, const struct mortise_err *err)
     else if (s->is_cancel)
         saying_end(s, MORTISE_OK, err);
     else
-        saying_end(s,
-                   mortise_fail(&why, MORTISE_EALREADY_SETTLED,
-                                "the task ended before it heard that"),
-                   &why);
+        saying_end(
+            s,
+            mortise_fail(&why, MORTISE_EALREADY_SETTLED,
+                         "the task ended before it received the message"),
+            &why);
 }
 
 /* What is known of it: may it be told, and what will its state be? */
@@ -435,7 +436,7 @@ static void say(struct mortise_asked *a, bool is_cancel)
 
     if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
-                                 "there is a secret in what is to be kept");
+                                 "a value to be stored contains a secret");
         return;
     }
     s = mortise_zalloc(a->m->mem, sizeof *s);
@@ -460,13 +461,13 @@ static void say(struct mortise_asked *a, bool is_cancel)
         return;
     }
     snprintf(s->actor, sizeof s->actor, "run %s", s->parent);
-    s->command = is_cancel
-                     ? (struct mortise_run_command){.kind = MORTISE_CMD_CANCEL,
-                                                    .reason = "its parent's "
-                                                              "agent did"}
-                     : (struct mortise_run_command){.kind = MORTISE_CMD_TELL,
-                                                    .value = s->text,
-                                                    .node = "agent"};
+    s->command =
+        is_cancel ? (struct mortise_run_command){.kind = MORTISE_CMD_CANCEL,
+                                                 .reason = "its parent's agent "
+                                                           "cancelled it"}
+                  : (struct mortise_run_command){.kind = MORTISE_CMD_TELL,
+                                                 .value = s->text,
+                                                 .node = "agent"};
     s->asked = a;
     a->data = s;
     s->read = (struct mortise_read){.kind = MORTISE_READ_SPAWN,
@@ -499,12 +500,12 @@ static int32_t check_say(const struct mortise_asked *a, bool is_cancel,
     if (status == MORTISE_S_OK && !is_cancel &&
         json_object_get(a->body, "message") == NULL)
         status = mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "%s takes a message", a->method_name);
+                                    "%s needs a message", a->method_name);
     if (status == MORTISE_S_OK && a->name == NULL)
-        status = mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "%s takes a name (step), under which it is "
-                                    "said once",
-                                    a->method_name);
+        status = mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "%s needs a name (step), so that the message is delivered once",
+            a->method_name);
     return status;
 }
 

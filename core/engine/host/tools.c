@@ -26,7 +26,8 @@ static int32_t check_list(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 0
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of %s is {}", a->method_name);
+                                    "a request of %s must be {}",
+                                    a->method_name);
 }
 
 /* What the i-th of those that models are told really is. */
@@ -119,16 +120,16 @@ static int32_t check_invoke(struct mortise_asked *a, char *words)
         !json_is_object(json_object_get(body, "arguments")) ||
         (id != NULL && !mortise_body_is_text(id)) ||
         json_object_size(body) != 2 + (size_t)(id != NULL))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s is {tool, arguments, "
-                                  "tool_use_id?}",
-                                  a->method_name);
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a request of %s must be {tool, arguments, tool_use_id?}",
+            a->method_name);
     if (plans && mortise_graph_planner(a->call->node->tools) == NULL)
         return mortise_ask_refuse(words, MORTISE_S_DENIED,
                                   "the node has no planner");
     if (a->call->node->tools == NULL)
         return mortise_ask_refuse(words, MORTISE_S_DENIED,
-                                  "the node allows no tools");
+                                  "the node does not allow tools");
     if (id != NULL &&
         mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");

@@ -152,8 +152,8 @@ static int take_results(json_t *open, const json_t *message,
     MORTISE_JSON_EACH (part, i, parts_of(message))
         if (json_object_del(open, id_of(part)) != 0)
             return mortise_fail(err, MORTISE_EINVAL,
-                                "there is no tool call for the result '%.64s', "
-                                "or it had one",
+                                "no tool call matches the result '%.64s', or "
+                                "the call already had a result",
                                 id_of(part));
     return MORTISE_OK;
 }
@@ -162,7 +162,7 @@ static int lacks_result(const json_t *open, struct mortise_err *err)
 {
     MORTISE_JSON_MEMBERS (id, one, open)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "the tool call '%.64s' has no result behind it",
+                            "the tool call '%.64s' is not followed by a result",
                             id);
     return MORTISE_OK;
 }
@@ -420,15 +420,13 @@ static int find_before(const struct mortise_asked *a, const struct turns *all,
         return MORTISE_OK;
     t->before = find(all, after);
     if (t->before == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "at /after: this call asked no model as the step "
-                            "'%.128s'",
-                            after);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "at /after: no step '%.128s' of this call called a model", after);
     if (t->before->reply == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "at /after: the step '%.128s' has no reply to go "
-                            "on from",
-                            after);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "at /after: the step '%.128s' has no reply to continue", after);
     return MORTISE_OK;
 }
 
@@ -454,14 +452,14 @@ static int check_form(const struct mortise_asked *a, struct mortise_err *err)
 
     if (after && (goes_on || messages > 0))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "at /after: what goes on from a step begins "
-                            "neither with messages nor with a conversation");
+                            "at /after: a request that continues a step can "
+                            "have neither messages nor a conversation");
     if (!after && !goes_on && messages + append == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "at /messages: there is nothing to be said");
+                            "at /messages: there is no message to send");
     if (goes_on && append == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "at /append: there is nothing to be said");
+                            "at /append: there is no message to send");
     return MORTISE_OK;
 }
 
@@ -797,7 +795,7 @@ json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
 
     if (t == NULL || t->reply == NULL) {
         mortise_fail(err, MORTISE_EINVAL,
-                     "at /after: this call got no reply to the step '%.128s'",
+                     "at /after: the step '%.128s' of this call got no reply",
                      name);
         return NULL;
     }
@@ -821,10 +819,9 @@ json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
     int rv = MORTISE_OK;
 
     if (t == NULL || t->reply == NULL) {
-        mortise_fail(err, MORTISE_EINVAL,
-                     "at /task/seed: this call got no reply to the step "
-                     "'%.128s'",
-                     name);
+        mortise_fail(
+            err, MORTISE_EINVAL,
+            "at /task/seed: the step '%.128s' of this call got no reply", name);
         return NULL;
     }
     mortise_buf_init(&text, t->mem);

@@ -33,7 +33,7 @@ static int find(void *lib, const char *name, void *to, struct mortise_err *err)
     memcpy(to, &p, sizeof p);
     return p != NULL ? MORTISE_OK
                      : mortise_fail(err, MORTISE_EUNAVAILABLE,
-                                    "%s is too old for HTTP: it has no %s()",
+                                    "%s is too old for HTTP: %s() is missing",
                                     soname, name);
 }
 

@@ -28,10 +28,9 @@ enum { MORTISE_GRANT_MAX = 2048 };
 
 static int no_destination(const char *text, struct mortise_err *err)
 {
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "'%.200s' is neither HOST:PORT nor a URL of http or "
-                        "https",
-                        text);
+    return mortise_fail(
+        err, MORTISE_EINVAL,
+        "'%.200s' is neither HOST:PORT nor an http or https URL", text);
 }
 
 static bool is_name(const char *host, size_t n)

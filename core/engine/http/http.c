@@ -228,12 +228,12 @@ static void on_clock(struct mortise_timer *t)
         c->moved_ns = now;
     if (c->deadline_ns != 0 && now >= c->deadline_ns)
         mortise_http_end(c, MORTISE_HTTP_TIMEOUT,
-                         "%s: no whole answer within %llu ms", c->where,
-                         (unsigned long long)c->r.timeout_ms);
+                         "%s: the answer was not complete within %llu ms",
+                         c->where, (unsigned long long)c->r.timeout_ms);
     else if (now >= c->moved_ns + c->idle_ns)
         mortise_http_end(c, MORTISE_HTTP_TIMEOUT,
-                         "%s: not a byte came or went for %llu ms", c->where,
-                         (unsigned long long)c->r.idle_ms);
+                         "%s: no data was sent or received for %llu ms",
+                         c->where, (unsigned long long)c->r.idle_ms);
     else
         wind_clock(c);
 }
@@ -252,8 +252,7 @@ static void turned(struct mortise_curl_loop *l)
 
 static void no_socket(void *private)
 {
-    mortise_http_end(private, MORTISE_HTTP_NOMEM,
-                     "no means to wait for a socket");
+    mortise_http_end(private, MORTISE_HTTP_NOMEM, "cannot wait for a socket");
 }
 
 static int read_environment(struct mortise_http *h, struct mortise_err *err)
@@ -328,23 +327,23 @@ static bool check(struct mortise_http_call *c)
     if (!is_token(r->method) || strlen(r->method) > 16 ||
         strcasecmp(r->method, "CONNECT") == 0 ||
         strcasecmp(r->method, "TRACE") == 0)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "no method to use: '%s'",
+        mortise_http_end(c, MORTISE_HTTP_INVALID, "invalid method '%s'",
                          r->method);
     else if (r->body != NULL && strcmp(r->method, "HEAD") == 0)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "a HEAD request has no body");
+        mortise_http_end(c, MORTISE_HTTP_INVALID,
+                         "a HEAD request cannot have a body");
     for (size_t i = 0; i < r->n_headers && !c->ended; i++) {
         const struct mortise_http_header *x = &r->headers[i];
 
         if (!is_token(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "no name of a header: '%s'", x->name);
+                             "invalid header name '%s'", x->name);
         else if (is_ours(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "the header '%s' is not for requests to set",
-                             x->name);
+                             "requests cannot set the header '%s'", x->name);
         else if (strpbrk(x->value, "\r\n") != NULL)
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "a line end in the value of the header '%s'",
+                             "the value of the header '%s' contains a line end",
                              x->name);
     }
     return !c->ended;
@@ -438,7 +437,7 @@ static void begin(struct mortise_http_call *c)
         mortise_http_end(c, MORTISE_HTTP_NOMEM, "out of memory");
     else if (c->h->curl.curl->url_set(c->at, CURLUPART_URL, c->r.url, 0) !=
              CURLUE_OK)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "no URL: '%s'", c->r.url);
+        mortise_http_end(c, MORTISE_HTTP_INVALID, "invalid URL '%s'", c->r.url);
     else if (mortise_http_hop_judge(c))
         mortise_http_hop_begin(c);
 }

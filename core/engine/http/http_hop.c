@@ -112,10 +112,9 @@ static int on_about_to_send(void *ud, char *ip, char *local_ip, int port,
     c->moved_ns = mortise_mono_ns();
     if (c->sent++ == 0 || c->r.safe)
         return CURL_PREREQFUNC_OK;
-    mortise_http_end(
-        c, MORTISE_HTTP_LOST,
-        "the connection broke when the request had been sent; whether it "
-        "arrived is not known");
+    mortise_http_end(c, MORTISE_HTTP_LOST,
+                     "the connection broke after the request was sent; it is "
+                     "unknown whether the request arrived");
     return CURL_PREREQFUNC_ABORT;
 }
 
@@ -198,25 +197,23 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
     snprintf(c->where, sizeof c->where, "%s:%s", host != NULL ? host : "",
              port != NULL ? port : "");
     if (scheme == NULL || host == NULL || port == NULL)
-        mortise_http_end(c, MORTISE_HTTP_INVALID,
-                         "that is no URL of http or https");
+        mortise_http_end(c, MORTISE_HTTP_INVALID, "not an http or https URL");
     else if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)
         mortise_http_end(c, MORTISE_HTTP_INVALID,
-                         "only http and https, not '%s'", scheme);
+                         "the scheme must be http or https, not '%s'", scheme);
     else if (user != NULL)
-        mortise_http_end(
-            c, MORTISE_HTTP_INVALID,
-            "a URL with a name or password: put them into a header");
+        mortise_http_end(c, MORTISE_HTTP_INVALID,
+                         "the URL contains a user or password; put credentials "
+                         "into a header");
     else if (mortise_destination_make(&c->to, host,
                                       (uint16_t)strtoul(port, NULL, 10),
                                       &err) != MORTISE_OK)
         mortise_http_end(c, MORTISE_HTTP_INVALID,
-                         "neither a name nor an address: '%s'", host);
+                         "neither a host name nor an address: '%s'", host);
     else if ((c->grant = mortise_egress_allows(&c->egress, &c->to)) == NULL)
-        mortise_http_end(
-            c, MORTISE_HTTP_DENIED,
-            "%s is not among the hosts that permissions.net allows%s", c->where,
-            c->hops > 0 ? " (a redirect led there)" : "");
+        mortise_http_end(c, MORTISE_HTTP_DENIED,
+                         "permissions.net does not allow %s%s", c->where,
+                         c->hops > 0 ? " (a redirect led there)" : "");
     else
         ok = true;
     c->https = ok && strcmp(scheme, "https") == 0;
@@ -366,7 +363,7 @@ static void follow(struct mortise_http_call *c)
     choose_method(c);
     if (rv != CURLUE_OK) {
         mortise_http_end(c, MORTISE_HTTP_BROKEN,
-                         "a redirect leads to what is no URL");
+                         "a redirect has an invalid URL");
         return;
     }
     if (++c->hops > c->r.redirects) {
@@ -430,9 +427,10 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
         mortise_http_hop_finish(c);
     else if (code == CURLE_OK && !c->reply.head_there)
         /* curl is content with the half of a head */
-        mortise_http_end(c, MORTISE_HTTP_LOST,
-                         "%s: the connection ended in the head of the answer",
-                         c->where);
+        mortise_http_end(
+            c, MORTISE_HTTP_LOST,
+            "%s: the connection closed inside the headers of the answer",
+            c->where);
     else if (code == CURLE_OK && c->reply.redirects)
         follow(c);
     else if (code == CURLE_OK)
@@ -443,12 +441,11 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
                          "a header of the answer is larger than %d KiB",
                          CURL_MAX_HTTP_HEADER >> 10);
     else if (c->refused)
-        mortise_http_end(
-            c, MORTISE_HTTP_DENIED,
-            "%s has an address of this machine or a private network; what is "
-            "granted is the name (if that is meant: \"%s private\", or "
-            "localhost)",
-            c->where, c->where);
+        mortise_http_end(c, MORTISE_HTTP_DENIED,
+                         "%s resolves to an address of this machine or of a "
+                         "private network, which the grant does not cover (to "
+                         "allow it: \"%s private\", or localhost)",
+                         c->where, c->where);
     else if (c->no_socket != 0 && code == CURLE_COULDNT_CONNECT) {
         mortise_syserr(&err, c->no_socket, "%s", c->where);
         mortise_http_end(c, MORTISE_HTTP_UNREACHABLE, "%s", err.msg);

@@ -210,16 +210,16 @@ static const char *wrong_end(const struct mortise_http_reply *a)
         if (!coding && !is_named(name, "content-length"))
             continue;
         if (strpbrk(name, " \t") != NULL)
-            return "has a blank behind the name of a header";
+            return "has a space after a header name";
         if (coding && (coded || a->old || strcasecmp(value, "chunked") != 0))
-            return "has a Transfer-Encoding that nobody asked for";
+            return "has an unexpected Transfer-Encoding";
         one = coding ? -1 : length_of(value);
         if (!coding && (one < 0 || (all >= 0 && one != all)))
             return "has a Content-Length that is not one number";
         coded |= coding;
         all = coding ? all : one;
         if (coded && all >= 0)
-            return "has a Content-Length and a Transfer-Encoding";
+            return "has both a Content-Length and a Transfer-Encoding";
     }
     return NULL;
 }
@@ -295,7 +295,7 @@ enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
     }
     if (a->redirects && n > PAGE_MAX - a->page) {
         mortise_fail(err, MORTISE_ELIMIT,
-                     "the page of a redirect is larger than %d KiB",
+                     "the body of a redirect is larger than %d KiB",
                      PAGE_MAX >> 10);
         return MORTISE_HTTP_TOO_LARGE;
     }
@@ -319,7 +319,7 @@ enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
     mortise_masking_end(&a->masking, &a->body);
     if (!a->head_there) {
         mortise_fail(err, MORTISE_EIO,
-                     "the answer ended before its headers did");
+                     "the answer ended before the end of its headers");
         return MORTISE_HTTP_LOST;
     }
     return a->body.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;

@@ -280,13 +280,12 @@ static void hear(const struct mortise_process *p,
         end->outcome = MORTISE_PROCESS_EXITED;
     } else if (sscanf(said, "signal %d", &end->code) == 1) {
         end->outcome = MORTISE_PROCESS_SIGNALLED;
-        snprintf(words, WORDS_MAX, "the program was ended by signal %d",
-                 end->code);
+        snprintf(words, WORDS_MAX, "signal %d killed the program", end->code);
     } else {
         end->outcome = MORTISE_PROCESS_LOST;
         snprintf(words, WORDS_MAX,
-                 "mortise-worker was killed: how the program ended nobody "
-                 "knows");
+                 "mortise-worker was killed, so it is unknown how the program "
+                 "ended");
     }
 }
 
@@ -331,7 +330,7 @@ static void on_end(uv_poll_t *h, int status, int events)
             mortise_masking_end(&p->streams[i].masking, &p->streams[i].got);
     if (p->streams[OUTPUT].got.failed || p->streams[ERRORS].got.failed) {
         end.outcome = MORTISE_PROCESS_LOST;
-        snprintf(words, sizeof words, "out of memory for what it said");
+        snprintf(words, sizeof words, "out of memory for the program's output");
     }
     for (int i = 0; i < N_STREAMS; i++)
         tell_piece(p, &p->streams[i]);
@@ -472,7 +471,7 @@ static bool await_room(struct mortise_process *p)
 static int no_stdin(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ESTATE,
-                        "the program reads nothing any more");
+                        "the program no longer reads its input");
 }
 
 int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
@@ -486,7 +485,7 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
         return no_stdin(err);
     if (n > MORTISE_PROCESS_WAITING_MAX - (in->waiting.n - in->taken))
         return mortise_fail(err, MORTISE_ELIMIT,
-                            "%d MiB wait for the program to read them",
+                            "the program has not read %d MiB of its input yet",
                             MORTISE_PROCESS_WAITING_MAX >> 20);
     mortise_buf_put(&in->waiting, text, n);
     if (in->waiting.failed)
@@ -503,8 +502,9 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
         return MORTISE_OK;
     mortise_process_text_forget(t);
     close_input(p);
-    return mortise_fail(err, MORTISE_ESTATE,
-                        "the kernel has no room to watch a program's stdin");
+    return mortise_fail(
+        err, MORTISE_ESTATE,
+        "the kernel cannot watch the program's stdin: too many watches");
 }
 
 void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms)
@@ -708,8 +708,8 @@ static int begin(struct mortise_process *p, struct ends *e,
         !watch(p, &p->end, p->pidfd, UV_READABLE, on_end)) {
         bury(p);
         return mortise_fail(err, MORTISE_ESTATE,
-                            "the kernel has no room to watch a program, and it "
-                            "was killed");
+                            "the kernel cannot watch the program: too many "
+                            "watches; the program was killed");
     }
     p->is_watched = true;
     if (r->timeout_ms > 0)

@@ -196,7 +196,7 @@ static const char *class_of(const char *said)
 static void set_no_memory(struct mortise_ongoing *c)
 {
     set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-               "memory ran out for what the plugin emitted");
+               "out of memory for the output of the plugin");
 }
 
 /* [any]: a value that was emitted; NULL: it is none, and the call failed. */
@@ -341,7 +341,7 @@ static void set_overdue(struct mortise_ongoing *c)
 {
     char words[128];
 
-    snprintf(words, sizeof words, "it took longer than %llu ms",
+    snprintf(words, sizeof words, "the call took longer than %llu ms",
              (unsigned long long)c->may_take_ms);
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout", words);
 }
@@ -393,7 +393,7 @@ static void say_conversation(struct mortise_ongoing *c)
         c->said = json_object();
     if (json_object_set(c->said, "conversation", c->conversation) != 0)
         set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-                   "memory ran out for its conversation");
+                   "out of memory for the node's conversation");
 }
 
 static void feed_result(struct mortise_ongoing *c)
@@ -774,7 +774,7 @@ static void set_idle(struct mortise_ongoing *c)
 {
     char words[128];
 
-    snprintf(words, sizeof words, "the plugin gave no sign of life for %llu ms",
+    snprintf(words, sizeof words, "the plugin showed no activity for %llu ms",
              (unsigned long long)c->lane->idle_ms);
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
 }
@@ -785,7 +785,7 @@ static void note_background(const struct mortise_ongoing *c)
 {
     if (!c->cancelled)
         mortise_log(c->m, MORTISE_LOG_WARN,
-                    "plugin '%s' ended what it does in the background%s%s",
+                    "the background work of plugin '%s' ended%s%s",
                     c->lane->plugin, c->message != NULL ? ": " : "",
                     c->message != NULL ? c->message : "");
 }
@@ -818,7 +818,7 @@ static void judge_verdict(struct mortise_ongoing *c)
     if (c->call.kind == &mortise_call_check && c->status == MORTISE_S_OK &&
         c->call.deadline_ns != 0 && mortise_mono_ns() > c->call.deadline_ns)
         set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout",
-                   "it took longer than its node may");
+                   "the call took longer than the timeout of its node");
 }
 
 static bool is_last_of_output(const struct mortise_ongoing *c)
@@ -904,8 +904,8 @@ static void dispatch(struct mortise_ongoing *c)
     wind_idle(c);
     if (l->given_up) {
         mortise_fail(&err, MORTISE_ESTATE,
-                     "plugin '%s' is not used any more: it did not let go of "
-                     "an earlier call",
+                     "plugin '%s' is no longer used: it did not return from an "
+                     "earlier call",
                      l->plugin);
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
         return;
@@ -1185,8 +1185,8 @@ static void queue(struct mortise_ongoing *c, const char *name)
     }
     if (s.took_ms > m->start_ms) {
         mortise_fail(&why, MORTISE_ELIMIT,
-                     "plugin '%s' took %llu ms to start, of %llu", name,
-                     (unsigned long long)s.took_ms,
+                     "plugin '%s' took %llu ms to start; the limit is %llu ms",
+                     name, (unsigned long long)s.took_ms,
                      (unsigned long long)m->start_ms);
         end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return;
@@ -1323,7 +1323,8 @@ static void give_up(struct mortise_ongoing *c)
     char why[128];
 
     snprintf(why, sizeof why,
-             "it did not let go of a call within %llu ms of being cancelled",
+             "the plugin did not return from a call within %llu ms after the "
+             "cancellation",
              (unsigned long long)m->quiesce_ms);
     mortise_log(m, MORTISE_LOG_ERROR, "plugin '%s': %s (node %s of run %s)",
                 l->plugin, why, c->path, c->run_id);
@@ -1382,7 +1383,7 @@ static void cancel(struct mortise_ongoing *c)
         c->waits = NULL;
         c->cancelled = true;
         end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-                  "cancelled while it waited for others");
+                  "cancelled while it waited in the queue");
         return;
     }
     if (c->cancelled || (l == NULL && !c->is_parked))
@@ -1390,7 +1391,7 @@ static void cancel(struct mortise_ongoing *c)
     c->cancelled = true;
     if (l == NULL) {
         end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-                  "cancelled before it began");
+                  "cancelled before it started");
         return;
     }
     mortise_timer_disarm(&l->m->timers, &c->idle);
@@ -1405,7 +1406,7 @@ static void cancel(struct mortise_ongoing *c)
         return;
     }
     end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-              "cancelled before it began");
+              "cancelled before it started");
 }
 
 void mortise_calls_let_go(struct mortise_asked *a)
@@ -1599,7 +1600,7 @@ static json_t *read_message(const struct mortise_ongoing *c,
     else if (rv != MORTISE_ENOMEM) {
         mortise_json_drop(&data);
         mortise_log(msg->m, MORTISE_LOG_WARN,
-                    "plugin '%s' emitted an event that is no JSON object",
+                    "plugin '%s' emitted an event that is not a JSON object",
                     c->lane->plugin);
         return NULL;
     }

@@ -65,7 +65,7 @@ static struct look *look_new(struct mortise *m, const char *tenant,
 
     if (l == NULL) {
         mortise_log(m, MORTISE_LOG_WARN,
-                    "run %s: out of memory to look after its children", run);
+                    "run %s: out of memory for checking its children", run);
         mortise_news_missed(m);
         return NULL;
     }
@@ -249,8 +249,9 @@ static void parent_loaded(struct mortise_order *o,
 
     if (err->code != MORTISE_OK)
         mortise_log(l->m, MORTISE_LOG_WARN,
-                    "run %s: a child of it has ended, but: %s", l->run,
-                    err->msg);
+                    "run %s: one of its children ended, but its result was not "
+                    "recorded: %s",
+                    l->run, err->msg);
     look_free(l);
 }
 
@@ -282,7 +283,7 @@ static void cancelled(struct mortise_order *o, const struct mortise_err *err)
     /* ESTATE: it has ended meanwhile. */
     if (err->code != MORTISE_OK && err->code != MORTISE_ESTATE)
         mortise_log(l->m, MORTISE_LOG_WARN,
-                    "run %s is not cancelled with its parent: %s", l->run,
+                    "run %s was not cancelled with its parent: %s", l->run,
                     err->msg);
     look_free(l);
 }
@@ -376,7 +377,8 @@ static void linked_read(struct mortise_read *r, int rv,
 
     if (rv != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_WARN,
-                    "run %s leaves its children, which could not be found: %s",
+                    "run %s leaves its children running, because they could "
+                    "not be listed: %s",
                     by->run, err->msg);
     while ((l = e->first) != NULL) {
         e->first = l->next;

@@ -378,14 +378,13 @@ void mortise_commits_failed(struct mortise *m, int result,
     m->trouble_untold = true;
     if (result == MORTISE_ENOSPC)
         mortise_fail(&m->trouble, result,
-                     "the disk that holds the store %s is full: free some "
-                     "space, then resume the runs (%s); nothing that was "
-                     "acknowledged is lost",
+                     "the disk of the store %s is full: free some space, then "
+                     "resume the runs (%s); no acknowledged data is lost",
                      m->settings.store, why->msg);
     else
         mortise_fail(&m->trouble, result,
                      "a write to the store %s failed: %s; runs in memory were "
-                     "dropped and can be resumed from what is on disk",
+                     "dropped and can be resumed from the data on disk",
                      m->settings.store, why->msg);
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
     mortise_live_lose_all(m, &m->trouble);
@@ -408,7 +407,8 @@ void mortise_commits_reopen(struct mortise *m)
     m->state = MORTISE_ENGINE_BROKEN;
     m->trouble_untold = true;
     mortise_doing(&m->trouble, m->trouble.code,
-                  "the store cannot be opened again (%s) after this", err.msg);
+                  "the store cannot be reopened (%s) after this error",
+                  err.msg);
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
 }
 
@@ -475,7 +475,7 @@ void mortise_commits_finish(struct mortise *m)
     if (mortise_writer_inline(m->writer, &barrier, 1, &result, &err) &&
         result != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_ERROR,
-                    "a power cut may still take what was done last: %s",
+                    "a power failure may still undo the latest commits: %s",
                     err.msg);
 }
 
@@ -493,16 +493,16 @@ static void refused(struct mortise_flight *f, int result)
     struct mortise_err why;
 
     if (result == MORTISE_EEXISTS)
-        mortise_fail(&why, result, "a run '%s' exists already", f->commit.run);
+        mortise_fail(&why, result, "a run '%s' already exists", f->commit.run);
     else if (result == MORTISE_ENOSPC)
         mortise_fail(&why, result,
-                     "the disk that holds the store %s is nearly full: no new "
-                     "run starts until %d MiB are free; those that are there "
-                     "can go on, be paused or cancelled",
+                     "the disk of the store %s is nearly full: no new run "
+                     "starts until %d MiB are free; existing runs can be "
+                     "continued, paused and cancelled",
                      f->m->settings.store, MORTISE_STORE_FREE_MIB);
     else
         mortise_fail(&why, result,
-                     "run %s was moved by somebody else; look at it again",
+                     "another command changed run %s; look at the run again",
                      f->commit.run);
     mortise_live_lose(f->live, &why);
 }

@@ -111,8 +111,8 @@ static int closed_read(void *ud, const char *path, struct mortise_buf *text,
     (void)path;
     (void)text;
     return mortise_fail(why, MORTISE_EDENIED,
-                        "a graph that names other files is started by the "
-                        "engine's own user: for others it opens none");
+                        "graphs that refer to other files can be started only "
+                        "by the user of the engine");
 }
 
 static int closed_list(void *ud, const char *dir,
@@ -133,8 +133,8 @@ static int no_secret(void *ud, const char *plugin, const char *name,
     (void)plugin;
     (void)name;
     return mortise_fail(why, MORTISE_EDENIED,
-                        "a graph that a model wrote, or a plugin, has no "
-                        "secret: let a person write the node that needs one");
+                        "a graph that a model or a plugin wrote cannot use "
+                        "secrets; a person must write the node that needs one");
 }
 
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
@@ -173,10 +173,10 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
     mortise_hex(hex, digest, MORTISE_DIGEST);
     return mortise_fail(
         err, code,
-        "its graph %s, as the store has it (digest %.16s, not a file that is "
-        "there now) does not compile with this mortise (%s), its plugins and "
-        "this deployment.  Go on with those that it was started with, or start "
-        "a new run.\n%.560s",
+        "the stored copy of its graph %s (digest %.16s; not a file on disk "
+        "now) does not compile with this mortise (%s), its plugins and this "
+        "deployment.  Continue the run with the versions that it started with, "
+        "or start a new run.\n%.560s",
         file->path, hex, MORTISE_VERSION, findings);
 }
 
@@ -222,7 +222,7 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
     }
     if (at < all->n || own == 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "the store's copy of graph %s is not sound",
+                            "the store's copy of graph %s is damaged",
                             all->files[0].path);
     *out = NULL;
     while (rv == MORTISE_OK && n > 0) {
@@ -250,10 +250,10 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
         mortise_graph_unref(*out);
         *out = NULL;
-        rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "the store's copy of graph %s is not the graph that "
-                          "its digest names",
-                          pinned->files[0].path);
+        rv = mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "the store's copy of graph %s does not match its digest",
+            pinned->files[0].path);
     }
     return rv;
 }

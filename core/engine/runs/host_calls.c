@@ -415,7 +415,7 @@ static void weigh_no_more(struct mortise_ongoing *c)
         stop(a);
         if (a->method->decides)
             mortise_host_call_undecided(a, MORTISE_S_CANCELLED,
-                                        "the call is over");
+                                        "the call has ended");
         else
             mortise_host_call_weighed(a, false);
     }
@@ -439,7 +439,7 @@ void mortise_host_call_end(struct mortise_ongoing *c)
  * it was: every instance is told, and the one that asked knows. */
 static void answer_late(const struct mortise_asked *a)
 {
-    static const char words[] = "the call is over";
+    static const char words[] = "the call has ended";
     struct mortise *m = a->m;
     struct mortise_hashed *e;
 
@@ -493,11 +493,11 @@ static int32_t take_name(struct mortise_asked *a, char *words)
         json_string_length(a->name) > STEP_NAME_MAX ||
         strlen(json_string_value(a->name)) != json_string_length(a->name))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "step takes 1 to 128 bytes of text");
+                                  "step must be 1 to 128 bytes of text");
     if (mortise_secret_store_tells(a->m->secret_store, a->name))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "there is a secret in the step's name, which "
-                                  "is kept and shown");
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "the step's name is stored and shown, but it contains a secret");
     return MORTISE_S_OK;
 }
 
@@ -543,14 +543,15 @@ static int32_t judge_inside(const struct mortise_asked *a, char *words)
     if (!is_recorded_inside(a->method))
         return MORTISE_S_OK;
     if (a->method->effect == MORTISE_HOST_CALL_QUESTION && a->hold_ms == 0)
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "inside a step of its own a plugin stays for "
-                                  "the answer to a question (hold_ms)");
+        return mortise_ask_refuse(
+            words, MORTISE_S_UNSUPPORTED,
+            "inside an open step (journal.begin/1), a plugin must wait for the "
+            "answer to a question (hold_ms)");
     return a->name != NULL
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                    "inside a step of its own what a plugin "
-                                    "asks of %s has a name (step)",
+                                    "inside an open step (journal.begin/1), a "
+                                    "request of %s needs a name (step)",
                                     a->method_name);
 }
 
@@ -583,30 +584,30 @@ static int32_t judge(struct mortise_asked *a, char *words)
         return mortise_ask_refuse(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
         return mortise_ask_refuse(words, a->status,
-                                  "the body is no JSON object");
+                                  "the body is not a JSON object");
     if ((c->live != NULL && c->live->lost) ||
         (c->cancelled && !a->method->ends))
         return mortise_ask_refuse(words, MORTISE_S_CANCELLED,
-                                  "the call is over");
+                                  "the call has ended");
     if (c->told_to_wait && !a->method->ends)
         return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
-                                  "the call is to let go");
+                                  "the call must suspend now");
     if (c->is_serving && !may_serve(a, may, sizeof may))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "what serves another call may not ask %s: "
-                                  "it may ask %s",
+                                  "a call that serves another call cannot ask "
+                                  "for %s; it can ask for %s",
                                   a->method_name, may);
     if (c->live == NULL && !c->is_serving && !a->method->needs_no_run)
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "what a plugin does in the background is of "
-                                  "no run, and may not ask %s",
+                                  "background work of a plugin belongs to no "
+                                  "run and cannot ask for %s",
                                   a->method_name);
     if (c->own != NULL && !may_be_part(a->method) &&
         !is_recorded_inside(a->method))
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "inside a step of its own (journal.begin/1) "
-                                  "a plugin may not ask %s",
-                                  a->method_name);
+        return mortise_ask_refuse(
+            words, MORTISE_S_UNSUPPORTED,
+            "inside an open step (journal.begin/1), a plugin cannot ask for %s",
+            a->method_name);
     status = take_name(a, words);
     if (status == MORTISE_S_OK)
         status = a->method->check(a, words);
@@ -918,7 +919,7 @@ static int check_resolved(const struct mortise_run *r,
     return expects == NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
-                              "that is no answer to %s, which is %s", name,
+                              "not a valid answer to %s, which is %s", name,
                               expects);
 }
 

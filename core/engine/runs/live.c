@@ -330,8 +330,8 @@ void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
         return;
     live->lost = true;
     live->why = *why;
-    mortise_log(live->m, MORTISE_LOG_WARN, "run %s leaves memory: %s", live->id,
-                why->msg);
+    mortise_log(live->m, MORTISE_LOG_WARN, "run %s is dropped from memory: %s",
+                live->id, why->msg);
     mortise_commits_forget(live);
     mortise_tree_leave(live);
     say_child_rests(live);
@@ -617,7 +617,7 @@ static void is_taken(struct mortise_new_run *n)
 {
     struct mortise_err err;
 
-    mortise_fail(&err, MORTISE_EEXISTS, "a run '%s' exists already", n->run);
+    mortise_fail(&err, MORTISE_EEXISTS, "a run '%s' already exists", n->run);
     start_end(n, NULL, &err);
 }
 
@@ -632,10 +632,10 @@ static void id_read(struct mortise_stored *s, int rv,
 
     mortise_stored_finish(s);
     if (rv == MORTISE_ENOTFOUND && s->removed)
-        rv = mortise_fail(&why, MORTISE_EEXISTS,
-                          "a run '%s' was here and was removed; an id is "
-                          "never used twice",
-                          n->run);
+        rv = mortise_fail(
+            &why, MORTISE_EEXISTS,
+            "a run '%s' existed and was removed; ids are never used twice",
+            n->run);
     else if (rv == MORTISE_ENOTFOUND)
         rv = mortise_engine_ready(n->m, &why);
     if (rv != MORTISE_OK)
@@ -654,10 +654,10 @@ static int check_id(struct mortise_new_run *n, const char *tenant,
     if (rv == MORTISE_OK)
         rv = mortise_check_name("run id", run, err);
     if (rv == MORTISE_OK && run[0] == '-')
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a run id does not begin with '-', as options do; "
-                          "'%.200s' does",
-                          run);
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "a run id must not begin with '-', because options do: '%.200s'",
+            run);
     if (rv != MORTISE_OK)
         return rv;
     strcpy(n->tenant, tenant);
@@ -705,17 +705,17 @@ static int has_changed(const struct mortise *m, const struct mortise_pin *pin,
     if (mortise_deployment_is_tool(m->settings.deployment, pin->plugin, &tool))
         return mortise_fail(
             err, MORTISE_EBLOCKED,
-            "run %s goes on with tool '%s/%s' of definition %s; mortise.lock "
-            "has definition %s now. Pin the old one again, or accept the new "
-            "one: `mortise resume %s --accept-plugins`",
+            "run %s needs tool '%s/%s' with definition %s, but mortise.lock "
+            "now has definition %s. Pin the old definition again, or accept "
+            "the new one: `mortise resume %s --accept-plugins`",
             run, man->name, tool->operation, was, is, run);
     return mortise_fail(
         err, MORTISE_EBLOCKED,
-        "run %s goes on with plugin '%s' of digest %s; the one here (%s "
-        "%s%s) has digest %s. Put the old one back, or accept the new one "
+        "run %s needs plugin '%s' with digest %s, but the installed one (%s "
+        "%s%s) has digest %s. Install the old one again, or accept the new one "
         "(--accept-plugins)",
         run, pin->plugin, was, man->name, man->version,
-        man->dev ? ", which nobody signed: a build" : "", is);
+        man->dev ? ", an unsigned build" : "", is);
 }
 
 /* An execution that took the process down again and again would do so once
@@ -731,12 +731,11 @@ static int check_deaths(struct mortise *m, const char *tenant, const char *run,
         d.times < MORTISE_DEATHS_BLOCK)
         return MORTISE_OK;
     mortise_time_text(when, d.last_ms);
-    return mortise_fail(
-        err, MORTISE_EBLOCKED,
-        "run %s: plugin '%s' took the process down %u times in node %s (at %s "
-        "it %s).  Install a version that does not, or let it try again: "
-        "`mortise plugin unquarantine %s`",
-        run, plugin, d.times, d.path, when, d.how, plugin);
+    return mortise_fail(err, MORTISE_EBLOCKED,
+                        "run %s: plugin '%s' crashed the process %u times in "
+                        "node %s (at %s it %s).  Install a version that does "
+                        "not crash, or retry: `mortise plugin unquarantine %s`",
+                        run, plugin, d.times, d.path, when, d.how, plugin);
 }
 
 /* Nobody is behind a pin. */
@@ -1221,7 +1220,7 @@ static struct mortise_live *live_of(struct mortise_stored *s, bool works,
     live->told = live->told_synced = live->told_written = s->head.seq;
     if (works)
         mortise_log(s->m, MORTISE_LOG_INFO,
-                    "run %s: goes on, from checkpoint %llu", s->id,
+                    "run %s: continues from checkpoint %llu", s->id,
                     (unsigned long long)s->head.seq);
     mortise_watch_attach(live);
     mortise_live_touch(live);

@@ -45,8 +45,7 @@ static int failed(const struct asking *a,
         return mortise_engine_ready(a->m, err);
     if (how->status == MORTISE_S_UNSUPPORTED)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "plugin '%s' has nothing that is pinned",
-                            a->plugin);
+                            "plugin '%s' has nothing to pin", a->plugin);
     return mortise_fail(
         err, strcmp(how->code, "plugin") == 0 ? MORTISE_ECONFIG : MORTISE_EIO,
         "plugin '%s': %s: %.800s", a->plugin,
@@ -64,9 +63,9 @@ static int join(struct asking *a, const json_t *entries,
                                          json_object_get(one, "digest")))
             return mortise_fail(
                 err, MORTISE_EINVAL,
-                "two of the deployment's '%s' have an entry "
-                "'%.200s', and not the same one: a lock has one "
-                "digest for both, so one of them must go",
+                "two instances of plugin '%s' have different digests for the "
+                "entry '%.200s', but a lock file has one digest for an entry; "
+                "remove one instance",
                 a->plugin, key);
         if (other == NULL &&
             json_object_set(a->found, key, mortise_json_unconst(one)) != 0)
@@ -81,7 +80,7 @@ static int take(struct asking *a, const json_t *output, struct mortise_err *err)
     int rv = mortise_found_judge_entries(&entries, output, err);
 
     if (rv == MORTISE_EINVAL)
-        rv = mortise_doing(err, rv, "the answer of plugin '%s' is none",
+        rv = mortise_doing(err, rv, "the answer of plugin '%s' is invalid",
                            a->plugin);
     if (rv == MORTISE_OK)
         rv = join(a, entries, err);
@@ -158,10 +157,11 @@ static const char *named(const struct mortise *m, const char *plugin,
             return names[i];
     }
     near = mortise_nearest(plugin, names, all->n);
-    mortise_fail(err, MORTISE_ENOTFOUND,
-                 "the deployment's discovery.plugins has no '%.64s'%s%s%s",
-                 plugin, near != NULL ? "; did you mean '" : "",
-                 near != NULL ? near : "", near != NULL ? "'?" : "");
+    mortise_fail(
+        err, MORTISE_ENOTFOUND,
+        "discovery.plugins of the deployment has no plugin '%.64s'%s%s%s",
+        plugin, near != NULL ? "; did you mean '" : "",
+        near != NULL ? near : "", near != NULL ? "'?" : "");
     return NULL;
 }
 

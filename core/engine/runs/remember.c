@@ -53,7 +53,7 @@ static void heard(struct mortise_hearer *h,
                  : failed(a->m, &err, how);
 
     if (how->status == MORTISE_S_OK && rv != MORTISE_OK)
-        mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is none");
+        mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is invalid");
     mortise_release(a->m->mem, a, sizeof *a);
     all.done(all.ud, rv == MORTISE_OK ? how->output : NULL, &err);
     json_decref(all.body);

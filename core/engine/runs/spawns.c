@@ -75,7 +75,7 @@ int mortise_spawns_result(const struct mortise *m, const json_t *value,
     mortise_release_str(m->mem, *text);
     *text = NULL;
     return mortise_fail(err, MORTISE_EINVAL,
-                        "a result takes %d bytes of JSON at most",
+                        "a result can have at most %d bytes of JSON",
                         MORTISE_SPAWN_RESULT);
 }
 
@@ -239,11 +239,11 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
         rv = mortise_spawn_after_register(was, op->token, op->child, now_ms,
                                           now, err);
         if (rv == MORTISE_OK && now->state != was->state && op->is_taken)
-            rv = mortise_fail(err, MORTISE_EALREADY_REGISTERED,
-                              "'%s' is a child already, has spawned something "
-                              "itself, or is an ancestor: it cannot be the "
-                              "child of this handle",
-                              op->child);
+            rv = mortise_fail(
+                err, MORTISE_EALREADY_REGISTERED,
+                "run '%s' cannot be the child of this handle: it is already a "
+                "child, has children itself, or is an ancestor",
+                op->child);
         return rv;
     case MORTISE_SPAWN_STARTS:
         return mortise_spawn_after_start(was, op->token, op->task, now_ms, now,
@@ -377,8 +377,7 @@ static void head_read(struct mortise_stored *s, int rv,
 
     if (rv == MORTISE_OK && mortise_run_has_ended(s->head.status)) {
         mortise_fail(&why, MORTISE_ESTATE,
-                     "run %s has ended: it spawns nothing any more",
-                     op->parent);
+                     "run %s has ended and cannot spawn runs", op->parent);
         fail(op, MORTISE_ESTATE, &why);
     } else if (rv != MORTISE_OK) {
         fail(op, rv, err);

@@ -37,8 +37,8 @@ static int source_of(const struct mortise_mem *mem, const json_t *diff,
     return out->text != NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
-                              "a diff is a list of operations, or {source, "
-                              "path?}, the text of one");
+                              "a diff must be a list of operations, or "
+                              "{source, path?}: the text of such a list");
 }
 
 static const char *begun(void *ud, const char *path)
@@ -220,7 +220,7 @@ static int tell(struct making *k, int rv, const char *path,
 
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&k->diags),
-                          "%s has %zu error%s: nothing of it is applied", path,
+                          "%s has %zu error%s; nothing was applied", path,
                           k->diags.n_errors, k->diags.n_errors == 1 ? "" : "s");
     if (report != NULL && k->diags.n > 0) {
         mortise_diags_text(&k->diags, report);
@@ -285,9 +285,9 @@ int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
 {
     *out = (struct mortise_steering){.graph = NULL};
     if (!json_is_string(json_object_get(graph, "source")))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the graph of an edited plan is {source, path?}, "
-                            "its text");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the graph of an edited plan must be {source, path?}");
     return make_by(replace, m, r, graph, out, report, findings, err);
 }
 

@@ -39,13 +39,12 @@ static int was_removed(const struct mortise_stored *s,
     mortise_time_text(when, t->removed_ms);
     if (t->status == 0)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "run '%s' was left out at %s, when the store was "
-                            "salvaged: it could not be read",
+                            "run '%s' could not be read and was omitted when "
+                            "the store was salvaged at %s",
                             s->id, when);
     return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "run '%s' was removed at %s, some time after it had "
-                        "%s: the deployment's store.retention says how long "
-                        "runs are kept",
+                        "run '%s' was removed at %s, because it had %s and its "
+                        "store.retention had passed",
                         s->id, when,
                         t->status == MORTISE_RUN_COMPLETED   ? "completed"
                         : t->status == MORTISE_RUN_CANCELLED ? "been cancelled"
@@ -157,9 +156,9 @@ static void tombstone_of_lost_read(struct mortise_read *r, int rv,
         tombstone_read(r, rv, err);
         return;
     }
-    rv =
-        mortise_fail(&why, MORTISE_ECORRUPT,
-                     "run %s: the store has lost the text of its graph", s->id);
+    rv = mortise_fail(&why, MORTISE_ECORRUPT,
+                      "run %s: the text of its graph is missing in the store",
+                      s->id);
     s->done(s, rv, &why);
 }
 

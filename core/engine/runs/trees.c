@@ -21,7 +21,7 @@ static void lose_all(struct mortise_tree_purse *p,
 {
     struct mortise_err why = *err;
 
-    mortise_doing(&why, why.code, "what the tree of run %s may spend",
+    mortise_doing(&why, why.code, "the budget of the tree of run %s",
                   p->origin);
     while (p->members != NULL)
         mortise_live_lose(p->members, &why); /* it leaves */
@@ -84,7 +84,7 @@ static void found(struct mortise_live *live, const char *origin, int rv,
 
     if (rv == MORTISE_ENOTFOUND)
         mortise_fail(&why, MORTISE_ECORRUPT,
-                     "run %s: its spawn handle is not there", live->id);
+                     "run %s: its spawn handle is missing", live->id);
     if (rv != MORTISE_OK)
         mortise_tree_found(live, NULL, &why);
     else
@@ -140,9 +140,10 @@ static struct stopped *stopped_new(struct mortise *m, const char *tenant,
     struct stopped *s = mortise_zalloc(m->mem, sizeof *s);
 
     if (s == NULL) {
-        mortise_log(m, MORTISE_LOG_WARN,
-                    "run %s: out of memory to look whether a budget stopped it",
-                    run);
+        mortise_log(
+            m, MORTISE_LOG_WARN,
+            "run %s: out of memory for checking whether a budget stopped it",
+            run);
         return NULL;
     }
     s->m = m;
@@ -168,8 +169,9 @@ static void went_on(struct mortise_order *o, const struct mortise_err *err)
 
     if (err->code != MORTISE_OK)
         mortise_log(s->m, MORTISE_LOG_WARN,
-                    "run %s: its tree may spend more, but: %s", s->run,
-                    err->msg);
+                    "run %s: the budget of its tree was raised, but the run "
+                    "was not continued: %s",
+                    s->run, err->msg);
     stopped_free(s);
 }
 
@@ -200,7 +202,8 @@ static void children_read(struct mortise_read *r, int rv,
 
     if (rv != MORTISE_OK)
         mortise_log(s->m, MORTISE_LOG_WARN,
-                    "the children of run %s, whose tree may spend more: %s",
+                    "run %s: the budget of its tree was raised, but its "
+                    "children could not be listed: %s",
                     s->run, err->msg);
     while ((child = s->next) != NULL) {
         s->next = child->next;

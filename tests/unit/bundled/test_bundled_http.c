@@ -357,9 +357,9 @@ START_TEST(a_doubt_takes_answers_only)
     id = json_string_value(json_object_get(json_array_get(pending, 0), "id"));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ck_assert_msg(try_decide(id, bad[i]) == MORTISE_EINVAL, "%s", bad[i]);
-        ck_assert_msg(strstr(lone_err.msg, "no answer to http.request/1, which "
-                                           "is an object: `status` (100 to "
-                                           "599)") != NULL,
+        ck_assert_msg(strstr(lone_err.msg,
+                             "not a valid answer to http.request/1, which "
+                             "is an object: `status` (100 to 599)") != NULL,
                       "%s", lone_err.msg);
     }
     decide(id, "{\"status\": 201, \"url\": \"http://x/\", \"headers\": "
@@ -451,9 +451,10 @@ static const struct {
     {"{url: x, body: a, json: b}", "http.invalid", "at most one"},
     {"{url: x, headers: {A: 1}}", "http.invalid", "'headers'"},
     {"{url: x, timeout_ms: -1}", "http.invalid", "'timeout_ms'"},
-    {"{url: x, verify: false}", "http.invalid", "no 'verify'"},
+    {"{url: x, verify: false}", "http.invalid", "unknown member 'verify'"},
     {"{url: x, retries: 11}", "http.invalid", "'retries' must be a number"},
-    {"{url: x, retries: 1, stream: true}", "http.invalid", "made once"},
+    {"{url: x, retries: 1, stream: true}", "http.invalid",
+     "cannot have `retries`"},
     {"{url: x, basic: {user: a, password: b}}", "http.invalid", "'basic'"},
     {"{url: \"http://127.0.0.1:1/\", body_base64: \"?\"}", "http.invalid",
      "base64"},

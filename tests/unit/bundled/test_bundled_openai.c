@@ -817,7 +817,7 @@ static const struct failing {
     {200, NULL, "{'error':'x'}", 0, MORTISE_MODEL_SERVER, "transient", "x", -1},
     /* and what is none of all that */
     {200, NULL, "<!DOCTYPE html><p>Log in", 0, MORTISE_MODEL_PROTOCOL,
-     "permanent", "no JSON", -1},
+     "permanent", "not JSON", -1},
     {200, NULL, "It works!", 0, MORTISE_MODEL_PROTOCOL, "permanent", "neither",
      -1},
     {200, NULL, "{\xff}", 0, MORTISE_MODEL_STREAM, "transient", "UTF-8", -1},

@@ -147,10 +147,10 @@ START_TEST(nonsense_is_refused)
           "permanent", "no request of mortise.model/1");
     fails(
         bare_chat(&host, plugin, inst, &(struct bare_call){.body = "{"}, NULL),
-        "model.request", "permanent", "no request");
+        "model.request", "permanent", "not a valid request");
     fails(
         bare_embed(&host, plugin, inst, &(struct bare_call){.body = "{"}, NULL),
-        "model.request", "permanent", "no request");
+        "model.request", "permanent", "not a valid request");
 }
 END_TEST
 

@@ -65,7 +65,7 @@ START_TEST(names_of_members_count)
                    "\"next_page_token\":\"CAUQ1\"}");
     finding_check("{\"a\":[{\"api_key\":\"abcd1234\"}]}");
     ck_assert_str_eq(finding_reason,
-                     "the value of a secret stands at /a/0/api_key");
+                     "the value of a secret is at /a/0/api_key");
     finding_use("{\"mask\":\"stars\",\"allow\":[\"hunter2\"]}");
     finding_passes("{\"password\":\"hunter2\"}");
     finding_masks("{\"password\":\"hunter3\"}", "{\"password\":\"*******\"}");
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(reasons_give_nothing_away)
 {
     finding_check("{\"a\":[0,{\"b\":\"password=hunter2\"}]}");
-    ck_assert_str_eq(finding_reason, "the value of a secret stands at /a/1/b");
+    ck_assert_str_eq(finding_reason, "the value of a secret is at /a/1/b");
     finding_check("[\"" PAT "\",\"x\",\"" JWT "\"]");
     ck_assert_str_eq(finding_reason, "a token stands at /0, and 1 more");
     finding_check("{\"" PAT "\":1}");

@@ -572,7 +572,7 @@ START_TEST(pages_of_redirects_are_bounded)
     page[1 << 20] = 'x';
     httpd_answer(d, "/larger", "302 x", "Location: /there\r\n", page);
     get("/larger");
-    assert_outcome(MORTISE_HTTP_TOO_LARGE, "page of a redirect");
+    assert_outcome(MORTISE_HTTP_TOO_LARGE, "body of a redirect");
     free(page);
 }
 END_TEST
@@ -635,7 +635,7 @@ START_TEST(redirects_are_judged)
     get("/user");
     assert_outcome(MORTISE_HTTP_INVALID, "password");
     get("/bad");
-    assert_outcome(MORTISE_HTTP_BROKEN, "no URL");
+    assert_outcome(MORTISE_HTTP_BROKEN, "invalid URL");
 }
 END_TEST
 
@@ -885,9 +885,9 @@ static const struct {
     {"1.1 200\r\nContent-Length: 3\r\n 9\r\n", "abc", ""},
     {"1.1 200\r\nContent-Length: 9\r\nContent-Length: 3\r\n", "abc", "Length"},
     {"1.1 200\r\nContent-Length: 3\r\nContent-Length: 9\r\n", "abc", ""},
-    {"1.1 200\r\nContent-Length : 9\r\n", "abc", "a blank"},
+    {"1.1 200\r\nContent-Length : 9\r\n", "abc", "a space after"},
     {"1.1 200\r\nTransfer-Encoding\t: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n",
-     "a blank"},
+     "a space after"},
     {"1.1 200\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
      "3\r\nabc\r\n0\r\n\r\n", "and a Transfer-Encoding"},
     {"1.1 200\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n",

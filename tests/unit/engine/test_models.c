@@ -340,14 +340,12 @@ START_TEST(a_reply_is_one)
     open_engine(plain);
     say("none");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
-         "\"model.protocol\","
-         "\"message\":\"the provider's reply is none: it gave "
-         "nothing\"}" ONE_CALL "}");
+         "\"model.protocol\",\"message\":\"the provider's reply is invalid: it "
+         "has no output\"}" ONE_CALL "}");
     say("bad");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
-         "\"model.protocol\","
-         "\"message\":\"the provider's reply is none: unknown member "
-         "'text'\"}" ONE_CALL "}");
+         "\"model.protocol\",\"message\":\"the provider's reply is invalid: "
+         "unknown member 'text'\"}" ONE_CALL "}");
 }
 END_TEST
 
@@ -361,19 +359,17 @@ START_TEST(calls_are_told_apart)
          "\"arguments\":{},\"id\":\"1\",\"name\":\"f\",\"type\":\"tool_call\"}]"
          ",\"role\":\"assistant\"},\"stop\":\"tools\"}" ONE_CALL "}");
     say("calls");
-    gave(
-        "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
-        "\"model.protocol\",\"message\":\"the provider's reply is none: two of "
-        "its tool calls have the id '1'\"}" ONE_CALL "}");
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+         "\"model.protocol\",\"message\":\"the provider's reply is invalid: "
+         "two tool calls of the reply have the id '1'\"}" ONE_CALL "}");
     say("nul");
-    gave(
-        "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
-        "\"model.protocol\",\"message\":\"the provider's reply is none: a tool "
-        "call has a NUL in its id or name\"}" ONE_CALL "}");
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+         "\"model.protocol\",\"message\":\"the provider's reply is invalid: a "
+         "tool call has a NUL in its id or name\"}" ONE_CALL "}");
     say("stop");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
-         "\"model.protocol\",\"message\":\"the provider's reply is none: it "
-         "stopped for tools, and calls none\"}" ONE_CALL "}");
+         "\"model.protocol\",\"message\":\"the provider's reply is invalid: "
+         "the reply stopped for tools, but it calls none\"}" ONE_CALL "}");
 }
 END_TEST
 
@@ -383,8 +379,8 @@ START_TEST(timeouts_hold)
     open_engine("{default: {provider: speaks, model: small, timeout: 50ms}}");
     say("hang");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"timeout\",\"code\":"
-         "\"model.timeout\",\"message\":\"it took longer than 50 ms\"}" ONE_CALL
-         "}");
+         "\"model.timeout\",\"message\":\"the call took longer than 50 "
+         "ms\"}" ONE_CALL "}");
 }
 END_TEST
 
@@ -398,14 +394,14 @@ static const struct {
     {"hm</think>\\n```json\\n[1]\\n```", "{}", "\"json\":[1]"},
     {"{\\\"a\\\": \\\"</think>\\\"}", "{}", "\"json\":{\"a\":\"</think>\"}"},
     {"<reasoning>hm</reasoning>", "{}",
-     "\"invalid\":\"the reply is no JSON: line 1 column 0: unexpected token "
+     "\"invalid\":\"the reply is not JSON: line 1 column 0: unexpected token "
      "near end of file\""},
     {"```", "{}",
-     "\"invalid\":\"the reply is no JSON: line 1 column 1: invalid token "
-     "near '`'\""},
+     "\"invalid\":\"the reply is not JSON: line 1 column 1: invalid token near "
+     "'`'\""},
     {"hello", "{}",
-     "\"invalid\":\"the reply is no JSON: line 1 column 5: invalid token "
-     "near 'hello'\""},
+     "\"invalid\":\"the reply is not JSON: line 1 column 5: invalid token near "
+     "'hello'\""},
     {"{}", "{schema: {type: object, required: [b]}}",
      "\"invalid\":\"the member 'b' is missing\""},
 };
@@ -442,8 +438,8 @@ START_TEST(a_provider_keeps_nothing)
 
         say(asks[i].does);
         snprintf(status, sizeof status,
-                 "%d what serves another call may not ask %s: it may ask "
-                 "state.get/1, secret.get/1 and http.request/1",
+                 "%d a call that serves another call cannot ask for %s; it can "
+                 "ask for state.get/1, secret.get/1 and http.request/1",
                  (int)MORTISE_S_UNSUPPORTED, asks[i].method);
         snprintf(want, sizeof want, "{" REPLY("%s") "%s}", status, ONE_CALL);
         gave(want);
@@ -465,7 +461,7 @@ END_TEST
 static const struct {
     const char *args, *words;
 } refused[] = {
-    {"{}", "at /messages: there is nothing to be said"},
+    {"{}", "at /messages: there is no message to send"},
     {"{messages: []}", "at /messages: "},
     {"{alias: defalt, messages: [{role: user, parts: [{type: text, text: "
      "a}]}]}",
@@ -484,13 +480,13 @@ static const struct {
      "at /messages/0/parts/0/type"},
     {"{messages: [{role: assistant, parts: [{type: tool_call, id: c, name: "
      "n, arguments: {}}]}]}",
-     "the tool call 'c' has no result"},
+     "the tool call 'c' is not followed by a result"},
     {"{messages: [{role: assistant, parts: [{type: tool_call, id: c, name: "
      "n, arguments: {}}]}, {role: user, parts: [{type: text, text: a}]}]}",
-     "at /messages/1: the tool call 'c' has no result"},
+     "at /messages/1: the tool call 'c' is not followed by a result"},
     {"{messages: [{role: tool, parts: [{type: tool_result, id: c, parts: "
      "[]}]}]}",
-     "at /messages/0: there is no tool call for the result 'c'"},
+     "at /messages/0: no tool call matches the result 'c'"},
     {"{messages: [{role: assistant, parts: [{type: tool_call, id: c, name: "
      "n, arguments: {}}, {type: tool_call, id: c, name: n, arguments: {}}]}]}",
      "two tool calls of one message have the id 'c'"},
@@ -508,11 +504,11 @@ static const struct {
      "{schema: {type: strnig}}}",
      "at /response/schema/type"},
     {"{messages: [{role: user, parts: [{type: text, text: a}]}], prune: 0.5}",
-     "there is nothing more to be left out"},
+     "no more messages can be omitted"},
     {"{messages: [{role: user, parts: [{type: text, text: a}]}, {role: user, "
      "parts: [{type: text, text: b}]}, {role: user, parts: [{type: text, text: "
      "c}]}], prune: 0.5, beyond: 1}",
-     "there is nothing more to be left out"},
+     "no more messages can be omitted"},
     {"{messages: [{role: user, parts: [{type: text, text: a}]}], seed: 1}",
      "unknown member 'seed'"},
 };
@@ -529,16 +525,16 @@ END_TEST
 static const struct {
     const char *models, *words;
 } deployments[] = {
-    {"{default: {provider: asks_model, model: m}}", "is no way to models"},
+    {"{default: {provider: asks_model, model: m}}", "is not a model provider"},
     {"{default: {provider: speaks}}", "model"},
     {"{default: {model: m}}", "provider"},
-    {"{default: {provider: speaks, model: m, base: x}}", "refuses this config"},
+    {"{default: {provider: speaks, model: m, base: x}}", "rejects this config"},
     {"{default: {provider: speaks, model: m, price: {input: 1}}}",
      "unknown key 'input'"},
     {"{default: {provider: speaks, model: m, price: {input_per_mtok: -1}}}",
      "input_per_mtok"},
     {"{default: {provider: speaks, model: m, base_url: secret://k}}",
-     "takes no secret here"},
+     "accepts no secret here"},
     {"{a b: {provider: speaks, model: m}}", "the alias of a model"},
 };
 

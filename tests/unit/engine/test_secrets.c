@@ -263,11 +263,11 @@ static const struct {
     const char *args, *code, *words;
 } bad_auths[] = {
     {"headers: {authorization: x}, auth: {bearer: \"secret://api\"}", "invalid",
-     "two of one thing"},
+     "cannot be used together"},
     {"auth: {basic: {user: \"secret://colon\", password: \"\"}}",
-     "http.invalid", "a colon in the user"},
+     "http.invalid", "the user of `basic` contains a colon"},
     {"auth: {basic: {user: ann, password: open}}", "http.invalid",
-     "one at least is a reference"},
+     "at least one of which is a reference"},
     {"auth: {basic: {user: \"a:b\", password: \"secret://api\"}}",
      "http.invalid", "no colon"},
     {"auth: {basic: {user: ann, password: \"x secret://api\"}}", "http.invalid",
@@ -393,7 +393,7 @@ static const struct {
     {"{api: {env: T_LATIN}}", "not UTF-8"},
     {"{api: {file: none}}", "none: No such file"},
     {"{api: {file: empty}}", "empty is empty"},
-    {"{api: {file: nul}}", "nul has a NUL inside"},
+    {"{api: {file: nul}}", "nul contains a NUL"},
     {"{api: {file: large}}", "large is larger than 64 KiB"},
     {"{api: {file: .}}", "Is a directory"},
     {"{api: {exec: [\"false\"]}}", "program false ended with exit code 1"},
@@ -401,8 +401,8 @@ static const struct {
     /* Found out as it is started; or, where a process is started as valgrind
      * does it, by how it ended. */
     {"{api: {exec: [no-such-program]}}", "no-such-program"},
-    {"{api: {exec: [\"true\"]}}", "what program true prints is empty"},
-    {"{api: {systemd-creds: key}}", "CREDENTIALS_DIRECTORY was not set"},
+    {"{api: {exec: [\"true\"]}}", "the output of program true is empty"},
+    {"{api: {systemd-creds: key}}", "CREDENTIALS_DIRECTORY is not set"},
 };
 
 /* Each way in which a provider fails is said, with the secret's name and where
@@ -549,11 +549,11 @@ START_TEST(plugins_get_what_is_granted)
     completed(show);
     completed(run("{}", "tool: confides/ask, args: {name: fixed}"));
     failed(run("{}", "tool: confides/ask, args: {name: hidden}"), "no_secret",
-           "may not use the secret 'hidden'");
+           "has no permission for the secret 'hidden'");
     failed(run("{}", "tool: confides/ask, args: {name: k}"), "no_secret",
-           "may not use");
+           "has no permission");
     failed(run("{}", "tool: confides/ask, args: {name: gone}"), "no_secret",
-           "name no 'gone'");
+           "has no secret 'gone'");
     nowhere("value-of-env");
     nowhere("0123456789");
 }
@@ -597,10 +597,11 @@ static const struct {
 } doors[] = {
     {"goto", "'a' chose '[secret api]', which is not among its targets"},
     {"usage", "\"models\": [\"m-[secret api]\"]"},
-    {"step", "there is a secret in the step's name"},
-    {"host", "[secret api].example:99 is not among"},
-    {"method", "no method to use: 'm-[secret api]'"},
-    {"member", "has no '0123456789012345678901234567890[secret api]'"},
+    {"step", "the step's name is stored and shown"},
+    {"host", "does not allow [secret api].example:99"},
+    {"method", "invalid method 'm-[secret api]'"},
+    {"member",
+     "has an unknown member '0123456789012345678901234567890[secret api]'"},
     {"long", "000[secret api]\""},
 };
 

@@ -534,18 +534,19 @@ static const struct {
     {"model: {threading: async}", "state.get/1, secret.get/1, http.request/1",
      NULL},
     {"model: {threading: async}", "state.get/1, kv.get/1",
-     "provides model may not ask kv.get/1"},
-    {"model: {threading: async}", "model.call/1", "may not ask model.call/1"},
+     "provides model cannot ask for kv.get/1"},
+    {"model: {threading: async}", "model.call/1",
+     "cannot ask for model.call/1"},
     {"guardrail: {threading: async}",
      "state.get/1, kv.get/1, secret.get/1, http.request/1", NULL},
     {"guardrail: {threading: async}", "timer.wait/1",
-     "provides guardrail may not ask timer.wait/1"},
+     "provides guardrail cannot ask for timer.wait/1"},
     {"model: {threading: async}, guardrail: {threading: async}", "kv.get/1",
      NULL},
     {"memory: {threading: blocking}",
      "secret.get/1, http.request/1, model.embed/1", NULL},
     {"memory: {threading: blocking}", "kv.get/1",
-     "provides memory may not ask kv.get/1"},
+     "provides memory cannot ask for kv.get/1"},
     {"model: {threading: async}, executor: {threading: async, operations: {a: "
      "{effect: pure}}}",
      "kv.put/1, model.call/1", NULL},
@@ -571,7 +572,7 @@ START_TEST(methods_are_those_of_kinds)
     ck_assert_uint_eq(diags.n, 1);
     ck_assert_str_eq(diags.list[0].code, "E0708");
     ck_assert_ptr_nonnull(strstr(diags.list[0].message, askers[_i].words));
-    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "may ask s"));
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "can ask for s"));
     ck_assert_uint_eq(diags.list[0].span.line, 7);
 }
 END_TEST

@@ -352,7 +352,7 @@ START_TEST(a_wrong_config_loads_nothing)
     ck_assert_ptr_nonnull(strstr(err.msg, "file"));
     ck_assert_int_eq(try_start("counts", "{\"file\":1}", &i), MORTISE_ECONFIG);
     ck_assert_int_eq(try_start("ok_inline", "{\"a\":1}", &i), MORTISE_ECONFIG);
-    ck_assert_ptr_nonnull(strstr(err.msg, "takes no config"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "accepts no config"));
     ck_assert_int_eq(loaded(), 0);
 }
 END_TEST

@@ -199,7 +199,7 @@ START_TEST(malformed_requests)
 {
     static const char *const bad[][2] = {
         {"", "E_INVALID"},
-        {"nonsense", "one JSON object a line"},
+        {"nonsense", "one JSON object on one line"},
         {"[]", "must be a JSON object"},
         {"{}", "'do' is missing"},
         {"{\"do\":7}", "'do' must be a string"},
@@ -207,12 +207,12 @@ START_TEST(malformed_requests)
         {"{\"do\":\"runs\",\"aftr\":\"x\"}", "did you mean 'after'"},
         {"{\"do\":\"runs\",\"limit\":-1}", "'limit'"},
         {"{\"do\":\"runs\",\"tenant\":\"a/b\"}", "E_INVALID"},
-        {"{\"do\":\"runs\",\"status\":\"failed\"}", "go with 'newest'"},
+        {"{\"do\":\"runs\",\"status\":\"failed\"}", "need 'newest'"},
         {"{\"do\":\"runs\",\"newest\":true,\"status\":\"failed,odd\"}",
-         "no run has the status 'odd': there are accepted"},
+         "unknown status 'odd'; use accepted"},
         {"{\"do\":\"runs\",\"newest\":true,\"after\":\"r1\"}",
-         "'r1' is no cursor of a page of runs"},
-        {"{\"do\":\"runs\",\"newest\":true,\"after\":\"1/\"}", "no cursor"},
+         "'r1' is not a cursor of a page of runs"},
+        {"{\"do\":\"runs\",\"newest\":true,\"after\":\"1/\"}", "not a cursor"},
         {"{\"do\":\"inbox\",\"newest\":true}", "'newest'"},
         {"{\"do\":\"show\"}", "'run' is missing"},
         {"{\"do\":\"show\",\"run\":\"nobody\"}", "E_NOT_FOUND"},
@@ -221,13 +221,13 @@ START_TEST(malformed_requests)
         {"{\"do\":\"start\"}", "'graph'"},
         {"{\"do\":\"start\",\"graph\":{\"path\":\"p\"}}", "'source'"},
         {"{\"do\":\"start\",\"run\":\"-x\"," HUMAN "}",
-         "does not begin with '-', as options do; '-x' does"},
+         "must not begin with '-', because options do: '-x'"},
         {"{\"do\":\"command\",\"run\":\"x\"}", "'commands'"},
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[]}", "'commands'"},
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[{}]}",
          "command 1: 'kind' is missing"},
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[{\"kind\":\"no\"}]}",
-         "no command 'no'"},
+         "unknown command 'no'"},
         {"{\"do\":\"command\",\"run\":\"x\",\"actor\":\"root\",\"commands\":"
          "[{\"kind\":\"resume\"}]}",
          "no member 'actor'"},
@@ -239,9 +239,9 @@ START_TEST(malformed_requests)
          "'order' must be a string"},
         {"{\"do\":\"command\",\"run\":\"x\",\"order\":\"a b\",\"commands\":"
          "[{\"kind\":\"resume\"}]}",
-         "order has 1 to 128 letters"},
+         "order must have 1 to 128 letters"},
         {"{\"do\":\"start\",\"order\":\"\"," HUMAN "}",
-         "order has 1 to 128 letters"},
+         "order must have 1 to 128 letters"},
         {"\xff\xfe", "E_INVALID"},
     };
     int fd = client();
@@ -287,7 +287,7 @@ START_TEST(members_that_mean_nothing)
                  cases[i][0]);
         said = ask(fd, request);
         ck_assert_msg(has(said, "E_INVALID") && has(said, cases[i][1]) &&
-                          has(said, "means nothing to the command"),
+                          has(said, "is not a member of the command"),
                       "%s: %s", cases[i][0], said);
     }
     ck_assert_str_eq(ask(fd, history), before);
@@ -408,9 +408,10 @@ START_TEST(started_again)
         fd = client();
         ck_assert_msg(has(ask(fd, same), "\"reply\":{\"run\":\"r\""), "%d", i);
         ck_assert(
-            has(ask(fd, other), "'r' exists already, with another input"));
-        ck_assert(has(ask(fd, bare), "'r' exists already, with another input"));
-        ck_assert(has(ask(fd, graph), "'r' exists already, of another graph"));
+            has(ask(fd, other), "'r' already exists, with another input"));
+        ck_assert(has(ask(fd, bare), "'r' already exists, with another input"));
+        ck_assert(
+            has(ask(fd, graph), "'r' already exists, with another graph"));
         ck_assert(
             has(ask(fd, "{\"do\":\"history\",\"run\":\"r\"}"), "\"admit\""));
         if (i == 1)
@@ -552,7 +553,7 @@ START_TEST(started_under_an_order)
     for (int i = 0; i < 2; i++) {
         ck_assert(has(ask(fd, START("\"order\":\"a\",")), "\"reply\""));
         ck_assert(has(ask(fd, START("\"order\":\"b\",")),
-                      "'r' exists already, and somebody else started it"));
+                      "'r' already exists; another user started it"));
         ck_assert(has(ask(fd, START("")), "\"reply\""));
         close(fd);
         close_engine();
@@ -601,8 +602,7 @@ int getsockopt(int fd, int level, int option, void *restrict value,
 
 static bool is_refusal(const char *text)
 {
-    return has(text, "\"E_NOT_ALLOWED\"") &&
-           has(text, "only the user who runs");
+    return has(text, "\"E_NOT_ALLOWED\"") && has(text, "only the user of");
 }
 
 /* Another user is told so, whatever is asked, and root and ourselves are
@@ -963,7 +963,7 @@ START_TEST(watched_starts)
         ck_assert_msg(has(f.reply, "\"completed\""), "%s", f.reply);
     }
     ck_assert(has(ask(fd, "{\"do\":\"start\",\"until\":\"now\"," HUMAN "}"),
-                  "where something begins"));
+                  "for a request that starts a run"));
     close(fd);
 }
 END_TEST
@@ -1213,7 +1213,7 @@ START_TEST(too_many_connections)
         fds[i] = client();
     for (int i = 0; i < 300; i++) {
         send(fds[i], "{\"do\":\"runs\"}\n", 14, MSG_NOSIGNAL); /* or not */
-        refused += has(line(fds[i]), "idle for longest");
+        refused += has(line(fds[i]), "idle the longest");
     }
     ck_assert_int_eq(refused, 300 - 256);
     for (int i = 0; i < 300; i++)
