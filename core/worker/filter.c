@@ -369,7 +369,7 @@ bool mortise_launch_filter(const struct launch *l, int *listener,
     if (ctx != NULL)
         seccomp_release(ctx);
     if (rv != 0)
-        snprintf(words, LAUNCH_WORDS, "the filter of system calls: %s",
+        snprintf(words, LAUNCH_WORDS, "the system call filter: %s",
                  strerror(-rv));
     return rv == 0;
 }

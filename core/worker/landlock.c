@@ -133,9 +133,9 @@ static bool is_enough(long abi, char words[LAUNCH_WORDS])
     if (abi >= ABI_TRUNCATE)
         return true;
     snprintf(words, LAUNCH_WORDS,
-             "this kernel cannot hold a program to files: Landlock %s, and 3 "
-             "is needed (Linux 6.2, with landlock among its lsm=)",
-             abi <= 0   ? "is not there"
+             "this kernel cannot restrict a program's files: Landlock %s, but "
+             "version 3 is required (Linux 6.2, with landlock in its lsm=)",
+             abi <= 0   ? "is not available"
              : abi == 1 ? "is 1"
                         : "is 2");
     return false;

@@ -45,7 +45,7 @@ static bool change_user(const struct launch *l, char words[LAUNCH_WORDS])
     if (setgroups(0, NULL) == 0 && setresgid(l->gid, l->gid, l->gid) == 0 &&
         setresuid(l->uid, l->uid, l->uid) == 0)
         return true;
-    snprintf(words, LAUNCH_WORDS, "user %u, which the program is to run as: %s",
+    snprintf(words, LAUNCH_WORDS, "user %u of the program: %s",
              (unsigned)l->uid, strerror(errno));
     return false;
 }
@@ -72,7 +72,7 @@ bool mortise_launch_user(const struct launch *l, char words[LAUNCH_WORDS])
 
     if (geteuid() == 0 && !l->has_user) {
         snprintf(words, LAUNCH_WORDS,
-                 "root runs no program as itself: user=UID:GID is missing");
+                 "root cannot run a program as root: user=UID:GID is missing");
         return false;
     }
     if (syscall(SYS_capget, &header, had) != 0)

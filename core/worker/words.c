@@ -78,19 +78,19 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
     char *value = strchr(word, '=');
 
     if (value == NULL)
-        return refuse(words, "no NAME=VALUE", word);
+        return refuse(words, "not NAME=VALUE", word);
     *value++ = '\0';
     if (strcmp(word, "memory") == 0)
         return read_memory(l, value) ||
-               refuse(words, "no number of bytes", value);
+               refuse(words, "not a number of bytes", value);
     if (strcmp(word, "user") == 0)
         return read_user(l, value) ||
-               refuse(words, "no UID:GID of an ordinary user", value);
+               refuse(words, "not UID:GID of an ordinary user", value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].name, word) != 0)
             continue;
         if (known[i].is_path && !is_absolute(value))
-            return refuse(words, "no absolute path", value);
+            return refuse(words, "not an absolute path", value);
         if (known[i].flag != NULL)
             *known[i].flag = true;
         else if (known[i].text != NULL)
@@ -99,7 +99,7 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
             return refuse(words, "out of memory", word);
         return true;
     }
-    return refuse(words, "no word of a launch", word);
+    return refuse(words, "unknown argument of a launch", word);
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -117,10 +117,12 @@ static bool check_writes(const struct launch *l, char words[LAUNCH_WORDS])
 {
     for (size_t i = 0; i < l->write.n; i++) {
         if (is_below(l->program, l->write.items[i]))
-            return refuse(words, "a program that may write itself", l->program);
+            return refuse(words, "the program can write its own file",
+                          l->program);
         for (size_t k = 0; k < l->exec.n; k++)
             if (is_below(l->write.items[i], l->exec.items[k]))
-                return refuse(words, "what may be written is run from there",
+                return refuse(words,
+                              "programs in a writable directory can be run",
                               l->write.items[i]);
     }
     return true;
@@ -133,7 +135,8 @@ bool mortise_launch_read(struct launch *l, char *spec, size_t n,
 
     *l = (struct launch){.cwd = root};
     if (n == 0 || spec[n - 1] != '\0')
-        return refuse(words, "the words are cut", "no NUL behind the last");
+        return refuse(words, "the arguments are truncated",
+                      "no NUL after the last argument");
     /* argv[0] is set when the program is known, and an environment is one */
     if (!add(&l->args, itself) || !add(&l->env, itself))
         return refuse(words, "out of memory", "");

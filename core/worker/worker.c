@@ -36,7 +36,7 @@ static char *read_all(int fd, size_t *n, char words[LAUNCH_WORDS])
     }
     if (got == 0 && *n <= LAUNCH_SPEC_MAX)
         return all;
-    snprintf(words, LAUNCH_WORDS, "the words of the launch: %s",
+    snprintf(words, LAUNCH_WORDS, "the launch arguments: %s",
              got < 0 ? strerror(errno) : "there are too many");
     free(all);
     return NULL;
@@ -103,8 +103,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--launch") == 0)
         launch();
-    fputs("mortise-worker: the engine starts this program, with --launch; it "
-          "is no command for people\n",
+    fputs("mortise-worker: only the engine can start this program, with "
+          "--launch\n",
           stderr);
     return 64;
 }

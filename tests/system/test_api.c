@@ -847,7 +847,7 @@ START_TEST(decisions_come_too_late)
     for (size_t i = 0; i < 2; i++) {
         c = (struct mortise_command){.size = sizeof c, .kind = stops[i]};
         ck_assert_int_eq(command(&c, 0), MORTISE_ESTATE);
-        ck_assert_ptr_nonnull(strstr(err.msg, "has ended already"));
+        ck_assert_ptr_nonnull(strstr(err.msg, "has already ended"));
     }
     ck_assert_str_eq(shown("seq"), seq);
 }

@@ -811,7 +811,7 @@ START_TEST(stopped_too_late)
         child_run("$MORTISE %s %s", i < 2 ? "pause" : "cancel", how[i % 2]);
         expect_code(1);
         expect_err("E_STATE");
-        expect_err("has ended already");
+        expect_err("has already ended");
         expect_err(how[i % 2]);
     }
 }

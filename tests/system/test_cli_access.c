@@ -111,13 +111,13 @@ START_TEST(two_people_two_approvals)
     desk_code(4);
     child_run(BOB "approve $(" BOB "inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
-    desk_err("'bin' is not among those who may answer 'first'");
+    desk_err("'bin' cannot answer 'first', which is assigned to others");
     desk_ok(ANN "approve $(" ANN "inbox r --ids) --reason fine");
     desk_ok("for i in $(seq 1200); do " BOB "inbox r --ids 2>no | grep . && "
             "break; sleep 0.05; done"); /* the engine goes on meanwhile */
     child_run(ANN "approve $(" ANN "inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
-    desk_err("'daemon' is not among those who may answer 'second'");
+    desk_err("'daemon' cannot answer 'second', which is assigned to others");
     desk_ok(BOB "approve $(" BOB "inbox r --ids)");
     desk_ok(ANN "history r");
     desk_out("by daemon");

@@ -233,9 +233,9 @@ static const struct {
      "    tool_errors: feed\n", "\"yes\""},
     {CALL("0", FAIL) "      - {when: {tool: 'sour: '}, text: yes}\n", "",
      "\"yes\""},
-    {CALL("0", "{name: rm}") "      - {when: {tool: \"unknown_tool: there is "
-                             "no tool 'rm'; there "
-                             "are: tried__echo, tried__fail\"}, text: yes}\n",
+    {CALL("0", "{name: rm}") "      - {when: {tool: \"unknown_tool: no tool "
+                             "'rm'; the tools are: tried__echo, "
+                             "tried__fail\"}, text: yes}\n",
      "", "\"yes\""},
     {CALL("0",
           "{name: tried__echo, arguments_text: '{\"value\":'}") "      - "
@@ -804,7 +804,7 @@ START_TEST(told_is_heard)
     desk_not_out("\"told\""); /* both are heard */
     child_run("$MORTISE tell r 'too late'");
     desk_code(1);
-    desk_err("has ended");
+    desk_err("has already ended");
 }
 END_TEST
 
@@ -818,10 +818,10 @@ START_TEST(not_everybody_hears)
     desk_code(4);
     child_run("$MORTISE tell h hello");
     desk_code(3);
-    desk_err("nobody would hear it");
+    desk_err("no model would receive the message");
     child_run("$MORTISE tell h hello --node a");
     desk_code(3);
-    desk_err("node 'a' asks no model");
+    desk_err("node 'a' uses no model");
     child_run("$MORTISE tell h hello --node b");
     desk_err("no node 'b'");
     child_run("$MORTISE tell h ''");

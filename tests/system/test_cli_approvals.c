@@ -470,9 +470,8 @@ START_TEST(ten_approvals_at_three_depths)
                   "{\"approved\": true, \"reason\": \"small\", "
                   "\"decided_by\": \"judge\", \"answer\": null}");
     assert_output(show, "late",
-                  "{\"approved\": false, \"reason\": \"nobody answered in "
-                  "time\", \"decided_by\": "
-                  "\"timeout-reject\", \"answer\": null}");
+                  "{\"approved\": false, \"reason\": \"no answer in time\", "
+                  "\"decided_by\": \"timeout-reject\", \"answer\": null}");
     json_decref(show);
 }
 END_TEST

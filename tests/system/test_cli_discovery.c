@@ -145,7 +145,7 @@ static const struct {
     const char *plugin, *code, *words;
 } broken[] = {
     {"discovery_lies", "bad_output",
-     "'exec/run' is no tool among the candidates"},
+     "'exec/run' is not a tool among the candidates"},
     {"discovery_floods", "bad_output",
      "2000 results were returned, but at most 8 were requested"},
     {"discovery_hangs", "timeout.idle", "showed no activity"},
@@ -177,8 +177,9 @@ START_TEST(nobody_answers)
     deploy("[discovery_lies]", "");
     look_for("sleeps");
     desk_ok("$MORTISE run g.yaml --id r");
-    gave("r", "{\"status\": -1, \"words\": \"no discovery plugin answered: "
-              "discovery_lies: 'exec/run' is no tool among the candidates\"}");
+    gave("r",
+         "{\"status\": -1, \"words\": \"no discovery plugin answered: "
+         "discovery_lies: 'exec/run' is not a tool among the candidates\"}");
 }
 END_TEST
 

@@ -189,8 +189,8 @@ START_TEST(a_template_chooses)
         "[default, other]}\n    retry_policy: {max_attempts: 3, retry_on: "
         "[not_listed]}\n");
     desk_code(1);
-    failed("not_listed", "g.yaml:10:24: 'provider_id' gave \"why?\", and its "
-                         "allowlist has default, other");
+    failed("not_listed", "g.yaml:10:24: 'provider_id' is \"why?\", but its "
+                         "allowlist contains only default, other");
 }
 END_TEST
 
@@ -467,7 +467,7 @@ START_TEST(budgets_hold_inside)
     gave("{\"n\": 3}");
     desk_ok("$MORTISE show r --json");
     desk_out("\"model_calls\": 2");
-    desk_not_out("told that it used more");
+    desk_not_out("reported more usage");
 }
 END_TEST
 
@@ -497,7 +497,7 @@ START_TEST(budgets_are_raised_enough)
     desk_code(4);
     child_run("$MORTISE raise-budget r tokens=+1000000000000000");
     desk_code(3);
-    desk_err("a whole number from 1, 1e15 at most in all");
+    desk_err("a whole number, 1 to 1e15");
     desk_ok("$MORTISE show r");
     child_run("$MORTISE%s",
               desk_line(child.out, "mortise raise-budget r ") + 7);
@@ -511,7 +511,7 @@ START_TEST(budgets_are_raised_enough)
     desk_code(4);
     child_run("$MORTISE raise-budget d usd=+1000000");
     desk_code(3);
-    desk_err("a decimal of dollars, 1000000 at most in all");
+    desk_err("a decimal number of dollars, at most 1000000");
     desk_ok("$MORTISE show d");
 }
 END_TEST
@@ -530,7 +530,7 @@ START_TEST(untold_usage_counts)
                "  c: {type: gmi, prompt: say x, max_tokens: 10, next: END}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(1);
-    desk_out("the budget's output_tokens, 25, are used up");
+    desk_out("the output_tokens limit of the budget (25) is used up");
     desk_ok("$MORTISE show r --json | tr -d ' \\n'");
     desk_out("\"output_tokens\":{\"limit\":25,\"used\":20}");
     desk_out("\"model_calls\":2,");

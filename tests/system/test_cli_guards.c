@@ -477,7 +477,7 @@ START_TEST(nothing_comes_by_another_way)
     child_run("$MORTISE run broken.yaml --id b");
     desk_not_out("a@b.example");
     desk_ok("$MORTISE show b --json | grep -v '\"content\"'");
-    desk_out("in words that no guardrail has seen");
+    desk_out("because no guardrail has checked it");
     desk_graph(
         "talk",
         "start: a\nnodes:\n"
@@ -574,7 +574,7 @@ START_TEST(nothing_comes_out_of_a_graph)
         {ONE("    type: tool\n    tool: tried/echo\n"
              "    args: {value: {'a@b.example': 1}}\n"
              "    output_schema: {additionalProperties: false}\n"),
-         "it does not fit its schema", "a@b.example"},
+         "does not match its schema", "a@b.example"},
         {ONE("    type: tool\n    tool: tried/fail\n    args: {code: told}\n"),
          "told to fail", "s: told"},
         /* a plugin's error has no code of the engine's */
@@ -601,7 +601,8 @@ START_TEST(nothing_comes_out_of_a_graph)
                     "END}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(1);
-    desk_out("it failed, in words that no guardrail has seen");
+    desk_out("it failed; its error message is not shown, because no guardrail "
+             "has checked it");
     desk_not_out(ways[_i].word);
     desk_ok("$MORTISE events r --json");
     desk_out(ways[_i].why);
@@ -718,11 +719,11 @@ END_TEST
 static const struct {
     const char *method, *body, *words;
 } denied[] = {
-    {"kv.put/1", "{key: k, value: 1}", "-4 a guardrail may not change"},
+    {"kv.put/1", "{key: k, value: 1}", "-4 a guardrail cannot have effects"},
     {"http.request/1", "{method: POST, url: \"http://127.0.0.1:9/\"}",
-     "-4 a guardrail may not change"},
-    {"timer.wait/1", "{for_ms: 1000}", "-8 a guardrail may not wait"},
-    {"interrupt.request/1", "{prompt: well?}", "-8 a guardrail may not wait"},
+     "-4 a guardrail cannot have effects"},
+    {"timer.wait/1", "{for_ms: 1000}", "-8 a guardrail cannot wait"},
+    {"interrupt.request/1", "{prompt: well?}", "-8 a guardrail cannot wait"},
 };
 
 /* What changes the world or waits is refused, and it goes on to its verdict. */
@@ -740,9 +741,8 @@ END_TEST
  * and did not pass; one that does not even let go then takes its node along. */
 START_TEST(a_guardrail_that_never_ends)
 {
-    static const char *const words[] = {"it did not answer in time",
-                                        "no sign of life for 1000 ms",
-                                        "timeout.unresponsive"};
+    static const char *const words[] = {
+        "no answer in time", "no activity for 1000 ms", "timeout.unresponsive"};
 
     judged("kv.get/1", "{key: k}", _i == 1 ? "" : "    timeout: 300ms\n");
     desk_put("never", "");

@@ -364,7 +364,7 @@ START_TEST(a_server_that_fails_is_no_dead_run)
                "on_error: {value: \"'it failed'\"}}\n");
     desk_ok("$MORTISE run h.yaml --id r --input \"{\\\"long\\\": "
             "\\\"$(cat long)\\\"}\"");
-    desk_out("what others are told of it was cut: model.");
+    desk_out("the output was cut for dependent nodes: model.");
     desk_ok("$MORTISE show r --json | grep -A3 '\"compaction\"'");
     desk_out("\"how\": \"cut\"");
     httpd_stop(d);
@@ -413,7 +413,7 @@ START_TEST(a_model_judges)
     ck_assert_ptr_nonnull(strstr(asked, "less than 50"));
     ck_assert_ptr_nonnull(strstr(asked, "\"model\":\"tiny\""));
     desk_ok("$MORTISE inbox");
-    desk_out("it is not sure enough");
+    desk_out("the confidence is below the threshold");
     desk_ok("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2) "
             "--answer 4");
     ck_assert_uint_eq(httpd_requests(d), 2);

@@ -433,7 +433,7 @@ START_TEST(limits_are_defaults_and_ceilings)
     desk_code(4);
     child_run("$MORTISE resume s --limit steps=51");
     ck_assert_int_ne(child.code, 0);
-    desk_err("limits.steps allows no more than 50");
+    desk_err("limits.steps of the deployment does not allow more than 50");
     desk_ok("$MORTISE resume s --limit steps=50");
 }
 END_TEST

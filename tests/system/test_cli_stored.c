@@ -127,7 +127,7 @@ START_TEST(what_was_done_is_not_done_again)
     desk_ok("wc -l <sink >before");
     child_run("$MORTISE resume judged --accept-plugins");
     desk_code(5);
-    desk_out("what came of it is refused");
+    desk_out("its result was rejected");
     desk_ok("wc -l <sink | cmp - before");
 }
 END_TEST

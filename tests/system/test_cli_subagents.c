@@ -102,8 +102,7 @@ static void not_told(const char *text, const char *words)
 {
     child_run("$MORTISE tell r '%s' --node a --no-continue", text);
     ck_assert_int_ne(child.code, 0);
-    desk_err("node 'a' of run r hears nothing that its message_schema does not "
-             "allow");
+    desk_err("the message_schema of node 'a' of run r rejects the message");
     desk_err(words);
 }
 

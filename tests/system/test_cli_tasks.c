@@ -209,7 +209,7 @@ START_TEST(children_of_children)
     run("", "[[[spawn_agent, {name: a, instructions: [[[spawn_agent, {name: "
             "b, instructions: [[[spawn_agent, {name: c, instructions: "
             "[never]}]], $last]}]], $last]}]], $last]");
-    says("E_LIMIT: limits.spawn.depth is 2: 'c' would be 3");
+    says("E_LIMIT: limits.spawn.depth is 2, but with 'c' it would be 3");
 }
 END_TEST
 

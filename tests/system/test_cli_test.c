@@ -552,8 +552,8 @@ START_TEST(doubts_are_scripted)
     desk_ok("sed -i 's/g.graph/f.graph/' t.test.yaml");
     child_run("$MORTISE test --filter stands t.test.yaml");
     desk_code(1);
-    desk_out("status: expected in_doubt, and it is failed");
-    desk_out("cut off; it may have happened");
+    desk_out("status: expected in_doubt, got failed");
+    desk_out("cut off; the effect may have happened");
     desk_ok("sed -i 's/g.graph/f.graph/; s/status: in_doubt/status: failed, "
             "error: in_doubt/' t.test.yaml && $MORTISE test --filter stands "
             "t.test.yaml");

@@ -383,7 +383,7 @@ START_TEST(in_doubt)
     why("r");
     desk_out("is in doubt: an effect may or may not have happened");
     desk_out("Node 'a' has an effect that may or may not have happened");
-    desk_out("the process died while the effect was under way");
+    desk_out("the process died while the effect was in flight");
     ck_assert_uint_eq(n_commands, 3);
     obey((size_t)_i, "r", leads_to[_i]);
 }
@@ -398,19 +398,19 @@ START_TEST(in_doubt_at_a_pause)
     child_run("$MORTISE run strike.yaml --id r");
     child_run("$MORTISE pause r");
     desk_code(5);
-    desk_out("the process died while the effect was under way");
+    desk_out("the process died while the effect was in flight");
     desk_out(" resolve r ");
     desk_ok("$MORTISE why r | tr '\n' ' '");
-    desk_out("the process died while the effect was under way");
+    desk_out("the process died while the effect was in flight");
     desk_out(" resolve r ");
     desk_ok("$MORTISE inbox");
-    desk_out("the process died while the effect was under way");
+    desk_out("the process died while the effect was in flight");
     child_run("$MORTISE cancel r");
     desk_code(5);
     desk_out("node 'a': an effect may have happened");
     child_run("$MORTISE resume r");
     desk_code(5);
-    desk_out("the process died while the effect was under way");
+    desk_out("the process died while the effect was in flight");
 }
 END_TEST
 

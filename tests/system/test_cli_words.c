@@ -614,7 +614,8 @@ END_TEST
  * paused it is told so, and why, now and later. */
 START_TEST(a_doubt_at_a_pause)
 {
-    static const char why[] = "told to stop, and did not say what it had done";
+    static const char why[] =
+        "cancelled and did not report whether its effect happened";
     pid_t run;
 
     desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/linger", "") "}\n");

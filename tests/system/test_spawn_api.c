@@ -332,7 +332,7 @@ END_TEST
 START_TEST(e_not_running)
 {
     OK(claim("c1"));
-    FAILS(MORTISE_ENOT_RUNNING, "register it first",
+    FAILS(MORTISE_ENOT_RUNNING, "register one first",
           settle(MORTISE_SPAWN_COMPLETED, NULL));
     FAILS(MORTISE_ENOT_RUNNING, "", advance(MORTISE_SPAWN_DISPATCHED));
     counts(1, 1);
@@ -540,7 +540,8 @@ START_TEST(caps_are_a_trees)
     OK(claim_for("q", "c1"));
     start_with("r", "");
     OK(enlist("r"));
-    FAILS(MORTISE_ELIMIT, "limits.spawn.depth is 2: 'helper' would be 3",
+    FAILS(MORTISE_ELIMIT,
+          "limits.spawn.depth is 2, but with 'helper' it would be 3",
           claim_for("r", "c1"));
     {
         struct mortise_spawn_claim c = claim_of("r", "c1");

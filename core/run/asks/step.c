@@ -192,7 +192,7 @@ static int tell_later(struct mortise_run *r, struct journal *j, struct step *s,
 
     s->ask = 0;
     s->later = true;
-    return reply_later(r, j, ask, "the answer comes later", err);
+    return reply_later(r, j, ask, "the answer is not available yet", err);
 }
 
 /* Of a call that asks nothing more (4): an answer that comes behind an ask that it
@@ -499,7 +499,7 @@ static int tell_pending(struct mortise_run *r, struct exec *x, struct step *s,
     s->ask = in->holds ? in->ask : 0;
     return in->holds ? mortise_exec_disarm(r, x, err) /* its timeout */
                      : reply_later(r, x->journal, in->ask,
-                                   "the answer comes later", err);
+                                   "the answer is not available yet", err);
 }
 
 static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
@@ -575,12 +575,12 @@ static int answer_tool(struct mortise_run *r, struct exec *x, struct step *s,
 static json_t *unknown_tool(const struct exec *x,
                             const struct mortise_graph *tools, const char *name)
 {
-    const char *between = "; there are: ";
+    const char *between = "; the tools are: ";
     struct mortise_buf b;
     json_t *out;
 
     mortise_buf_init(&b, &mortise_heap);
-    mortise_buf_printf(&b, "there is no tool '%.128s'", name);
+    mortise_buf_printf(&b, "no tool '%.128s'", name);
     for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++) {
         if (!mortise_exec_is_offered(x, tools->offers[i].tool))
             continue;
@@ -743,11 +743,11 @@ static int violation(struct mortise_run *r, struct exec *x,
     mortise_json_drop(&x->broke);
     x->broke =
         strcmp(s->method, in->method) != 0
-            ? json_sprintf("E_DETERMINISM: step %s of '%s' was %.128s, and is "
-                           "%s now that it is run again",
+            ? json_sprintf("E_DETERMINISM: step %s of '%s' asked for %.128s "
+                           "before, but for %s after the re-entry",
                            which, node, s->method, in->method)
-            : json_sprintf("E_DETERMINISM: step %s of '%s', %.128s, has other "
-                           "arguments now that it is run again",
+            : json_sprintf("E_DETERMINISM: step %s of '%s', %.128s, has "
+                           "different arguments after the re-entry",
                            which, node, s->method);
     if (x->broke == NULL)
         return mortise_nomem(err);
@@ -819,7 +819,8 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     if (s != NULL && s->entrance == j->entrance &&
         !(s->state == STEP_OPEN && s->cleared))
         return reply_words(r, in->ask, MORTISE_S_INVALID,
-                           "another ask of this call has that step key", err);
+                           "another ask of this call has the same step name",
+                           err);
     if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
         x->call == MORTISE_RUN_EXECUTE)
         rv = mortise_budget_has_room(r, x, in->model->most, &room_left, err);
@@ -827,7 +828,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         return rv == MORTISE_OK ? stop_for_budget(r, x, in, err) : rv;
     if (s == NULL && j->n >= STEPS_MAX)
         return reply_words(r, in->ask, MORTISE_S_FAILED,
-                           "an execution may ask 65536 times", err);
+                           "an execution can make at most 65536 asks", err);
     assert(!in->inside || in->key[0] != '\0'); /* host_calls.c asks for it */
     j->issued += !in->inside;
     if (s == NULL || (s->state == STEP_OUT && !was_stopped(s))) {
@@ -858,20 +859,18 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 static int ask_aside(struct mortise_run *r, struct exec *x,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    const char *who = x->call == MORTISE_RUN_CHECK
-                          ? "a guardrail"
-                          : "what is asked beside a node";
+    const char *who =
+        x->call == MORTISE_RUN_CHECK ? "a guardrail" : "a call beside a node";
     char words[128];
 
     if (kinds[in->kind].changes) {
         snprintf(words, sizeof words,
-                 "%s may not change the world: it reads, and no more", who);
+                 "%s cannot have effects: it can only read", who);
         return reply_words(r, in->ask, MORTISE_S_DENIED, words, err);
     }
     if (kinds[in->kind].waits) {
         snprintf(words, sizeof words,
-                 "%s may not wait for somebody, or for a time: only what "
-                 "executes an operation may",
+                 "%s cannot wait for a person or a time: only an operation can",
                  who);
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED, words, err);
     }
@@ -885,8 +884,7 @@ static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
     if (kinds[in->kind].waits || in->kind == MORTISE_STEP_PUT ||
         in->kind == MORTISE_STEP_TOOL)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
-                           "only what executes an operation may ask for that",
-                           err);
+                           "only an operation can ask for this", err);
     return perform(r, in->ask, NO_STEP, NULL, err);
 }
 
@@ -939,7 +937,8 @@ int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
         if (s->state != STEP_OPEN || s->kind != MORTISE_STEP_EFFECT ||
             s->ask == 0 || s->made || s->cleared)
             continue;
-        if (words == NULL && (words = json_string("it did not begin")) == NULL)
+        if (words == NULL &&
+            (words = json_string("the effect did not start")) == NULL)
             return mortise_nomem(err);
         rv = take_back(r, x, s, MORTISE_S_CANCELLED, words, err);
     }
@@ -958,7 +957,8 @@ static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
     return rv != MORTISE_OK
                ? rv
                : reply_later(r, x->journal, in->ask,
-                             "whether it happened is not known yet", err);
+                             "it is not known yet whether the effect happened",
+                             err);
 }
 
 int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
@@ -971,7 +971,8 @@ int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
     e.after = h != NULL ? h->after : x->journal->issued;
     return mortise_run_record_value(
         r, &e,
-        h != NULL ? json_incref(h->value) : json_string("it did not happen"),
+        h != NULL ? json_incref(h->value)
+                  : json_string("the effect did not happen"),
         err);
 }
 

@@ -583,7 +583,7 @@ static int conclude_request(struct mortise_run *r, struct exec *x,
     struct journal *j = x->journal;
     bool late =
         s->kind == MORTISE_STEP_QUESTION && e->how == MORTISE_SETTLE_EXPIRED;
-    json_t *value = late               ? json_string("nobody answered in time")
+    json_t *value = late               ? json_string("no answer in time")
                     : e->value != NULL ? json_incref(e->value)
                                        : json_null();
     int rv = value != NULL

@@ -27,7 +27,7 @@ int mortise_command_check_cancel(struct mortise_run *r,
         mortise_command_has(h, MORTISE_CMD_RESUME))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
-                        "run %s has ended already: it is %s", r->id,
+                        "run %s has already ended: it is %s", r->id,
                         mortise_run_status_name(r->status));
 }
 

@@ -82,11 +82,14 @@ static int check_pairs(const struct mortise_run *r,
                 const void *one = row_of(a)->subject(r, a);
 
                 if (one != NULL && one == row_of(b)->subject(r, b))
-                    return mortise_fail(err, MORTISE_EMISMATCH,
-                                        "request '%s' is decided twice", a->id);
+                    return mortise_fail(
+                        err, MORTISE_EMISMATCH,
+                        "request '%s' is decided twice; give one decision",
+                        a->id);
             } else if (a->kind == b->kind) {
-                return mortise_fail(err, MORTISE_EINVAL,
-                                    "one command of a kind at a time");
+                return mortise_fail(
+                    err, MORTISE_EINVAL,
+                    "two commands of the same kind; give one at a time");
             }
         }
     }
@@ -440,9 +443,9 @@ int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "another command is being applied to run %s",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ECONFLICT,
+            "another command is being applied to run %s; try again", r->id);
     if (mortise_run_knows_order(r, h->order))
         return order_again(r, h, err);
     rv = check_all(r, h, err);

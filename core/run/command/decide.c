@@ -63,7 +63,7 @@ static int find_request(const struct mortise_run *r,
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "request '%s' has expired; resume the run, which "
-                            "goes on as the node's `on_timeout` says",
+                            "then follows the node's `on_timeout`",
                             c->id);
     return MORTISE_OK;
 }
@@ -122,7 +122,7 @@ static int check_decision(const struct mortise_run_command *c,
         return MORTISE_OK;
     if (strcmp(d, "await_external") == 0)
         return mortise_fail(err, MORTISE_EDECISION,
-                            "await_external decides nothing; approve or "
+                            "await_external is not a decision; approve, "
                             "reject, or leave the request pending");
     return mortise_fail(err, MORTISE_EDECISION,
                         "decision must be approve or reject, not '%s'", d);
@@ -154,8 +154,8 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
         rv = check_decision(c, err);
     if (rv == MORTISE_OK && is_of_plan(r, c))
         rv = mortise_fail(err, MORTISE_EMISMATCH,
-                          "request '%s' asks for no tool approval (it is "
-                          "'plan'); answer it instead",
+                          "request '%s' is not a tool approval (it is 'plan'); "
+                          "use an answer instead",
                           c->id);
     if (rv == MORTISE_OK)
         rv = find_request(r, c, &x, &s, err);
@@ -163,23 +163,24 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
         return rv;
     if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request '%s' asks for no tool approval (it is "
-                            "'%s'); answer it instead",
+                            "request '%s' is not a tool approval (it is '%s'); "
+                            "use an answer instead",
                             c->id,
                             s != NULL ? mortise_step_kind_name(s)
                                       : mortise_ask_name(x->ask));
     n = mortise_exec_node(r, x);
     if (strcmp(c->decision, "approve") == 0 && mortise_command_replaces(h, n))
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request '%s' is about a call of %s/%s as it was, "
-                            "and the same command accepts another one. "
-                            "Accept that first, then approve what it asks",
-                            c->id, n->plugin, n->operation);
+        return mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "request '%s' approves a call of %s/%s with its old definition, "
+            "but this command accepts a new one. Accept the plugins first, "
+            "then approve the new request",
+            c->id, n->plugin, n->operation);
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "the digest %s is not of the pending call, whose "
-                            "digest is %s",
+                            "the digest %s does not match the pending call, "
+                            "which has the digest %s",
                             c->digest, digest != NULL ? digest : "missing");
     return check_args(r, x, c, err);
 }
@@ -205,19 +206,21 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
 {
     if (s->kind == MORTISE_STEP_TIMER)
         return mortise_fail(err, MORTISE_EDECISION,
-                            "request '%s' is a timer; time answers it", c->id);
-    if (s->kind == MORTISE_STEP_CHILD)
-        return mortise_fail(err, MORTISE_EDECISION,
-                            "request '%s' waits for a child; its end answers "
-                            "it",
+                            "request '%s' is a timer; it ends by itself",
                             c->id);
+    if (s->kind == MORTISE_STEP_CHILD)
+        return mortise_fail(
+            err, MORTISE_EDECISION,
+            "request '%s' waits for a child; it ends when the child ends",
+            c->id);
     if (!may_answer_step(s, actor))
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "'%s' is not among those who may answer '%s'",
-                            actor, c->id);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "'%s' cannot answer '%s', which is assigned to others", actor,
+            c->id);
     return c->value != NULL
                ? mortise_step_check_answer(r, s, c->value, err)
-               : mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
+               : mortise_fail(err, MORTISE_EINVAL, "an answer needs a value");
 }
 
 /* Of a node that is to be approved: {approved, reason?}. */
@@ -229,9 +232,9 @@ static int check_node(const json_t *value, struct mortise_err *err)
     if (!json_is_boolean(approved) ||
         (reason != NULL && !json_is_string(reason)) ||
         json_object_size(value) != 1 + (size_t)(reason != NULL))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "whether a node runs is answered with {approved, "
-                            "reason?}");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the answer to an approval of a node must be {approved, reason?}");
     return MORTISE_OK;
 }
 
@@ -254,9 +257,9 @@ int mortise_command_check_answer(struct mortise_run *r,
     if (s != NULL)
         return check_answer_step(r, s, c, h->actor, err);
     if (x->ask == MORTISE_ASK_BUDGET)
-        return mortise_fail(err, MORTISE_EDECISION,
-                            "request '%s' waits for a greater budget; raise it",
-                            c->id);
+        return mortise_fail(
+            err, MORTISE_EDECISION,
+            "request '%s' needs a higher budget; raise the budget", c->id);
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
         return mortise_fail(
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
@@ -269,9 +272,9 @@ int mortise_command_check_answer(struct mortise_run *r,
     else if (x->ask == MORTISE_ASK_PLAN)
         rv = mortise_plan_check_of(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
-        rv = mortise_fail(err, MORTISE_EDECISION,
-                          "a scheduled pause can only be passed; cancel the "
-                          "run to end it");
+        rv = mortise_fail(
+            err, MORTISE_EDECISION,
+            "a scheduled pause can only be approved; cancel the run to end it");
     return rv;
 }
 
@@ -293,10 +296,11 @@ static int check_step(const struct exec *x, const char *method,
             : NULL;
 
     if (json_is_string(words))
-        return mortise_fail(err, rv, "that is no result of '%s', which is %s",
+        return mortise_fail(err, rv,
+                            "the result does not match '%s', which needs %s",
                             n->id, json_string_value(words));
     return rv != MORTISE_OK
-               ? mortise_doing(err, rv, "result of a step of '%s'", n->id)
+               ? mortise_doing(err, rv, "the result of a step of '%s'", n->id)
                : mortise_fold_check_depth(c->value, err);
 }
 
@@ -309,11 +313,11 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
 {
     if (c->value == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "done needs the result that the effect had");
+                            "done needs the result of the effect");
     if (x->state == X_FAILED && !mortise_command_has(h, MORTISE_CMD_RESUME))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "node '%s' has failed: what it was told is "
-                            "corrected with a resume of the run, as one",
+                            "node '%s' has failed; correct its result in the "
+                            "same call as a resume of the run",
                             mortise_exec_node(r, x)->id);
     return check_step(x, method, c, err);
 }
@@ -346,13 +350,13 @@ int mortise_command_check_resolve(struct mortise_run *r,
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
         return MORTISE_OK;
     if (strcmp(d, "done") != 0)
-        return mortise_fail(err, MORTISE_EDECISION,
-                            "a doubt is resolved by done, retry or fail, not "
-                            "'%s'",
-                            d);
+        return mortise_fail(
+            err, MORTISE_EDECISION,
+            "an effect in doubt is resolved with done, retry or fail, not '%s'",
+            d);
     if (c->value == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "done needs the result that the effect had");
+                            "done needs the result of the effect");
     method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
                ? check_step(x, method != NULL ? method : "", c, err)
@@ -437,9 +441,9 @@ int mortise_decide_check_used(const struct mortise_run *r,
 
         if (mortise_command_row(c->kind)->subject != NULL && goes_on(r, c))
             return mortise_fail(err, MORTISE_EINVAL,
-                                "the decision about request '%s' would come "
-                                "to nothing: a %s in the same call stops what "
-                                "it is about. Give one of the two",
+                                "the decision about request '%s' would have no "
+                                "effect, because the %s in the same call stops "
+                                "its node. Give only one of the two",
                                 c->id, what);
     }
     return MORTISE_OK;

@@ -34,12 +34,12 @@ static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
 
     return x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT
                ? mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' is not settled: find "
-                              "out, and say what came of it (request %s) first",
+                              "the effect of node '%s' is in doubt; resolve it "
+                              "first (request %s)",
                               node, x->request)
                : mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' is not settled: resume "
-                              "the run first, which finds out or asks",
+                              "the effect of node '%s' is in doubt; resume the "
+                              "run first, which reconciles it or asks a person",
                               node);
 }
 
@@ -58,16 +58,15 @@ static int refuse_kept(const struct mortise_run *r, const struct exec *x,
 
     return r->status >= MORTISE_RUN_COMPLETED
                ? mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' may have happened, and "
-                              "nobody knows; `mortise resume %s` asks what "
-                              "became of it",
+                              "it is in doubt whether the effect of node '%s' "
+                              "happened; `mortise resume %s` asks about it",
                               id, r->id)
-               : mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' may have happened, and "
-                              "nobody knows; when the run has ended (`mortise "
-                              "cancel %s` ends it), `mortise resume %s` asks "
-                              "what became of it",
-                              id, r->id, r->id);
+               : mortise_fail(
+                     err, MORTISE_EINDOUBT,
+                     "it is in doubt whether the effect of node '%s' happened; "
+                     "after the run has ended (`mortise cancel %s` ends it), "
+                     "`mortise resume %s` asks about it",
+                     id, r->id, r->id);
 }
 
 int mortise_goto_check_settled(const struct mortise_run *r, bool back,
@@ -79,7 +78,7 @@ int mortise_goto_check_settled(const struct mortise_run *r, bool back,
 
         if (is_under_way(r, x))
             return mortise_fail(err, MORTISE_EINDOUBT,
-                                "the effect of node '%s' is under way; wait "
+                                "the effect of node '%s' is in flight; wait "
                                 "for it, or `mortise pause %s` first",
                                 mortise_exec_node(r, x)->id, r->id);
         if (!mortise_exec_is_over(x) && is_open(r, x))
@@ -111,21 +110,21 @@ int mortise_command_check_goto(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     if (r->cancelling && mortise_final_is_at_work(r))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is being cancelled, and its finalisers are "
-                            "at work: go to a node when it has ended; a second "
-                            "cancel ends it at once",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "run %s is being cancelled, and its finalisers still run; use goto "
+            "after the run has ended; a second cancel ends it at once",
+            r->id);
     if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
         return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
                             "graph '%s' has no node '%s'", r->graph->name,
                             c->node != NULL ? c->node : "");
     return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
-               ? mortise_fail(err, MORTISE_EINVAL,
-                              "node '%s' is in the body of a map, which has no "
-                              "elements to run it for; go to where the map "
-                              "starts",
-                              c->node)
+               ? mortise_fail(
+                     err, MORTISE_EINVAL,
+                     "node '%s' is in the body of a map and needs an element "
+                     "of its list; use goto with the node that starts the map",
+                     c->node)
                : mortise_goto_check_settled(r, true, err);
 }
 

@@ -42,8 +42,8 @@ int mortise_command_check_pause(struct mortise_run *r,
     if (r->cancelling && r->status < MORTISE_RUN_COMPLETED &&
         (c->flags & MORTISE_CMD_SHUTDOWN) == 0)
         return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is being cancelled: its last acts are not "
-                            "paused, and a second cancel stops them",
+                            "run %s is being cancelled; its finalisers cannot "
+                            "be paused; a second cancel stops them",
                             r->id);
     return mortise_command_check_cancel(r, h, c, err);
 }

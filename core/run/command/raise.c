@@ -18,7 +18,7 @@ int mortise_command_check_limit(struct mortise_run *r,
 {
     if (mortise_run_is_over(r) && !mortise_command_restarts(h))
         return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is %s: no limit holds it", r->id,
+                            "run %s is %s, so no limit applies to it", r->id,
                             mortise_run_status_name(r->status));
     return mortise_limit_check(r, c->value, err);
 }
@@ -118,20 +118,22 @@ static int find_limit(const struct purse *p, const char *name,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a budget is raised to N or by +N, %s in all: %s",
-                            *k == MORTISE_SPEND_USD
-                                ? "a decimal of dollars, 1000000 at most"
-                                : "a whole number from 1, 1e15 at most",
-                            name);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "a budget is raised to N or by +N, where N is %s: %s",
+            *k == MORTISE_SPEND_USD
+                ? "a decimal number of dollars, at most 1000000"
+                : "a whole number, 1 to 1e15",
+            name);
     if (*out <= p->most[*k])
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the budget's %s is %s already; it can only be "
-                            "raised",
-                            name, mortise_budget_spell(text, *k, p->most[*k]));
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the budget's %s is already %s; it can only be raised", name,
+            mortise_budget_spell(text, *k, p->most[*k]));
     if (*out < mortise_budget_used_of(p, (int)*k))
         return mortise_fail(
-            err, MORTISE_EINVAL, "of the budget's %s %s are used already", name,
+            err, MORTISE_EINVAL,
+            "the budget's %s cannot be lower than the used amount, %s", name,
             mortise_budget_spell(text, *k, mortise_budget_used_of(p, (int)*k)));
     return MORTISE_OK;
 }
@@ -147,7 +149,7 @@ static int resolve(const struct scope *in, const json_t *body, json_t **out,
     *out = json_object();
     if (!json_is_object(body) || json_object_size(body) == 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a budget is {tool_calls?, wall?, model_calls?, "
+                          "a budget must be {tool_calls?, wall?, model_calls?, "
                           "input_tokens?, output_tokens?, tokens?, usd?}");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
@@ -175,7 +177,7 @@ static int limits_of(const struct mortise_run *r,
     *in = find_purse(r, c->node);
     if (*in == NULL)
         rv = mortise_fail(err, MORTISE_ENOTFOUND,
-                          "run %s has no subgraph at work at '%s'", r->id,
+                          "run %s has no active subgraph at '%s'", r->id,
                           c->node);
     else if ((*in)->purse == NULL)
         rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
@@ -197,16 +199,16 @@ int mortise_command_check_budget(struct mortise_run *r,
     (void)h;
     if (mortise_run_is_over(r))
         return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is %s: it spends nothing more", r->id,
+                            "run %s is %s, so it spends nothing more", r->id,
                             mortise_run_status_name(r->status));
     rv = limits_of(r, c, &in, &limits, err);
     json_decref(limits);
     if (rv == MORTISE_OK && in->owner == NULL && mortise_tree_is_foreign(r))
-        rv = mortise_fail(err, MORTISE_ESTATE,
-                          "run %s spends the budget of the run that its tree "
-                          "began with, and has not asked for any of it: raise "
-                          "it there",
-                          r->id);
+        rv = mortise_fail(
+            err, MORTISE_ESTATE,
+            "run %s uses the budget of the root run of its tree, and has not "
+            "requested more; raise the budget of the root run",
+            r->id);
     return rv;
 }
 

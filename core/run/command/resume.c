@@ -45,13 +45,13 @@ int mortise_command_check_resume(struct mortise_run *r,
 {
     (void)c;
     if (r->live && r->status == MORTISE_RUN_RUNNING && h->n == 1)
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s is running already; somebody else resumed "
-                            "it",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ECONFLICT,
+            "run %s is already running; another command resumed it", r->id);
     if (r->live && is_stopping(r, true))
         return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s is being stopped; resume it then", r->id);
+                            "run %s is being stopped; resume it after that",
+                            r->id);
     if (r->status == MORTISE_RUN_IN_DOUBT) {
         for (size_t i = 1; i < r->n_execs; i++) {
             const struct exec *x = r->execs[i];
@@ -60,8 +60,8 @@ int mortise_command_check_resume(struct mortise_run *r,
                 !is_resolved(r, h, x))
                 return mortise_fail(
                     err, MORTISE_EINDOUBT,
-                    "the effect of node '%s' may have happened: find out, "
-                    "and say what came of it (request %s)",
+                    "the effect of node '%s' may have happened; find out, then "
+                    "resolve it (request %s)",
                     mortise_exec_node(r, x)->id, x->request);
         }
     }

@@ -11,20 +11,20 @@ int mortise_run_may_steer(const struct mortise_run *r,
 {
     if (mortise_run_has_ended(r->status) || r->cancelling)
         return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s %s: there is nothing left to steer", r->id,
+                            "run %s %s, so it cannot be steered", r->id,
                             r->cancelling ? "is being cancelled" : "has ended");
     if (r->plan.waits)
         return mortise_fail(err, MORTISE_ESTATE,
-                            "the plan of run %s waits to be approved: it may "
-                            "be approved with edits",
+                            "the plan of run %s waits for an approval; approve "
+                            "it with edits instead",
                             r->id);
     if (to == NULL)
         return mortise_regraph_check(r, r->graph, err);
     if (to->former != r->graph)
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s was steered by somebody else meanwhile; "
-                            "look at it again",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ECONFLICT,
+            "another command steered run %s first; look at the run again",
+            r->id);
     return mortise_regraph_check(r, to, err);
 }
 
@@ -46,15 +46,15 @@ int mortise_command_check_steer(struct mortise_run *r,
     (void)c;
     if (mortise_command_has(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a run is not steered and moved at once");
+                            "steering and goto cannot be in the same call");
     if (has_decision(h))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a run is not steered together with a decision; "
-                            "give the decision first");
+                            "steering and a decision cannot be in the same "
+                            "call; give the decision first");
     if (h->steering == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a run is steered by an engine, which makes a "
-                            "graph of the diff");
+                            "only an engine can steer a run, because it "
+                            "compiles the new graph");
     return mortise_run_may_steer(r, h->steering->graph, err);
 }
 

@@ -51,10 +51,10 @@ static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
             *err = why;
         return rv;
     }
-    return mortise_fail(err, rv,
-                        "node '%s' of run %s hears nothing that its "
-                        "message_schema does not allow: %.600s",
-                        n->id, r->id, why.msg);
+    return mortise_fail(
+        err, rv,
+        "the message_schema of node '%s' of run %s rejects the message: %.600s",
+        n->id, r->id, why.msg);
 }
 
 /* Itself, and whoever is run for it.  Graphs are bounded in how deep they
@@ -96,16 +96,16 @@ static int check_node(const struct mortise_run *r, const char *id,
         return asks_models(r->graph)
                    ? MORTISE_OK
                    : mortise_fail(err, MORTISE_EINVAL,
-                                  "no node of the graph asks a model: nobody "
-                                  "would hear it");
+                                  "no node of the graph uses a model, so no "
+                                  "model would receive the message");
     n = mortise_graph_node(r->graph, id);
     if (n == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph has no node '%.64s'", id);
     return hears(n) ? MORTISE_OK
                     : mortise_fail(err, MORTISE_EINVAL,
-                                   "node '%s' asks no model: it would not hear "
-                                   "it",
+                                   "node '%s' uses no model, so it would not "
+                                   "receive the message",
                                    n->id);
 }
 
@@ -119,14 +119,15 @@ int mortise_command_check_tell(struct mortise_run *r,
 
     (void)h;
     if (mortise_run_is_over(r))
-        return mortise_fail(err, MORTISE_ESTATE, "run %s has ended: it is %s",
-                            r->id, mortise_run_status_name(r->status));
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s has already ended: it is %s", r->id,
+                            mortise_run_status_name(r->status));
     if (n == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a run is told a text, which is not empty");
+                            "a message must be a text that is not empty");
     if (n > TEXT_MAX)
         return mortise_fail(err, MORTISE_ELIMIT,
-                            "a run is told at most 1 MiB at a time");
+                            "a message can have at most 1 MiB");
     rv = check_node(r, c->node, err);
     return rv == MORTISE_OK ? check_schemas(r, c->node, c->value, err) : rv;
 }

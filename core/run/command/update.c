@@ -76,9 +76,10 @@ int mortise_command_check_update(struct mortise_run *r,
     if (rv == MORTISE_OK && update_reduces(&u) &&
         (mortise_command_has(h, MORTISE_CMD_ANSWER) ||
          mortise_command_has(h, MORTISE_CMD_RESOLVE)))
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "an update through reducers cannot come in one call "
-                          "with an answer or a result; give it afterwards");
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "an update of a path with a reducer cannot be in the same call as "
+            "an answer or a result; give it afterwards");
     mortise_patch_finish(&u);
     return rv;
 }

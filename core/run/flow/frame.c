@@ -411,7 +411,7 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
         return MORTISE_OK;
     mortise_exec_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
-                 "the loop of '%s' took an edge back to it and one out of the "
+                 "the loop of '%s' took an edge back and an edge out of the "
                  "loop in the same visit, %u",
                  mortise_exec_node(r, x)->id, x->visit);
     error = mortise_error_new(mortise_exec_node(r, x)->id, "loop", "permanent",
@@ -754,7 +754,7 @@ static int keep_lists(struct mortise_run *r, const struct exec *start,
                                   json_array_get(lists, k++), err);
     if (rv == MORTISE_OK && k != json_array_size(lists))
         rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "START leads into fewer maps than it has lists for");
+                          "START has more lists than maps that it leads to");
     json_decref(lists);
     return rv;
 }

@@ -35,14 +35,15 @@
 
 const char *mortise_race_words(enum loss why)
 {
-    static const char *const words[] = {"the run was stopped",
-                                        "another branch was first",
-                                        "the graph had reached its end",
-                                        "something else failed",
-                                        "the graph took too long",
-                                        "the graph spent its budget",
-                                        "what it is part of was stopped",
-                                        "the run was cancelled"};
+    static const char *const words[] = {
+        "the run was stopped",
+        "another branch finished first",
+        "the graph reached its end",
+        "another node failed",
+        "the graph exceeded its time limit",
+        "the graph used up its budget",
+        "the graph or map around it was stopped",
+        "the run was cancelled"};
 
     return words[why];
 }

@@ -140,8 +140,8 @@ static const char *begun(const struct mortise_run *r, const struct frame *f,
         return ran_before(f, node) ? "has run before" : NULL;
     case ITEM_ACTIVE:
         return is_untouched(x) && !ran_before(f, node) ? NULL
-               : x->state == X_ASKED ? "waits for somebody's word"
-                                     : "has begun";
+               : x->state == X_ASKED                   ? "waits for a person"
+                                                       : "has started";
     case ITEM_OVER:
         return "has ended";
     case ITEM_FAILED:
@@ -184,10 +184,11 @@ const char *mortise_run_begun(const struct mortise_run *r, const char *path)
             return n != NULL ? begun(r, f, n->index) : NULL;
         path += k + 1;
         if (mortise_item_of(f, n->index)->phase > ITEM_ACTIVE)
-            return "stands in what is over";
+            return "is in a part that has ended";
         if (inside(r, f, n->index) == NULL) /* it begins with all of it */
-            return begun(r, f, n->index) != NULL ? "stands in what has begun"
-                                                 : NULL;
+            return begun(r, f, n->index) != NULL
+                       ? "is in a part that has started"
+                       : NULL;
         f = inside(r, f, n->index);
     }
 }
@@ -216,21 +217,21 @@ static int check_begun(const struct mortise_run *r, const struct frame *f,
     int rv;
 
     if (m == NULL)
-        return refuse(f, n, why, "it cannot be taken out", err);
+        return refuse(f, n, why, "it cannot be removed", err);
     rv = is_same(f->graph, n, to, m, child != NULL, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!same)
-        return refuse(f, n, why, "it stays as it is", err);
+        return refuse(f, n, why, "it cannot be changed", err);
     if (!has_same_sources(f->graph, n, to, m))
-        return refuse(f, n, why, "it comes after what it came after", err);
+        return refuse(f, n, why, "its dependencies cannot be changed", err);
     rv = is_same(f->graph, n, to, m, false, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!over && (!has_same_shape(n->tools, m->tools) ||
                   (same && !has_same_shape(n->sub, m->sub))))
-        return refuse(f, n, why, "its tools are others than when it began",
-                      err);
+        return refuse(f, n, why,
+                      "its tools differ from those that it started with", err);
     return child == NULL || same ? rv : check_frame(r, child, m->sub, err);
 }
 
@@ -242,13 +243,13 @@ static int check_frame(const struct mortise_run *r, const struct frame *f,
 
     if (!is_plain(f->graph) || !is_plain(to))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "only task graphs are steered: this one has loops, "
-                            "maps, or edges that are guarded or discovered");
+                            "only task graphs can be steered, but this one has "
+                            "loops, maps, or guarded or discovered edges");
     if (f->halted || f->lost || mortise_race_at_end(f))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "nothing more starts in the graph of run %s: it is "
-                            "being stopped",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "the graph of run %s is being stopped and starts no more nodes",
+            r->id);
     for (uint32_t i = 0; rv == MORTISE_OK && i < f->graph->n_nodes; i++) {
         const struct mortise_node *n = &f->graph->nodes[i];
         const char *why = begun(r, f, i);

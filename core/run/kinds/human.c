@@ -52,23 +52,23 @@ static int check_value(const struct mortise_run *r,
     {
         if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
             strcmp(key, "answer") != 0)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "an answer is {approved, reason?, answer?}; "
-                                "'%s' is none of them",
-                                key);
+            return mortise_fail(
+                err, MORTISE_EINVAL,
+                "an answer must be {approved, reason?, answer?}, without '%s'",
+                key);
     }
     if (!json_is_boolean(approved))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "an answer must say approved: true or false");
+                            "an answer needs approved: true or false");
     if (reason != NULL && !json_is_string(reason))
         return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
     if (human->answer_schema == NULL ||
         (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
         return MORTISE_OK; /* a rejection need not answer */
     if (answer == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the question wants an answer: member 'answer' is "
-                            "missing");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the question needs an answer: member 'answer' is missing");
     rv = mortise_schema_check_within(human->answer_schema, answer,
                                      r->graph->expr_cost, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
@@ -79,9 +79,10 @@ static int check(struct mortise_run *r, const struct exec *x,
                  struct mortise_err *err)
 {
     if (!may_answer(human_of(r, x), actor))
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "'%s' is not among those who may answer '%s'",
-                            actor, mortise_exec_node(r, x)->id);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "'%s' cannot answer '%s', which is assigned to others", actor,
+            mortise_exec_node(r, x)->id);
     return check_value(r, human_of(r, x), value, err);
 }
 
@@ -125,7 +126,7 @@ static json_t *answered(const struct mortise_run *r, const struct exec *x,
 /* ... and so is it that they said nothing in time. */
 static json_t *expired(const struct mortise_run *r, const struct exec *x)
 {
-    static const char reason[] = "nobody answered in time";
+    static const char reason[] = "no answer in time";
     const struct mortise_human *human = human_of(r, x);
 
     return human->on_timeout == MORTISE_TIMEOUT_ACCEPT
@@ -187,7 +188,7 @@ static int keep(struct mortise_run *r, struct exec *x,
         return mortise_generation_refuse(
             x,
             json_pack("{s:s, s:s, s:b}", "code", "timeout", "message",
-                      "nobody answered in time", "goto",
+                      "no answer in time", "goto",
                       (int)(on_timeout == MORTISE_TIMEOUT_GOTO)),
             err);
     made = late ? expired(r, x) : answered(r, x, e->value, e->actor);
@@ -302,13 +303,13 @@ static const char *lacks(const struct mortise_run *r,
     if (said->output == NULL)
         return said->words;
     if (!json_is_boolean(approved) || !json_is_number(sure))
-        return "it did not say {approved, confidence, reason?, answer?}";
+        return "the reply is not {approved, confidence, reason?, answer?}";
     if (!(json_number_value(sure) >= human->threshold))
-        return "it is not sure enough";
+        return "the confidence is below the threshold";
     if (human->answer_schema == NULL || json_is_false(approved))
         return NULL;
     if (answer == NULL)
-        return "the question wants an answer, and it gave none";
+        return "the question needs an answer, but the reply has none";
     return mortise_schema_check_within(human->answer_schema, answer,
                                        r->graph->expr_cost, why) == MORTISE_OK
                ? NULL

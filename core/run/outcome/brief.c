@@ -99,10 +99,11 @@ json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
 
     if (text != NULL && !has_a_word(text, n))
         told = mortise_brief_cut(r, output, "failed",
-                                 "it gave a text without a word");
+                                 "the compaction returned an empty text");
     else if (text != NULL && short_part(text, n, NEARLY) < n)
-        told =
-            mortise_brief_cut(r, gave, "failed", "what it gave is not short");
+        told = mortise_brief_cut(
+            r, gave, "failed",
+            "the compaction returned a text that is too long");
     else if (text != NULL)
         told = json_pack("{s:O, s:s}", "output", gave, "how", "made");
     mortise_release_str(r->mem, made);

@@ -108,8 +108,8 @@ static json_t *without(const struct outcome *o)
 
     return mortise_brief_cut(o->r, o->entry.value,
                              missing ? "plugin" : "cancelled",
-                             missing ? "agent/compact is not there"
-                                     : "nobody was asked to make it short");
+                             missing ? "agent/compact is not available"
+                                     : "the compaction was not called");
 }
 
 int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
@@ -145,11 +145,11 @@ int mortise_apply_compacted(struct mortise_run *r, struct exec *x,
     if (error == NULL)
         return MORTISE_OK;
     if (mortise_run_is_seen(r)) {
-        extra =
-            json_pack("{s:s, s:o}", "code", "compaction", "message",
-                      json_sprintf("what others are told of it was cut: %s: %s",
-                                   mortise_json_text_of(error, "code"),
-                                   mortise_json_text_of(error, "message")));
+        extra = json_pack(
+            "{s:s, s:o}", "code", "compaction", "message",
+            json_sprintf("the output was cut for dependent nodes: %s: %s",
+                         mortise_json_text_of(error, "code"),
+                         mortise_json_text_of(error, "message")));
         if (extra == NULL)
             return mortise_nomem(err);
     }

@@ -47,10 +47,10 @@ static int ask(struct mortise_run *r, struct exec *x, json_t **body,
         json_string_length(query) > MORTISE_DISCOVERY_QUERY_MAX) {
         json_decref(query);
         *code = "type";
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "discovery_policy.query of '%s' gives no text of "
-                            "1 to %d bytes",
-                            n->id, MORTISE_DISCOVERY_QUERY_MAX);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "discovery_policy.query of '%s' must be a text of 1 to %d bytes",
+            n->id, MORTISE_DISCOVERY_QUERY_MAX);
     }
     *body = json_pack(
         "{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind", n->discovers->kind,
@@ -84,18 +84,18 @@ static int check(const struct mortise_node *n, const json_t *results,
     if (!json_is_array(results) ||
         json_array_size(results) > n->discovers->max_results)
         return mortise_fail(why, MORTISE_EINVAL,
-                            "what was discovered is not {results}, of at most "
-                            "%u",
+                            "the answer of the discovery must be {results}, "
+                            "with at most %u results",
                             (unsigned)n->discovers->max_results);
     MORTISE_JSON_EACH (one, i, results) {
         bool fits = is_skill(one) ? is_kind(n, "skill") || is_kind(n, "any")
                                   : !is_kind(n, "skill") && is_offered(n, one);
 
         if (!fits)
-            return mortise_fail(why, MORTISE_EINVAL,
-                                "'%s' was discovered, which is none of the "
-                                "candidates of '%s'",
-                                mortise_json_text_of(one, "id"), n->id);
+            return mortise_fail(
+                why, MORTISE_EINVAL,
+                "discovery returned '%s', which is not a candidate of '%s'",
+                mortise_json_text_of(one, "id"), n->id);
     }
     return MORTISE_OK;
 }
@@ -152,7 +152,7 @@ static const char *lacks(const struct exec *x, const json_t *value,
         json_array_size(json_object_get(value, "results")) > 0)
         return NULL;
     mortise_fail(why, MORTISE_ENOTFOUND,
-                 "nothing was discovered for '%s', and fallback is error",
+                 "discovery found nothing for '%s', and fallback is error",
                  n->id);
     return "discovery.nothing";
 }

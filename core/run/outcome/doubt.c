@@ -140,9 +140,9 @@ static int note_failure(struct exec *x, const char *code, const char *class,
 }
 
 static const char doubt_of_cancel[] =
-    "the run was cancelled while the effect was under way";
+    "the run was cancelled while the effect was in flight";
 const char mortise_doubt_stuck[] =
-    "the plugin was asked to stop and did not let go";
+    "the plugin did not return after a cancellation";
 
 /* What it came of that a call was told to stop, which is no failure of its. */
 static const char *who_stopped(const struct mortise_run *r,
@@ -174,7 +174,8 @@ static int note_stop(const struct mortise_run *r, struct exec *x,
         return note_failure(x, "timeout.call", "timeout",
                             mortise_exec_timed_out(x, words), err);
     snprintf(words, sizeof words,
-             "%s: the call was told to stop, and did not say what it had done",
+             "%s: the call was cancelled and did not report whether its effect "
+             "happened",
              who_stopped(r, x));
     return note_failure(x, "", "", words, err);
 }
@@ -197,7 +198,7 @@ void mortise_doubt_paused(struct exec *x)
     if (x->effect_open && x->failure == NULL && x->told == NULL &&
         x->was.state == 0)
         note_failure(x, "", "",
-                     "the run was paused, and nothing says how the call ended",
+                     "the run was paused, and it is unknown how the call ended",
                      &err);
 }
 
@@ -244,7 +245,7 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
             note_failure(x, "", "",
                          in->status == MORTISE_S_DOUBT && in->message[0] != '\0'
                              ? in->message
-                             : "the call ended before its answer came",
+                             : "the call ended before its answer arrived",
                          err);
     return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
@@ -272,13 +273,13 @@ const struct step *mortise_doubt_subject(const struct mortise_run *r,
 static const char *cause_of_end(const struct exec *x)
 {
     if (x->was.state != X_CANCELLED)
-        return "it was taken as failed, and nobody knew whether it had "
-               "happened";
+        return "it was recorded as failed, but it is unknown whether the "
+               "effect happened";
     if (x->cut)
         return doubt_of_cancel;
     return x->was.loss == LOSS_RACE
-               ? "another branch was first while the effect was under way"
-               : "it was stopped while the effect was under way";
+               ? "another branch finished first while the effect was in flight"
+               : "it was stopped while the effect was in flight";
 }
 
 /* What was told of it before; NULL: nothing, or of something else. */
@@ -312,7 +313,7 @@ const char *mortise_doubt_cause(const struct exec *x, const struct step *s)
     if (words == NULL && x->was.state != 0)
         words = cause_of_end(x);
     return words != NULL ? words
-                         : "the process died while the effect was under way";
+                         : "the process died while the effect was in flight";
 }
 
 /* What the world answered to a step, if it did. */
@@ -533,7 +534,7 @@ int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
     char words[sizeof why->msg + 64];
 
     snprintf(words, sizeof words,
-             "it was done, and what came of it is refused: %s", why->msg);
+             "the effect happened, but its result was rejected: %s", why->msg);
     return note_failure(x, "", "", words, err);
 }
 

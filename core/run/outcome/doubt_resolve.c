@@ -25,7 +25,7 @@ static int fail_at_once(struct mortise_run *r, struct exec *x,
 
     if (x->doubted)
         return mortise_doubt_ask(r, x, err);
-    snprintf(words, sizeof words, "%.400s; it may have happened",
+    snprintf(words, sizeof words, "%.400s; the effect may have happened",
              mortise_doubt_cause(x, mortise_doubt_subject(r, x)));
     rv = mortise_doubt_note(r, x, err);
     return rv == MORTISE_OK ? mortise_doubt_fail(r, x, words, err) : rv;

@@ -207,7 +207,7 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
         recorded(r, x,
                  &(struct failure){.code = "cancelled",
                                    .class = "cancelled",
-                                   .message = "stopped for a command"}),
+                                   .message = "stopped by a command"}),
         err);
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }

@@ -50,7 +50,7 @@ int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
 
     if (text == NULL)
         return mortise_nomem(why);
-    mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' takes %s, and got %.80s",
+    mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' must be %s, got %.80s",
                  mortise_yaml_called(at->span.file), at->span.line,
                  at->span.col, key, takes, text);
     mortise_release_str(&mortise_heap, text);
@@ -66,7 +66,7 @@ int mortise_judge_unlisted(struct mortise_span at, const char *key,
     if (text == NULL)
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL,
-                 "%s:%u:%u: '%s' gave %.80s, and its %s has",
+                 "%s:%u:%u: '%s' is %.80s, but its %s contains only",
                  mortise_yaml_called(at.file), at.line, at.col, key, text,
                  list);
     mortise_release_str(&mortise_heap, text);
@@ -418,8 +418,8 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     rv = mortise_judge_output(o->x->frame->graph, n, given, &o->why);
     if (rv == MORTISE_EINVAL && mortise_exec_is_held(o->r, o->x))
         mortise_fail(&o->why, rv,
-                     "output of '%s': it does not fit its schema; what there "
-                     "is of it no guardrail has seen",
+                     "the output of '%s' does not match its schema; it is not "
+                     "shown, because no guardrail has checked it",
                      n->id);
     rv = mortise_judge_verdict(rv, err);
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {

@@ -70,7 +70,7 @@ int mortise_lookup_text(struct mortise_run *r, struct exec *x,
     rv = mortise_judge_text(r, x, tmpl, out, why, err);
     if (rv == MORTISE_OK && !json_is_string(*out)) {
         *code = "type";
-        rv = mortise_fail(why, MORTISE_EINVAL, "%s of '%s' gives no string",
+        rv = mortise_fail(why, MORTISE_EINVAL, "%s of '%s' must be a string",
                           what, mortise_exec_node(r, x)->id);
     }
     if (rv != MORTISE_OK)
@@ -204,10 +204,9 @@ int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
     if (!are_traces(x->subject,
                     json_array_size(json_object_get(value, "traces")))) {
         json_decref(value);
-        return mortise_fail_attempt(r, x, "guardrail", "permanent",
-                                    "what a guardrail put in the place of "
-                                    "traces is none",
-                                    err);
+        return mortise_fail_attempt(
+            r, x, "guardrail", "permanent",
+            "a guardrail replaced the traces by an invalid value", err);
     }
     if (json_object_set(value, "traces", x->subject) != 0) {
         json_decref(value);

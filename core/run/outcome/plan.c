@@ -132,8 +132,8 @@ bool mortise_plan_is_asked(const struct mortise_run *r, const char *id)
 static int refuse(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL,
-                        "a plan is answered with {approved, reason?, graph?}, "
-                        "and a graph with an approval");
+                        "the answer to a plan must be {approved, reason?, "
+                        "graph?}; a graph needs approved: true");
 }
 
 /* {approved, reason?}, and `more` members. */
@@ -153,9 +153,8 @@ int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
 {
     return json_object_get(value, "graph") != NULL
                ? mortise_fail(err, MORTISE_EINVAL,
-                              "the graph in a node is a part of the run's, and "
-                              "is not edited by itself: reject it, or approve "
-                              "it and steer the run")
+                              "the plan of a node cannot be edited by itself; "
+                              "reject it, or approve it and steer the run")
                : check_word(value, 0, err);
 }
 
@@ -199,13 +198,15 @@ static int check_edited(struct mortise_run *r, const json_t *value,
         !json_is_true(json_object_get(value, "approved")))
         return refuse(err);
     if (!mortise_regraph_may_replace(r))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "the state of run %s was changed while its plan "
-                            "waits: it goes by that plan or by none",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "the state of run %s changed while its plan was pending, so the "
+            "plan can be approved or rejected but not edited",
+            r->id);
     if (edited == NULL || edited->graph->former != r->graph)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "an edited plan is made a graph by an engine");
+                            "only an engine can edit a plan, because it "
+                            "compiles the new graph");
     return check_fits(r, edited->graph, err);
 }
 

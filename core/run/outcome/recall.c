@@ -47,10 +47,10 @@ static int session_of(struct mortise_run *r, struct exec *x, json_t **out,
         return MORTISE_OK;
     mortise_json_drop(out);
     *code = "type";
-    return mortise_fail(why, MORTISE_EINVAL,
-                        "memory_policy.session of '%s' gives no text of 1 to "
-                        "%d bytes",
-                        n->id, KEY_MAX);
+    return mortise_fail(
+        why, MORTISE_EINVAL,
+        "memory_policy.session of '%s' must be a text of 1 to %d bytes", n->id,
+        KEY_MAX);
 }
 
 /* SESSION/NAME, whatever bytes they have: a new reference, NULL: memory ran
@@ -193,15 +193,15 @@ static int check(const json_t *answer, size_t max, struct mortise_err *why)
         return mortise_fail(why, MORTISE_EINVAL,
                             "the memory's answer is not {traces, seq}");
     if (json_array_size(traces) > max)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "the memory gave %zu traces, and was asked for %zu",
-                            json_array_size(traces), max);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "the memory returned %zu traces, but at most %zu were requested",
+            json_array_size(traces), max);
     MORTISE_JSON_EACH (one, i, traces)
         if (!is_trace(one))
-            return mortise_fail(why, MORTISE_EINVAL,
-                                "the memory gave something that is no trace, "
-                                "at /traces/%zu",
-                                i);
+            return mortise_fail(
+                why, MORTISE_EINVAL,
+                "the memory returned an invalid trace at /traces/%zu", i);
     return MORTISE_OK;
 }
 

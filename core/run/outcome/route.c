@@ -48,7 +48,7 @@ static int find_target(const struct mortise_graph *g,
     }
     if (*edge == UINT32_MAX && json_is_string(id))
         mortise_fail(why, MORTISE_EINVAL,
-                     "%s%s'%s' chose '%s', which is not among its targets",
+                     "%s%s'%s' chose '%s', which is not one of its targets",
                      route ? type : "", route ? " " : "", n->id,
                      json_string_value(id));
     else if (*edge == UINT32_MAX)
@@ -217,8 +217,8 @@ int mortise_route_list(const struct mortise_region *map, const char *from,
         return rv;
     if (!json_is_array(*out)) {
         *code = "type";
-        rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
-                          from);
+        rv = mortise_fail(why, MORTISE_EINVAL,
+                          "map.over of '%s' must be a list", from);
     } else {
         *code = "limit";
         rv = mortise_fold_check_depth(*out, why);
@@ -249,7 +249,7 @@ int mortise_route_query(struct outcome *o,
         mortise_json_drop(query);
         o->code = "type";
         return mortise_fail(&o->why, MORTISE_EINVAL,
-                            "discovery.query of '%s' gives no string",
+                            "discovery.query of '%s' must be a string",
                             mortise_exec_node(o->r, o->x)->id);
     }
     return rv;

@@ -11,10 +11,10 @@
 #include "run/outcome/outcome.h"
 
 static const char left_unasked[] =
-    "E_DETERMINISM: it ended without asking all that it had asked before";
+    "E_DETERMINISM: the call ended without repeating all its earlier asks";
 
 static const char left_open[] =
-    "it ended well while something that it had begun was under way";
+    "the call succeeded while one of its steps was still open";
 
 static bool call_is_out(const struct exec *x)
 {
@@ -98,7 +98,7 @@ static int settle_aside(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     json_t *broke = mortise_step_take_broke(x), *output = NULL;
-    struct aside said = {.code = "failed", .words = "it gave nothing"};
+    struct aside said = {.code = "failed", .words = "it returned no output"};
     int rv;
 
     if (broke != NULL) {
@@ -174,11 +174,10 @@ static int let_go(struct mortise_run *r, struct exec *x,
     int rv = mortise_step_let_go(r, x, err);
 
     return rv == MORTISE_ENOTFOUND
-               ? mortise_fail_attempt(
-                     r, x, "suspended", "permanent",
-                     "it let go as if it waited for an answer, and it "
-                     "waits for none",
-                     err)
+               ? mortise_fail_attempt(r, x, "suspended", "permanent",
+                                      "the plugin returned MORTISE_S_SUSPENDED "
+                                      "but has no ask in flight",
+                                      err)
                : rv;
 }
 
@@ -287,7 +286,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                    : mortise_exec_ready(r, x, err);
     }
     if (x->call == MORTISE_RUN_CHECK)
-        return settle_verdict(r, x, in, "it did not answer in time", err);
+        return settle_verdict(r, x, in, "no answer in time", err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return mortise_doubt_ask(r, x, err);
     if (mortise_sought_is_out(x))
@@ -386,7 +385,8 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     if (x->loss != LOSS_NONE)
         return mortise_stop_lost(r, x, err);
     if (mortise_call_is_beside(x->call) && !cut)
-        return settle_aside(r, x, NULL, "it did not let go", err);
+        return settle_aside(
+            r, x, NULL, "the plugin did not return after a cancellation", err);
     if (cut && open) /* nobody follows its on_error now */
         return mortise_doubt_cancelled(r, x, err);
     return mortise_fail_for_good(r, x, "timeout.unresponsive",

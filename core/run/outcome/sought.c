@@ -169,15 +169,16 @@ static json_t *found_of(const struct mortise_run *r, const struct exec *x,
 
     if (!json_is_array(results))
         return nothing(x, x->seeking_for, "discovery.bad_answer",
-                       "it is not {results}");
+                       "the answer is not {results}");
     list = json_array();
     MORTISE_JSON_EACH (one, i, results) {
         const char *id = json_string_value(json_object_get(one, "id"));
 
         if (!may_lead(r, x, id)) {
             json_decref(list);
-            return nothing(x, x->seeking_for, "discovery.bad_answer",
-                           "what was found is none of the candidates");
+            return nothing(
+                x, x->seeking_for, "discovery.bad_answer",
+                "discovery returned a result that is not a candidate");
         }
         if (json_array_append_new(
                 list, json_pack("{s:s, s:O*}", "id", id, "score",
@@ -201,7 +202,7 @@ int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
                ? ask(o, err)
                : record(o->r, x, o->output,
                         nothing(x, x->seeking_for, "discovery.query",
-                                "the query is no text of 1 to 65536 bytes"),
+                                "the query must be a text of 1 to 65536 bytes"),
                         err);
 }
 

@@ -145,10 +145,10 @@ static int wait_no_more(struct mortise_run *r, struct exec *x,
         rv = mortise_exec_disarm(r, x, err);
     return rv != MORTISE_OK || held
                ? rv
-               : mortise_fail_for_good(r, x, "stopped",
-                                       "the graph was stopped, and a finaliser "
-                                       "waits for nobody",
-                                       open, err);
+               : mortise_fail_for_good(
+                     r, x, "stopped",
+                     "the graph was stopped, and a finaliser cannot wait", open,
+                     err);
 }
 
 int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,

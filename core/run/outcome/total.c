@@ -100,7 +100,7 @@ static int check_root(const struct mortise_graph *g,
                                          g->expr_cost, why);
 
     return rv != MORTISE_OK
-               ? mortise_doing(why, rv, "%s when the run ended", root)
+               ? mortise_doing(why, rv, "%s at the end of the run", root)
                : rv;
 }
 

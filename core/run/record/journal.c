@@ -307,8 +307,7 @@ static int mortise_entry_corrupt(struct mortise_err *err, int rv)
         return rv;
     if (rv != MORTISE_OK)
         return mortise_doing(err, MORTISE_ECORRUPT, "a journal entry");
-    return mortise_fail(err, MORTISE_ECORRUPT,
-                        "a journal entry does not read as one");
+    return mortise_fail(err, MORTISE_ECORRUPT, "a journal entry is damaged");
 }
 
 int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,

@@ -427,8 +427,8 @@ static int warn_of_more(struct mortise_run *r, struct exec *x,
     if (mortise_run_is_seen(r))
         extra = json_pack(
             "{s:s, s:o}", "code", "usage", "message",
-            json_sprintf("%s/%s told that it used more than its manifest says: "
-                         "it counts, and was not reserved",
+            json_sprintf("%s/%s reported more usage than its manifest "
+                         "declares; the excess counts but was not reserved",
                          n->plugin, n->operation));
     return mortise_event_announce(r, x, "warning", extra, err);
 }
@@ -589,7 +589,8 @@ int mortise_budget_ask(struct mortise_run *r, struct exec *x,
 
     if (h == NULL || !h->open ||
         mortise_budget_read(amounts, need) != MORTISE_OK)
-        return mortise_fail(err, MORTISE_EINVAL, "it cannot hold that");
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the amounts cannot be reserved");
     if (h->asks++ == 0)
         give_back(r, x, MORTISE_SPEND_FIRST_USED, NULL);
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
@@ -751,7 +752,7 @@ json_t *mortise_budget_error(const struct scope *in)
 
     assert(p != NULL && p->exceeded < MORTISE_N_SPENDS);
     mortise_fail(
-        &words, MORTISE_ELIMIT, "the budget's %s, %s, are used up",
+        &words, MORTISE_ELIMIT, "the %s limit of the budget (%s) is used up",
         names((int)p->exceeded),
         mortise_budget_spell(limit, p->exceeded, p->most[p->exceeded]));
     return mortise_error_new(NULL, "budget", "permanent", words.msg);

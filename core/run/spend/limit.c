@@ -102,17 +102,17 @@ static int check_member(const char *name, const json_t *value, uint64_t now,
 
     if (!json_is_integer(value) || said < 1 || said > UINT32_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a limit is a whole number from 1 to %u: %s",
+                            "a limit must be a whole number from 1 to %u: %s",
                             UINT32_MAX, name);
     if ((uint64_t)said <= now)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "limit %s is %llu already; it can only be raised",
+                            "limit %s is already %llu; it can only be raised",
                             name, (unsigned long long)now);
     if (most != 0 && (uint64_t)said > most)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the deployment's limits.%s allows no more than "
-                            "%llu",
-                            name, (unsigned long long)most);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "limits.%s of the deployment does not allow more than %llu", name,
+            (unsigned long long)most);
     return MORTISE_OK;
 }
 
@@ -136,7 +136,7 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
 
     if (!json_is_object(body) || json_object_size(body) == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "limits are {steps?, visits?}");
+                            "limits must be {steps?, visits?}");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
         if (rv != MORTISE_OK)
@@ -148,10 +148,10 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
             rv = check_member(key, value, visits_now(r),
                               r->graph->limits.most_visits, err);
         else
-            rv = mortise_fail(err, MORTISE_EINVAL,
-                              "the limits that can be raised are steps and "
-                              "visits, not '%s'",
-                              key);
+            rv = mortise_fail(
+                err, MORTISE_EINVAL,
+                "only the limits steps and visits can be raised, not '%s'",
+                key);
     }
     return rv;
 }

@@ -61,7 +61,9 @@ const char *mortise_exec_failure_words(const struct mortise_run *r,
                   strcmp(code, "guardrail") != 0 &&
                   strcmp(code, "rejected") != 0;
 
-    return unseen ? "it failed, in words that no guardrail has seen" : words;
+    return unseen ? "it failed; its error message is not shown, because no "
+                    "guardrail has checked it"
+                  : words;
 }
 
 struct artifact *mortise_exec_artifact(struct mortise_run *r,
@@ -108,8 +110,8 @@ const char *mortise_exec_timed_out(const struct exec *x,
     if (mortise_exec_timeout_ms(x) == n.timeout_ms)
         return mortise_node_timed_out(&n, out);
     snprintf(out, MORTISE_TIMEOUT_WORDS,
-             "the attempt took longer than %d ms, which is what a finaliser of "
-             "a graph that was stopped has",
+             "the attempt took longer than %d ms, the limit for a finaliser of "
+             "a stopped graph",
              MORTISE_FINAL_MS);
     return out;
 }

@@ -26,7 +26,7 @@ static const char *reduce_name(enum mortise_reduce reduce)
 static int type_error(struct mortise_err *err, const struct mortise_write *w,
                       const char *wants)
 {
-    return mortise_fail(err, MORTISE_EINVAL, "reducer '%s' at %s wants %s",
+    return mortise_fail(err, MORTISE_EINVAL, "reducer '%s' at %s needs %s",
                         reduce_name(w->reduce), w->path->text, wants);
 }
 
@@ -62,7 +62,7 @@ static int concat(json_t **out, json_t *old, const struct mortise_write *w,
     if (json_is_array(old) && json_is_array(w->value))
         return concat_arrays(out, old, w->value, err);
     if (capped)
-        return type_error(err, w, "two arrays, as max_items counts items");
+        return type_error(err, w, "two arrays, because max_items counts items");
     if (json_is_string(old) && json_is_string(w->value))
         return concat_strings(out, old, w->value, err);
     return type_error(err, w, "two arrays or two strings");
@@ -271,7 +271,8 @@ int mortise_fold_check_depth(const json_t *value, struct mortise_err *err)
 {
     return is_deeper(value, DEEPEST)
                ? mortise_fail(err, MORTISE_ELIMIT,
-                              "a value is nested deeper than %d", DEEPEST)
+                              "a value is nested deeper than %d levels",
+                              DEEPEST)
                : MORTISE_OK;
 }
 
@@ -286,11 +287,10 @@ static int bound(json_t **now, const struct mortise_write *w,
     if (how == NULL || how->max_items == 0 || n <= how->max_items)
         return MORTISE_OK;
     if (!how->drop_oldest)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "%s has at most %llu items (max_items); there "
-                            "would be %zu",
-                            w->path->text, (unsigned long long)how->max_items,
-                            n);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "%s can have at most %llu items (max_items), but would have %zu",
+            w->path->text, (unsigned long long)how->max_items, n);
     kept = json_array();
     for (size_t i = n - how->max_items; kept != NULL && i < n; i++) {
         if (json_array_append(kept, json_array_get(*now, i)) != 0)

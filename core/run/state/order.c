@@ -79,11 +79,11 @@ int mortise_order_check(const struct mortise_run *r,
         return rv;
     return memcmp(o->digest, digest, sizeof digest) == 0
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EMISMATCH,
-                              "the order '%s' of run %s was recorded before, "
-                              "and said something else; each has an id of its "
-                              "own",
-                              h->order, r->id);
+               : mortise_fail(
+                     err, MORTISE_EMISMATCH,
+                     "the order '%s' of run %s was recorded before with other "
+                     "commands; each order needs its own id",
+                     h->order, r->id);
 }
 
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err)

@@ -142,8 +142,8 @@ static int add_roots(struct patch *p, const json_t *body,
         else
             rv = mortise_fail(
                 err, MORTISE_EINVAL,
-                "an update has scratch and artifacts, not '%s'%s", key,
-                strcmp(key, "input") == 0 ? " (input is frozen)" : "");
+                "an update can change scratch and artifacts, not '%s'%s", key,
+                strcmp(key, "input") == 0 ? " (input cannot be changed)" : "");
     }
     return rv;
 }
@@ -160,7 +160,7 @@ int mortise_patch_make(struct patch *p, const json_t *body,
 {
     if (!json_is_object(body))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "an update is {scratch?, artifacts?}");
+                            "an update must be {scratch?, artifacts?}");
     if (mortise_fold_check_depth(body, err) != MORTISE_OK)
         return MORTISE_EINVAL;
     p->cap = 2 + count_members(body);

@@ -139,8 +139,8 @@ static int read_digest(struct mortise_pin *p, const json_t *value,
                       json_string_value(value) + skip,
                       json_string_length(value) - skip) == 0)
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ECORRUPT, "the pin of '%s' is no digest",
-                        p->plugin);
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "the pin of '%s' is not a digest", p->plugin);
 }
 
 int mortise_pins_add(struct mortise_run *r, const json_t *pins,
@@ -196,7 +196,7 @@ int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
 
         if (p == NULL)
             return mortise_fail(err, MORTISE_ECORRUPT,
-                                "the pin of '%s' takes the place of none", key);
+                                "the new pin of '%s' replaces no pin", key);
         if (read_digest(p, value, err) != MORTISE_OK)
             return err->code;
     }
@@ -217,11 +217,12 @@ int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
         if (!is_dev(value))
             continue;
         if (mortise_run_is_seen(r))
-            extra = json_pack(
-                "{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin", "plugin",
-                key, "digest", json_string_value(value) + sizeof dev - 1,
-                "message",
-                "nobody signed it: it was found in a directory marked dev");
+            extra =
+                json_pack("{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin",
+                          "plugin", key, "digest",
+                          json_string_value(value) + sizeof dev - 1, "message",
+                          "the plugin is not signed: it was loaded from a "
+                          "directory of plugins.dev");
         rv = mortise_event_announce(r, NULL, "warning", extra, err);
         if (rv != MORTISE_OK)
             return rv;

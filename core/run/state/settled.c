@@ -20,7 +20,7 @@ static const char *word_of(const struct mortise_entry *e)
     case MORTISE_SETTLE_HAPPENED:
         return "resolved as done";
     case MORTISE_SETTLE_RETRY:
-        return "resolved to be tried again";
+        return "resolved as not happened, to be retried";
     case MORTISE_SETTLE_FAIL:
         return "resolved as failed";
     default:
@@ -65,11 +65,10 @@ int mortise_settled_refuse(const struct mortise_run *r, const char *id,
         const struct settled *s = &r->settled[i];
 
         if (strcmp(s->id, id) == 0)
-            return mortise_fail(err, MORTISE_EMISMATCH,
-                                "request '%s' of run %s is settled already: "
-                                "%s%s%s",
-                                id, r->id, s->word,
-                                s->actor[0] != '\0' ? " by " : "", s->actor);
+            return mortise_fail(
+                err, MORTISE_EMISMATCH,
+                "request '%s' of run %s is already settled: %s%s%s", id, r->id,
+                s->word, s->actor[0] != '\0' ? " by " : "", s->actor);
     }
     return mortise_fail(err, MORTISE_EMISMATCH, "run %s has no request '%s'",
                         r->id, id);

@@ -96,11 +96,10 @@ int mortise_size_within(const struct mortise_graph *g, const json_t *state,
     *size = size_of(state);
     if (*size <= g->limits.state)
         return MORTISE_OK;
-    return mortise_fail(why, MORTISE_ELIMIT,
-                        "the state would have %llu bytes, and limits.state "
-                        "allows %llu",
-                        (unsigned long long)*size,
-                        (unsigned long long)g->limits.state);
+    return mortise_fail(
+        why, MORTISE_ELIMIT,
+        "the state would have %llu bytes, but limits.state allows %llu",
+        (unsigned long long)*size, (unsigned long long)g->limits.state);
 }
 
 bool mortise_size_is_small(const struct exec *x)

@@ -403,7 +403,7 @@ static int check_pair(struct mortise_run *r, const struct claim *a,
     mortise_exec_path(r, a->order < b->order ? a->by : b->by, one);
     mortise_exec_path(r, a->order < b->order ? b->by : a->by, two);
     return mortise_fail(err, MORTISE_ECONFLICT,
-                        "%s and %s both write %s and neither comes after the "
+                        "%s and %s both write %s, and neither runs after the "
                         "other; declare a reducer for it (or reduce: last)",
                         one, two, b->write->path->text);
 }

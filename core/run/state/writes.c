@@ -64,7 +64,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
                         .path;
     else
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "a write names no path of its node");
+                            "a write contains no path of its node");
     to->how = mortise_graph_reducer(x->frame->graph, to->path);
     to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
     if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {

@@ -62,7 +62,7 @@ static const struct {
     {"any", ONE("\"id\": \"a/b\", \"kind\": \"tool\", \"score\": \"1\""),
      "has no numeric score"},
     {"any", ONE("\"id\": \"n\", \"kind\": \"tool\", \"score\": 1"),
-     "'n' is no tool among the candidates"},
+     "'n' is not a tool among the candidates"},
     {"any", ONE("\"id\": \"x\", \"kind\": \"node\", \"score\": 1"),
      "'x' is not a node among the candidates"},
     {"any", "{\"results\": [{" A_B "}, {" A_B "}]}", "occurs twice"},

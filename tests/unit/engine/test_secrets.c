@@ -595,7 +595,7 @@ END_TEST
 static const struct {
     const char *then, *want;
 } doors[] = {
-    {"goto", "'a' chose '[secret api]', which is not among its targets"},
+    {"goto", "'a' chose '[secret api]', which is not one of its targets"},
     {"usage", "\"models\": [\"m-[secret api]\"]"},
     {"step", "the step's name is stored and shown"},
     {"host", "does not allow [secret api].example:99"},

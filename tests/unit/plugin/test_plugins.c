@@ -1153,10 +1153,11 @@ END_TEST
 START_TEST(quarantine_lasts)
 {
     start("ok_inline");
-    mortise_plugins_quarantine(plugins, "ok_inline", "it did not let go");
-    refused("ok_inline", "it did not let go");
+    mortise_plugins_quarantine(
+        plugins, "ok_inline", "the plugin did not return after a cancellation");
+    refused("ok_inline", "the plugin did not return after a cancellation");
     open_shelf();
-    refused("ok_inline", "it did not let go");
+    refused("ok_inline", "the plugin did not return after a cancellation");
     ck_assert_int_eq(mortise_plugins_unquarantine(plugins, "ok_inline", &err),
                      MORTISE_OK);
     open_shelf();

@@ -175,8 +175,8 @@ START_TEST(what_let_go_is_in_doubt)
         ck_assert_str_eq(json_string_value(json_object_get(one, "kind")),
                          "in_doubt");
         ck_assert_str_eq(json_string_value(json_object_get(one, "cause")),
-                         "the run was paused: the call was told to stop, and "
-                         "did not say what it had done");
+                         "the run was paused: the call was cancelled and did "
+                         "not report whether its effect happened");
         sim_crash(&s, &seed);
     }
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);

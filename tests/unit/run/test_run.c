@@ -1245,7 +1245,7 @@ START_TEST(a_lost_write_is_in_doubt)
         assert_status(MORTISE_RUN_IN_DOUBT);
         ck_assert_int_eq(resume(), MORTISE_EINDOUBT);
         id = sim_request(&s, "w");
-        ck_assert_ptr_nonnull(strstr(err.msg, "say what came of it"));
+        ck_assert_ptr_nonnull(strstr(err.msg, "resolve it"));
         ck_assert_ptr_nonnull(strstr(err.msg, id));
         ck_assert_int_eq(resolve("nobody", "retry", NULL), MORTISE_EMISMATCH);
         ck_assert_int_eq(resolve("w", "retry", NULL), MORTISE_EMISMATCH);

@@ -63,11 +63,11 @@ START_TEST(what_is_not_listed_fails)
         records_of(show, "a", &record);
         message = json_string_value(
             json_object_get(json_object_get(record, "error"), "message"));
-        ck_assert_msg(strstr(message, "test.yaml:6:25: 'tool' gave \"t/") ==
-                              message &&
-                          strstr(message, ", and its tool_allowlist has "
-                                          "t/echo, t/write") != NULL,
-                      "%s", message);
+        ck_assert_msg(
+            strstr(message, "test.yaml:6:25: 'tool' is \"t/") == message &&
+                strstr(message, ", but its tool_allowlist contains only "
+                                "t/echo, t/write") != NULL,
+            "%s", message);
         json_decref(show);
     }
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);

@@ -161,7 +161,7 @@ START_TEST(a_call_that_asks_is_in_doubt)
             json_object_get(s.pending, sim_request(&s, "a")), "open")),
         1);
     ck_assert_str_eq(asked("cause"),
-                     "the process died while the effect was under way");
+                     "the process died while the effect was in flight");
     if (_i == 0) {
         resolve("done", "{\"all\": 1}");
         assert_output("{\"all\":1}");
@@ -735,9 +735,9 @@ END_TEST
 START_TEST(what_stopped_it_is_told)
 {
     static const char *const words[N_STOPS] = {
-        "something else failed: ",      "the graph took too long: ",
-        "the graph spent its budget: ", "the graph took too long: ",
-        "something else failed: ",      "something else failed: "};
+        "another node failed: ",          "the graph exceeded its time limit: ",
+        "the graph used up its budget: ", "the graph exceeded its time limit: ",
+        "another node failed: ",          "another node failed: "};
 
     for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
         bool dies = k >= N_ITEMS(intents);
@@ -946,7 +946,7 @@ static void leave_behind(const char *op, const char *more)
     sim_crash(&s, &seed);
 }
 
-static const char died[] = "the process died while the effect was under way";
+static const char died[] = "the process died while the effect was in flight";
 
 /* To pause it asks what came of that, at once, and leaves nothing to guess. */
 START_TEST(a_pause_of_what_was_left_asks)
@@ -1029,7 +1029,7 @@ START_TEST(that_it_was_cancelled_is_told)
             assert_status(MORTISE_RUN_IN_DOUBT);
             ck_assert_str_eq(
                 asked("cause"),
-                "the run was cancelled while the effect was under way");
+                "the run was cancelled while the effect was in flight");
             resolve("fail", NULL);
             assert_status(MORTISE_RUN_CANCELLED);
         }
@@ -1413,7 +1413,7 @@ START_TEST(a_useless_result_is_asked_about)
             die(false);
         resume();
         assert_status(MORTISE_RUN_IN_DOUBT);
-        ck_assert_ptr_nonnull(strstr(asked("cause"), "refused"));
+        ck_assert_ptr_nonnull(strstr(asked("cause"), "was rejected"));
         if (i == 2)
             break;
         resolve("fail", NULL);
@@ -1452,7 +1452,7 @@ START_TEST(a_useless_result_is_reconciled)
         die(false);
     resume();
     assert_status(MORTISE_RUN_IN_DOUBT);
-    ck_assert_ptr_nonnull(strstr(asked("cause"), "refused"));
+    ck_assert_ptr_nonnull(strstr(asked("cause"), "was rejected"));
     ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
     resolve("done", "{\"x\": 1}");
     assert_status(MORTISE_RUN_COMPLETED);

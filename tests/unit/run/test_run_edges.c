@@ -575,7 +575,7 @@ START_TEST(a_goto_is_a_target)
         show = sim_show(&s);
         records_of(show, "a", &last);
         snprintf(message, sizeof message,
-                 "'a' chose '%s', which is not among its targets", names[i]);
+                 "'a' chose '%s', which is not one of its targets", names[i]);
         ck_assert_str_eq(json_string_value(json_object_get(
                              json_object_get(last, "error"), "message")),
                          message);

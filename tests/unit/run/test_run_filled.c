@@ -107,13 +107,13 @@ START_TEST(what_does_not_fit_fails)
         {"type: pass, map: {over: '[1]', to: b, join: c, max_parallel: "
          "\"${input.v}\"}",
          "0",
-         "test.yaml:6:68: 'max_parallel' takes a whole number from 1 to "
-         "100000, and got 0"},
+         "test.yaml:6:68: 'max_parallel' must be a whole number from 1 to "
+         "100000, got 0"},
         {"type: pass, map: {over: '[1]', to: b, join: c, max_parallel: "
          "\"${input.v}\"}",
          "1.5",
-         "test.yaml:6:68: 'max_parallel' takes a whole number from 1 to "
-         "100000, and got 1.5"},
+         "test.yaml:6:68: 'max_parallel' must be a whole number from 1 to "
+         "100000, got 1.5"},
     };
     static const char map[] = "  b: {type: pass, next: c}\n"
                               "  c: {type: pass}\n";

@@ -295,24 +295,24 @@ START_TEST(else_people_do)
     } cases[] = {
         {JUDGED("{\"approved\": true, \"confidence\": 0.69, \"reason\": "
                 "\"so so\"}"),
-         "{\"approved\":true,\"confidence\":0.69,\"message\":\"it is not sure "
-         "enough\",\"reason\":\"so so\"}"},
+         "{\"approved\":true,\"confidence\":0.69,\"message\":\"the confidence "
+         "is below the threshold\",\"reason\":\"so so\"}"},
         {"judge: {confidence_threshold: 1, criteria: '{\"approved\": true, "
          "\"confidence\": 0.99}'}",
-         "{\"approved\":true,\"confidence\":0.99,\"message\":\"it is not sure "
-         "enough\"}"},
+         "{\"approved\":true,\"confidence\":0.99,\"message\":\"the confidence "
+         "is below the threshold\"}"},
         {JUDGED("it broke"),
          "{\"code\":\"model.failed\",\"message\":\"it broke\"}"},
         {JUDGED("{\"approved\": 1, \"confidence\": 1}"),
-         "{\"approved\":1,\"confidence\":1,\"message\":\"it did not say "
+         "{\"approved\":1,\"confidence\":1,\"message\":\"the reply is not "
          "{approved, confidence, reason?, answer?}\"}"},
         {JUDGED("{\"approved\": true, \"confidence\": \"high\"}"),
-         "{\"approved\":true,\"confidence\":\"high\",\"message\":\"it did not "
-         "say {approved, confidence, reason?, answer?}\"}"},
+         "{\"approved\":true,\"confidence\":\"high\",\"message\":\"the reply "
+         "is not {approved, confidence, reason?, answer?}\"}"},
         {"schema: {type: [integer, 'null']}, " JUDGED(
              "{\"approved\": true, \"confidence\": 1}"),
-         "{\"approved\":true,\"confidence\":1,\"message\":\"the question wants "
-         "an answer, and it gave none\"}"},
+         "{\"approved\":true,\"confidence\":1,\"message\":\"the question needs "
+         "an answer, but the reply has none\"}"},
         {"schema: {type: [integer, 'null']}, " JUDGED(
              "{\"approved\": true, \"confidence\": 1, \"answer\": \"x\"}"),
          NULL},

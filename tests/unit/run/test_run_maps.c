@@ -860,7 +860,7 @@ START_TEST(a_map_out_of_start_needs_a_list)
     begin(from_start);
     ck_assert_int_eq(sim_admit(&s, "{\"list\": 3}", &err), MORTISE_EINVAL);
     ck_assert_str_eq(err.msg,
-                     "test.yaml:6:21: map.over of 'START' gives no list");
+                     "test.yaml:6:21: map.over of 'START' must be a list");
     end();
     begin(from_start);
     ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_EINVAL);

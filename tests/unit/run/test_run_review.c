@@ -461,7 +461,7 @@ START_TEST(a_write_is_not_stopped_for_a_goto)
           "{}");
     sync_all();
     ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_EINDOUBT);
-    ck_assert_ptr_nonnull(strstr(err.msg, "node 'w' is under way"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "node 'w' is in flight"));
     ck_assert_ptr_nonnull(strstr(err.msg, "`mortise pause "));
     ck_assert(!s.calls[0].cancelled);
     sim_run_plain(&s);
@@ -607,7 +607,7 @@ START_TEST(a_handled_failure_is_behind_us)
     ck_assert_str_eq(
         json_string_value(json_object_get(
             json_object_get(s.pending, sim_request(&s, "w")), "cause")),
-        "the plugin was asked to stop and did not let go");
+        "the plugin did not return after a cancellation");
     ck_assert_int_eq(ONE({.kind = MORTISE_CMD_RESOLVE,
                           .id = sim_request(&s, "w"),
                           .decision = "fail"}),
@@ -1519,7 +1519,7 @@ START_TEST(other_rules_are_refused)
                          : rules == MORTISE_RULES ? MORTISE_OK
                                                   : MORTISE_EFORMAT);
         if (rules > MORTISE_RULES)
-            ck_assert_ptr_nonnull(strstr(err.msg, "knows rules 1 alone"));
+            ck_assert_ptr_nonnull(strstr(err.msg, "supports only rules 1"));
         mortise_run_free(r);
     }
     at[1] = MORTISE_RULES;

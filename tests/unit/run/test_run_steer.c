@@ -120,7 +120,7 @@ START_TEST(what_ran_before_a_goto_stays)
     refused(HEAD "start: b\n"
                  "nodes:\n"
                  "  b: {type: tool, tool: t/write, args: {v: 1}}\n",
-            MORTISE_ESTATE, "has begun");
+            MORTISE_ESTATE, "has started");
     steers(HEAD
            "start: a\n"
            "nodes:\n"
@@ -403,7 +403,7 @@ START_TEST(a_team_at_work_is_another_inside)
     finish("look");
     ck_assert(is_out("dig"));
     ck_assert_ptr_null(mortise_run_begun(s.run, "crew/fill"));
-    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"), "has begun");
+    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"), "has started");
     ck_assert_str_eq(mortise_run_begun(s.run, "look"), "has ended");
     ck_assert_ptr_null(mortise_run_begun(s.run, "crew/nobody/x"));
     steers(after);
@@ -418,7 +418,7 @@ START_TEST(a_team_at_work_is_another_inside)
     assert_told("last", "crew look");
     ck_assert_int_eq(sim_effect_count(&s, "dig"), 1);
     ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"),
-                     "stands in what is over");
+                     "is in a part that has ended");
     end();
 }
 END_TEST
@@ -491,14 +491,14 @@ START_TEST(what_has_begun_stands)
     finish("a");
     finish("b");
     refused(HEAD "start: a\nnodes:\n  a: {goal: begin}\n", MORTISE_ESTATE,
-            "b' has ended: it cannot be taken out");
+            "b' has ended: it cannot be removed");
     refused(HEAD
             "start: a\n"
             "nodes:\n"
             "  a: {goal: begin}\n"
             "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
             "  c: {type: tool, tool: t/write, args: {v: 3}, depends_on: a}\n",
-            MORTISE_ESTATE, "c' has begun: it stays as it is");
+            MORTISE_ESTATE, "c' has started: it cannot be changed");
     refused(HEAD
             "start: [a, e]\n"
             "nodes:\n"
@@ -507,7 +507,7 @@ START_TEST(what_has_begun_stands)
             "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
             "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: [a, "
             "e]}\n",
-            MORTISE_ESTATE, "c' has begun: it stays as it is");
+            MORTISE_ESTATE, "c' has started: it cannot be changed");
     refused(HEAD
             "start: a\n"
             "nodes:\n"
@@ -515,18 +515,18 @@ START_TEST(what_has_begun_stands)
             "  e: {goal: before, next: c}\n"
             "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
             "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n",
-            MORTISE_ESTATE, "a' has ended: it stays as it is");
-    refused(HEAD
-            "start: a\n"
-            "nodes:\n"
-            "  a: {goal: begin}\n"
-            "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
-            "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
-            "  e: {goal: before, depends_on: b, next: c}\n",
-            MORTISE_ESTATE, "c' has begun: it comes after what it came after");
+            MORTISE_ESTATE, "a' has ended: it cannot be changed");
+    refused(
+        HEAD "start: a\n"
+             "nodes:\n"
+             "  a: {goal: begin}\n"
+             "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+             "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+             "  e: {goal: before, depends_on: b, next: c}\n",
+        MORTISE_ESTATE, "c' has started: its dependencies cannot be changed");
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
-    refused(diamond, MORTISE_ESTATE, "has ended: there is nothing left");
+    refused(diamond, MORTISE_ESTATE, "has ended, so it cannot be steered");
     end();
 }
 END_TEST
@@ -547,7 +547,7 @@ START_TEST(a_team_that_ended_stands)
                  "  crew: {type: team, goal: go, graph: {start: [a, b], nodes: "
                  "{a: {goal: go}, b: {goal: more}}}}\n"
                  "  last: {goal: close, depends_on: crew}\n",
-            MORTISE_ESTATE, "crew' has ended: it stays as it is");
+            MORTISE_ESTATE, "crew' has ended: it cannot be changed");
     end();
 }
 END_TEST
@@ -562,7 +562,7 @@ START_TEST(only_task_graphs_are_steered)
                "  c: {goal: gather}\n");
     admit("{}");
     refused(HEAD "start: a\nnodes:\n  a: {goal: go}\n", MORTISE_EINVAL,
-            "only task graphs are steered");
+            "only task graphs can be steered");
     end();
 }
 END_TEST
@@ -585,7 +585,7 @@ START_TEST(who_comes_second_is_told)
     ck_assert_int_eq(
         command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0),
         MORTISE_ECONFLICT);
-    ck_assert_ptr_nonnull(strstr(err.msg, "by somebody else meanwhile"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "another command steered"));
     s.steering = NULL;
     ck_assert_int_eq(
         command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0),
@@ -938,7 +938,7 @@ START_TEST(a_team_between_attempts_stands)
     sync_all();
     ck_assert_uint_gt(s.n_timers, 0);
     ck_assert_str_eq(mortise_run_begun(s.run, "crew/a"),
-                     "stands in what has begun");
+                     "is in a part that has started");
     refused(HEAD "start: crew\n"
                  "nodes:\n"
                  "  crew:\n"
@@ -951,7 +951,7 @@ START_TEST(a_team_between_attempts_stands)
                  "        a: {type: tool, tool: t/fail, args: {code: broken, "
                  "class: transient, times: 1}}\n"
                  "        b: {goal: more}\n",
-            MORTISE_ESTATE, "crew' has begun: it stays as it is");
+            MORTISE_ESTATE, "crew' has started: it cannot be changed");
     steers(HEAD "start: crew\n"
                 "nodes:\n"
                 "  new: {goal: new, depends_on: crew}\n"

@@ -711,10 +711,11 @@ START_TEST(a_failure_is_no_way_around)
     static const struct {
         const char *policy, *words;
     } cases[] = {
-        {"tool_results: [ok]",
-         "it failed, in words that no guardrail has seen"},
+        {"tool_results: [ok]", "it failed; its error message is not shown, "
+                               "because no guardrail has checked it"},
         {"tool_results: [ok], on_violation: sanitize",
-         "it failed, in words that no guardrail has seen"},
+         "it failed; its error message is not shown, because no guardrail has "
+         "checked it"},
         {"tool_results: [ok], on_violation: warn", "told to fail"},
         {"tools: [ok]", "told to fail"},
     };

@@ -429,7 +429,7 @@ START_TEST(another_value_is_a_violation)
     sim_recover(&s);
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_FAILED);
-    assert_error("determinism", "other arguments");
+    assert_error("determinism", "different arguments");
     ck_assert_int_eq(json_integer_value(sim_kept(&s, "t", "a")), 1);
     end();
 }
@@ -763,8 +763,8 @@ START_TEST(other_arguments_are_a_violation)
           "{method: e, kind: effect, body: {n: 1}, then: {n: 2}}, " ASK(go));
     die_after_first_answer();
     assert_status(MORTISE_RUN_FAILED);
-    assert_error("determinism", "E_DETERMINISM: step 0 of 'a', e, has other "
-                                "arguments now that it is run again");
+    assert_error("determinism", "E_DETERMINISM: step 0 of 'a', e, has "
+                                "different arguments after the re-entry");
     ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
     end();
 }

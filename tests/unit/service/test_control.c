@@ -449,7 +449,7 @@ START_TEST(orders_are_obeyed_once)
     for (int i = 0; i < 2; i++) {
         ck_assert(has(ask(fd, ORDER("one", "1")), "\"reply\":{\"run\":\"r\""));
         ck_assert(has(ask(fd, ORDER("one", "2")),
-                      "was recorded before, and said something else"));
+                      "was recorded before with other commands"));
         close(fd);
         close_engine();
         open_engine();
@@ -477,7 +477,7 @@ START_TEST(values_are_carried_once)
     ck_assert(has(ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"),
                   "\"scratch\":{\"v\":\"{\\\"a\\\": 1}\"}"));
     ck_assert(has(ask(fd, ORDER("one", "{\"a\": 1}")),
-                  "was recorded before, and said something else"));
+                  "was recorded before with other commands"));
     ck_assert(has(ask(fd, ORDER("one", "\"{\\u0022a\\\": 1}\"")), "\"reply\""));
     ck_assert(has(ask(fd, ORDER("two", "{\"a\":[1.0, null]}")), "\"reply\""));
     ck_assert(has(ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"),

@@ -268,12 +268,12 @@ START_TEST(words_are_checked)
     user = geteuid();
     n_spec = 0;
     launch();
-    refuses("the words are cut");
+    refuses("the arguments are truncated");
     for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
         program("/bin/true");
         word("user=%s", users[i]);
         launch();
-        refuses("no UID:GID of an ordinary user: ");
+        refuses("not UID:GID of an ordinary user: ");
     }
     n_spec = 0;
     word("arg=x");
@@ -282,18 +282,18 @@ START_TEST(words_are_checked)
     program("/bin/true");
     word("nothing=x");
     launch();
-    refuses("no word of a launch: nothing");
+    refuses("unknown argument of a launch: nothing");
     program("/bin/true");
     word("plain");
     launch();
-    refuses("no NAME=VALUE: plain");
+    refuses("not NAME=VALUE: plain");
     program("bin/true");
     launch();
-    refuses("no absolute path: bin/true");
+    refuses("not an absolute path: bin/true");
     program("/bin/true");
     word("read=here");
     launch();
-    refuses("no absolute path: here");
+    refuses("not an absolute path: here");
     for (size_t i = 0; i < 4; i++) {
         static const char *const bad[] = {"memory=x", "memory=", "memory=-1",
                                           "memory=1k"};
@@ -301,12 +301,12 @@ START_TEST(words_are_checked)
         program("/bin/true");
         word("%s", bad[i]);
         launch();
-        refuses("no number of bytes: ");
+        refuses("not a number of bytes: ");
     }
     program("/bin/true");
     n_spec--;
     launch();
-    refuses("the words are cut");
+    refuses("the arguments are truncated");
     program("/nowhere/at/all");
     launch();
     refuses("/nowhere/at/all: No such file");
@@ -317,11 +317,11 @@ START_TEST(words_are_checked)
     program("/bin/true");
     word("write=/usr/share");
     launch();
-    refuses("what may be written is run from there: /usr/share");
+    refuses("programs in a writable directory can be run: /usr/share");
     program("/bin/true");
     word("write=/bin/");
     launch();
-    refuses("a program that may write itself: /bin/true");
+    refuses("the program can write its own file: /bin/true");
     program("/bin/true");
     word("cwd=/nowhere");
     launch();
@@ -963,14 +963,14 @@ START_TEST(root_is_another_user)
     if (user != 0) {
         word("user=%d:%d", ANYBODY, ANYBODY);
         launch();
-        refuses("which the program is to run as: Operation not permitted");
+        refuses("of the program: Operation not permitted");
         return;
     }
     user = 1; /* no word of program()'s */
     program("/bin/true");
     user = 0;
     launch();
-    refuses("root runs no program as itself");
+    refuses("root cannot run a program as root");
     shell("id -u; id -g; id -G; touch made");
     word("write=%s", dir);
     launch();
@@ -1258,7 +1258,8 @@ START_TEST(it_is_no_command)
 {
     child_run("%s", child_build("mortise-worker"));
     ck_assert_int_eq(child.code, 64);
-    ck_assert_ptr_nonnull(strstr(child.err, "it is no command for people"));
+    ck_assert_ptr_nonnull(
+        strstr(child.err, "only the engine can start this program"));
     child_run("%s --launch 3<&- 4<&-", child_build("mortise-worker"));
     ck_assert_int_eq(child.code, 125);
 }
