@@ -152,9 +152,9 @@ static void write_note(const struct mortise_inside_entry *e, const char *how)
 static void put_where(struct text *t, const struct mortise_inside_entry *e)
 {
     if (e->stage == MORTISE_INSIDE_CREATE)
-        put(t, " while it was started");
+        put(t, " while it started");
     else if (e->stage == MORTISE_INSIDE_THREAD)
-        put(t, " in a thread of its own");
+        put(t, " in its own thread");
     if (e->is_unstored)
         PUT(t, " (node ", e->path, " of a new run)");
     else if (e->run[0] != '\0')
@@ -251,7 +251,7 @@ void mortise_death_by_signal(const char *name, const void *context)
     if (e == NULL || !is_first())
         return;
     write_note(e, name);
-    PUT(&words, "died of ", name);
+    PUT(&words, "was killed by ", name);
     words.p[words.n] = '\0';
     say(e, words.p, "");
 }
@@ -273,12 +273,12 @@ void mortise_death_of_thread(void)
 
     if (e != NULL && is_first()) {
         write_note(e, MORTISE_DEATH_THREAD);
-        say(e, "ended the thread that it was called on (pthread_exit)", "");
+        say(e, "ended the engine's thread that called it (pthread_exit)", "");
         syscall(SYS_exit_group, FAILED);
     }
     if (e != NULL && !atomic_load(&owned))
-        say(e, "ended the thread that it was called on (pthread_exit)",
-            ", and with it what the process was doing there");
+        say(e, "ended the engine's thread that called it (pthread_exit)",
+            ", which also ended the other work of that thread");
     abort(); /* nobody could go on from here */
 }
 
@@ -286,15 +286,15 @@ void mortise_death_of_child(void)
 {
     const struct mortise_inside_entry *e = mortise_inside_now();
     static const struct text nobody = {
-        sizeof "mortise: the child of a fork came back into its parent's "
-               "engine and is ended\n" -
+        sizeof "mortise: the child of a fork returned into the engine of its "
+               "parent and was ended\n" -
             1,
-        "mortise: the child of a fork came back into its parent's engine and "
-        "is ended\n"};
+        "mortise: the child of a fork returned into the engine of its parent "
+        "and was ended\n"};
 
     if (e != NULL)
-        say(e, "forked, and the child came back into the engine",
-            ": the child is ended, the engine goes on");
+        say(e, "called fork(), and the child returned into the engine",
+            ": the child was ended, the engine continues");
     else
         write_all(STDERR_FILENO, &nobody);
 }
@@ -305,8 +305,8 @@ _Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e)
     char ms[21];
 
     if (is_first()) {
-        PUT(&words, "has held up the engine's thread for ",
-            number(ms, e->patience_ms), " ms (its manifest's `idle`)");
+        PUT(&words, "blocked the engine's thread for ",
+            number(ms, e->patience_ms), " ms (`idle` of its manifest)");
         words.p[words.n] = '\0';
         write_note(e, MORTISE_DEATH_HANG);
         say(e, words.p, "");

@@ -123,7 +123,7 @@ static int refuse(struct object *o, const char *code, const char *fmt, ...)
 /* Nothing more can be said of it. */
 static int unreadable(struct object *o, const char *code, const char *what)
 {
-    const char *const words = "not a shared object that can be loaded: ";
+    const char *const words = "not a loadable shared object: ";
     char text[256];
 
     snprintf(text, sizeof text, "%s%s", words, what);
@@ -220,14 +220,16 @@ static int read_header(struct object *o, Elf64_Ehdr *eh)
 {
     if (!at_offset(o, 0, eh, sizeof *eh) ||
         memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
-        return broken(o, "it is no ELF file");
+        return broken(o, "it is not an ELF file");
     if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
         eh->e_ident[EI_DATA] != ELFDATA2LSB ||
         eh->e_ident[EI_VERSION] != EV_CURRENT || eh->e_version != EV_CURRENT)
-        return unreadable(o, "P0102", "it is no 64-bit little-endian ELF file");
+        return unreadable(o, "P0102",
+                          "it is not a 64-bit little-endian ELF file");
     if (eh->e_ident[EI_OSABI] != ELFOSABI_SYSV &&
         eh->e_ident[EI_OSABI] != ELFOSABI_LINUX)
-        return unreadable(o, "P0102", "it is for another system than Linux");
+        return unreadable(o, "P0102",
+                          "it was built for another system than Linux");
     if (eh->e_type != ET_DYN)
         return broken(o, "it is not of type DYN; link it with -shared");
     return MORTISE_OK;
@@ -243,7 +245,7 @@ static int add_load(struct object *o, const Elf64_Phdr *ph)
         return broken(o, "a segment lies outside the file");
     if (ph->p_vaddr > UINT64_MAX / 2 || ph->p_memsz > UINT64_MAX / 4 ||
         ph->p_vaddr % PAGE != ph->p_offset % PAGE)
-        return broken(o, "a segment has an impossible address");
+        return broken(o, "a segment has an invalid address");
     if (last != NULL &&
         (last->p_vaddr + last->p_memsz + PAGE - 1) / PAGE > ph->p_vaddr / PAGE)
         return broken(o, "its segments overlap");
@@ -251,8 +253,8 @@ static int add_load(struct object *o, const Elf64_Phdr *ph)
     o->load[o->n_load++] = *ph;
     if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
         return refuse(o, "P0103",
-                      "has memory that is writable and executable; link it "
-                      "without -N and without writable code sections");
+                      "has memory that is both writable and executable; link "
+                      "it without -N and without writable code sections");
     return MORTISE_OK;
 }
 
@@ -286,7 +288,7 @@ static int read_segments(struct object *o, const Elf64_Ehdr *eh)
 
         if (eh->e_phoff > o->n ||
             !at_offset(o, eh->e_phoff + i * sizeof ph, &ph, sizeof ph))
-            return broken(o, "its program headers lie outside the file");
+            return broken(o, "its program headers are outside the file");
         rv = add_segment(o, &ph);
         if (rv != MORTISE_OK)
             return rv;
@@ -294,10 +296,10 @@ static int read_segments(struct object *o, const Elf64_Ehdr *eh)
     if (o->n_load == 0 || o->dynamic.p_type != PT_DYNAMIC)
         return broken(o, "it has no dynamic section; link it with -shared");
     if (!o->has_stack || (o->stack & PF_X) != 0)
-        return refuse(o, "P0104",
-                      "asks for an executable stack; link it with -z "
-                      "noexecstack (assembler files need a "
-                      ".note.GNU-stack section)");
+        return refuse(
+            o, "P0104",
+            "requests an executable stack; link it with -z noexecstack "
+            "(assembler files need a .note.GNU-stack section)");
     return MORTISE_OK;
 }
 
@@ -344,7 +346,7 @@ static int each_tag(struct object *o,
         int rv;
 
         if (!read_at(o, o->dynamic.p_vaddr + i * sizeof e, &e, sizeof e))
-            return broken(o, "its dynamic section does not end");
+            return broken(o, "its dynamic section has no end");
         if (e.d_tag == DT_NULL)
             return MORTISE_OK;
         rv = fn(o, &e);
@@ -367,10 +369,10 @@ static int check_bans(struct object *o, const struct dynamic *d)
         const char *code, *words;
     } bans[] = {
         {d->rpath, "P0105",
-         "has an RPATH or RUNPATH, which would let it bring unsigned "
-         "libraries; link it without -rpath"},
+         "has an RPATH or RUNPATH, which could load unsigned libraries; link "
+         "it without -rpath"},
         {d->textrel || (d->flags & DF_TEXTREL) != 0, "P0106",
-         "has text relocations; compile all of it with -fPIC"},
+         "has text relocations; compile everything with -fPIC"},
         {d->audit, "P0108",
          "names an audit library (DT_AUDIT); link it without --audit and "
          "--depaudit"},
@@ -414,14 +416,14 @@ static int check_needed(struct object *o, const Elf64_Dyn *e)
         return MORTISE_OK;
     lib = string_at(o, e->d_un.d_val);
     if (lib == NULL)
-        return broken(o, "the name of a needed library lies outside it");
+        return broken(
+            o, "the name of a needed library is outside its string table");
     if (o->visitor != NULL && o->visitor->needs != NULL)
         o->visitor->needs(o->visitor->ud, lib);
     if (!is_allowed(lib))
-        return refuse(o, "P0107",
-                      "needs %.100s, which is not on the list of libraries "
-                      "that plugins may load; link that code statically",
-                      lib);
+        return refuse(
+            o, "P0107",
+            "needs %.100s, which plugins cannot load; link it statically", lib);
     return MORTISE_OK;
 }
 
@@ -505,13 +507,13 @@ static int check_module(struct object *o, const unsigned char *p)
     memcpy(abi, p + sizeof size, sizeof abi);
     if (abi[0] != MORTISE_ABI_MAJOR)
         return refuse(o, "P0114",
-                      "was built for abi %u.%u and this host has %d.%d; build "
+                      "was built for abi %u.%u, but this host has %d.%d; build "
                       "it with this host's <mortise/plugin.h>",
                       abi[0], abi[1], MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
     if (size < ENTRY_SIZE)
         return refuse(o, "P0113",
-                      "its mortise_module has %u bytes and must have %d at "
-                      "least; set size to sizeof(mortise_module)",
+                      "its mortise_module has %u bytes, but needs at least %d; "
+                      "set size to sizeof(mortise_module)",
                       size, ENTRY_SIZE);
     return MORTISE_OK;
 }
@@ -539,8 +541,8 @@ static int check_import(struct object *o, const char *name, bool weak)
         o->visitor->imports(o->visitor->ud, name, weak);
     if (strncmp(name, "mortise_", 8) == 0)
         return refuse(o, "P0110",
-                      "imports %.100s; a plugin imports nothing of the host, "
-                      "it gets a table of functions in create()",
+                      "imports %.100s; a plugin cannot import symbols of the "
+                      "host, it gets a table of functions in create()",
                       name);
     return MORTISE_OK;
 }
@@ -551,7 +553,7 @@ static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
     const char *name = string_at(o, s->st_name);
 
     if (name == NULL)
-        return broken(o, "the name of a symbol lies outside it");
+        return broken(o, "the name of a symbol is outside its string table");
     if (s->st_shndx == SHN_UNDEF)
         return check_import(o, name, ELF64_ST_BIND(s->st_info) == STB_WEAK);
     if (!is_exported(s))
@@ -559,11 +561,11 @@ static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
     if (o->visitor != NULL && o->visitor->exports != NULL)
         o->visitor->exports(o->visitor->ud, name);
     if (strcmp(name, ENTRY) != 0)
-        return refuse(o, "P0111",
-                      "exports %.100s; only mortise_module_v1 may be visible: "
-                      "compile with -fvisibility=hidden, or link with a "
-                      "version script",
-                      name);
+        return refuse(
+            o, "P0111",
+            "exports %.100s; only mortise_module_v1 can be visible: compile "
+            "with -fvisibility=hidden, or link with a version script",
+            name);
     ++*found;
     o->entry = s->st_value;
     return check_entry(o, s);
@@ -578,7 +580,7 @@ static int check_symbols(struct object *o)
         Elf64_Sym s;
 
         if (!read_at(o, o->dyn.symtab + i * sizeof s, &s, sizeof s))
-            return broken(o, "its symbols lie outside it");
+            return broken(o, "its symbols are outside the file");
         rv = check_symbol(o, &s, &found);
     }
     if (rv == MORTISE_OK && found != 1)
@@ -732,8 +734,8 @@ static int check_plugin(const struct object *o, const char *name,
             (strcmp(id, name) == 0 && strcmp(its, version) == 0))
             return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
-                        "its manifest says %s %s and its module %.100s %.50s; "
-                        "build and sign them together",
+                        "its manifest has the plugin %s %s, but its module has "
+                        "%.100s %.50s; build and sign them together",
                         name, version, id, its);
 }
 
@@ -751,7 +753,8 @@ int mortise_elf_arch(const char **arch, const void *p, size_t n,
         return rv;
     *arch = arch_of(eh.e_machine);
     if (*arch == NULL)
-        return broken(&o, "it is for another machine than x86-64 and arm64");
+        return broken(&o,
+                      "it was built for another machine than x86-64 and arm64");
     return MORTISE_OK;
 }
 
@@ -761,7 +764,7 @@ static int check_arch(struct object *o, const Elf64_Ehdr *eh, const char *arch)
         strcmp(arch_of(eh->e_machine), arch) == 0)
         return MORTISE_OK;
     return refuse(o, "P0102",
-                  "is for another machine; this one is %s: build it for that",
+                  "was built for another machine; build it for this one: %s",
                   arch);
 }
 

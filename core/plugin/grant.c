@@ -47,16 +47,13 @@ static int grant_value(struct granting *g, const json_t *value,
         return grant(g, json_string_value(value), says, err);
     if (!json_is_array(value))
         return mortise_fail(err, MORTISE_ECONFIG,
-                            "%s: it is neither a string nor a list of strings",
-                            says);
+                            "%s: must be a string or a list of strings", says);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         const char *one = json_string_value(json_array_get(value, i));
 
-        rv =
-            one != NULL
-                ? grant(g, one, says, err)
-                : mortise_fail(err, MORTISE_ECONFIG,
-                               "%s: it has an element that is no string", says);
+        rv = one != NULL ? grant(g, one, says, err)
+                         : mortise_fail(err, MORTISE_ECONFIG,
+                                        "%s: an element is not a string", says);
     }
     return rv;
 }

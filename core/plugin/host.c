@@ -222,9 +222,9 @@ static void make_words(struct mortise_instance *i, struct mortise_words *w,
     *w = (struct mortise_words){0};
     if (!read_detail(w, msg->detail))
         scold(i, SAID_DETAIL,
-              "the detail of an error is no JSON object with a class "
+              "the detail of an error must be a JSON object with a class "
               "(transient, permanent, timeout, cancelled) and a code "
-              "([a-z0-9_.]+): taken as permanent");
+              "([a-z0-9_.]+); the error counts as permanent");
     if (mortise_code_is_of_engine(w->code)) {
         at = snprintf(w->message, sizeof w->message, "%s: ", w->code);
         w->code[0] = '\0';
@@ -273,11 +273,11 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
         s->words.ending = words->ending;
     if (s->status == MORTISE_S_DOUBT && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
-                 "the plugin does not know whether it happened, and gave no "
-                 "reason");
+                 "the plugin reported that the effect may have happened, "
+                 "without a reason");
     else if (s->status < 0 && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
-                 "failed with status %d and without a word", (int)status);
+                 "failed with status %d and without a message", (int)status);
 }
 
 /* An outcome of our own making, in place of the plugin's: what succeeded did
@@ -298,13 +298,13 @@ static void judge_output(struct mortise_call_slot *s)
 {
     if (s->overflow)
         overrule(s, MORTISE_S_FAILED, "permanent",
-                 "emitted more than 16 MiB of output or of update, or 64 KiB "
-                 "of a verdict");
+                 "emitted more than 16 MiB of output or update, or more than "
+                 "64 KiB of a verdict");
     else if (s->lost ||
              (s->has_output && mortise_buf_cstr(&s->output) == NULL) ||
              (s->has_update && mortise_buf_cstr(&s->update) == NULL))
         overrule(s, MORTISE_S_NOMEM, "transient",
-                 "memory ran out for what the plugin emitted");
+                 "out of memory for the output of the plugin");
 }
 
 /* What its kind answers with must be there, and be right. */
@@ -326,10 +326,11 @@ static void judge_answer(struct mortise_call_slot *s)
     rv = s->kind->read(s->own.p, s->own.n, &s->violation, said, sizeof said);
     if (rv == MORTISE_ENOMEM) {
         overrule(s, MORTISE_S_NOMEM, "transient",
-                 "memory ran out for what the plugin emitted");
+                 "out of memory for the output of the plugin");
     } else if (rv != MORTISE_OK) {
-        snprintf(words, sizeof words, "emitted a %s that is none: %.200s is",
-                 s->kind->answer, said);
+        snprintf(words, sizeof words,
+                 "emitted an invalid %s; it must be: %.200s", s->kind->answer,
+                 said);
         overrule(s, MORTISE_S_FAILED, "permanent", words);
     } else {
         make_fit(s->words.message, sizeof s->words.message,
@@ -498,7 +499,7 @@ static int parse_usage(mortise_str chunk, struct mortise_usage *out,
 {
     json_t *said = NULL;
     int rv = chunk.n > MORTISE_USAGE_TEXT_MAX
-                 ? mortise_fail(err, MORTISE_EINVAL, "more than %d bytes",
+                 ? mortise_fail(err, MORTISE_EINVAL, "larger than %d bytes",
                                 MORTISE_USAGE_TEXT_MAX)
                  : mortise_json_parse(&said, chunk.p, (size_t)chunk.n, err);
 
@@ -535,7 +536,8 @@ static struct mortise_call_slot *emitting(struct mortise_instance *i,
     }
     if (s != NULL)
         pthread_mutex_unlock(&s->lock);
-    scold(i, SAID_STALE_EMIT, "emits into a call that has ended: ignored");
+    scold(i, SAID_STALE_EMIT,
+          "emitted data for a call that has ended; the data is ignored");
     return NULL;
 }
 
@@ -557,8 +559,7 @@ static mortise_status take_usage(struct mortise_instance *i,
     }
     mortise_usage_finish(&more);
     if (status == MORTISE_S_INVALID) {
-        snprintf(words, sizeof words, "emits usage that is none: %.900s",
-                 err.msg);
+        snprintf(words, sizeof words, "emitted invalid usage: %.900s", err.msg);
         scold(i, SAID_USAGE, words);
     }
     return status;
@@ -647,7 +648,7 @@ static mortise_status stale_finish(struct mortise_instance *i,
     else if (s != NULL)
         pthread_mutex_unlock(&s->lock);
     scold(i, SAID_STALE_FINISH,
-          "finishes a call that has ended already: ignored");
+          "finished a call that had already ended; this is ignored");
     return MORTISE_S_STALE;
 }
 
@@ -666,8 +667,8 @@ static mortise_status take_finish(struct mortise_instance *i,
                              !mortise_host_may_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
         scold(i, SAID_EARLY_FINISH,
-              "finish() of an inline call, or with a status that ends nothing: "
-              "ignored");
+              "called finish() for an inline call or with a status that does "
+              "not end a call; this is ignored");
         return MORTISE_S_INVALID;
     }
     mortise_host_settle(s, msg->status, &words);
@@ -714,8 +715,8 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
             return i->manifest->methods[k];
     make_fit(name, sizeof name, method);
     mortise_host_log(i, MORTISE_LOG_WARN,
-                     "asks for %s, which requires.methods of its manifest does "
-                     "not list: denied",
+                     "asked for %s, which requires.methods of its manifest "
+                     "does not list; this is denied",
                      name);
     return NULL;
 }
@@ -784,9 +785,9 @@ static bool has_room(struct mortise_call_slot *s, size_t bytes)
         bytes <= MORTISE_ASKS_BYTES_MAX - s->ask_bytes)
         return true;
     snprintf(s->words.message, sizeof s->words.message,
-             "asks for more than one call may while it waits for answers: %zu "
-             "asks of %zu bytes have none yet, and %d asks of %d bytes are the "
-             "most; wait for some before asking on",
+             "made too many asks in one call: %zu asks with %zu bytes have no "
+             "answer yet, but the limits are %d asks and %d bytes; wait for "
+             "answers first",
              s->n_asks, s->ask_bytes, MORTISE_ASKS_MAX, MORTISE_ASKS_BYTES_MAX);
     return false;
 }
@@ -906,7 +907,7 @@ static mortise_status too_large(struct mortise_instance *i, mortise_call call,
         return MORTISE_S_INVALID;
     if (s->open && !s->finished)
         snprintf(s->words.message, sizeof s->words.message,
-                 "asked for %s with %llu MiB, and %d is the most", method,
+                 "asked for %s with %llu MiB, but the limit is %d", method,
                  (unsigned long long)(n >> 20), MORTISE_OUTPUT_MAX >> 20);
     pthread_mutex_unlock(&s->lock);
     return MORTISE_S_INVALID;

@@ -25,7 +25,8 @@ static struct here *here(struct mortise_endpoint *to)
 static void create(struct here *h, const struct mortise_wire *msg,
                    struct mortise_wire *ret)
 {
-    static const char made_nothing[] = "it says OK and made nothing";
+    static const char made_nothing[] =
+        "create() returned OK but set no instance";
 
     assert(h->inst == NULL); /* once */
     ret->status = h->plugin->create(h->base.host, &mortise_host_functions,
@@ -93,13 +94,13 @@ static int check_kind(struct here *h, enum mortise_kind k,
         return MORTISE_OK;
     if (interface == NULL && kind->former != NULL &&
         h->plugin->get_interface(h->inst, kind->former) != NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "plugin %s: the module has %s, which this mortise "
-                            "does not take any more, and not %s; build it "
-                            "against this mortise's headers",
-                            h->manifest->name, kind->former, kind->interface);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "plugin %s: the module has %s, which this mortise no longer "
+            "supports, and not %s; build it with this mortise's headers",
+            h->manifest->name, kind->former, kind->interface);
     return mortise_fail(err, MORTISE_EINVAL,
-                        "plugin %s: its manifest provides %s and the module "
+                        "plugin %s: its manifest provides %s, but its module "
                         "does not; build and sign them together",
                         h->manifest->name, missing);
 }

@@ -71,7 +71,7 @@ static int admit(const struct mortise_instance *i,
     if (i->closing)
         return mortise_fail(err, MORTISE_ESTATE, "plugin %s is closing", name);
     if (!provides(i, call)->present)
-        return mortise_fail(err, MORTISE_EINVAL, "plugin %s is no %s", name,
+        return mortise_fail(err, MORTISE_EINVAL, "plugin %s is not a %s", name,
                             mortise_kinds[call->kind->kind]->name);
     return call->kind->admit != NULL
                ? call->kind->admit(i->manifest, call->operation, err)
@@ -204,12 +204,12 @@ static void settle_pending(struct mortise_call_slot *s)
     char words[160];
 
     assert(!mortise_host_may_pend(s)); /* or it would be pending */
-    snprintf(words, sizeof words,
-             s->kind->may_pend ? "%s() returned pending, but the manifest says "
-                                 "threading: inline"
-                               : "%s() returned pending; it must end before it "
-                                 "returns",
-             s->kind->name);
+    snprintf(
+        words, sizeof words,
+        s->kind->may_pend
+            ? "%s() returned pending, but its manifest has threading: inline"
+            : "%s() returned pending, but must end before it returns",
+        s->kind->name);
     settle_oddity(s, words);
 }
 
@@ -220,10 +220,10 @@ static void settle_return(struct mortise_call_slot *s,
     if (ret->status == MORTISE_S_PENDING)
         settle_pending(s);
     else if (ret->status == MORTISE_S_SUSPENDED && !mortise_host_may_suspend(s))
-        settle_oddity(s, "returned suspended; only an executor that may ask "
-                         "can wait for an answer");
+        settle_oddity(s, "returned suspended, but only an executor that can "
+                         "ask can wait for an answer");
     else if (ret->status > MORTISE_S_SUSPENDED)
-        settle_oddity(s, "returned a status that does not exist");
+        settle_oddity(s, "returned an unknown status");
     else
         mortise_host_settle(s, ret->status, NULL);
 }
@@ -253,7 +253,8 @@ static void returned(struct mortise_instance *i, struct mortise_call_slot *s,
     mortise_host_deliver(i, s);
     if (twice)
         mortise_host_log(i, MORTISE_LOG_WARN,
-                         "returned %d for a call that it had finished: ignored",
+                         "returned %d for a call that it had already finished; "
+                         "this is ignored",
                          (int)ret->status);
 }
 
@@ -292,7 +293,7 @@ int mortise_instance_call(struct mortise_instance *i,
     /* Without memory the words are lost, but what it returned is not: a call
      * that is pending must not end here. */
     if (mortise_carry_lend(&ret, &held, i->mem, NULL) != MORTISE_OK)
-        ret.message = zstr("memory ran out for the reason");
+        ret.message = zstr("out of memory for the error message");
     returned(i, s, &ret);
     mortise_wire_release(&held);
     return MORTISE_OK;
@@ -458,7 +459,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
             return;
         /* It must not wait for good. */
         msg.status = MORTISE_S_NOMEM;
-        msg.body = zstr("memory ran out for the answer");
+        msg.body = zstr("out of memory for the answer");
         deliver_answer(i, call, &msg);
         return;
     }
@@ -500,7 +501,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
     return mortise_fail(
         err, ret.status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
         "plugin %s could not be created: %s", i->manifest->name,
-        i->words.message[0] != '\0' ? i->words.message : "it does not say why");
+        i->words.message[0] != '\0' ? i->words.message : "it gave no reason");
 }
 
 static void release(struct mortise_instance *i)
@@ -677,7 +678,7 @@ static bool leak(struct mortise_instance *i)
 
 static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
 {
-    static const char left[] = "its memory and threads are left as they are";
+    static const char left[] = "its memory and threads are not released";
     mortise_status status;
     bool returned;
 
@@ -687,11 +688,11 @@ static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
     pthread_mutex_unlock(&i->lock);
     if (returned && status != MORTISE_S_OK)
         mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "did not quiesce: quiesce() gave the status %d: %s",
+                         "did not quiesce: quiesce() returned the status %d; %s",
                          (int)status, left);
     else
         mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "did not quiesce within %llu ms: %s",
+                         "did not quiesce within %llu ms; %s",
                          (unsigned long long)timeout_ms, left);
 }
 
@@ -709,15 +710,15 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     mortise_call_table_each(&i->calls, note_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "says that it is quiet while a call is still inside "
-                         "it: its memory is left as it is");
+                         "reported the end of quiesce() during a call; its "
+                         "memory is not released");
         return leak(i);
     }
     if (!takes(i, MORTISE_WIRE_DESTROY, timeout_ms)) {
-        mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "was not destroyed within %llu ms: its memory is left "
-                         "as it is",
-                         (unsigned long long)timeout_ms);
+        mortise_host_log(
+            i, MORTISE_LOG_ERROR,
+            "was not destroyed within %llu ms; its memory is not released",
+            (unsigned long long)timeout_ms);
         return leak(i);
     }
     release(i);

@@ -32,14 +32,15 @@ static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
         mortise_hex(want, a->digest, sizeof a->digest);
         mortise_hex(got, o->digest, sizeof o->digest);
         if (e->manifest->dev)
-            return mortise_fail(err, MORTISE_EDENIED,
-                                "was built again since it was read (%.16s... "
-                                "then, %.16s... now); start mortise again",
-                                want, got);
+            return mortise_fail(
+                err, MORTISE_EDENIED,
+                "was rebuilt after its manifest was read (%.16s... then, "
+                "%.16s... now); restart mortise",
+                want, got);
         return mortise_fail(err, MORTISE_EDENIED,
-                            "is not what was signed: the manifest says %llu "
-                            "bytes, blake2b-256 %.16s..., and it has %zu, "
-                            "%.16s...; install it again",
+                            "differs from the signed object: its manifest has "
+                            "%llu bytes and blake2b-256 %.16s..., but it has "
+                            "%zu and %.16s...; install it again",
                             (unsigned long long)a->size, want, o->n, got);
     }
     rv = mortise_trust_digest(p->trust, o->digest, err);
@@ -83,8 +84,8 @@ static void let_go(struct entry *e, bool leaked)
     if (leaked) {
         e->manifest = NULL;
         e->code = MORTISE_ESTATE;
-        e->problem = "did not stop when it was told to; restart to use it "
-                     "again";
+        e->problem =
+            "did not stop when it was closed; restart mortise to use it again";
     }
     if (mortise_plugin_is_started(e))
         return;
@@ -169,10 +170,10 @@ static int check_config(const struct entry *e, const struct created *c,
     int rv;
 
     if (schema == NULL && json_object_size(config) > 0)
-        return mortise_fail(err, MORTISE_ECONFIG,
-                            "plugin %s takes no config; take its part out of "
-                            "%s",
-                            e->pub.name, place_of(c));
+        return mortise_fail(
+            err, MORTISE_ECONFIG,
+            "plugin %s accepts no config; remove its part of %s", e->pub.name,
+            place_of(c));
     config_of(e, c, what, sizeof what);
     rv = mortise_schema_check(schema, config, err);
     if (rv == MORTISE_ENOMEM)
@@ -182,9 +183,9 @@ static int check_config(const struct entry *e, const struct created *c,
     rv = mortise_json_write(text, config);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
-    return rv == MORTISE_OK
-               ? rv
-               : mortise_fail(err, MORTISE_ECONFIG, "%s is too deep", what);
+    return rv == MORTISE_OK ? rv
+                            : mortise_fail(err, MORTISE_ECONFIG,
+                                           "%s is nested too deeply", what);
 }
 
 /* Load the bytes and find the plugin in them, unless that was done. */

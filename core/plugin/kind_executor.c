@@ -182,7 +182,7 @@ static void read_operations(void *ctx, void *into,
         op->description = "";
         if (!is_op_name(op->name))
             mortise_diag_add(r->diags, "E0701", map->keys[i]->span,
-                             "'%s' cannot be the name of an operation",
+                             "'%s' is not a valid name of an operation",
                              op->name);
         mortise_keys_read(&op_place, map->items[i], map->keys[i]->span, r, op,
                           r->diags);
@@ -276,22 +276,22 @@ static void check_intent(struct mortise_reading *r,
     if (op->intent_at == NULL || op->effect == NULL)
         return;
     if (strcmp(op->effect, "pure") == 0 || strcmp(op->effect, "read") == 0) {
-        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
-                             "operation '%s' is '%s': it has no effect to "
-                             "intend",
-                             op->name, op->effect);
-        mortise_diag_help(r->diags, d, "take 'intent' out");
+        d = mortise_diag_add(
+            r->diags, "E0706", op->intent_at->span,
+            "operation '%s' is '%s', so it cannot have 'intent'", op->name,
+            op->effect);
+        mortise_diag_help(r->diags, d, "remove 'intent'");
     } else if (op->steps && !asks_effects(r->m)) {
         d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
-                             "operation '%s' has its effects by steps, and no "
-                             "method that the plugin requires has any",
+                             "operation '%s' has intent: steps, but the plugin "
+                             "requires no method with effects",
                              op->name);
-        mortise_diag_help(r->diags, d,
-                          "intent: call, for what it does itself; or "
-                          "requires: {methods: [http.request/1]}, for what "
-                          "the host does for it; or requires: {methods: "
-                          "[journal.begin/1, journal.end/1]}, for steps "
-                          "that it performs itself");
+        mortise_diag_help(
+            r->diags, d,
+            "use intent: call if the operation has effects itself; requires: "
+            "{methods: [http.request/1]} if the host performs them; or "
+            "requires: {methods: [journal.begin/1, journal.end/1]} if its own "
+            "steps perform them");
     }
 }
 
@@ -327,14 +327,14 @@ static void check_judged_as(struct mortise_reading *r,
         if (at[n] == '}' && is_required(op, at, n))
             continue;
         mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
-                         "'%.*s' in judged_as of operation '%s' is no text "
-                         "that its input_schema requires",
+                         "'%.*s' in judged_as of operation '%s' is not a "
+                         "required text argument of its input_schema",
                          (int)n, at, op->name);
         return;
     }
     if (op->judged_as != NULL && !some)
         mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
-                         "judged_as of operation '%s' has no {ARGUMENT} in it",
+                         "judged_as of operation '%s' contains no {ARGUMENT}",
                          op->name);
 }
 
@@ -355,9 +355,8 @@ static void check_background(struct mortise_reading *r)
     if (!p->background || p->threading == MORTISE_THREAD_ASYNC)
         return;
     d = mortise_diag_add(r->diags, "E0709", p->background_at->span,
-                         "what a plugin does in the background is pending for "
-                         "as long as it lives, and only async ones can leave "
-                         "something pending without a thread");
+                         "background work needs an async plugin, because it "
+                         "stays pending without a thread");
     mortise_diag_help(r->diags, d, "threading: async");
 }
 
@@ -439,8 +438,8 @@ static int has_background(const struct mortise_manifest *m,
     assert(operation[0] == '\0'); /* it is of none */
     if (m->provides[MORTISE_KIND_EXECUTOR].background)
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "plugin %s does nothing in the background", m->name);
+    return mortise_fail(err, MORTISE_EINVAL, "plugin %s has no background work",
+                        m->name);
 }
 
 static int32_t background(const void *interface, struct mortise_inst *inst,

@@ -47,8 +47,8 @@ static void check_directory(struct mortise_reading *r)
                              "memory"),
             "directory")
             ->span,
-        "config_schema has no property '%s': the host puts the memory's "
-        "directory there",
+        "config_schema has no property '%s' for the memory's directory, which "
+        "the host sets",
         key);
     if (seen.near != NULL)
         mortise_diag_help(r->diags, d, "did you mean '%s'?", seen.near);

@@ -36,8 +36,8 @@ static int can_embed(const struct mortise_manifest *m, const char *operation,
     return m->provides[MORTISE_KIND_MODEL].embeds
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
-                              "plugin %s makes no vectors of texts: its "
-                              "manifest does not say `embed: true`",
+                              "plugin %s cannot compute vectors of texts: its "
+                              "manifest does not set `embed: true`",
                               m->name);
 }
 

@@ -155,8 +155,8 @@ static int check_generations(const char *name, struct mortise_err *err)
     if (n < GENERATIONS)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
-                        "%d generations of it are in this process, and none "
-                        "can leave it; restart to load another",
+                        "%d versions of it are loaded in this process and "
+                        "cannot be unloaded; restart mortise to load another",
                         n);
 }
 
@@ -177,14 +177,15 @@ static int open_memfd(void **out, int fd, struct mortise_err *err)
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
     if (dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL)
         return mortise_fail(err, MORTISE_ESTATE,
-                            "another object is loaded as %s; restart", path);
+                            "another object is loaded as %s; restart mortise",
+                            path);
     dlerror();
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL)
         return mortise_dynlib_error(err, "cannot be loaded");
     if (!is_that(handle, path))
         return mortise_fail(err, MORTISE_ESTATE,
-                            "the dynamic linker gave another object than %s",
+                            "the dynamic linker loaded another object than %s",
                             path);
     *out = handle;
     return MORTISE_OK;
@@ -197,20 +198,21 @@ static int check_module(const mortise_module *m, struct mortise_err *err)
 {
     if (m->size < sizeof *m)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "its mortise_module has %u bytes and must have %zu "
-                            "at least; set size to sizeof(mortise_module)",
+                            "its mortise_module has %u bytes, but needs at "
+                            "least %zu; set size to sizeof(mortise_module)",
                             m->size, sizeof *m);
     if (m->abi_major != MORTISE_ABI_MAJOR)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "was built for abi %u.%u and this host has %d.%d; "
+                            "was built for abi %u.%u, but this host has %d.%d; "
                             "build it with this host's <mortise/plugin.h>",
                             m->abi_major, m->abi_minor, MORTISE_ABI_MAJOR,
                             MORTISE_ABI_MINOR);
     if (m->plugin_count == 0 || m->plugin_count > PLUGINS_MAX ||
         m->plugins == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "its mortise_module lists %u plugins",
-                            m->plugin_count);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "its mortise_module lists an invalid number of plugins, %u",
+            m->plugin_count);
     return MORTISE_OK;
 }
 
@@ -252,7 +254,7 @@ static int check_loaded(const struct mortise_loaded *l, struct mortise_err *err)
     if (l->leaked)
         return mortise_fail(err, MORTISE_ESTATE,
                             "did not stop when it was closed before; restart "
-                            "to use it again");
+                            "mortise to use it again");
     return check_module(l->module, err);
 }
 
@@ -296,11 +298,11 @@ static int find_plugin(const mortise_plugin **out, const mortise_module *m,
         const mortise_plugin *p = m->plugins[i];
 
         if (!is_whole(p))
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "its mortise_plugin %u is too small or lacks "
-                                "one of id, version, create, get_interface, "
-                                "destroy",
-                                i);
+            return mortise_fail(
+                err, MORTISE_EINVAL,
+                "its mortise_plugin %u is too small, or id, version, create, "
+                "get_interface or destroy is missing",
+                i);
         last = p;
         if (strcmp(p->id, name) == 0 && strcmp(p->version, version) == 0) {
             *out = p;
@@ -309,8 +311,8 @@ static int find_plugin(const mortise_plugin **out, const mortise_module *m,
     }
     assert(last != NULL); /* check_module() takes no empty list */
     return mortise_fail(err, MORTISE_EINVAL,
-                        "its manifest says %s %s and its module %.100s %.50s; "
-                        "build and sign them together",
+                        "its manifest has the plugin %s %s, but its module has "
+                        "%.100s %.50s; build and sign them together",
                         name, version, last->id, last->version);
 }
 

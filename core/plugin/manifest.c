@@ -48,8 +48,8 @@ static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
     if (mortise_version_valid(m->version))
         return;
     d = mortise_diag_add(r->diags, "E0702", slot->value->span,
-                         "'%s' cannot be a version", m->version);
-    mortise_diag_help(r->diags, d, "one to four numbers with dots: 1.4.2");
+                         "'%s' is not a valid version", m->version);
+    mortise_diag_help(r->diags, d, "use one to four numbers with dots: 1.4.2");
 }
 
 static const struct mortise_key metadata_keys[] = {
@@ -118,8 +118,8 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
     if (strchr(a->file, '/') != NULL || a->file[0] == '.' ||
         strlen(a->file) > 200)
         mortise_diag_add(r->diags, "E0703", slot->value->span,
-                         "'file' takes the plain name of a file beside the "
-                         "manifest, not '%s'",
+                         "'file' must be the name of a file beside the "
+                         "manifest, without a path, not '%s'",
                          a->file);
 }
 
@@ -132,7 +132,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
     if (mortise_unhex(a->digest, sizeof a->digest, slot->value->str,
                       slot->value->len) != 0)
         mortise_diag_add(r->diags, "E0703", slot->value->span,
-                         "'blake2b-256' takes 64 hex digits");
+                         "'blake2b-256' must be 64 hex digits");
 }
 
 static const struct mortise_key artifact_keys[] = {
@@ -167,7 +167,7 @@ static void check_unique(struct mortise_reading *r,
     for (const struct mortise_artifact *b = r->m->artifacts; b < a; b++)
         if (a->arch != NULL && b->arch != NULL && strcmp(a->arch, b->arch) == 0)
             mortise_diag_add(r->diags, "E0703", at->span,
-                             "two artifacts for '%s'", a->arch);
+                             "two artifacts for '%s'; remove one", a->arch);
 }
 
 /* A signature vouches for the bytes of the objects. */
@@ -275,8 +275,9 @@ static void read_host(void *ctx, void *into, const struct mortise_slot *slot)
     if (mortise_range_valid(m->requires_host))
         return;
     d = mortise_diag_add(r->diags, "E0702", slot->value->span,
-                         "'%s' is no range of versions", m->requires_host);
-    mortise_diag_help(r->diags, d, "comparisons with spaces: \">=1.0 <2\"");
+                         "'%s' is not a valid range of versions",
+                         m->requires_host);
+    mortise_diag_help(r->diags, d, "use comparisons with spaces: \">=1.0 <2\"");
 }
 
 static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
@@ -429,7 +430,8 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
             r->nomem = true;
         else if (rv != MORTISE_OK)
             mortise_diag_add(r->diags, "E0705", slot->value->span,
-                             "'%s' is no path: %s", paths.items[i], err.msg);
+                             "'%s' is not a valid path: %s", paths.items[i],
+                             err.msg);
     }
 }
 
@@ -561,7 +563,7 @@ static bool may_ask(const struct mortise_manifest *m, const char *method,
             continue;
         if (asks == NULL)
             return true;
-        n += (size_t)snprintf(may + n, size - n, "%sa %s may ask",
+        n += (size_t)snprintf(may + n, size - n, "%sa %s can ask for",
                               n > 0 ? "; " : "", mortise_kinds[i]->name);
         for (size_t k = 0; asks[k] != NULL; k++) {
             if (strcmp(asks[k], method) == 0)
@@ -598,7 +600,7 @@ static void check_methods(struct mortise_reading *r,
             may_ask(r->m, at->str, may, sizeof may))
             continue;
         d = mortise_diag_add(r->diags, "E0708", at->span,
-                             "a plugin that provides %s may not ask %s",
+                             "a plugin that provides %s cannot ask for %s",
                              r->m->kinds, at->str);
         mortise_diag_help(r->diags, d, "%s", may);
     }
@@ -744,16 +746,16 @@ static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
     snprintf(host, sizeof host, "%d.%d", MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
     if (m->abi_major != MORTISE_ABI_MAJOR) {
         snprintf(why, size,
-                 "was built for abi %u.%u and this host has %s; install a "
-                 "build for it",
+                 "was built for abi %u.%u, but this host has %s; install a "
+                 "build for this host",
                  m->abi_major, m->abi_minor, host);
         return mortise_yaml_get(m->tree, "abi");
     }
     if (m->requires_host != NULL &&
         !mortise_range_has(m->requires_host, host)) {
         snprintf(why, size,
-                 "requires host %.100s and this one has abi %s; install a "
-                 "version for it, or a newer mortise",
+                 "requires host %.100s, but this host has abi %s; install "
+                 "another version of it, or a newer mortise",
                  m->requires_host, host);
         assert(mortise_range_valid(m->requires_host)); /* read_host() */
         requires = mortise_yaml_get(m->tree, "requires");
@@ -762,9 +764,9 @@ static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
     if (m->in_process)
         return NULL;
     assert(mortise_yaml_get(m->tree, "isolation") != NULL); /* it says so */
-    snprintf(why, size,
-             "runs in a process of its own only, and that is not available in "
-             "this build");
+    snprintf(
+        why, size,
+        "can run only in its own process, which this build does not support");
     return mortise_yaml_get(m->tree, "isolation");
 }
 
@@ -824,8 +826,8 @@ static void advise_names(const struct mortise_manifest *m,
                  one->str + 7);
         if (schema == NULL || has_no_member(schema, name))
             mortise_diag_add(diags, "W0822", one->span,
-                             "config_schema has no property '%s': this "
-                             "permission comes to nothing",
+                             "config_schema has no property '%s', so this "
+                             "permission grants nothing",
                              name);
     }
 }

@@ -119,7 +119,8 @@ int mortise_seckey_new(struct mortise_seckey *sk, struct mortise_err *err)
     uint8_t pk[32];
 
     if (sodium_init() < 0)
-        return mortise_fail(err, MORTISE_EIO, "libsodium does not start");
+        return mortise_fail(err, MORTISE_EIO,
+                            "libsodium cannot be initialised");
     randombytes_buf(sk->id, sizeof sk->id);
     crypto_sign_ed25519_keypair(pk, sk->key);
     return MORTISE_OK;
@@ -181,8 +182,9 @@ int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
                             "not a minisign public key (\"RW\" and 54 more "
                             "characters of base64)");
     if (memcmp(raw, "Ed", 2) != 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a public key of another algorithm than Ed25519");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the public key has another algorithm than Ed25519");
     memcpy(pk->id, raw + 2, sizeof pk->id);
     memcpy(pk->key, raw + 2 + MORTISE_KEYID, sizeof pk->key);
     return MORTISE_OK;
@@ -235,13 +237,13 @@ static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
     if (limits[0] > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
         limits[1] > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "its scrypt parameters ask for more than 1 GiB");
+                            "its scrypt parameters require more than 1 GiB");
     if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof stream, password,
                                            strlen(password), raw + AT_SALT,
                                            limits[0], (size_t)limits[1]) != 0)
         return mortise_fail(err, MORTISE_ENOMEM,
-                            "deriving the key from the password takes %llu MiB "
-                            "of memory, which are not there",
+                            "deriving the key from the password needs %llu MiB "
+                            "of memory, which are not available",
                             (unsigned long long)(limits[1] >> 20));
     for (size_t i = 0; i < sizeof stream; i++)
         raw[SECRET_HEAD + i] ^= stream[i];
@@ -318,7 +320,7 @@ static int parse_secret(uint8_t raw[SECRET_RAW], const char *text, size_t n,
         (memcmp(raw + AT_KDF, "Sc", 2) != 0 &&
          memcmp(raw + AT_KDF, none, 2) != 0))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a secret key of another algorithm than Ed25519, "
+                            "the secret key has other algorithms than Ed25519, "
                             "scrypt and BLAKE2b");
     return MORTISE_OK;
 }
@@ -403,7 +405,7 @@ static int unpack(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
     if (is_encrypted(raw)) {
         if (password == NULL)
             return mortise_fail(err, MORTISE_EDENIED,
-                                "is encrypted; give its password");
+                                "is encrypted; a password is required");
         rv = crypt_body(raw, password, err);
         if (rv != MORTISE_OK)
             return rv;
@@ -416,7 +418,7 @@ static int unpack(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
         return mortise_fail(err, MORTISE_EDENIED, "wrong password");
     if (!is_whole(sk))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "damaged: its two halves do not belong together");
+                            "damaged: its two halves do not match");
     return MORTISE_OK;
 }
 
@@ -474,9 +476,10 @@ int mortise_minisign_sign(struct mortise_buf *out,
     size_t len = strlen(trusted_comment);
 
     if (len > MORTISE_COMMENT_MAX || !is_one_line(trusted_comment))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a trusted comment is one line of at most %d bytes",
-                            (int)MORTISE_COMMENT_MAX);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "a trusted comment must be one line of at most %d bytes",
+            (int)MORTISE_COMMENT_MAX);
     memcpy(raw + 2, sk->id, sizeof sk->id);
     prehash(hash, p, n);
     crypto_sign_ed25519_detached(raw + 2 + MORTISE_KEYID, NULL, hash,
@@ -528,18 +531,19 @@ int mortise_minisign_parse(struct mortise_minisig *out, const char *text,
     if (!decode_line(&r, raw, sizeof raw))
         return is_none(err, "its second line is not 74 bytes in base64");
     if (memcmp(raw, "Ed", 2) == 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a signature of the legacy form Ed, which can be "
-                            "forged from the newer one: sign again without -l");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the signature has the legacy algorithm Ed, whose signatures can "
+            "be forged from newer ones; sign again without -l");
     if (memcmp(raw, "ED", 2) != 0)
-        return is_none(err, "it names another algorithm than ED");
+        return is_none(err, "its algorithm is not ED");
     rv = trusted_line(out, &r, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!decode_line(&r, out->global, sizeof out->global))
         return is_none(err, "its last line is not 64 bytes in base64");
     if (r.p != r.end)
-        return is_none(err, "something follows its last line");
+        return is_none(err, "there is more data after its last line");
     memcpy(out->id, raw + 2, sizeof out->id);
     memcpy(out->sig, raw + 2 + MORTISE_KEYID, sizeof out->sig);
     return MORTISE_OK;
@@ -558,7 +562,7 @@ int mortise_minisign_verify(const struct mortise_minisig *sig,
     if (crypto_sign_ed25519_verify_detached(sig->sig, hash, sizeof hash,
                                             pk->key) != 0)
         return mortise_fail(err, MORTISE_EDENIED,
-                            "the signature does not fit these bytes");
+                            "the signature does not match these bytes");
     memcpy(both, sig->sig, 64);
     memcpy(both + 64, sig->comment, sig->comment_size);
     if (crypto_sign_ed25519_verify_detached(

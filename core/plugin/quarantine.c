@@ -82,11 +82,11 @@ static void say_how(char out[64], const char *how)
     if (strcmp(how, MORTISE_DEATH_EXIT) == 0)
         snprintf(out, 64, "ended the process (exit)");
     else if (strcmp(how, MORTISE_DEATH_THREAD) == 0)
-        snprintf(out, 64, "ended a thread of the engine (pthread_exit)");
+        snprintf(out, 64, "ended an engine's thread (pthread_exit)");
     else if (strcmp(how, MORTISE_DEATH_HANG) == 0)
-        snprintf(out, 64, "held up the engine's thread");
+        snprintf(out, 64, "blocked the engine's thread");
     else
-        snprintf(out, 64, "died of %.30s", how);
+        snprintf(out, 64, "was killed by %.30s", how);
 }
 
 /* ---- reading lines -------------------------------------------------------- */
@@ -233,8 +233,8 @@ int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
     *until_ms = row.last_ms + back_off(row.deaths);
     mortise_time_text(until, *until_ms);
     snprintf(why, MORTISE_WHY_MAX,
-             "it took the process down %u times (the last time it %s), and is "
-             "left alone until %s",
+             "it crashed the process %u times (the last time it %s) and is not "
+             "started until %s",
              row.deaths, row.how, until);
     return rv;
 }

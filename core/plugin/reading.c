@@ -31,10 +31,10 @@ static void find_secrets(struct mortise_reading *r,
     json_decref(json);
     if (lost > 0)
         mortise_diag_add(r->diags, "E0704", slot->value->span,
-                         "x-secret is followed below properties, "
-                         "additionalProperties and items, and %zu stand%s "
+                         "x-secret works only below properties, "
+                         "additionalProperties and items; %zu occurrence%s "
                          "elsewhere",
-                         lost, lost == 1 ? "s" : "");
+                         lost, lost == 1 ? " is" : "s are");
 }
 
 struct mortise_schema *

@@ -233,7 +233,7 @@ static void list_dirs(const struct mortise_plugins *p, char *out, size_t size)
 {
     size_t n = 0;
 
-    snprintf(out, size, "any directory, as none is configured");
+    snprintf(out, size, "any directory, because none is configured");
     for (size_t i = 0; i < p->config.n_dirs && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? ", " : "",
                               p->config.dirs[i]);

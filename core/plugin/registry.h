@@ -49,7 +49,8 @@ struct mortise_plugins_config {
 
 /* What to say then, in front of why. */
 #define MORTISE_PLUGINS_FORGETS                                                \
-    "what ran and what was revoked is not remembered for fresh stores: "
+    "releases that ran and keys that were revoked cannot be recorded for new " \
+    "stores: "
 
 /* One manifest found on the path, usable or not. */
 struct mortise_found {

@@ -165,13 +165,12 @@ static int check_release(struct mortise_plugins *p, const struct entry *e,
     rv = seen_get(p, e, name, &seen, NULL, why);
     if (rv != MORTISE_OK || seen == 0 || seen == mark_of(m))
         return rv;
-    return mortise_fail(why, MORTISE_EDENIED,
-                        "is %s seq %llu, and another manifest of that version "
-                        "and seq ran here before: a release has a seq of its "
-                        "own; install one of seq %llu or later (if this one is "
-                        "meant: --allow-downgrade)",
-                        m->version, (unsigned long long)m->seq,
-                        (unsigned long long)m->seq + 1);
+    return mortise_fail(
+        why, MORTISE_EDENIED,
+        "is %s seq %llu, but another manifest with that version and seq ran "
+        "here before; each release needs its own seq; install one with seq "
+        "%llu or later (to accept this one: --allow-downgrade)",
+        m->version, (unsigned long long)m->seq, (unsigned long long)m->seq + 1);
 }
 
 int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
@@ -186,10 +185,9 @@ int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
     if (m->seq >= seen)
         return check_release(p, e, why);
     return mortise_fail(why, MORTISE_EDENIED,
-                        "is seq %llu, and seq %llu ran here before: an older "
-                        "release may bring back what was mended; install one "
-                        "of seq %llu or later (if going back is meant: "
-                        "--allow-downgrade)",
+                        "is seq %llu, but seq %llu ran here before; an older "
+                        "release may contain fixed bugs; install one with seq "
+                        "%llu or later (to accept this one: --allow-downgrade)",
                         (unsigned long long)m->seq, (unsigned long long)seen,
                         (unsigned long long)seen);
 }
@@ -236,12 +234,12 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
     if (rv != MORTISE_OK || seen == 0)
         return rv;
     mortise_keyid_text(id, e->key.id);
-    return mortise_fail(why, MORTISE_EDENIED,
-                        "is signed with key %s, which was revoked here before, "
-                        "and no trust file says so any more; restore the one "
-                        "that did (if taking it back is meant: "
-                        "--allow-downgrade)",
-                        id);
+    return mortise_fail(
+        why, MORTISE_EDENIED,
+        "is signed with key %s, which a trust file revoked before, but no "
+        "trust file revokes it now; restore the trust file (to accept the key "
+        "again: --allow-downgrade)",
+        id);
 }
 
 /* ---- trust directories ----------------------------------------------------- */
@@ -268,9 +266,9 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
     if (seq < seen)
         return mortise_fail(
             err, MORTISE_EDENIED,
-            "trust directory %s is at seq %llu and was at %llu before: a "
-            "revocation may be missing; restore its newest files (if going "
-            "back is meant: --allow-downgrade)",
+            "trust directory %s has seq %llu, but had %llu before; a "
+            "revocation may be missing; restore its newest files (to accept "
+            "this state: --allow-downgrade)",
             path, (unsigned long long)seq, (unsigned long long)seen);
     return seq > stored ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
 }

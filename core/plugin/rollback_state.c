@@ -34,8 +34,8 @@ static int read_value(const struct mortise_mem *mem, const char *path,
         rv = mortise_nomem(err);
     else if (rv == MORTISE_OK && sscanf(text.p, "%" SCNu64, value) != 1)
         rv = mortise_fail(err, MORTISE_ESTATE,
-                          "%s does not begin with a number; what was seen is "
-                          "lost: remove it if that is meant",
+                          "%s does not begin with a number, so the recorded "
+                          "state is lost; remove the file to accept that",
                           path);
     mortise_buf_finish(&text);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;

@@ -78,9 +78,9 @@ static int inspect(const struct work *w, const struct mortise_buf *so,
     if (rv == MORTISE_OK && !w->s->unchecked)
         rv = mortise_elf_check(so->p, so->n, *arch, err);
     if (rv == MORTISE_OK && !is_plain(base_name(path)))
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "its name may have letters, digits, '.', '_', '+' "
-                          "and '-' only");
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "its name can contain only letters, digits, '.', '_', '+' and '-'");
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
 }
 
@@ -215,8 +215,8 @@ static int compare_object(const struct work *w,
         if (so.n != a->size || strcmp(arch, a->arch) != 0 ||
             memcmp(digest, a->digest, sizeof digest) != 0)
             rv = mortise_fail(err, MORTISE_EINVAL,
-                              "%s is not the artifact that %s describes; take "
-                              "`artifacts` out and sign again",
+                              "%s differs from the artifact that %s describes; "
+                              "remove `artifacts` and sign again",
                               path, w->s->manifest);
         else if ((rv = check_plugin(w, &so, path, err)) == MORTISE_OK)
             rv = place(w, &so, path, err);

@@ -162,7 +162,8 @@ static void check_pattern(struct reading *r, const struct mortise_yaml *v)
 {
     if (!is_pattern(v->str))
         mortise_diag_add(r->diags, "E0712", v->span,
-                         "'%s' cannot be a plugin's name or pattern", v->str);
+                         "'%s' is not a valid name or pattern of a plugin",
+                         v->str);
 }
 
 static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
@@ -210,7 +211,7 @@ static void read_bound(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (!read_time(before ? &by->not_before : &by->not_after, slot->value->str))
         mortise_diag_add(r->diags, "E0713", slot->value->span,
-                         "'%s' takes a time such as 2026-01-31T12:00:00Z",
+                         "'%s' must be a time such as 2026-01-31T12:00:00Z",
                          slot->key->name);
 }
 
@@ -258,8 +259,9 @@ static void read_trusted(struct reading *r, const struct mortise_yaml *v)
     k->pub.kinds = MORTISE_KIND_ALL;
     mortise_keys_read(&trusted_place, v, v->span, r, &k->pub, r->diags);
     if (v->kind == MORTISE_YAML_MAP && key == file)
-        mortise_diag_add(r->diags, "E0212", v->span,
-                         "an entry of 'keys' has either 'key' or 'file'");
+        mortise_diag_add(
+            r->diags, "E0212", v->span,
+            "an entry of 'keys' must have exactly one of 'key' and 'file'");
     k->next = r->t->trusted;
     r->t->trusted = k;
     r->t->n_trusted++;
@@ -308,7 +310,7 @@ static void read_digest(struct reading *r, struct revoked *v,
     v->what = A_DIGEST;
     if (mortise_unhex(v->digest, sizeof v->digest, at->str, at->len) != 0)
         mortise_diag_add(r->diags, "E0714", at->span,
-                         "'digests' takes 64 hex digits each");
+                         "'digests' must be a list of 64 hex digits each");
 }
 
 static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
@@ -328,7 +330,7 @@ static void read_range(void *ctx, void *into, const struct mortise_slot *slot)
     v->range = slot->value->str;
     if (!mortise_range_valid(v->range))
         mortise_diag_add(r->diags, "E0702", slot->value->span,
-                         "'%s' is no range of versions", v->range);
+                         "'%s' is not a valid range of versions", v->range);
 }
 
 static const struct mortise_key version_keys[] = {
@@ -503,12 +505,12 @@ static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
         t->seqs[i] = r.seq;
     }
     if (rv == MORTISE_OK && diags->short_of != NULL)
-        rv = mortise_fail(err, MORTISE_ELIMIT,
-                          "a trust file cannot be read now: %s",
-                          diags->short_of);
+        rv =
+            mortise_fail(err, MORTISE_ELIMIT,
+                         "a trust file could not be read: %s", diags->short_of);
     else if (rv == MORTISE_OK && diags->n_errors > errors)
         rv = mortise_fail(err, MORTISE_ECHECK,
-                          "a trust file has errors, so nothing is trusted");
+                          "a trust file has errors, so no key is trusted");
     for (struct trusted *k = t->trusted; k != NULL; k = k->next)
         k->pub.revoked = key_revoked(t, &k->pub.key) != NULL;
     return rv;
@@ -637,13 +639,13 @@ static int unknown_key(const struct mortise_trust *t, const uint8_t *id,
     char text[MORTISE_KEYID_TEXT];
 
     mortise_keyid_text(text, id);
-    return mortise_fail(err, MORTISE_EDENIED,
-                        "is signed with key %s, which %s; if you trust its "
-                        "owner, list it with mortise key trust",
-                        text,
-                        t->trusted == NULL
-                            ? "nobody listed: the trust directory is empty"
-                            : "no trust file lists");
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "is signed with key %s, which %s; if you trust its owner, add the key "
+        "with mortise key trust",
+        text,
+        t->trusted == NULL ? "is in no trust file: the trust directory is empty"
+                           : "is in no trust file");
 }
 
 /* A key that made the signature, or NULL and why.  Ids are chosen by who makes
@@ -665,8 +667,9 @@ static const struct mortise_trusted *signer(const struct mortise_trust *t,
     if (!known)
         unknown_key(t, sig->id, err);
     else
-        mortise_doing(err, MORTISE_EDENIED,
-                      "was changed after it was signed, or its signature was");
+        mortise_doing(
+            err, MORTISE_EDENIED,
+            "was changed after it was signed, or its signature was changed");
     return NULL;
 }
 
@@ -681,7 +684,7 @@ static int check_key(const struct mortise_trust *t,
     mortise_keyid_text(text, key->id);
     return mortise_fail(err, MORTISE_EDENIED,
                         "is signed with key %s, which %s revokes; ask its "
-                        "owner for one that is signed with another",
+                        "owner for a release that is signed with another key",
                         text, v->path);
 }
 
@@ -701,24 +704,26 @@ static int check_entry(const struct mortise_trusted *by,
 
     mortise_keyid_text(text, by->key.id);
     if (!may_name(by, s->name))
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "is signed with key %s, which %s trusts for other "
-                            "plugins only; add the name %s there if it may",
-                            text, by->path, s->name);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "is signed with key %s, which %s trusts only for other plugins; to "
+            "allow this plugin, add the name %s there",
+            text, by->path, s->name);
     time_text(when, s->timestamp);
     if (by->not_before != 0 && s->timestamp < by->not_before) {
         time_text(bound, by->not_before);
         return mortise_fail(err, MORTISE_EDENIED,
-                            "was signed at %s, before %s, from when on %s "
-                            "trusts key %s; it must be signed again",
+                            "was signed at %s, before %s, which is not_before "
+                            "of %s for key %s; it must be signed again",
                             when, bound, by->path, text);
     }
     if (by->not_after != 0 && s->timestamp > by->not_after) {
         time_text(bound, by->not_after);
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "was signed at %s, after %s, until when %s trusts "
-                            "key %s; it must be signed with a current key",
-                            when, bound, by->path, text);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "was signed at %s, after %s, which is not_after of %s for key %s; "
+            "it must be signed with a current key",
+            when, bound, by->path, text);
     }
     return MORTISE_OK;
 }
@@ -743,10 +748,10 @@ int mortise_trust_version(const struct mortise_trust *t, const char *name,
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
         if (v->what == A_VERSION && mortise_wild_fits(v->plugin, name) &&
             mortise_range_has(v->range, version))
-            return mortise_fail(err, MORTISE_EDENIED,
-                                "is version %s, and %s revokes %s; install "
-                                "another version",
-                                version, v->path, v->range);
+            return mortise_fail(
+                err, MORTISE_EDENIED,
+                "is version %s, but %s revokes %s; install another version",
+                version, v->path, v->range);
     return MORTISE_OK;
 }
 
@@ -871,7 +876,7 @@ static int next_seq(uint64_t *seq, const char *dir,
     if (rv == MORTISE_OK)
         *seq = mortise_trust_seq(t, 0) + 1;
     else if (rv == MORTISE_ECHECK)
-        rv = mortise_fail(err, rv, "%s has errors (%s); mend it first", dir,
+        rv = mortise_fail(err, rv, "%s has errors (%s); correct it first", dir,
                           diags.n > 0 ? diags.list[0].message : "");
     mortise_trust_close(t);
     mortise_diags_finish(&diags);
@@ -910,15 +915,16 @@ static int check_grant(const char *name, const struct mortise_trusted *by,
 {
     if (!mortise_header_is_name(name))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "'%s' cannot be the name of a trust file", name);
+                            "'%s' is not a valid name of a trust file", name);
     if (by->n_plugins == 0 || by->kinds == 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "say which plugins the key may sign");
+                            "name the plugins that the key can sign");
     for (size_t i = 0; i < by->n_plugins; i++)
         if (!is_pattern(by->plugins[i]))
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "'%s' cannot be a plugin's name or pattern",
-                                by->plugins[i]);
+            return mortise_fail(
+                err, MORTISE_EINVAL,
+                "'%s' is not a valid name or pattern of a plugin",
+                by->plugins[i]);
     return MORTISE_OK;
 }
 
@@ -929,7 +935,8 @@ static int check_revoke(const struct mortise_revoke *what,
     uint8_t raw[MORTISE_DIGEST];
 
     if (what->key == NULL && what->digest == NULL && what->plugin == NULL)
-        return mortise_fail(err, MORTISE_EINVAL, "say what is revoked");
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "name a key, a digest or versions to revoke");
     if (what->key != NULL &&
         !read_key_id(pk.id, what->key, strlen(what->key)) &&
         mortise_pubkey_parse(&pk, what->key, strlen(what->key), err) !=
@@ -938,13 +945,13 @@ static int check_revoke(const struct mortise_revoke *what,
     if (what->digest != NULL &&
         mortise_unhex(raw, sizeof raw, what->digest, strlen(what->digest)) != 0)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a digest is 64 hex digits, not '%s'",
+                            "a digest must be 64 hex digits, not '%s'",
                             what->digest);
     if ((what->plugin != NULL || what->range != NULL) &&
         (what->plugin == NULL || what->range == NULL ||
          !is_pattern(what->plugin) || !mortise_range_valid(what->range)))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "versions are revoked by a plugin's name and a "
+                            "to revoke versions, give a plugin's name and a "
                             "range such as \">=1.0 <1.4.2\"");
     return MORTISE_OK;
 }

@@ -101,8 +101,8 @@ static int check_stem(struct entry *e, struct mortise_err *why)
     if (!e->misnamed)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ECONFIG,
-                        "is the manifest of %s %s, whose file is called "
-                        "%s%s or %s-%s%s; rename it, and its .minisig",
+                        "is the manifest of %s %s, so its file name must be "
+                        "%s%s or %s-%s%s; rename it and its .minisig",
                         m->name, m->version, m->name, suffix, m->name,
                         m->version, suffix);
 }
@@ -120,8 +120,8 @@ struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
         if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
             return &m->artifacts[i];
     mortise_fail(err, MORTISE_EINVAL,
-                 "has no artifact for %s (it has one for %s); install a build "
-                 "for this machine",
+                 "has no artifact for %s (only for %s); install a build for "
+                 "this machine",
                  mortise_elf_host(), m->artifacts[0].arch);
     return NULL;
 }
@@ -181,8 +181,8 @@ static int check_comment(const struct entry *e, struct mortise_err *why)
         m->seq == s->seq)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_EDENIED,
-                        "its signature is for %s %s seq %llu and its manifest "
-                        "says %s %s seq %llu; sign it again",
+                        "its signature is for %s %s seq %llu, but its manifest "
+                        "has %s %s seq %llu; sign it again",
                         s->name, s->version, (unsigned long long)s->seq,
                         m->name, m->version, (unsigned long long)m->seq);
 }
@@ -203,8 +203,8 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
         i++;
     kind = mortise_kinds[i]->name;
     return mortise_fail(why, MORTISE_EDENIED,
-                        "provides %s, and %s trusts its signer for other kinds "
-                        "only; add %s to `kinds` there if it may",
+                        "provides %s, but %s trusts its signer only for other "
+                        "kinds; to allow it, add %s to `kinds` there",
                         kind, by->path, kind);
 }
 
@@ -224,11 +224,11 @@ static int check_isolation(const struct entry *e, struct mortise_err *why)
 {
     assert(e->manifest->dev || e->signature.by != NULL);
     if (!e->manifest->dev && !e->signature.by->in_process)
-        return mortise_fail(why, MORTISE_EDENIED,
-                            "may not run in this process: %s does not say "
-                            "in_process: true for its signer, and process "
-                            "isolation is not available in this build",
-                            e->signature.by->path);
+        return mortise_fail(
+            why, MORTISE_EDENIED,
+            "cannot run in this process: %s does not set in_process: true for "
+            "its signer, and this build does not support process isolation",
+            e->signature.by->path);
     return MORTISE_OK;
 }
 
@@ -258,8 +258,8 @@ static int bind_bytes(struct mortise_artifact *a,
     if ((a->size != 0 && a->size != o->n) ||
         (a->is_digested && memcmp(a->digest, o->digest, MORTISE_DIGEST) != 0))
         return mortise_fail(why, MORTISE_EDENIED,
-                            "says another size or blake2b-256 than %s has; "
-                            "leave both out of a manifest that nobody signs",
+                            "the size or blake2b-256 in the manifest does not "
+                            "match %s; remove both from an unsigned manifest",
                             a->file);
     assert(o->p != NULL); /* sealed: it stays as it is */
     a->size = o->n;
@@ -363,9 +363,9 @@ static int read_sig(struct mortise_buf *sig, const char *path,
         rv = mortise_file_read(sig, sig_path, SIG_MAX, why);
     if (rv == MORTISE_ENOTFOUND)
         mortise_fail(why, rv,
-                     "is not signed: there is no %s; its author signs it with "
-                     "mortise plugin sign, or names its directory in the "
-                     "deployment's plugins.dev meanwhile",
+                     "is not signed: %s does not exist; its author signs it "
+                     "with mortise plugin sign; during development, name its "
+                     "directory in plugins.dev of the deployment",
                      sig_path);
     return rv;
 }
@@ -471,8 +471,8 @@ static int check_twins(struct mortise_plugins *p, struct entry *a,
         memcmp(a->manifest->digest, b->manifest->digest, MORTISE_DIGEST) == 0)
         return MORTISE_OK;
     mortise_fail(&why, MORTISE_ECONFIG,
-                 "%s and %s are both %s %s and not the same; remove one",
-                 a->pub.path, b->pub.path, a->pub.name, a->pub.version);
+                 "%s and %s are both %s %s but differ; remove one", a->pub.path,
+                 b->pub.path, a->pub.name, a->pub.version);
     if (note(p, a, &why) != MORTISE_OK || note(p, b, &why) != MORTISE_OK)
         return mortise_nomem(err);
     mortise_plugin_publish(a);
@@ -486,8 +486,8 @@ int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
     char words[MORTISE_WHY_MAX + 256];
 
     snprintf(words, sizeof words,
-             "is quarantined: %s; mortise plugin unquarantine %s, or install "
-             "another version",
+             "is quarantined: %s; run mortise plugin unquarantine %s, or "
+             "install another version",
              why, e->pub.name);
     if (e->quarantined != NULL && strcmp(e->quarantined, words) == 0)
         return MORTISE_OK;
@@ -548,8 +548,7 @@ int mortise_plugins_open_trust(struct mortise_plugins *p,
     if (rv == MORTISE_ECHECK) {
         first_finding(&diags, rv, err);
         mortise_doing(err, rv,
-                      "nothing is trusted while a trust file has "
-                      "errors");
+                      "no key is trusted while a trust file has errors");
     }
     mortise_diags_finish(&diags);
     for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_trust_dirs; i++)
@@ -582,7 +581,7 @@ static void distrust(struct mortise_plugins *p, struct entry *e,
     e->distrusted =
         why != NULL ? mortise_arena_strdup(&p->arena, why->msg) : NULL;
     if (why != NULL && e->distrusted == NULL)
-        e->distrusted = "is not trusted any more";
+        e->distrusted = "is no longer trusted";
     p->n_distrusted += why != NULL;
     mortise_plugin_publish(e);
 }

@@ -159,7 +159,8 @@ int mortise_wire_encode(struct mortise_packet *out,
     out->fd = -1;
     mortise_buf_init(&out->bytes, mem);
     if (msg->body.n > MORTISE_WIRE_BODY_MAX)
-        return mortise_fail(err, MORTISE_ELIMIT, "a body of more than %d bytes",
+        return mortise_fail(err, MORTISE_ELIMIT,
+                            "a body is larger than %d bytes",
                             (int)MORTISE_WIRE_BODY_MAX);
     mortise_buf_u8(&out->bytes, MORTISE_WIRE_VERSION);
     mortise_buf_u8(&out->bytes, (uint8_t)msg->type);
@@ -171,7 +172,7 @@ int mortise_wire_encode(struct mortise_packet *out,
     if (rv == MORTISE_OK && out->bytes.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && out->bytes.n > MORTISE_WIRE_PACKET_MAX)
-        rv = mortise_fail(err, MORTISE_ELIMIT, "a message of %zu bytes",
+        rv = mortise_fail(err, MORTISE_ELIMIT, "a message has %zu bytes",
                           out->bytes.n);
     if (rv != MORTISE_OK)
         mortise_packet_finish(out);
@@ -231,12 +232,12 @@ static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
 
     assert(n > MORTISE_WIRE_INLINE && map->p == NULL); /* get_body() */
     if (fd < 0)
-        return bad(err, "its body did not come with it");
+        return bad(err, "its body is missing");
     seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & MORTISE_MEMFD_SEALS) != MORTISE_MEMFD_SEALS)
         return bad(err, "its body is not sealed");
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != n)
-        return bad(err, "its body has another size");
+        return bad(err, "its body has the wrong size");
     map->p = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map->p == MAP_FAILED) {
         map->p = NULL;
@@ -256,7 +257,7 @@ static int get_body(struct mortise_reader *r, struct mortise_wire *m,
     bool small = n <= MORTISE_WIRE_INLINE;
 
     if (r->bad || n > MORTISE_WIRE_BODY_MAX || small == in_memfd)
-        return bad(err, "its body has an impossible size");
+        return bad(err, "its body has an invalid size");
     if (in_memfd)
         return map_body(m, map, n, fd, err);
     m->body.p = mortise_read_raw(r, (size_t)n);
@@ -286,16 +287,16 @@ int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
         return bad(err, "unknown type or flags");
     has = fields[type];
     if ((flags & IN_MEMFD) != 0 && (has & F_BODY) == 0)
-        return bad(err, "a body where none belongs");
+        return bad(err, "a body where none is allowed");
     msg->type = (enum mortise_wire_type)type;
     msg->call = mortise_read_u64(&r);
     get_fields(&r, msg, has);
     if ((has & F_CALL) != 0 && !r.bad && !is_callable(msg))
-        rv = bad(err, "a call of what no plugin has");
+        rv = bad(err, "a call of an unknown kind");
     else if (has & F_BODY)
         rv = get_body(&r, msg, map, (flags & IN_MEMFD) != 0, fd, err);
     if (rv == MORTISE_OK && (r.bad || r.p != r.end))
-        rv = bad(err, r.bad ? "cut short" : "something follows it");
+        rv = bad(err, r.bad ? "cut short" : "unexpected data follows it");
     if (rv != MORTISE_OK)
         mortise_wire_unmap(map);
     return rv;

@@ -172,10 +172,10 @@ static const struct way {
     const char *how, *words; /* what is said of it */
     int code;                /* the process's; 0: by a signal, whichever */
 } ways[] = {
-    {"segv", "died of SIGSEGV", 128 + SIGSEGV},
-    {"abort", "died of SIGABRT", 128 + SIGABRT},
-    {"trap", "died of SIGILL", 128 + SIGILL},
-    {"overflow", "died of SIGSEGV", 128 + SIGSEGV},
+    {"segv", "was killed by SIGSEGV", 128 + SIGSEGV},
+    {"abort", "was killed by SIGABRT", 128 + SIGABRT},
+    {"trap", "was killed by SIGILL", 128 + SIGILL},
+    {"overflow", "was killed by SIGSEGV", 128 + SIGSEGV},
     {"exit", "ended the process (exit)", 1},
     {"_exit", "ended the process (exit)", 1},
     {"quick_exit", "ended the process (exit)", 1},
@@ -184,7 +184,7 @@ static const struct way {
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 /* Only where it is on the engine's thread. */
-static const struct way hang = {"hang", "held up the engine's thread", 1};
+static const struct way hang = {"hang", "blocked the engine's thread", 1};
 
 /* A run of g.yaml that dies thrice is blocked from then on, and everybody who
  * asks is told by whom, where and of what; another run is none of its business,
@@ -220,7 +220,7 @@ static void blocks(const char *plugin, const struct way *w)
     ck_assert_uint_eq(deaths(plugin), 3);
 
     child_run("$MORTISE doctor");
-    desk_out("is quarantined: it took the process down 3 times");
+    desk_out("is quarantined: it crashed the process 3 times");
     /* What is printed works, line for line. */
     desk_put("mended", "");
     desk_ok("$MORTISE why r | grep '^  ' >commands; cat commands");
@@ -308,14 +308,14 @@ START_TEST(a_death_in_create_counts)
             child_run(k == 0 ? "$MORTISE run g.yaml --id r"
                              : "$MORTISE resume r");
             desk_code(list[i]->code);
-            desk_err("while it was started (node 1.0/a#1 of run r)");
+            desk_err("while it started (node 1.0/a#1 of run r)");
         }
         child_run("$MORTISE resume r");
         desk_code(78);
         desk_err(list[i]->words);
         child_run("$MORTISE run g.yaml --id s");
         ck_assert_int_ne(child.code, 0);
-        desk_err("is quarantined: it took the process down 3 times");
+        desk_err("is quarantined: it crashed the process 3 times");
         ck_assert_uint_eq(deaths("deadly_inline"), 3);
     }
 }
@@ -329,8 +329,8 @@ START_TEST(a_death_in_its_own_thread_counts)
     for (unsigned i = 0; i < 3; i++) {
         child_run("$MORTISE run g.yaml --id r%u", i);
         desk_code(128 + SIGSEGV);
-        desk_err("plugin 'deadly_async' died of SIGSEGV in a thread of its "
-                 "own");
+        desk_err(
+            "plugin 'deadly_async' was killed by SIGSEGV in its own thread");
         ck_assert_uint_eq(deaths("deadly_async"), i + 1);
     }
     child_run("$MORTISE run g.yaml --id r3");
@@ -488,7 +488,7 @@ START_TEST(quarantine_backs_off)
         age_deaths("deadly_inline", (minutes[i] * 60 - 20) * 1000);
         child_run("$MORTISE run g.yaml --id s%u", i);
         ck_assert_int_ne(child.code, 128 + SIGSEGV);
-        desk_err("and is left alone until 2");
+        desk_err("and is not started until 2");
         age_deaths("deadly_inline", 20000);
         child_run("$MORTISE run g.yaml --id t%u", i);
         desk_code(128 + SIGSEGV);
@@ -518,8 +518,8 @@ START_TEST(an_engine_goes_on_behind_a_quarantine)
     desk_put("mended", "");
     desk_ok("$MORTISE why r0");
     one_line();
-    desk_out("which is left alone (");
-    desk_out("is left alone until 2");
+    desk_out("which is quarantined (");
+    desk_out("is not started until 2");
     desk_out("plugin unquarantine deadly_inline");
     age_deaths("deadly_inline", 56000);
     pid = child_start("engine", "$MORTISE engine");
@@ -632,7 +632,7 @@ START_TEST(a_fork_comes_back_once)
         child_run("$MORTISE run g.yaml --id %s", plugins[p]);
         desk_code(0);
         desk_out("completed");
-        desk_err("forked, and the child came back");
+        desk_err("called fork(), and the child returned");
         ck_assert_uint_eq(deaths(plugins[p]), 0);
         snprintf(again, sizeof again, "x%zu", p);
         desk_ok("$MORTISE run g.yaml --id %s", again);
@@ -643,7 +643,7 @@ START_TEST(a_fork_comes_back_once)
     graph("g", "deadly_inline/die", "nothing");
     child_run("$MORTISE run g.yaml --id c");
     desk_code(0);
-    desk_err("forked, and the child came back");
+    desk_err("called fork(), and the child returned");
     desk_ok("$MORTISE runs");
 }
 END_TEST
@@ -733,14 +733,14 @@ START_TEST(asks_are_bounded)
                        "deadly_async/flood, args: {n: 200000}, next: END}\n");
     child_run(BOUNDED "$MORTISE run many.yaml --id m");
     desk_code(1);
-    desk_err("4096 asks of");
-    desk_err("are the most; wait for some before asking on");
+    desk_err("4096 asks with");
+    desk_err("; wait for answers first");
     desk_graph("large",
                "start: a\nnodes:\n  a: {type: tool, tool: deadly_async/flood, "
                "args: {n: 12, bytes: 15000000}, next: END}\n");
     child_run(BOUNDED "$MORTISE run large.yaml --id l");
     desk_code(1);
-    desk_err("4 asks of 600");
+    desk_err("4 asks with 600");
     desk_ok("$MORTISE runs");
 }
 END_TEST

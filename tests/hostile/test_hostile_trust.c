@@ -733,11 +733,13 @@ START_TEST(revocations_are_not_forgotten)
     sign_release();
     desk_ok("$MORTISE key revoke \"$(sed -n 2p k.pub)\"");
     desk_ok("rm trust.d/revoked-*.yaml");
-    refused("$MORTISE plugin verify tried", "at seq 2 and was at 3 before");
-    refused("$MORTISE run g.yaml --store fresh", "was at 3 before");
+    refused("$MORTISE plugin verify tried", "has seq 2, but had 3 before");
+    refused("$MORTISE run g.yaml --store fresh", "had 3 before");
     desk_ok("mv trust.d elsewhere && sed -i s/trust.d/elsewhere/ d.yaml");
-    refused("$MORTISE plugin verify tried", "was revoked here before");
-    refused("$MORTISE run g.yaml --store fresher", "was revoked here before");
+    refused("$MORTISE plugin verify tried",
+            "which a trust file revoked before");
+    refused("$MORTISE run g.yaml --store fresher",
+            "which a trust file revoked before");
     /* Where it is meant, it is said once. */
     desk_ok("$MORTISE plugin verify tried --allow-downgrade");
     desk_ok("$MORTISE plugin verify tried");
@@ -762,7 +764,7 @@ START_TEST(a_store_knows_what_its_user_knew)
         release("3", "k", "older");
     }
     refused("XDG_STATE_HOME=$PWD/nobody $MORTISE run g.yaml --store other",
-            _i == 0 ? "at seq 2 and was at 3 before" : "seq 7 ran here before");
+            _i == 0 ? "has seq 2, but had 3 before" : "seq 7 ran here before");
     refused("XDG_STATE_HOME=$PWD/nobody2 $MORTISE run g.yaml --store other",
             "before");
 }
@@ -785,7 +787,7 @@ START_TEST(long_names_are_told_apart)
             way);
     desk_ok("$MORTISE run g.yaml");
     desk_ok("rm -r %s/two && mkdir %s/two", way, way);
-    refused("$MORTISE run g.yaml", "at seq 0 and was at 1 before");
+    refused("$MORTISE run g.yaml", "has seq 0, but had 1 before");
 }
 END_TEST
 
@@ -802,7 +804,7 @@ START_TEST(a_refusal_is_said_once)
                       "  b: {type: tool, tool: tried/echo, next: c}\n"
                       "  c: {type: tool, tool: tried/nap, next: END}\n");
     child_run("$MORTISE run two.yaml");
-    at = strstr(child.err, "another manifest of that version and seq");
+    at = strstr(child.err, "another manifest with that version and seq");
     ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
     ck_assert_ptr_null(strstr(at + 1, "another manifest"));
     at = strstr(at, "'tried' is refused for the same reason as at two.yaml:");
@@ -817,7 +819,8 @@ START_TEST(a_seq_stands_for_one_manifest)
     sign_release();
     desk_ok("$MORTISE run g.yaml");
     release("1", "k", "another");
-    refused("$MORTISE run g.yaml", "another manifest of that version and seq");
+    refused("$MORTISE run g.yaml",
+            "another manifest with that version and seq");
     refused("$MORTISE run g.yaml --store fresh", "another manifest");
     release("1", "z", "yet another");
     refused("$MORTISE plugin verify tried", "another manifest");

@@ -1379,8 +1379,8 @@ START_TEST(effective_grant)
                  "mortise.yaml"));
     child_run("$MORTISE plugin inspect file");
     ck_assert_int_eq(child.code, 78);
-    expect_err("permissions.fs.read: config:read_only: it has an element that "
-               "is no string");
+    expect_err(
+        "permissions.fs.read: config:read_only: an element is not a string");
 }
 END_TEST
 

@@ -338,7 +338,7 @@ START_TEST(sign_and_verify_say_what_only_code_can)
     child_run("$MORTISE plugin sign %s %s --key %s/k.key --out dist", manifest,
               child_build("tests/plugins/id_mismatch.so"), desk_plugins);
     desk_code(3);
-    desk_err("its module somebody_else 1.0.0");
+    desk_err("its module has somebody_else 1.0.0");
     desk_ok("test ! -e dist/id_mismatch.plugin.yaml");
     ck_assert_ptr_nonnull(
         realpath("tests/plugins/no_reconcile.plugin.yaml", manifest));

@@ -50,7 +50,7 @@ static const struct obstacle {
     {"cp -r plugins away && cp -r other/. plugins && "
      "$MORTISE run e.yaml --id e && cp -r away/. plugins",
      "cp -r other/. plugins && cp -r away/. plugins", 77,
-     "is seq 1, and seq 2 ran here before", NULL, true},
+     "is seq 1, but seq 2 ran here before", NULL, true},
 };
 
 enum {

@@ -194,8 +194,8 @@ START_TEST(a_memory_that_cannot_be_made)
     desk_out(child_fitness(0, 1));
     desk_ok("XDG_STATE_HOME=$PWD/file $MORTISE run ok.yaml --id r "
             "--deployment mortise.yaml");
-    desk_err("warning: what ran and what was revoked is not remembered for "
-             "fresh stores: make ");
+    desk_err("warning: releases that ran and keys that were revoked cannot be "
+             "recorded for new stores: make ");
     desk_ok("$MORTISE run ok.yaml --id s --store other");
     ck_assert_ptr_null(strstr(child.err, "remembered"));
 }

@@ -764,7 +764,7 @@ START_TEST(sizes_have_bounds)
            "");
     desk_ok("rm -r store && head -c 20000000 /dev/zero | tr '\\0' x > large");
     child_run("$MORTISE chat <large");
-    desk_out("asked for model.call/1 with 19 MiB, and 16 is the most");
+    desk_out("asked for model.call/1 with 19 MiB, but the limit is 16");
 }
 END_TEST
 

@@ -177,7 +177,7 @@ START_TEST(a_directory_that_no_config_has)
         desk_code(i == 0 || i == 3 ? 2 : 0);
         if (i == 0 || i == 3)
             desk_out("p.yaml:7:53: error[E0710]: config_schema has no property "
-                     "'dir': the host puts the memory's directory there\n");
+                     "'dir' for the memory's directory, which the host sets\n");
     }
 }
 END_TEST

@@ -124,8 +124,8 @@ static const struct {
     const char *code, *plugin; /* NULL: bent */
     const char *words;
 } bad[] = {
-    {"P0101", NULL, "not a shared object"},
-    {"P0102", NULL, "is for another machine"},
+    {"P0101", NULL, "not a loadable shared object"},
+    {"P0102", NULL, "was built for another machine"},
     {"P0103", NULL, "writable and executable"},
     {"P0104", "exec_stack", "-z noexecstack"},
     {"P0105", "rpath", "without -rpath"},
@@ -141,7 +141,8 @@ static const struct {
     {"P0115", NULL, "needs glibc 9."},
     {"P0116", NULL, "install it, or link"},
     {"P0117", NULL, "imports nobody, which none"},
-    {"P0118", NULL, "its manifest says acme.other 1.0.0 and its module"},
+    {"P0118", NULL,
+     "its manifest has the plugin acme.other 1.0.0, but its module has"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
 

@@ -678,10 +678,10 @@ START_TEST(a_doubt_in_words)
     desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(5);
-    desk_out("because  the plugin does not know whether it happened");
+    desk_out("because  the plugin reported that the effect may have happened");
     desk_out("    key      ");
     desk_ok("$MORTISE why r | tr '\n' ' '");
-    desk_out("the plugin does not know whether it happened");
+    desk_out("the plugin reported that the effect may have happened");
     desk_out("Its idempotency key is ");
     desk_not_out("died");
     desk_not_out("{}\"");

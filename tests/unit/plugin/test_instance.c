@@ -481,7 +481,7 @@ START_TEST(costs_add_up)
     ck_assert_uint_eq(seen->dones[0].nano_usd, 750000000);
     ck_assert_uint_eq(seen->dones[0].input_tokens, 4);
     ck_assert_int_eq(told("{\"usd\": 1}"), MORTISE_S_STALE);
-    ck_assert_int_eq(witness_count(seen->log, "usage that is none"), 1);
+    ck_assert_int_eq(witness_count(seen->log, "invalid usage"), 1);
     call(2, &mortise_call_execute, "1");
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_uint_eq(seen->dones[1].nano_usd, 0);

@@ -392,9 +392,9 @@ static const struct {
     {"small_module", "8 bytes"},
     {"no_interface", "mortise.executor/1"},
     {"no_reconcile", "reconcile"},
-    {"guardrail_former", "mortise.guardrail/1, which this mortise does not"},
+    {"guardrail_former", "mortise.guardrail/1, which this mortise no longer"},
     {"create_fails", "the moon is not full"},
-    {"create_nothing", "made nothing"},
+    {"create_nothing", "set no instance"},
     {"init_fails", "init()"},
 };
 
@@ -489,10 +489,10 @@ START_TEST(a_tampered_object_is_refused)
 {
     put_and_open("ok_inline");
     flip(path_of("ok_inline", ".so"), 5000);
-    refused("ok_inline", "is not what was signed");
+    refused("ok_inline", "differs from the signed object");
     ck_assert_int_eq(loaded(), 0);
     ck_assert_int_eq(truncate(path_of("ok_inline", ".so"), 100), 0);
-    refused("ok_inline", "is not what was signed");
+    refused("ok_inline", "differs from the signed object");
     ck_assert_int_eq(unlink(path_of("ok_inline", ".so")), 0);
     refused("ok_inline", "ok_inline.so");
 }
@@ -513,7 +513,7 @@ START_TEST(a_strangers_key_is_refused)
 {
     ck_assert_int_eq(mortise_seckey_new(&shelf.key, NULL), MORTISE_OK);
     put_and_open("ok_inline");
-    refused("ok_inline", "no trust file lists");
+    refused("ok_inline", "is in no trust file");
 }
 END_TEST
 
@@ -553,10 +553,10 @@ static void trust_with(const char *lines)
 static const struct {
     const char *lines, *words;
 } limits[] = {
-    {"    plugins: [acme.*]\n    in_process: true\n", "other plugins only"},
+    {"    plugins: [acme.*]\n    in_process: true\n", "only for other plugins"},
     {"    plugins: ['*']\n    in_process: true\n    kinds: [guardrail]\n",
-     "other kinds only"},
-    {"    plugins: ['*']\n", "may not run in this process"},
+     "only for other kinds"},
+    {"    plugins: ['*']\n", "cannot run in this process"},
     {"    plugins: ['*']\n    in_process: true\n"
      "    not_before: '2100-01-01T00:00:00Z'\n",
      "before 2100"},
@@ -714,7 +714,7 @@ START_TEST(seq_never_goes_back)
     ck_assert_int_eq(try_start("ok_inline", NULL, &i), MORTISE_OK);
     put_changed("ok_inline", "seq: 1", "seq: 6");
     open_shelf();
-    refused("ok_inline", "is seq 6, and seq 7 ran here before");
+    refused("ok_inline", "is seq 6, but seq 7 ran here before");
     put_changed("ok_inline", "seq: 1", "seq: 8");
     open_shelf();
     ck_assert_int_eq(try_start("ok_inline", NULL, &i), MORTISE_OK);
@@ -733,7 +733,7 @@ START_TEST(manifests_are_held_against_the_host)
     refused("ok_inline", "requires host >=2");
     put_changed("ok_inline", "seq: 1", "seq: 1\nisolation: [process]");
     open_shelf();
-    refused("ok_inline", "not available in this build");
+    refused("ok_inline", "which this build does not support");
     ck_assert_int_eq(loaded(), 0);
 }
 END_TEST
@@ -750,11 +750,13 @@ START_TEST(what_loading_refuses_is_not_signed)
         {"seq: 1", "seq: 1\nrequires: {host: \">=9\"}", "E0707",
          "requires host >=9"},
         {"seq: 1", "seq: 1\nisolation: [process]", "E0707",
-         "not available in this build"},
+         "which this build does not support"},
         {"version: 1.0.0", "version: 1.0.1", NULL,
-         "its manifest says ok_inline 1.0.1 and its module ok_inline 1.0.0"},
+         "its manifest has the plugin ok_inline 1.0.1, but its module has "
+         "ok_inline 1.0.0"},
         {"name: ok_inline", "name: acme.other", NULL,
-         "its manifest says acme.other 1.0.0 and its module ok_inline 1.0.0"},
+         "its manifest has the plugin acme.other 1.0.0, but its module has "
+         "ok_inline 1.0.0"},
     };
     const char *name = _i == 4 ? "acme.other" : "ok_inline";
     struct mortise_diags diags;
@@ -849,7 +851,7 @@ START_TEST(path_order_and_twins)
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
     put_changed("ok_inline", "seq: 1", "seq: 2");
     ck_assert_int_eq(try_open_with(&test_mem, dirs, 2), MORTISE_OK);
-    refused("ok_inline", "not the same; remove one");
+    refused("ok_inline", "but differ; remove one");
 }
 END_TEST
 
@@ -966,9 +968,9 @@ START_TEST(a_file_is_called_as_its_plugin)
     ck_assert_uint_eq(mortise_plugins_count(plugins), 1);
     ck_assert_ptr_nonnull(
         strstr(mortise_plugins_at(plugins, 0)->problem,
-               "is the manifest of ok_inline 1.0.0, whose file is called "
+               "is the manifest of ok_inline 1.0.0, so its file name must be "
                "ok_inline.plugin.yaml or ok_inline-1.0.0.plugin.yaml; rename "
-               "it, and its .minisig"));
+               "it and its .minisig"));
 }
 END_TEST
 
@@ -1073,8 +1075,9 @@ START_TEST(crashes_in_create_are_remembered)
 
     shelf_put(&shelf, "create_crashes");
     crash(3);
-    refused("create_crashes", "it took the process down 3 times (the last time "
-                              "it died of SIGABRT), and is left alone until 2");
+    refused("create_crashes",
+            "it crashed the process 3 times (the last time it was killed by "
+            "SIGABRT) and is not started until 2");
     ck_assert_int_eq(try_start("create_crashes", NULL, &i), MORTISE_EBLOCKED);
 
     ck_assert_int_eq(
@@ -1121,7 +1124,7 @@ START_TEST(a_version_beside_it_changes_nothing)
     crash(3);
     for (int i = 0; i < 2; i++) {
         open_shelf();
-        refused("create_crashes", "it took the process down 3 times");
+        refused("create_crashes", "it crashed the process 3 times");
     }
 }
 END_TEST
@@ -1145,7 +1148,7 @@ START_TEST(torn_marks_are_harmless)
     is_not_quarantined("create_crashes");
     free(mark);
     crash(2); /* the first line is whole */
-    refused("create_crashes", "it took the process down 3 times");
+    refused("create_crashes", "it crashed the process 3 times");
 }
 END_TEST
 
@@ -1222,7 +1225,7 @@ static void start_the_swapped(void)
         call_as(i, 1, "echo", "42", &mortise_call_execute);
         _exit(strcmp(witness_of(seen, 1)->output, "42") == 0 ? 10 : 20);
     }
-    _exit(strstr(err.msg, "is not what was signed") != NULL ? 11 : 21);
+    _exit(strstr(err.msg, "differs from the signed object") != NULL ? 11 : 21);
 }
 
 /* A copy that links can be made of, wherever the build is. */
@@ -1277,7 +1280,7 @@ START_TEST(verifying_early_proves_nothing)
     p = test_read(shelf_object("create_crashes"), &n);
     test_write(path_of("ok_inline", ".so"), p, n);
     free(p);
-    refused("ok_inline", "is not what was signed");
+    refused("ok_inline", "differs from the signed object");
 }
 END_TEST
 
@@ -1314,7 +1317,7 @@ START_TEST(emitting_after_the_end_is_ignored)
     ck_assert_str_eq(called(i, 2, "run", "{}")->output, "1");
     mortise_plugins_close(plugins);
     plugins = NULL;
-    ck_assert_int_eq(witness_count(seen->log, "emits into a call"), 1);
+    ck_assert_int_eq(witness_count(seen->log, "emitted data for a call"), 1);
 }
 END_TEST
 
@@ -1392,7 +1395,7 @@ static const struct {
     int status;
 } failing[] = {
     {"returns_pending_inline", "threading: inline", -1},
-    {"returns_nonsense", "does not exist", -1},
+    {"returns_nonsense", "unknown status", -1},
     {"huge_output", "more than 16 MiB", -1},
     {"guardrail_errors", "the rules cannot be read", -7},
     {"guardrail_pending", "threading: inline", -1},
@@ -1683,7 +1686,7 @@ static void close_around_a_call(void)
     n = seen->n_dones;
     pthread_join(thread, NULL);
     /* It came back, and found its memory, and told nobody. */
-    leave(strstr(seen->log, "still inside") != NULL && n == 0 &&
+    leave(strstr(seen->log, "quiesce() during a call") != NULL && n == 0 &&
           seen->n_dones == 0);
 }
 

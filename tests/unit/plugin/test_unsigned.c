@@ -247,13 +247,13 @@ static const struct {
 } wrong[] = {
     {"artifacts:\n  - {arch: x86_64-linux-gnu, file: ok_inline.so, size: 7}\n"
      "  - {arch: aarch64-linux-gnu, file: ok_inline.so, size: 7}\n",
-     "leave both out"},
+     "remove both"},
     {"artifacts:\n  - {arch: x86_64-linux-gnu, file: ok_inline.so, "
      "blake2b-256: "
      "\"11111111111111111111111111111111"
      "11111111111111111111111111111111\"}\n"
      "  - {arch: aarch64-linux-gnu, file: ok_inline.so, size: 7}\n",
-     "leave both out"},
+     "remove both"},
     {"artifacts:\n  - {arch: x86_64-linux-gnu, file: gone.so}\n"
      "  - {arch: aarch64-linux-gnu, file: gone.so}\n",
      "gone.so"},
@@ -326,7 +326,7 @@ START_TEST(what_was_read_is_what_runs)
     open_all();
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
     build(dev, "ok_inline", "create_crashes");
-    refused("ok_inline", "was built again since it was read");
+    refused("ok_inline", "was rebuilt after its manifest was read");
     unlink(file(dev, "ok_inline", ".so"));
     refused("ok_inline", "ok_inline.so");
     open_all();
@@ -362,7 +362,7 @@ START_TEST(twins_are_refused)
     shelf_put(&shelf, "ok_inline");
     put("ok_inline");
     open_all();
-    refused("ok_inline", "are both ok_inline 1.0.0 and not the same");
+    refused("ok_inline", "are both ok_inline 1.0.0 but differ");
 }
 END_TEST
 
