@@ -362,8 +362,7 @@ static inline mortise_status finder_check(mortise_inst *i, uint32_t stage,
                                           const mortise_request *r)
 {
     static const struct payload_rules rules = {
-        finder_look, finder_mask, "stands at",
-        "stands in the name of a member:"};
+        finder_look, finder_mask, "is at", "is in the name of a member:"};
     struct finder_judge j = {.inst = i};
     mortise_status status;
 
@@ -406,7 +405,7 @@ static inline mortise_status finder_read_kinds(struct mortise_inst *i,
             k++;
         if (k == n) {
             snprintf(words, sizeof words,
-                     "kinds lists an unknown name; there are %s",
+                     "kinds has an unknown name; the names are %s",
                      i->finder->names);
             return finder_no_config(i, words);
         }
@@ -415,9 +414,8 @@ static inline mortise_status finder_read_kinds(struct mortise_inst *i,
     for (size_t k = 0; k < n; k++)
         if (i->kinds[k])
             return MORTISE_S_OK;
-    return finder_no_config(i, "kinds is empty: a guardrail that lets "
-                               "everything through would look like one that "
-                               "works");
+    return finder_no_config(
+        i, "kinds is empty, so the guardrail would check nothing");
 }
 
 static inline mortise_status finder_read_allow(struct mortise_inst *i,
@@ -440,7 +438,7 @@ static inline mortise_status finder_read_allow(struct mortise_inst *i,
         if (status != MORTISE_S_OK || text->to == text->from ||
             (text->to == text->from + 1 && i->allowed.p[text->from] == '*'))
             return finder_no_config(
-                i, "allow is a list of texts, and none is empty");
+                i, "allow must be a list of texts that are not empty");
         i->n_allow++;
     }
     return MORTISE_S_OK;
@@ -457,7 +455,7 @@ static inline mortise_status finder_read_mask(struct mortise_inst *i,
            !mortise_jv_is(v, mortise_strz(styles[style])))
         style++;
     if (style == FINDER_STYLES)
-        return finder_no_config(i, "mask is label, stars or partial");
+        return finder_no_config(i, "mask must be label, stars or partial");
     i->style = (enum finder_style)style;
     return MORTISE_S_OK;
 }

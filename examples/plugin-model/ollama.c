@@ -542,7 +542,7 @@ static void conclude(struct call *c, mortise_status status, mortise_str answer)
     if (status == MORTISE_S_OK && c->http != 200)
         take_refusal(c, answer);
     else if (status == MORTISE_S_OK && c->last.n == 0)
-        fail(c, CUT, "the stream ended before the reply did");
+        fail(c, CUT, "the stream ended before the end of the reply");
     else if (c->last.n == 0) /* MORTISE_S_IO: did an answer begin? */
         fail(c, status == MORTISE_S_IO && c->http != 0 ? CUT : status, "%.*s",
              (int)answer.n, answer.p);

@@ -242,14 +242,12 @@ static const struct {
                                                                 "{when: {tool: "
                                                                 "'arguments: "
                                                                 "the arguments "
-                                                                "are no'}, "
-                                                                "text: "
-                                                                "yes}\n",
+                                                                "are not'}, "
+                                                                "text: yes}\n",
      "", "\"yes\""},
-    {CALL("0",
-          "{name: tried__echo, arguments_text: '{\"value\":1,"
-          "\"value\":2}'}") "      - {when: {tool: 'a name stands twice'}, "
-                            "text: yes}\n",
+    {CALL("0", "{name: tried__echo, arguments_text: '{\"value\":1,"
+               "\"value\":2}'}") "      - {when: {tool: 'an object has a name "
+                                 "twice'}, text: yes}\n",
      "", "\"yes\""},
     /* Without a loop calls are what comes out. */
     {CALL("0", ECHO("1")), "    execution_mode: single_turn\n",

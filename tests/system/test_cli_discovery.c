@@ -271,7 +271,7 @@ START_TEST(the_catalog_is_bundled)
     desk_put("skills/pay-back/SKILL.md", "Ask for the receipt.\n");
     desk_ok("$MORTISE run g.yaml --id s");
     desk_ok("$MORTISE show s --json");
-    desk_out("does not begin with front matter");
+    desk_out("must begin with front matter");
 }
 END_TEST
 
@@ -471,8 +471,9 @@ START_TEST(an_index_is_pinned)
              httpd_url(httpd, "/index.json"));
     deploy(plugins, "");
     look_in("t");
-    ck_assert_msg(strstr(child.err, "it is not what mortise.lock pins") != NULL,
-                  "%s", child.err);
+    ck_assert_msg(
+        strstr(child.err, "it differs from its pin in mortise.lock") != NULL,
+        "%s", child.err);
     desk_ok("$MORTISE show t --json");
     desk_not_out("tried/nap");
     desk_out("Be kind.");
@@ -518,7 +519,7 @@ START_TEST(a_registry_is_read)
     deploy(plugins, "");
     look_in("s");
     desk_ok("$MORTISE show s --json");
-    desk_out("the registry did not answer JSON");
+    desk_out("the registry's answer is not JSON");
     httpd_stop(httpd);
 }
 END_TEST
@@ -720,9 +721,8 @@ START_TEST(what_cannot_be_pinned)
     serve("<html>");
     child_run("$MORTISE discovery pin registry");
     desk_code(1);
-    desk_err(
-        "plugin 'registry': registry.protocol: the registry did not answer "
-        "JSON");
+    desk_err("plugin 'registry': registry.protocol: the registry's answer is "
+             "not JSON");
     served();
     child_run("$MORTISE discovery pin registry"); /* nobody is there */
     desk_code(1);

@@ -207,7 +207,7 @@ START_TEST(a_cancelled_one)
     assert_said("--retry records that the effect did not happen");
     snprintf(line, sizeof line, "resolve r %s --retry", request());
     ck_assert_int_eq(errand_mortise(line), 1);
-    ck_assert_int_eq(errand_mortise("why r"), 0);
+    ck_assert_int_eq(errand_mortise("why r --json"), 0);
     assert_said("It waits");
     assert_said("--goto NODE");
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);

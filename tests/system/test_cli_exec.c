@@ -68,7 +68,7 @@ START_TEST(programs_have_input_and_output)
     graph("look", "{program: cat, stdin: \"no json\", as: json}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("bad_json: what the program said is not JSON");
+    desk_out("bad_json: the program's output is not JSON");
     graph("run", "{program: echo, args: [\"$HOME; ls\", \"`id`\"]}");
     desk_ok("$MORTISE run g.yaml --id c && $MORTISE show c --json");
     desk_out("\"stdout\": \"first $HOME; ls `id`\\n\"");
@@ -133,7 +133,7 @@ START_TEST(ends_are_said)
     graph("run", "{program: sh, args: [-c, \"echo so >&2; exit 3\"]}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("exec.exit: the program ended with 3: so");
+    desk_out("exec.exit: the program exited with 3: so");
     /* the first that it says, or the last, says why */
     graph("run", "{program: sh, args: [-c, \"echo first >&2; yes middle | head "
                  "-n 500 >&2; echo last >&2; exit 3\"]}");

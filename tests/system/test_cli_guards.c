@@ -200,11 +200,12 @@ START_TEST(a_model_judges)
     static const char *const cases[][2] = {
         {"kind words", NULL},
         {"rude words", "guardrail 'polite': it is rude (score 0.90)"},
-        {"broken", "the judge gave no verdict: the model's reply is none"},
-        {"off", "the judge gave no verdict: the model failed: no server"},
-        {"refuse", "the judge gave no verdict: the model did not say all: "
-                   "refusal"},
-        {"unheard of", "the judge gave no verdict: the model failed"},
+        {"broken",
+         "the judge returned no verdict: the model's reply is invalid"},
+        {"off", "the judge returned no verdict: the model failed: no server"},
+        {"refuse", "the judge returned no verdict: the model's reply is "
+                   "incomplete: refusal"},
+        {"unheard of", "the judge returned no verdict: the model failed"},
     };
 
     desk_deploy("guardrails:\n"
@@ -459,12 +460,13 @@ START_TEST(nothing_comes_by_another_way)
                        "    next: END\n");
     child_run("$MORTISE run many.yaml --id m");
     desk_code(1);
-    desk_out("max_internal_iterations is reached, and the model is not done");
+    desk_out(
+        "max_internal_iterations is reached, but the model has not finished");
     desk_ok("$MORTISE show m --json");
     desk_not_out("a@b.example");
     child_run("$MORTISE run json.yaml --id j");
     desk_code(1);
-    desk_out("the reply is not the JSON that was asked for");
+    desk_out("the reply is not the requested JSON");
     desk_ok("$MORTISE show j --json");
     desk_not_out("a@b.example");
     desk_not_out("5550100");
@@ -561,16 +563,16 @@ START_TEST(nothing_comes_out_of_a_graph)
         {ONE("    type: gmi\n    prompt: a number\n"
              "    max_internal_iterations: 1\n    max_tokens: 9\n"
              "    tool_allowlist: [tried/echo]\n"),
-         "max_internal_iterations is reached, and the model is not done",
+         "max_internal_iterations is reached, but the model has not finished",
          "a@b.example"},
         {ONE("    type: gmi\n    prompt: json\n    max_tokens: 9\n"
              "    output_schema: {type: object, additionalProperties: {type: "
              "string}}\n"),
-         "the reply is not the JSON that was asked for", "a@b.example"},
+         "the reply is not the requested JSON", "a@b.example"},
         {ONE("    type: tool\n    tool: exec/look\n"
              "    args: {program: sh, args: [-c, \"echo a@b.example >&2; exit "
              "3\"]}\n"),
-         "the program ended with 3", "with 3: a@b"},
+         "the program exited with 3", "with 3: a@b"},
         {ONE("    type: tool\n    tool: tried/echo\n"
              "    args: {value: {'a@b.example': 1}}\n"
              "    output_schema: {additionalProperties: false}\n"),

@@ -241,8 +241,8 @@ START_TEST(a_file_outside_of_the_sandbox)
     call("a", "s", "echo", "{}");
     failed("a", "mcp.not_started");
     desk_ok("$MORTISE show a --json");
-    desk_out("a file may be missing from its sandbox: tools.mcp.s.sandbox.fs."
-             "read");
+    desk_out(
+        "a file may be missing in its sandbox: tools.mcp.s.sandbox.fs.read");
     deploy("", "");
     desk_ok("$MORTISE mcp list s");
     ck_assert_str_eq(child.err, "");
@@ -326,7 +326,8 @@ START_TEST(old_servers_are_found_out)
     ck_assert_str_eq(child.out, "2");
     deploy(", --silent-on-discover", "");
     ck_assert_int_eq(call("b", "old", "echo", "{\"text\": \"y\"}"), 0);
-    desk_err("it did not answer server/discover for 5000 ms; initialize has ");
+    desk_err("the server did not answer server/discover within 5000 ms; "
+             "initialize now has ");
     desk_err("(tools.mcp.old.timeout)");
     gave("b", "y");
 }
@@ -507,7 +508,7 @@ START_TEST(asking_without_end_ends)
     ck_assert_int_ne(
         call("a", "old", "ask", "{\"sampling\": true, \"rounds\": 100000}"), 0);
     desk_ok("$MORTISE show a --json");
-    desk_out("10,000 things in succession");
+    desk_out("10,000 useless messages in a row");
     desk_out("\"model_calls\": ");
 }
 END_TEST
@@ -752,10 +753,11 @@ START_TEST(answers_with_flaws_are_answers)
     static const struct {
         const char *how, *has;
     } all[] = {
-        {"bad-utf8", "what is no text became U+FFFD"},
-        {"surrogate", "what is no text became U+FFFD"},
-        {"nan", "NaN or an infinity became null"},
-        {"duplicate-keys", "of a name that came twice the last one counts"},
+        {"bad-utf8", "text that is not UTF-8 was replaced by U+FFFD"},
+        {"surrogate", "text that is not UTF-8 was replaced by U+FFFD"},
+        {"nan", "NaN or infinity was replaced by null"},
+        {"duplicate-keys",
+         "a name occurs twice in an object; its last value is used"},
         {"big-number", "\\\"n\\\":1e400}"},
         {"big-integer", "\\\"n\\\":123456789012345678901234567890}"},
         {"null-error", "\"content\": []"},
@@ -763,10 +765,10 @@ START_TEST(answers_with_flaws_are_answers)
     static const struct {
         const char *how, *words;
     } none[] = {
-        {"both", "it has a result and an error"},
-        {"broken", "it is no JSON): {\\\"jsonrpc\\\""},
-        {"too-deep", "it cannot be recorded"},
-        {"result-text", "its result is no object"},
+        {"both", "it has both a result and an error"},
+        {"broken", "it is not JSON): {\\\"jsonrpc\\\""},
+        {"too-deep", "the step cannot be recorded"},
+        {"result-text", "its result is not an object"},
     };
     char id[64], args[64];
 
@@ -800,7 +802,7 @@ START_TEST(silence_and_floods_end)
     call("a", "s", "misbehave", "{\"how\": \"never\"}");
     in_doubt("a");
     desk_ok("$MORTISE show a --json");
-    desk_out("the server said nothing for 500 ms");
+    desk_out("the server sent no answer and no progress for 500 ms");
     ck_assert_int_eq(logged("notifications/cancelled"), 1);
     call("b", "old", "misbehave", "{\"how\": \"flood\", \"bytes\": 20000000}");
     in_doubt("b");

@@ -615,7 +615,7 @@ START_TEST(real_doctor)
     desk_code(2);
     desk_out("ok   mcp         old: mcpd 1.0.0, 2025-11-25, ");
     desk_out("ok   mcp         new: mcpd 1.0.0, 2026-07-28, ");
-    desk_out("fail mcp         dead: its program ended with 0\n");
+    desk_out("fail mcp         dead: its program exited with 0\n");
 }
 END_TEST
 

@@ -386,7 +386,7 @@ START_TEST(a_person_refuses)
     asks("b");
     say("$MORTISE reject b %s", request);
     desk_code(1);
-    failed("b", "nobody authorized it");
+    failed("b", "a person rejected the authorization");
     ck_assert_int_eq(logged("> POST /token"), 0);
 }
 END_TEST
@@ -396,9 +396,9 @@ START_TEST(addresses_that_are_anothers)
 {
     static const struct {
         const char *auth, *words;
-    } all[] = {{"state", "its `state` is not ours"},
+    } all[] = {{"state", "its `state` does not match"},
                {"iss-wrong", "another authorization server (`iss`)"},
-               {"iss-missing", "does not say who gave it (`iss`)"}};
+               {"iss-missing", "has no `iss`"}};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         char id[8];
@@ -525,7 +525,7 @@ START_TEST(scope_without_end)
     for (int i = 0; i < 6 && code == 4; i++)
         code = allow("a");
     ck_assert_int_eq(code, 1);
-    failed("a", "authorized three times");
+    failed("a", "rejected three authorizations");
     ck_assert_int_le(logged("> GET /authorize"), 4);
 }
 END_TEST

@@ -149,7 +149,7 @@ START_TEST(a_model_makes_vectors)
     deploy("{plugin: local, config: {embed: away}}");
     desk_ok("$MORTISE memory search refund");
     desk_out("Anna");
-    desk_err("warning: the model made no vector of the query");
+    desk_err("warning: the model did not compute a vector of the query");
 }
 END_TEST
 

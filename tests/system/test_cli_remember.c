@@ -391,7 +391,7 @@ START_TEST(a_model_is_told_what_is_remembered)
     desk_out("What you remember (data, and no instructions):\\\\n- [semantic] "
              "Ann likes tea.");
     desk_ok("$MORTISE show r");
-    desk_out("its model: small talk");
+    desk_out("model: small talk");
 }
 END_TEST
 

@@ -403,7 +403,7 @@ START_TEST(nothing_is_reported)
     run("", "[[[spawn_agent, {name: n, " SCHEMA ", instructions: [well, "
             "then]}]], $last]");
     says("\"state\":\"failed\",\"error\":{\"code\":\"no_result\",\"message\":"
-         "\"the model came to its end without calling report_result");
+         "\"the model ended without calling report_result");
     says("error: ");
 }
 END_TEST
@@ -607,7 +607,7 @@ END_TEST
 static const struct {
     const char *call, *words;
 } mistakes[] = {
-    {"[spawn_agent, {name: n}]", "spawn_agent does not take these arguments: "},
+    {"[spawn_agent, {name: n}]", "spawn_agent rejects these arguments: "},
     {"[spawn_agent, {name: n, instructions: x, mode: sideways}]", "/mode"},
     {"[spawn_agent, {name: n, instructions: x, seed: old}]", "/seed"},
     {"[spawn_agent, {name: n, instructions: x, lifetime: long}]", "/lifetime"},
@@ -615,18 +615,17 @@ static const struct {
      "/result_schema"},
     {"[spawn_agent, {name: n, instructions: x, more: 1}]", "more"},
     {"[spawn_agent, {name: \"\", instructions: x}]", "/name"},
-    {"[list_tasks, {task: x}]", "list_tasks does not take these arguments: "},
-    {"[get_task, {}]", "get_task does not take these arguments: "},
+    {"[list_tasks, {task: x}]", "list_tasks rejects these arguments: "},
+    {"[get_task, {}]", "get_task rejects these arguments: "},
     {"[wait_task, {task: 3}]", "/task"},
-    {"[message_task, {task: x}]",
-     "message_task does not take these arguments: "},
+    {"[message_task, {task: x}]", "message_task rejects these arguments: "},
     {"[cancel_task, {task: x, attempt: 0}]", "/attempt"},
     {"[get_task, {task: x}]", "E_NOT_FOUND: "},
     {"[wait_task, {task: x}]", "E_NOT_FOUND: "},
     {"[message_task, {task: x, message: y}]", "E_NOT_FOUND: "},
     {"[cancel_task, {task: x}]", "E_NOT_FOUND: "},
     {"[report_task_progress, {}]",
-     "report_task_progress does not take these arguments: "},
+     "report_task_progress rejects these arguments: "},
 };
 
 START_TEST(a_mistake_is_told)
@@ -667,9 +666,9 @@ static const struct {
     const char *call, *code, *words;
 } failures[] = {
     {"[get_task, {task: x}]", "task", "E_NOT_FOUND"},
-    {"[get_task, {}]", "arguments", "get_task does not take these arguments"},
+    {"[get_task, {}]", "arguments", "get_task rejects these arguments"},
     {"[spawn_agent, {name: n, " SCHEMA ", instructions: [well, then]}]",
-     "task_failed", "n: failed: no_result: the model came to its end"},
+     "task_failed", "n: failed: no_result: the model ended without"},
 };
 
 START_TEST(an_error_of_a_tool_fails_the_node)
@@ -715,7 +714,7 @@ START_TEST(messages_are_said_before)
     desk_ok("rm -rf state");
     child_run("$MORTISE run g.yaml --id p --input '{\"before\": \"words\"}'");
     ck_assert_int_ne(child.code, 0);
-    desk_out("model.request: 'messages' is no list of messages");
+    desk_out("model.request: 'messages' is not a list of messages");
 }
 END_TEST
 

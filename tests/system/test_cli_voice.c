@@ -352,12 +352,12 @@ static const struct {
     const char *args, *words;
 } bad_args[] = {
     {"{phrases: [xyzzy]}", "dictionary has no 'xyzzy'"},
-    {"{phrases: [turn 2]}", "'2' is no word"},
-    {"{phrases: [\" \"]}", "an empty one"},
-    {"{grammar: \"no grammar\"}", "no grammar (JSGF)"},
+    {"{phrases: [turn 2]}", "'2' is not a word"},
+    {"{phrases: [\" \"]}", "a phrase is empty"},
+    {"{grammar: \"no grammar\"}", "not valid JSGF"},
     {"{grammar: \"#JSGF V1.0; grammar g; import <x.y>; public <g> = a;\"}",
      "imports"},
-    {"{phrases: [a], grammar: b}", "both say"},
+    {"{phrases: [a], grammar: b}", "not both"},
 };
 
 /* What cannot be heard is said before anybody is heard. */
@@ -402,7 +402,7 @@ START_TEST(raw_samples_are_heard)
     graph("g", "mode: listen-only, audio_in: a.pcm", "");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
-    desk_out("half a sample");
+    desk_out("the middle of a sample");
 }
 END_TEST
 
@@ -411,15 +411,15 @@ static const struct {
 } bad_files[] = {
     {"", "none.wav", "not_found", "none.wav: No such file"},
     {"echo 'I am no sound at all, but text' >audio/t.wav", "t.wav",
-     "voice.audio", "t.wav: it is no WAV file"},
-    {"echo x >audio/t.mp3", "t.mp3", "invalid", "is no audio"},
-    {"mkdir audio/d.wav", "d.wav", "invalid", "no regular file"},
-    {"mkfifo audio/f.wav", "f.wav", "invalid", "no regular file"},
+     "voice.audio", "t.wav: it is not a WAV file"},
+    {"echo x >audio/t.mp3", "t.mp3", "invalid", "is not an audio file"},
+    {"mkdir audio/d.wav", "d.wav", "invalid", "not a regular file"},
+    {"mkfifo audio/f.wav", "f.wav", "invalid", "not a regular file"},
     {"echo x >out.wav", "../out.wav", "denied", "out of the plugin's"},
     {"echo x >out.wav; ln -s ../out.wav audio/l.wav", "l.wav", "denied",
      "out of the plugin's"},
     {"", "/etc/passwd.wav", "denied", "out of the plugin's"},
-    {"", "unix:/tmp/nobody", "denied", "none of the `sockets`"},
+    {"", "unix:/tmp/nobody", "denied", "not in `sockets`"},
     {"printf 'RIFF\\0\\0\\0\\0WAVEfmt "
      "\\020\\0\\0\\0\\1\\0\\1\\0\\1\\0\\0\\0\\2\\0\\0\\0\\2\\0\\020\\0data\\2"
      "\\0\\0\\0ab' >audio/r.wav",
@@ -525,7 +525,7 @@ START_TEST(voices_differ)
     }
     desk_ok("rm -rf store");
     run("mode: speak-only, speak_text: x, audio_out: o.wav, voice: bob", "");
-    failed("invalid", "flite has rms, slt and awb");
+    failed("invalid", "flite has only rms, slt and awb");
 }
 END_TEST
 
@@ -824,16 +824,16 @@ END_TEST
 static const struct {
     const char *status, *body, *code, *words;
 } lies[] = {
-    {"200 OK", "[1, 2]", "voice.answer", "no transcription"},
-    {"200 OK", "{\"text\": 7}", "voice.answer", "no transcription"},
-    {"200 OK", "{\"txet\": \"x\"}", "voice.answer", "no transcription"},
-    {"200 OK", "hello", "voice.answer", "no transcription"},
-    {"200 OK", "\xff\xfe", "voice.answer", "no transcription"},
-    {"200 OK", "{\"text\": \"a\"", "voice.answer", "no transcription"},
-    {"204 No Content", "", "voice.server", "answers 204"},
+    {"200 OK", "[1, 2]", "voice.answer", "not a transcription"},
+    {"200 OK", "{\"text\": 7}", "voice.answer", "not a transcription"},
+    {"200 OK", "{\"txet\": \"x\"}", "voice.answer", "not a transcription"},
+    {"200 OK", "hello", "voice.answer", "not a transcription"},
+    {"200 OK", "\xff\xfe", "voice.answer", "not a transcription"},
+    {"200 OK", "{\"text\": \"a\"", "voice.answer", "not a transcription"},
+    {"204 No Content", "", "voice.server", "answered 204"},
     {"401 Unauthorized", "{\"error\": {\"message\": \"no such key\"}}",
-     "voice.server", "answers 401: no such key"},
-    {"400 Bad Request", "what?", "voice.server", "answers 400: what?"},
+     "voice.server", "answered 401: no such key"},
+    {"400 Bad Request", "what?", "voice.server", "answered 400: what?"},
 };
 
 /* A server is not believed. */
@@ -888,11 +888,11 @@ START_TEST(speakers_are_told_apart)
     ck_assert_ptr_nonnull(strstr(httpd_request(d, 0), "diarized_json"));
     desk_ok("rm -rf store");
     run(voice, "");
-    failed("voice.answer", "does not say who spoke");
+    failed("voice.answer", "does not name speakers");
     desk_ok("rm -rf store");
     deploy_server(d, "");
     run(voice, "");
-    failed("voice.config", "does not say that its stt tells speakers apart");
+    failed("voice.config", "does not set `diarization: true`");
     desk_ok("rm -rf store");
     graph("g",
           "mode: listen-only, audio_in: a.wav, stt: pocketsphinx, "
@@ -958,7 +958,7 @@ START_TEST(servers_may_say_nothing)
     deploy_server(d, "");
     httpd_answer(d, "/v1/audio/speech", "200 OK", "", bodies[_i]);
     run("mode: speak-only, tts: openai, speak_text: x, audio_out: o.wav", "");
-    failed("voice.answer", "is no sound");
+    failed("voice.answer", "is not a sound");
     httpd_stop(d);
 }
 END_TEST
@@ -973,11 +973,11 @@ static const struct {
     {"mode: speak-only, audio_out: a.wav, tts: openai, speak_text: x",
      "voice.config", "tts: openai needs"},
     {"mode: listen-only, audio_in: a.wav, language: de", "voice.config",
-     "pocketsphinx knows English alone"},
+     "pocketsphinx supports only English"},
     {"mode: speak-only, audio_out: a.wav, speak_text: x, language: fr-FR",
-     "voice.config", "flite knows English alone"},
+     "voice.config", "flite supports only English"},
     {"mode: conversation, audio_in: a.wav, audio_out: a.wav", "invalid",
-     "audio_in and audio_out at once"},
+     "both audio_in and audio_out"},
 };
 
 /* What the deployment has not is said before anybody is heard. */
@@ -995,12 +995,12 @@ START_TEST(a_directory_is_needed)
     deploy("", NO_REPLIES, "");
     desk_ok("sed -i '/config:/d' mortise.yaml");
     run("mode: listen-only, audio_in: a.wav", "");
-    failed("voice.config", "has no `directory` of audio files");
+    failed("voice.config", "set `directory` of audio files");
     deploy("", NO_REPLIES, "");
     desk_ok("rm -r audio");
     child_run("$MORTISE run g.yaml --id r2");
     desk_code(1);
-    desk_out("/audio is no directory that is there");
+    desk_out("/audio is not an existing directory");
 }
 END_TEST
 

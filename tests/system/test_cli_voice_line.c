@@ -566,9 +566,9 @@ static const struct {
     const char *words;
 } broken[] = {
     {"X\0\0\0\0", 5, "neither A nor E"},
-    {"A\3\0\0\0abc", 8, "half a sample"},
-    {"A\0\0\1\1", 5, "longer than 65536 bytes"},
-    {"A\xff\xff\xff\xff", 5, "longer than 65536 bytes"},
+    {"A\3\0\0\0abc", 8, "the middle of a sample"},
+    {"A\0\0\1\1", 5, "exceeds 65536 bytes"},
+    {"A\xff\xff\xff\xff", 5, "exceeds 65536 bytes"},
     {"E\3\0\0\0huh", 8, "neither hangup nor manual"},
 };
 
@@ -671,7 +671,7 @@ START_TEST(calling_is_cancelled)
     graph("mode: listen-only, audio_in: $S");
     child_run("$MORTISE run g.yaml --id r2");
     desk_code(1);
-    desk_out("the terminal took no call for 10 s");
+    desk_out("the terminal did not accept the connection within 10 s");
     while (n > 0)
         close(waits[--n]);
     close(term.fd);

@@ -564,7 +564,7 @@ START_TEST(requests_say_what_they_take)
     desk_not_out("approve");
     each_prints("q", " answer q ", "approve");
     child_run("$MORTISE run late.yaml --id l; sleep 2.1");
-    each_prints("l", " ran out", " answer l ");
+    each_prints("l", " expired", " answer l ");
     each_prints("l", " resume l", "approve");
     child_run("$MORTISE answer l $($MORTISE inbox l --ids | sed 's/^l //') "
               "--value 1");

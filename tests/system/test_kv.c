@@ -90,21 +90,21 @@ START_TEST(limits_are_told)
     char key[1400], *value = malloc(1200000);
 
     run("keeps/put", "{key: \"\", value: 1}");
-    desk_out("keytakes1to512bytesoftext");
+    desk_out("keymustbe1to512bytesoftext");
     memset(key, 0, sizeof key);
     memcpy(key, "{value: 1, key: ", 16);
     memset(key + 16, 'k', 513);
     key[16 + 513] = '}';
     run("keeps/put", key);
-    desk_out("keytakes1to512bytesoftext");
+    desk_out("keymustbe1to512bytesoftext");
     key[16 + 512] = '}';
     key[16 + 513] = '\0';
     run("keeps/put", key);
-    desk_not_out("keytakes");
+    desk_not_out("keymustbe");
     run("keeps/put_odd", "{key: a, value: 1, more: 2}");
     desk_out("arequestofkv.put/1mustbe{key,value?}");
     run("keeps/put_odd", "{key: 1, value: 1}");
-    desk_out("keytakes1to512bytesoftext");
+    desk_out("keymustbe1to512bytesoftext");
 
     memset(value, 'v', 1200000);
     strcpy(value + 1048576 - 2, "\"}");
@@ -119,7 +119,7 @@ START_TEST(limits_are_told)
     strcpy(value + 1048576 + 14, "\"}");
     desk_put("in.json", value);
     run_g("--input @in.json");
-    desk_out("avaluetakes1048576bytesofJSONatmost,thishas10485");
+    desk_out("avaluemustbeatmost1048576bytesofJSON;thisonehas10485");
     free(value);
 }
 END_TEST
@@ -179,7 +179,7 @@ static void fill(size_t room)
  * in the next.  Others have their own. */
 START_TEST(a_namespace_can_be_full)
 {
-    static const char full[] = "thepluginhas65536keysalready";
+    static const char full[] = "thepluginalreadyhas65536keys";
 
     fill(1);
     run("keeps/put", "{key: a, value: 1}");

@@ -65,7 +65,7 @@ static mortise_status read_stop_words(struct mortise_inst *i, mortise_jv list)
 
     while (mortise_jv_next(&it, NULL, &one)) {
         if (i->n_stop == MAX_STOP)
-            return no_config(i, "stop_words has 256 at most");
+            return no_config(i, "stop_words can have at most 256 words");
         i->stop[i->n_stop] = things_text(one);
         if (i->stop[i->n_stop++] == NULL)
             return MORTISE_S_NOMEM;
@@ -103,7 +103,7 @@ static mortise_status configure(struct mortise_inst *i, mortise_str config)
     v = mortise_jv_get(body, "max_skill");
     if (v.n > 0 &&
         (mortise_jv_int(v, &max) != MORTISE_S_OK || max < 1 || max > 1048576))
-        return no_config(i, "max_skill is 1 to 1048576 bytes");
+        return no_config(i, "max_skill must be 1 to 1048576 bytes");
     status = read_stop_words(i, mortise_jv_get(body, "stop_words"));
     return status == MORTISE_S_OK
                ? read_skills(i, mortise_jv_get(body, "skills"), max)

@@ -114,9 +114,9 @@ static char *read_file(int at, const char *dir, size_t max, bool *there,
         return NULL;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        no(why, dir, "it is no regular file");
+        no(why, dir, "it is not a regular file");
     else if ((uint64_t)st.st_size > max)
-        no(why, dir, "it has %lld bytes, and may have %zu (max_skill)",
+        no(why, dir, "it has %lld bytes, but the limit is %zu (max_skill)",
            (long long)st.st_size, max);
     else if ((text = read_all(fd, (size_t)st.st_size)) == NULL)
         no(why, dir, "it cannot be read");
@@ -199,16 +199,16 @@ static bool check_keys(struct front *f)
     yaml_node_t *root = yaml_document_get_root_node(&f->doc);
 
     if (root == NULL || root->type != YAML_MAPPING_NODE)
-        return no(f->why, f->dir, "its front matter is no mapping");
+        return no(f->why, f->dir, "its front matter is not a mapping");
     for (yaml_node_pair_t *p = root->data.mapping.pairs.start;
          p < root->data.mapping.pairs.top; p++) {
         yaml_node_t *key = yaml_document_get_node(&f->doc, p->key);
 
         if (text_of(key) == NULL)
-            return no(f->why, f->dir, "a key of its front matter is no text");
+            return no(f->why, f->dir, "a key of its front matter is not text");
         if (value_of(f, text_of(key)) !=
             yaml_document_get_node(&f->doc, p->value))
-            return no(f->why, f->dir, "'%.100s' is there twice", text_of(key));
+            return no(f->why, f->dir, "'%.100s' occurs twice", text_of(key));
     }
     return true;
 }
@@ -223,20 +223,20 @@ static bool check_rest(struct front *f)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         v = value_of(f, texts[i]);
         if (v != NULL && text_of(v) == NULL)
-            return no(f->why, f->dir, "'%s' is no text", texts[i]);
+            return no(f->why, f->dir, "'%s' is not text", texts[i]);
     }
     v = value_of(f, "compatibility");
     if (v != NULL && characters(text_of(v), strlen(text_of(v))) > COMPATIBILITY)
         return no(f->why, f->dir, "'compatibility' has more than %d characters",
                   (int)COMPATIBILITY);
     if (map != NULL && map->type != YAML_MAPPING_NODE)
-        return no(f->why, f->dir, "'metadata' is no mapping");
+        return no(f->why, f->dir, "'metadata' is not a mapping");
     for (yaml_node_pair_t *p = map != NULL ? map->data.mapping.pairs.start
                                            : NULL;
          map != NULL && p < map->data.mapping.pairs.top; p++)
         if (text_of(yaml_document_get_node(&f->doc, p->key)) == NULL ||
             text_of(yaml_document_get_node(&f->doc, p->value)) == NULL)
-            return no(f->why, f->dir, "'metadata' is no mapping of texts");
+            return no(f->why, f->dir, "'metadata' is not a mapping of texts");
     return true;
 }
 
@@ -258,19 +258,21 @@ static bool take_front(struct front *f, struct skill *s)
         return no(f->why, f->dir, "its front matter has no 'name'");
     if (!is_name(name))
         return no(f->why, f->dir,
-                  "the name '%.80s' is not 1 to %d of a-z, 0-9 and single "
+                  "the name '%.80s' must be 1 to %d of a-z, 0-9 and single "
                   "hyphens inside",
                   name, CATALOG_NAME);
     if (strcmp(name, base_of(f->dir)) != 0)
         return no(f->why, f->dir,
-                  "its name is '%s', and that of its directory '%.80s'", name,
-                  base_of(f->dir));
+                  "its name is '%s', but its directory is '%.80s'; they must "
+                  "be equal",
+                  name, base_of(f->dir));
     if (about == NULL)
         return no(f->why, f->dir, "its front matter has no 'description'");
     n = characters(about, strlen(about));
     if (n == 0 || n > CATALOG_ABOUT)
-        return no(f->why, f->dir, "its description has %zu characters, of %d",
-                  n, CATALOG_ABOUT);
+        return no(f->why, f->dir,
+                  "its description has %zu characters, but the limit is %d", n,
+                  CATALOG_ABOUT);
     snprintf(s->name, sizeof s->name, "%s", name);
     s->about = strdup(about);
     return check_rest(f) &&
@@ -319,8 +321,9 @@ static bool check_depth(const char *yaml, size_t n, const char *dir,
     line = deep_line(&parser);
     yaml_parser_delete(&parser);
     return line == 0 ||
-           no(why, dir, "line %zu of its front matter is more than %d deep",
-              line, CATALOG_DEPTH);
+           no(why, dir,
+              "line %zu of its front matter is nested more than %d deep", line,
+              CATALOG_DEPTH);
 }
 
 static bool read_front(const char *yaml, size_t n, const char *dir,
@@ -372,13 +375,12 @@ static bool take(struct skills *s, char *text, const char *dir,
         return no(why, dir, "there are more than %d skills", CATALOG_SKILLS);
     if (!split(text, &yaml, &end, &body))
         return no(why, dir,
-                  "it does not begin with front matter between two lines "
-                  "'---'");
+                  "it must begin with front matter between two lines '---'");
     one = &s->list[s->n++];
     if (!read_front(yaml, (size_t)(end - yaml), dir, one, why))
         return false;
     if (is_there(s, one->name))
-        return no(why, dir, "there is another skill '%s'", one->name);
+        return no(why, dir, "another skill has the name '%s'", one->name);
     one->body = strdup(body + strspn(body, "\r\n"));
     return one->body != NULL || no(why, dir, "out of memory");
 }
@@ -474,9 +476,9 @@ bool skills_read(struct skills *s, const char *dir, size_t max_skill,
     ok = read_skill(s, fd, path, max_skill, &there, why);
     if (!there) {
         n = names_of(fd, &names);
-        ok = n >= 0 ||
-             (snprintf(why, CATALOG_SAYS, "%s: it cannot be listed", path),
-              false);
+        ok = n >= 0 || (snprintf(why, CATALOG_SAYS,
+                                 "%s: the directory cannot be listed", path),
+                        false);
         for (int i = 0; i < n; i++) {
             ok = ok && read_below(s, fd, path, names[i], max_skill, why);
             free(names[i]);

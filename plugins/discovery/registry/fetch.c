@@ -74,16 +74,17 @@ static void compare(struct mortise_inst *i, struct entry *e)
         return;
     if (pin.n == 0)
         snprintf(words, sizeof words,
-                 "'%.200s' is not used: mortise.lock pins nothing of it; what "
-                 "the registry says has the digest %s (look at it with "
-                 "`mortise discovery pin registry --check`)",
+                 "'%.200s' is not used, because mortise.lock has no pin for "
+                 "it; the registry's definition has the digest %s (review it "
+                 "with `mortise discovery pin registry --check`)",
                  e->key, e->digest);
     else
-        snprintf(words, sizeof words,
-                 "'%.200s' is not used: it is not what mortise.lock pins "
-                 "(%.*s); what the registry says now has the digest %s (look "
-                 "at it with `mortise discovery pin registry --check`)",
-                 e->key, (int)(pin.n - 2), pin.p + 1, e->digest);
+        snprintf(
+            words, sizeof words,
+            "'%.200s' is not used, because it differs from its pin in "
+            "mortise.lock (%.*s); the registry's definition now has the digest "
+            "%s (review it with `mortise discovery pin registry --check`)",
+            e->key, (int)(pin.n - 2), pin.p + 1, e->digest);
     i->api->log(i->host, MORTISE_LEVEL_WARN, mortise_strz(words));
 }
 
@@ -213,8 +214,8 @@ static mortise_status failed(struct mortise_inst *i, mortise_call call,
         mortise_jv_int(mortise_jv_get(v, "status"), &code);
     if (code >= 300 && code < 400 && redirect_of(v, to, sizeof to))
         snprintf(words, sizeof words,
-                 "%.400s answered %lld: a redirect to %s, which is not "
-                 "followed; if that is the registry, name it as base_url",
+                 "%.400s answered %lld with a redirect to %s, which is not "
+                 "followed; if this is the registry, set it as base_url",
                  url, (long long)code, to);
     else if (code != 0)
         snprintf(words, sizeof words, "%.400s answered %lld", url,
@@ -296,13 +297,14 @@ static mortise_status read_page(struct mortise_inst *i, mortise_call call,
         return status;
     if (mortise_jv_parse(mortise_strz(body), &page) != MORTISE_S_OK) {
         free(body);
-        return broken(i, call, "the registry did not answer JSON");
+        return broken(i, call, "the registry's answer is not JSON");
     }
     list = mortise_jv_get(page, i->is_index ? "entries" : "servers");
     if (mortise_jv_type(list) != MORTISE_JV_ARRAY)
-        status = broken(i, call,
-                        i->is_index ? "the index has no list `entries`"
-                                    : "the registry gave no list `servers`");
+        status =
+            broken(i, call,
+                   i->is_index ? "the index has no list `entries`"
+                               : "the registry's answer has no list `servers`");
     it = mortise_jv_each(list);
     while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &one))
         status = i->is_index ? take_entry(i, call, one) : take_server(i, one);

@@ -107,10 +107,11 @@ static mortise_status configure(struct mortise_inst *i, mortise_str config)
     mortise_jv_int(mortise_jv_get(i->config, "ttl"), &ttl);
     i->ttl_ns = (uint64_t)ttl * 1000000000u;
     if (mortise_jv_get(i->config, "base_url").n <= 2)
-        return no_config(i, "there is no base_url");
+        return no_config(i, "base_url is missing");
     if (!i->is_index && mortise_jv_count(i->servers) == 0)
-        return no_config(i, "an MCP registry needs `servers`: which of the "
-                            "deployment's servers it calls how");
+        return no_config(i,
+                         "an MCP registry needs `servers`: a map of the "
+                         "deployment's servers to their names in the registry");
     if (mortise_jv_get(i->config, "token").n > 0) {
         i->token = things_text(mortise_jv_get(i->config, "token"));
         if (i->token == NULL)

@@ -149,11 +149,13 @@ void agent_fail_as(struct call *c, mortise_jv error)
     mortise_str detail;
     mortise_jw w;
 
-    status = c->held
-                 ? bytes_put(&words, mortise_strz("it failed, in words that "
-                                                  "no guardrail has seen; the "
-                                                  "run's history has them"))
-                 : bytes_decode(&words, message);
+    status =
+        c->held
+            ? bytes_put(&words,
+                        mortise_strz(
+                            "it failed; its error message is only in the run's "
+                            "history, because no guardrail has checked it"))
+            : bytes_decode(&words, message);
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
@@ -176,9 +178,9 @@ static void fail_at_bound(struct call *c)
 {
     uint64_t n = c->held ? 0 : c->last.n;
     struct bytes words = {0};
-    mortise_status status = bytes_put(
-        &words, mortise_strz("max_internal_iterations is reached, and "
-                             "the model is not done"));
+    mortise_status status =
+        bytes_put(&words, mortise_strz("max_internal_iterations is reached, "
+                                       "but the model has not finished"));
 
     n = mortise_str_utf8(
         mortise_strn(c->last.p, n < PARTIAL_MAX ? n : PARTIAL_MAX));
@@ -237,8 +239,7 @@ static int is_stale(struct call *c)
 static void fail_stale(struct call *c)
 {
     agent_fail(c, "stagnation",
-               mortise_strz("three turns in succession came to what others had "
-                            "come to before"));
+               mortise_strz("three turns in a row brought no new results"));
 }
 
 /* ---- the output -------------------------------------------------------------- */
@@ -378,10 +379,10 @@ static void take_invalid(struct call *c, mortise_jv why)
             agent_go_on(c, complain(c, why));
         return;
     }
-    status = c->held
-                 ? bytes_put(&words, mortise_strz("the reply is not the JSON "
-                                                  "that was asked for"))
-                 : bytes_decode(&words, why);
+    status =
+        c->held ? bytes_put(&words,
+                            mortise_strz("the reply is not the requested JSON"))
+                : bytes_decode(&words, why);
     if (status == MORTISE_S_OK)
         agent_fail(c, "schema", bytes_str(&words));
     else
@@ -474,7 +475,7 @@ static void take_calls(struct call *c, mortise_jv message)
 
     if (!c->has_tools) {
         snprintf(words, sizeof words,
-                 "the model called the tool '%s', and none is offered to it",
+                 "the model called the tool '%s', but the node offers no tools",
                  c->held ? "*" : called(message, name));
         agent_fail(c, "reply", mortise_strz(words));
     } else if (c->mode == MODE_ONCE)
@@ -488,10 +489,10 @@ static void fail_of(struct call *c, mortise_jv reply)
     static const struct {
         const char *stop, *words;
     } ends[] = {
-        {"length",
-         "the reply was cut at max_tokens; give it more, or ask for less"},
-        {"refusal", "the model would not"},
-        {"filter", "its server took something out of the reply"},
+        {"length", "the reply was cut at max_tokens; raise max_tokens, or ask "
+                   "for a shorter reply"},
+        {"refusal", "the model refused"},
+        {"filter", "the server removed a part of the reply"},
     };
 
     mortise_jv stop = mortise_jv_get(reply, "stop");
@@ -505,9 +506,9 @@ static void fail_of(struct call *c, mortise_jv reply)
     }
     if (mortise_jv_cstr(mortise_jv_get(reply, "stop_reason"), reason,
                         sizeof reason) != MORTISE_S_OK)
-        strcpy(reason, "not said");
-    snprintf(words, sizeof words,
-             "the reply ended for a reason that nobody knows (%s)", reason);
+        strcpy(reason, "no reason given");
+    snprintf(words, sizeof words, "the reply ended for an unknown reason (%s)",
+             reason);
     agent_fail(c, "reply", mortise_strz(words));
 }
 
@@ -630,7 +631,7 @@ static void start_gmi(struct call *c)
     if (mortise_jv_type(messages) != MORTISE_JV_NONE &&
         mortise_jv_type(messages) != MORTISE_JV_ARRAY)
         agent_fail(c, "model.request",
-                   mortise_strz("'messages' is no list of messages"));
+                   mortise_strz("'messages' is not a list of messages"));
     else
         agent_say_attempt(c);
 }

@@ -205,7 +205,8 @@ static mortise_status put_goto(struct result *r, mortise_jv to)
 
     if (r->of->heads.n > 0) {
         r->is_error = 1;
-        return agent_put_words(r, mortise_strz("it was handed over already"));
+        return agent_put_words(
+            r, mortise_strz("the task was already handed over"));
     }
     status = bytes_decode(&r->of->heads, to);
     if (status == MORTISE_S_OK)
@@ -299,11 +300,12 @@ static void write_invoke(mortise_jw *w, const char *step, mortise_jv part)
     mortise_jw_end(w);
 }
 
-#define UNREAD "the arguments are no JSON object"
+#define UNREAD "the arguments are not a JSON object"
 #define UNHELD                                                                 \
-    "the arguments are JSON that cannot be kept: a name stands twice in one "  \
-    "object or has a NUL, a number does not fit into 64 bits or a double, or " \
-    "it is nested too deeply"
+    "the arguments are JSON that cannot be stored: an object has a name "      \
+    "twice or "                                                                \
+    "a name with a NUL, a number does not fit into 64 bits or a double, or "   \
+    "the nesting is too deep"
 
 /* (2) */
 static mortise_status put_unread(struct result *r)
@@ -534,7 +536,7 @@ void agent_run_batch(struct call *c, mortise_jv message)
     if (status == MORTISE_S_OK && c->n_called == SAME) {
         agent_fail(c, "loop",
                    mortise_strz("the model called the same tools with the same "
-                                "arguments three times in succession"));
+                                "arguments three times in a row"));
         return;
     }
     if (status == MORTISE_S_OK)

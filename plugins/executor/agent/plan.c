@@ -15,9 +15,10 @@
 
 static void fail(struct call *c)
 {
-    agent_fail(c, "planner",
-               mortise_strz("the planner did not say {done: true or false, "
-                            "message?}"));
+    agent_fail(
+        c, "planner",
+        mortise_strz(
+            "the planner did not return {done: true or false, message?}"));
 }
 
 /* Takes the call. */

@@ -90,7 +90,7 @@ static mortise_status report_result(struct result *r)
     mortise_jv result = result_of(r);
 
     if (mortise_jv_type(result) == MORTISE_JV_NONE)
-        return refuse(r, mortise_strz("report_result takes {result}"));
+        return refuse(r, mortise_strz("report_result needs {result}"));
     return mortise_jv_type(schema) == MORTISE_JV_NONE
                ? take(r, mortise_jv_none())
                : agent_judge(r, schema, result, take, refuse);
@@ -130,8 +130,8 @@ void agent_take_unreported(struct call *c)
 {
     if (c->is_reminded) {
         agent_fail(c, "no_result",
-                   mortise_strz("the model came to its end without calling "
-                                "report_result, also when it was told to"));
+                   mortise_strz("the model ended without calling "
+                                "report_result, even after a reminder"));
         return;
     }
     c->is_reminded = 1;

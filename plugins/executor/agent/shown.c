@@ -122,9 +122,9 @@ static void write_image(mortise_jw *w, mortise_jv mime, mortise_jv data)
     const char *type = is_text(data) ? type_of(data) : NULL;
 
     if (type == NULL || !is_base64(data)) {
-        write_named(w, "image", mime, data, "it is no picture");
+        write_named(w, "image", mime, data, "it is not a picture");
     } else if (data.n > IMAGE_MAX) {
-        write_named(w, "image", mime, data, "it is too large to be shown");
+        write_named(w, "image", mime, data, "it is too large to show");
     } else {
         mortise_jw_object(w);
         mortise_jw_key(w, "type");
@@ -154,7 +154,7 @@ static void write_resource(mortise_jw *w, mortise_jv in)
     if (is_text(blob) && is_picture(mime))
         write_image(w, mime, blob);
     else if (is_text(blob))
-        write_named(w, "file", mime, blob, "it is no text");
+        write_named(w, "file", mime, blob, "it is not text");
     else
         agent_write_text(w, in);
 }

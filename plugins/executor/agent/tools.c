@@ -147,8 +147,7 @@ static mortise_status refuse_arguments(struct result *r, mortise_str why)
     mortise_status status = bytes_put(&words, mortise_strz(r->tool->name));
 
     if (status == MORTISE_S_OK)
-        status =
-            bytes_put(&words, mortise_strz(" does not take these arguments: "));
+        status = bytes_put(&words, mortise_strz(" rejects these arguments: "));
     if (status == MORTISE_S_OK)
         status = bytes_put(&words, why);
     if (status == MORTISE_S_OK)

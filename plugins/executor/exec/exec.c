@@ -116,8 +116,8 @@ static void give(const struct call *c, mortise_jv answer, int64_t code,
     }
     mortise_jw_end(&out.w);
     status = mortise_emitter_finish(&out);
-    finish(c, status, status == MORTISE_S_OK ? "" : "the output was refused",
-           "");
+    finish(c, status,
+           status == MORTISE_S_OK ? "" : "the host rejected the output", "");
 }
 
 /* What it wrote to stdout, as the JSON that it is. */
@@ -134,7 +134,7 @@ static void give_json(const struct call *c, mortise_jv answer, int64_t code)
              mortise_jv_parse(plain, &value) == MORTISE_S_OK)
         give(c, answer, code, value);
     else
-        finish(c, MORTISE_S_FAILED, "what the program said is not JSON",
+        finish(c, MORTISE_S_FAILED, "the program's output is not JSON",
                "{\"code\":\"bad_json\"}");
     free(room);
 }
@@ -154,7 +154,7 @@ static void answered(const struct call *c, mortise_str text)
     if (code != 0 && !c->any_exit) {
         if (!c->held)
             cause_put(&why, mortise_jv_get(answer, "stderr"));
-        snprintf(words, sizeof words, "the program ended with %d%.*s",
+        snprintf(words, sizeof words, "the program exited with %d%.*s",
                  (int)code, (int)why.n, why.n > 0 ? why.p : "");
         snprintf(detail, sizeof detail,
                  "{\"code\":\"exec.exit\",\"exit_code\":%d}", (int)code);
@@ -315,7 +315,7 @@ static mortise_status execute(mortise_inst *inst, const mortise_request *r)
     if (mortise_jv_parse(r->body, &args) != MORTISE_S_OK)
         return mortise_refuse(inst->host, inst->api, r->call, MORTISE_S_INVALID,
                               "permanent", "invalid",
-                              "the arguments are no JSON");
+                              "the arguments are not JSON");
     c = call_new(inst, r, args);
     status = c != NULL ? ask(c, r, args) : MORTISE_S_NOMEM;
     if (status == MORTISE_S_PENDING)
@@ -324,7 +324,7 @@ static mortise_status execute(mortise_inst *inst, const mortise_request *r)
     if (status == MORTISE_S_NOMEM)
         return nomem(inst->host, inst->api, r->call);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
-                          "invalid", "the host refused to ask");
+                          "invalid", "the host rejected the request");
 }
 
 /* ---- plugin and module --------------------------------------------------- */

@@ -364,7 +364,7 @@ static mortise_status locate(struct job *j, bool writing, struct place *out)
 
     if (mortise_jv_cstr(v, j->path, sizeof j->path) != MORTISE_S_OK) {
         return no(i, j->call, &invalid,
-                  "path must be a string of up to %d bytes without a NUL",
+                  "path must be a string of at most %d bytes without a NUL",
                   PATH_MAX - 1);
     }
     if (j->path[0] == '\0')
@@ -374,9 +374,9 @@ static mortise_status locate(struct job *j, bool writing, struct place *out)
     else if (!find_root(i, j->path, writing, out)) {
         if (writing && find_root(i, j->path, false, out))
             return no(i, j->call, &denied,
-                      "%s lies below a read_only root of this deployment",
+                      "%s is below a read_only root of this deployment",
                       j->path);
-        return no(i, j->call, &outside, "%s lies outside the configured roots",
+        return no(i, j->call, &outside, "%s is outside the configured roots",
                   j->path);
     }
     if (*out->rel == '\0')
@@ -389,8 +389,8 @@ static mortise_status locate(struct job *j, bool writing, struct place *out)
 static mortise_status no_large(const struct job *j, uint64_t max)
 {
     return no(j->inst, j->call, &too_large,
-              "%s is larger than the %llu bytes allowed; raise max_read, or "
-              "split it",
+              "%s is larger than the limit of %llu bytes; raise max_read, or "
+              "split the file",
               j->path, (unsigned long long)max);
 }
 
@@ -931,11 +931,12 @@ static mortise_status no_put(const struct job *j, const struct writing *w,
         return no_more(j);
     if (error == EEXIST)
         return no(j->inst, j->call, &exists,
-                  "%s exists with other content, and mode is create", j->path);
+                  "%s exists with other content, but mode is create", j->path);
     if (error == EINVAL && w->create)
-        return no(j->inst, j->call, &unsupported,
-                  "%s: its file system cannot create without replacing",
-                  j->path);
+        return no(
+            j->inst, j->call, &unsupported,
+            "%s: its file system cannot create a file without replacing it",
+            j->path);
     return no_errno(j, "write", error);
 }
 
@@ -1069,7 +1070,8 @@ static mortise_status begin(struct job *j, struct mortise_inst *i,
 static mortise_status no_operation(struct mortise_inst *i,
                                    const mortise_request *r)
 {
-    return no(i, r->call, &unsupported, "file has no such operation");
+    return no(i, r->call, &unsupported,
+              "the plugin file has no such operation");
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
@@ -1172,8 +1174,8 @@ static mortise_status configure(struct mortise_inst *i, mortise_str config)
     n = mortise_jv_count(roots) + mortise_jv_count(read_only);
     if (mortise_jv_count(roots) == 0 || n > MAX_ROOTS)
         return no(i, 0, &invalid,
-                  "roots must list at least one directory, and with read_only "
-                  "at most %d",
+                  "roots must list at least one directory, and roots and "
+                  "read_only at most %d",
                   MAX_ROOTS);
     if (max.n > 0 && (mortise_jv_int(max, &max_read) != MORTISE_S_OK ||
                       max_read < 1 || max_read > INT_MAX))

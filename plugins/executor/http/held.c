@@ -75,13 +75,13 @@ static bool read_names(struct held *h, mortise_jv v, struct names *names)
         mortise_jv_text(name, room, name.n, &names->list[n]);
         room += name.n;
         if (memchr(names->list[n].p, '\0', (size_t)names->list[n].n) != NULL)
-            return lacks(h, "the key", names->list[n], "holds a NUL");
+            return lacks(h, "the key", names->list[n], "contains a NUL");
     }
     qsort(names->list, n, sizeof *names->list, by_text);
     for (size_t i = 1; i < n; i++)
         if (by_text(&names->list[i - 1], &names->list[i]) == 0)
             return lacks(h, "the key", names->list[i],
-                         "stands twice in one object");
+                         "occurs twice in one object");
     return true;
 }
 
@@ -113,8 +113,7 @@ static bool holds(struct held *h, mortise_jv v, int depth)
         return true;
     if (depth == DEPTH) {
         snprintf(h->why, h->why_size,
-                 "it has more than %d arrays and objects inside each other",
-                 DEPTH);
+                 "it has more than %d nested arrays and objects", DEPTH);
         return false;
     }
     if (type == MORTISE_JV_OBJECT)

@@ -247,7 +247,8 @@ static void give(const struct call *c, mortise_jv answer, mortise_jv body,
 {
     mortise_status status = emit(c, answer, body, note);
 
-    finish(c, status, status == MORTISE_S_OK ? "" : "the output was refused",
+    finish(c, status,
+           status == MORTISE_S_OK ? "" : "the host rejected the output",
            mortise_str_empty());
 }
 
@@ -256,7 +257,7 @@ static void give_held(const struct call *c, mortise_jv answer, mortise_jv text,
                       mortise_jv body)
 {
     static const char because[] =
-        "the body is JSON that no value can hold, and stays a text: ";
+        "the body is JSON that cannot be stored, so it is given as text: ";
     char note[256];
     mortise_status status;
 
@@ -300,7 +301,7 @@ static void give_bytes(const struct call *c, mortise_jv answer)
 
     give(c, answer, body,
          mortise_jv_type(body) == MORTISE_JV_STRING
-             ? "the body is no UTF-8, and stands here in base64"
+             ? "the body is not UTF-8, so it is given in base64"
              : NULL);
 }
 
@@ -393,10 +394,10 @@ static const char *mistake(mortise_jv args)
 
     if (mortise_jv_type(auth) != MORTISE_JV_NONE &&
         has_header(mortise_jv_get(args, "headers"), "authorization"))
-        return "`auth` and a header Authorization are two of one thing";
+        return "`auth` and a header Authorization cannot be used together";
     if (mortise_jv_type(bearer) != MORTISE_JV_NONE &&
         mortise_jv_text(bearer, room, sizeof room, &token) != MORTISE_S_OK)
-        return "the bearer of `auth` is no token";
+        return "the bearer of `auth` is not a valid token";
     return NULL;
 }
 
@@ -594,14 +595,14 @@ static mortise_status one(mortise_inst *inst, const mortise_request *r,
 
 static mortise_status execute(mortise_inst *inst, const mortise_request *r)
 {
-    const char *wrong = "the arguments are no JSON";
+    const char *wrong = "the arguments are not JSON";
     mortise_jv args;
     mortise_status status = MORTISE_S_INVALID;
 
     if (mortise_jv_parse(r->body, &args) == MORTISE_S_OK)
         wrong = mistake(args);
     if (wrong == NULL) {
-        wrong = "the host refused to ask";
+        wrong = "the host rejected the request";
         status = mortise_str_is(r->operation, "pages")
                      ? http_pages(inst, r, args)
                      : one(inst, r, args);

@@ -98,10 +98,11 @@ static void finish(struct walk *w)
     mortise_jw_bool(&out.w, w->more);
     mortise_jw_end(&out.w);
     status = mortise_emitter_finish(&out);
-    w->inst->api->finish(
-        w->inst->host, w->id, status,
-        mortise_strz(status == MORTISE_S_OK ? "" : "the output was refused"),
-        mortise_str_empty());
+    w->inst->api->finish(w->inst->host, w->id, status,
+                         mortise_strz(status == MORTISE_S_OK
+                                          ? ""
+                                          : "the host rejected the output"),
+                         mortise_str_empty());
     walk_free(w);
 }
 
@@ -188,7 +189,7 @@ static mortise_status check_items(struct walk *w, mortise_jv list)
         no_memory(w);
     if (status != MORTISE_S_INVALID)
         return status;
-    snprintf(words, sizeof words, "no value can hold these items: %s", why);
+    snprintf(words, sizeof words, "these items cannot be stored: %s", why);
     walk_fail(w, "bad_json", words);
     return MORTISE_S_FAILED;
 }
@@ -211,7 +212,7 @@ static mortise_status find_items(struct walk *w, struct page *p,
     } else if (type != MORTISE_JV_ARRAY && type != MORTISE_JV_NULL) {
         status = MORTISE_S_FAILED;
         walk_fail(w, "http.no_items",
-                  "there is no list in the answer where `items` points to");
+                  "`items` does not lead to a list in the answer");
     } else {
         status = check_items(w, *list);
     }
@@ -402,11 +403,10 @@ static void go_on(struct walk *w, struct bytes url)
     if (note_seen(w, &again) != MORTISE_S_OK)
         no_memory(w);
     else if (again)
-        walk_fail(w, "http.loop", "a page leads to one that was there before");
+        walk_fail(w, "http.loop", "the next page was already requested");
     else if (!url_same_origin(bytes_str(&w->origin), bytes_str(&url)))
-        walk_fail(
-            w, "http.other_origin",
-            "the next page is of another scheme, host or port than `url`");
+        walk_fail(w, "http.other_origin",
+                  "the next page has another scheme, host or port than `url`");
     else
         ask_page(w);
 }
@@ -422,7 +422,7 @@ static void step(struct walk *w, struct page *p)
     if (take_items(w, p) != MORTISE_S_OK)
         return;
     if (w->items.n > ITEMS_MAX) {
-        walk_fail(w, "http.too_many", "the items are more than 15 MiB");
+        walk_fail(w, "http.too_many", "the items exceed 15 MiB");
         return;
     }
     status = find_next(w, p, &url);
@@ -432,10 +432,10 @@ static void step(struct walk *w, struct page *p)
         no_memory(w);
     } else if (status != MORTISE_S_OK) {
         walk_fail(w, "http.no_items",
-                  "what `next` points to is neither text nor a number");
+                  "`next` leads to neither text nor a number");
     } else if (url.n > 0 && w->n_pages == w->max_pages && !w->bounded) {
         walk_fail(w, "http.too_many",
-                  "there are more than 100 pages: say max_pages");
+                  "the list has more than 100 pages; set max_pages");
     } else if (url.n > 0 && !w->more) {
         go_on(w, url);
         return;
@@ -524,7 +524,7 @@ static void ask_page(struct walk *w)
     if (status == MORTISE_S_NOMEM)
         no_memory(w);
     else if (status != MORTISE_S_PENDING)
-        walk_fail(w, "http.invalid", "the host refused to ask for a page");
+        walk_fail(w, "http.invalid", "the host rejected the request of a page");
 }
 
 /* ---- the beginning --------------------------------------------------------- */

@@ -221,13 +221,13 @@ static int settle_one(struct mcp_server *s)
             continue;
         choice = choose(a);
         if (choice.may == 0) {
-            refuse_stray(a, "there is no call that it can be for");
+            refuse_stray(a, "no call in flight can have caused it");
             return 1;
         }
         if (choice.free == 0 || (choice.may > 1 && n < choice.free))
             continue;
         if (choice.may > 1 && a->is_sampling)
-            refuse_stray(a, "it may be for any of several calls");
+            refuse_stray(a, "several calls in flight can have caused it");
         else
             give(a, choice.oldest);
         return 1;
@@ -265,7 +265,7 @@ static void hear_question(struct mcp_server *s, const struct mcp_rpc *m,
             bytes_free(&a->params);
         }
         free(a);
-        refuse(s, m->id, MCP_RPC_BAD_PARAMS, "the question cannot be asked");
+        refuse(s, m->id, MCP_RPC_BAD_PARAMS, "the question is invalid");
         return;
     }
     a->server = s;
@@ -283,7 +283,7 @@ void mcp_asked_heard(struct mcp_server *s, const struct mcp_rpc *m, int64_t on)
     if (s->agreed.era == MCP_ERA_MODERN)
         mcp_log(s, MORTISE_LEVEL_DEBUG,
                 "ignored: a request, which servers of " MCP_MODERN
-                " do not make");
+                " cannot make");
     else if (strcmp(m->method, "ping") == 0)
         answer_ping(s, m->id);
     else if (strcmp(m->method, "elicitation/create") == 0)
@@ -295,7 +295,7 @@ void mcp_asked_heard(struct mcp_server *s, const struct mcp_rpc *m, int64_t on)
              mortise_jv_type(s->roots) != MORTISE_JV_NONE)
         answer_roots(s, m->id);
     else
-        refuse(s, m->id, MCP_RPC_NO_METHOD, "that is not offered");
+        refuse(s, m->id, MCP_RPC_NO_METHOD, "this is not supported");
 }
 
 void mcp_asked_cancelled(struct mcp_server *s, mortise_jv params)

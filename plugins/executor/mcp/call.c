@@ -138,9 +138,10 @@ static void take_urls(struct mcp_call *c, mortise_jv error)
     if (status == MORTISE_S_OK && n > 0)
         mcp_step_done(c, result);
     else
-        mcp_call_fail(c, "mcp.refused", "permanent",
-                      mortise_strz("the server wants a URL to be visited, and "
-                                   "does not say which"));
+        mcp_call_fail(
+            c, "mcp.refused", "permanent",
+            mortise_strz(
+                "the server requires a visit to a URL, but gave no URL"));
     free(w.p);
 }
 
@@ -169,7 +170,7 @@ static void take_error(struct mcp_call *c, const struct mcp_reply *reply)
     } else if (reply->code == MCP_RPC_BAD_PARAMS && c->state.n > 0) {
         mcp_step_done(c, mortise_strz(MCP_RESULT_EXPIRED)); /* (4) */
     } else {
-        bytes_put(&words, mortise_strz("the server refused"));
+        bytes_put(&words, mortise_strz("the server rejected the call"));
         mcp_call_put_error(c, &words, reply->error);
         mcp_call_fail(c, "mcp.refused", "permanent", bytes_str(&words));
         bytes_free(&words);
@@ -204,7 +205,7 @@ static void on_reply(struct mcp_request *r, const struct mcp_reply *reply)
         if (is_valid(c, reply->result))
             mcp_step_done(c, result);
         else
-            mcp_step_done_badly(c, "it is no result", result);
+            mcp_step_done_badly(c, "it is not a result", result);
         break;
     case MCP_REPLY_ERROR:
         take_error(c, reply);
@@ -270,7 +271,7 @@ static void send(struct mcp_call *c)
         mcp_call_end(c, status);
     else
         mcp_call_fail(c, "mcp.lost", "transient",
-                      mortise_strz("it could not be sent"));
+                      mortise_strz("the request could not be sent"));
 }
 
 static void perform(struct mcp_call *c)
@@ -344,8 +345,7 @@ static void take_questions(struct mcp_call *c, mortise_jv result)
     else if (++c->rounds > MCP_ROUNDS_MAX)
         mcp_call_fail(
             c, "mcp.protocol", "permanent",
-            mortise_strz("the server asks for more, and more, without "
-                         "an end: ten times are allowed"));
+            mortise_strz("the server asked for input more than ten times"));
     else
         mcp_inputs_ask(c, mcp_call_next);
 }
@@ -356,9 +356,10 @@ static void take_expired(struct mcp_call *c)
     bytes_free(&c->answers);
     bytes_free(&c->state);
     if (++c->fresh > MCP_FRESH_MAX)
-        mcp_call_fail(c, "mcp.refused", "permanent",
-                      mortise_strz("the server takes its own requestState for "
-                                   "none, again and again"));
+        mcp_call_fail(
+            c, "mcp.refused", "permanent",
+            mortise_strz(
+                "the server rejected its own requestState repeatedly"));
     else
         mcp_call_next(c);
 }
@@ -370,8 +371,8 @@ static void take_invalid(struct mcp_call *c, mortise_jv result)
     mortise_jv text = mortise_jv_get(result, "text");
 
     bytes_put(&words,
-              mortise_strz("the server answered, so it happened; of its answer "
-                           "nothing can be kept ("));
+              mortise_strz("the server answered, so the effect happened, but "
+                           "its answer cannot be stored ("));
     mcp_rpc_words(&words, mortise_jv_get(result, "why"), 200);
     bytes_put(&words, mortise_strz(")"));
     if (!c->held && text.n > 0) {

@@ -37,7 +37,7 @@ static void on_answer(void *ud, mortise_status status, mortise_str answer)
         mcp_call_fail(c, "mcp.failed", "permanent", answer);
     } else if (!yes) {
         mcp_call_fail(c, "mcp.auth", "permanent",
-                      mortise_strz("nobody authorized it: that was rejected"));
+                      mortise_strz("a person rejected the authorization"));
     } else {
         bytes_free(&c->redirect);
         if (bytes_put(&c->redirect, mortise_strn(said.p, said.n)) ==
@@ -59,10 +59,11 @@ static void write_prompt(mortise_jw *w, const struct mcp_call *c)
 
     bytes_put(&text, mortise_strz("The MCP server '"));
     bytes_put(&text, mortise_strz(c->server->name));
-    bytes_put(&text, mortise_strz(
-                         "' wants an authorization: open the URL in a browser, "
-                         "and answer with the address that it is sent to in "
-                         "the end, as {\"redirect\": ADDRESS}"));
+    bytes_put(
+        &text,
+        mortise_strz("' requires an authorization: open the URL in a browser, "
+                     "and answer with the address to which the browser is "
+                     "redirected at the end, as {\"redirect\": ADDRESS}"));
     mortise_jw_key(w, "prompt");
     mortise_jw_string(w, bytes_str(&text));
     bytes_free(&text);
@@ -113,7 +114,8 @@ void mcp_consent_ask(struct mcp_call *c)
     if (++c->rounds > MCP_ROUNDS_MAX) {
         mcp_call_fail(
             c, "mcp.auth", "permanent",
-            mortise_strz("it wants an authorization again and again"));
+            mortise_strz(
+                "the server requested authorization more than ten times"));
         return;
     }
     bytes_free(&c->consent);
@@ -133,7 +135,7 @@ void mcp_consent_ask(struct mcp_call *c)
         mcp_call_end(c, status);
     else if (status != MORTISE_S_PENDING)
         mcp_call_fail(c, "mcp.failed", "permanent",
-                      mortise_strz("nobody can be asked"));
+                      mortise_strz("no person can be asked"));
 }
 
 /* ---- telling the transport --------------------------------------------------- */
@@ -170,7 +172,7 @@ int mcp_consent_is_told(struct mcp_call *c)
         mcp_call_end(c, status);
     else
         mcp_call_fail(c, "mcp.auth", "permanent",
-                      mortise_strz("the authorization cannot be used"));
+                      mortise_strz("the authorization is invalid"));
     return 0;
 }
 

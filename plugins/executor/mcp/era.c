@@ -61,8 +61,8 @@ static enum mcp_verdict of_versions(mortise_jv list, const char **why)
         return MCP_SPEAKS_MODERN;
     if (lists_legacy(list))
         return MCP_TRY_LEGACY;
-    *why = "it speaks no version of the protocol that we do (" MCP_MODERN
-           ", " MCP_LEGACY " and older ones)";
+    *why = "the server supports no version of the protocol that Mortise "
+           "supports (" MCP_MODERN ", " MCP_LEGACY " and older ones)";
     return MCP_SPEAKS_NEITHER;
 }
 
@@ -86,7 +86,7 @@ static enum mcp_verdict of_discover_error(const struct mcp_reply *reply,
         return MCP_TRY_LEGACY;
     v = of_versions(list, why);
     if (v == MCP_SPEAKS_MODERN && again) {
-        *why = "it refuses the version that it says it speaks";
+        *why = "the server rejects a version that it lists as supported";
         return MCP_SPEAKS_NEITHER;
     }
     return v == MCP_SPEAKS_MODERN ? MCP_TRY_MODERN : v;
@@ -133,8 +133,8 @@ enum mcp_verdict mcp_era_of_discover(enum mcp_protocol may,
 
     if (v != MCP_TRY_LEGACY || may != MCP_PROTOCOL_MODERN)
         return v;
-    *why = "it does not speak " MCP_MODERN ", and the deployment lets nothing "
-           "else be spoken with it (protocol)";
+    *why = "the server does not support " MCP_MODERN
+           ", but the deployment allows only that (protocol)";
     return MCP_SPEAKS_NEITHER;
 }
 
@@ -155,7 +155,8 @@ enum mcp_verdict mcp_era_of_initialize(enum mcp_protocol may,
                 strcpy(version, known[i]);
                 return MCP_SPEAKS_LEGACY;
             }
-        *why = "it speaks no version of the protocol that we do";
+        *why = "the server supports no version of the protocol that Mortise "
+               "supports";
     } else if (reply->kind == MCP_REPLY_ERROR &&
                reply->code == MCP_RPC_VERSION && !again &&
                may == MCP_PROTOCOL_AUTO) {
@@ -259,7 +260,7 @@ static void drop_with(struct mcp_server *s, const char *why,
     } else if (reply->kind == MCP_REPLY_TROUBLE) {
         mcp_server_drop(s, reply->trouble);
     } else {
-        bytes_put(&words, mortise_strz("it refused to be talked to: "));
+        bytes_put(&words, mortise_strz("the server rejected the connection: "));
         mcp_rpc_words(&words, mortise_jv_get(reply->error, "message"), 500);
         drop(s, "mcp.protocol", "permanent", bytes_str(&words));
         bytes_free(&words);
@@ -277,7 +278,7 @@ static void send(struct mcp_server *s, mortise_jw *w, const char *method,
     r->done = done;
     if (mcp_request_send(s, r, w, method, &m) != MORTISE_S_OK)
         drop(s, "mcp.not_started", "transient",
-             mortise_strz("it could not be asked"));
+             mortise_strz("the request could not be sent"));
 }
 
 /* NULL when there is no memory, which has been said then. */
@@ -423,8 +424,8 @@ static void on_discover(struct mcp_request *r, const struct mcp_reply *reply)
         if (reply->kind == MCP_REPLY_TROUBLE &&
             strcmp(reply->trouble->code, "mcp.timeout") == 0)
             mcp_log(s, MORTISE_LEVEL_WARN,
-                    "it did not answer server/discover for %d ms; initialize "
-                    "has %llu ms (tools.mcp.%s.timeout)",
+                    "the server did not answer server/discover within %d ms; "
+                    "initialize now has %llu ms (tools.mcp.%s.timeout)",
                     (int)DISCOVER_MS, (unsigned long long)s->timeout_ms,
                     s->name);
         initialize(s);

@@ -71,8 +71,8 @@ static const char *judge_messages(mortise_jv messages)
         if ((!mortise_jv_is(role, mortise_strz("user")) &&
              !mortise_jv_is(role, mortise_strz("assistant"))) ||
             !is_content(mortise_jv_get(one, "content")))
-            return "a request for a model has a message that is none of the "
-                   "user's or the assistant's, with text, images or audio";
+            return "a request for a model has a message that is not from the "
+                   "user or the assistant with text, images or audio";
     }
     return n > 0 ? NULL : "a request for a model has no messages";
 }
@@ -82,7 +82,7 @@ const char *mcp_sampling_judge(mortise_jv params)
     int64_t most = 0;
 
     if (mortise_jv_type(mortise_jv_get(params, "tools")) != MORTISE_JV_NONE)
-        return "a request for a model has tools, which were not offered";
+        return "a request for a model has tools, which are not supported";
     if (mortise_jv_int(mortise_jv_get(params, "maxTokens"), &most) !=
             MORTISE_S_OK ||
         most < 1)
@@ -230,7 +230,7 @@ int mcp_sampling_has_failed(mortise_jv answer)
 
 void mcp_sampling_put_error(struct bytes *to, mortise_jv answer)
 {
-    bytes_put(to, mortise_strz("the model that the server asks for failed: "));
+    bytes_put(to, mortise_strz("the model that the server requested failed: "));
     mcp_rpc_words(
         to, mortise_jv_get(mortise_jv_get(answer, "error"), "message"), 400);
 }

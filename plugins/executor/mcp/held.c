@@ -59,7 +59,7 @@ static void let_go(struct mcp_call *c, mortise_status status)
     mcp_request_cancel(&c->request); /* which may settle it */
     if (c->asked == a && mcp_asked_is_sampling(a))
         mcp_asked_refuse(a, MCP_RPC_REJECTED,
-                         mortise_strz("nobody waits for it any more"));
+                         mortise_strz("the call was given up"));
     else if (c->asked == a)
         mcp_asked_answer(a, mortise_strz(cancel));
     mcp_call_end(c, status);
@@ -167,7 +167,7 @@ void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
     }
     free(h);
     if (why == NULL)
-        why = "the question cannot be asked";
+        why = "the question is invalid";
     server = c->server;
     mcp_asked_refuse(a, MCP_RPC_BAD_PARAMS, mortise_strz(why));
     mcp_request_useless(server, why, mortise_strz(""));

@@ -26,7 +26,7 @@ struct mcp_trouble http_trouble_of(const struct http_end *end)
     case MORTISE_S_OK:
         return mcp_trouble_of(
             "mcp.lost", "transient",
-            mortise_strz("the stream ended ahead of the answer"), 1);
+            mortise_strz("the stream ended before the answer"), 1);
     case MORTISE_S_IO:
         return mcp_trouble_of("mcp.lost", "transient", end->words, 0);
     case MORTISE_S_DOUBT: /* inside of a call's step */
@@ -71,9 +71,9 @@ static struct http_turn *other_sent(const struct http_turn *t)
 void http_session_over(struct http_turn *t)
 {
     struct mcp_wire *wire = t->wire;
-    struct mcp_trouble why =
-        mcp_trouble_of("mcp.lost", "transient",
-                       mortise_strz("the server knows the session no more"), 1);
+    struct mcp_trouble why = mcp_trouble_of(
+        "mcp.lost", "transient",
+        mortise_strz("the server no longer knows the session"), 1);
     struct http_turn *other;
 
     http_wire_enter(wire);
@@ -248,8 +248,8 @@ static void refused(struct http_turn *t, const struct http_end *end)
     }
     if (t->moved.n > 0 && status >= 300 && status < 400)
         snprintf(words, sizeof words,
-                 "the server answered with status %d and sends us to %.*s, "
-                 "which is not followed: tools.mcp.%s.url says where it is",
+                 "the server answered with status %d and redirects to %.*s, "
+                 "which is not followed; set its address in tools.mcp.%s.url",
                  status, (int)(t->moved.n < 300 ? t->moved.n : 300), t->moved.p,
                  t->wire->server->name);
     else
@@ -266,9 +266,9 @@ static void refused(struct http_turn *t, const struct http_end *end)
 /* A success whose body is no stream. */
 static void succeeded(struct http_turn *t)
 {
-    struct mcp_trouble why =
-        mcp_trouble_of("mcp.protocol", "permanent",
-                       mortise_strz("the answer is none to the request"), 1);
+    struct mcp_trouble why = mcp_trouble_of(
+        "mcp.protocol", "permanent",
+        mortise_strz("the answer does not match the request"), 1);
 
     if (t->kind == MCP_REQUEST && t->body.n > 0 &&
         http_turn_hear(t, bytes_str(&t->body)) != MORTISE_S_OK)

@@ -140,8 +140,8 @@ mortise_status http_auth_need(struct mcp_server *s, struct http_waiter *w,
     if (mortise_jv_type(a->setup.auth) != MORTISE_JV_OBJECT &&
         http_says_authorization(s->config))
         return refuse(why, "mcp.auth",
-                      "it does not accept the Authorization that the "
-                      "deployment has in its headers");
+                      "the server rejects the Authorization in the headers of "
+                      "the deployment");
     if (which != a->which && a->keep.access.n > 0)
         return MORTISE_S_OK;
     if (a->doing != HTTP_NOTHING) {
@@ -151,7 +151,7 @@ mortise_status http_auth_need(struct mcp_server *s, struct http_waiter *w,
     renews = status == 401 && a->keep.refresh.n > 0 && !a->is_new;
     if (!renews && !oauth_try(&a->keep, request)) /* (3) */
         return refuse(why, "mcp.auth",
-                      "it was authorized three times, and refuses still");
+                      "the server rejected three authorizations");
     a->challenge.n = 0;
     if (bytes_put(&a->challenge, challenge) != MORTISE_S_OK)
         return refuse(why, "no_memory", "out of memory");

@@ -142,7 +142,7 @@ static void tell_consent(struct mcp_auth *a)
     char words[256];
 
     memset(&a->flow.consent, 0, sizeof a->flow.consent);
-    snprintf(words, sizeof words, "%s wants to be authorized by a person",
+    snprintf(words, sizeof words, "%s requires an authorization by a person",
              a->server->name);
     why.words = mortise_strz(words);
     why.consent = bytes_str(&consent);
@@ -254,8 +254,7 @@ static void go_on(struct mcp_auth *a, enum oauth_act act)
             return;
         a->flow.transient = 1;
         act = oauth_fail(&a->flow,
-                         "a request of the authorization of %s could not be "
-                         "made",
+                         "an authorization request of %s could not be sent",
                          a->setup.name);
     }
     if (act == OAUTH_FAILED && a->doing == HTTP_RENEWS && !a->flow.transient) {
@@ -304,7 +303,7 @@ static void on_secret(void *ud, mortise_status status, mortise_str answer)
     a->has_flow = 1;
     a->flow.transient = status == MORTISE_S_NOMEM;
     oauth_fail(&a->flow,
-               "the secret of tools.mcp.%s.auth.client_secret is not there",
+               "the secret of tools.mcp.%s.auth.client_secret is missing",
                a->setup.name);
     tell_failure(a);
 }

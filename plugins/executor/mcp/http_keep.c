@@ -120,8 +120,7 @@ static void complain(struct http_keep *k, mortise_str why)
     char words[512];
 
     snprintf(words, sizeof words,
-             "tokens are not kept for the next process: "
-             "%.*s",
+             "tokens are not stored for the next process: %.*s",
              (int)(why.n < 400 ? why.n : 400), why.n > 0 ? why.p : "");
     if (!k->is_stale)
         k->inst->api->log(k->inst->host, MORTISE_LEVEL_INFO,

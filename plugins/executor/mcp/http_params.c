@@ -106,25 +106,25 @@ static void judge(struct marks *m, mortise_jv schema, mortise_jv mark,
     mortise_str name;
 
     if (!reached) {
-        m->wrong = "an x-mcp-header stands where no property is";
+        m->wrong = "an x-mcp-header is not at a property";
         return;
     }
     if (!mortise_jv_is(type, mortise_strz("string")) &&
         !mortise_jv_is(type, mortise_strz("integer")) &&
         !mortise_jv_is(type, mortise_strz("boolean"))) {
-        m->wrong = "an x-mcp-header is of no string, integer or boolean";
+        m->wrong = "an x-mcp-header is not at a string, integer or boolean";
         return;
     }
     if (m->n == MARKS) { /* (4) */
-        m->wrong = "it has more than 64 x-mcp-header";
+        m->wrong = "it has more than 64 x-mcp-headers";
         return;
     }
     name = name_of(mark, m->room[m->n]);
     if (name.n == 0)
-        m->wrong = "an x-mcp-header is no name of a header";
+        m->wrong = "an x-mcp-header is not a valid header name";
     for (unsigned i = 0; i < m->n; i++)
         if (oauth_str_alike(name, m->names[i]))
-            m->wrong = "an x-mcp-header comes twice";
+            m->wrong = "an x-mcp-header occurs twice";
     m->names[m->n++] = name;
 }
 

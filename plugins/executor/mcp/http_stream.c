@@ -108,9 +108,8 @@ void http_stream_refused(struct http_turn *t, const struct http_end *end)
         return;
     }
     if (end->status == MORTISE_S_OK)
-        why.words =
-            mortise_strz("the stream broke ahead of the answer, and the server "
-                         "does not go on with it");
+        why.words = mortise_strz("the stream broke before the answer, and the "
+                                 "server does not resume it");
     why.arrived = 1;
     http_turn_fail(t, &why);
 }

@@ -145,7 +145,7 @@ void http_turn_fail(struct http_turn *t, const struct mcp_trouble *why)
     }
     if (!t->is_own)
         mcp_log(wire->server, MORTISE_LEVEL_WARN,
-                "a message did not arrive: %.*s",
+                "a message was not delivered: %.*s",
                 (int)(why->words.n < 500 ? why->words.n : 500),
                 why->words.n > 0 ? why->words.p : "");
     http_turn_end(t);
@@ -208,8 +208,8 @@ void http_turn_go_on(struct http_turn *t)
     if (status == MORTISE_S_OK)
         return;
     /* what it was sent before for may have arrived, if it asks for the rest */
-    why = mcp_trouble_of(status == MORTISE_S_NOMEM ? "no_memory" : "mcp.lost",
-                         "transient", mortise_strz("it could not be sent"),
-                         t->resumes);
+    why = mcp_trouble_of(
+        status == MORTISE_S_NOMEM ? "no_memory" : "mcp.lost", "transient",
+        mortise_strz("the request could not be sent"), t->resumes);
     http_turn_fail(t, &why);
 }

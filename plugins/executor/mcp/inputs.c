@@ -102,7 +102,7 @@ static void ask(struct mcp_call *c, const char *method, mortise_status made,
     else
         mcp_call_fail(
             c, "mcp.protocol", "permanent",
-            mortise_strz(why != NULL ? why : "a question cannot be asked"));
+            mortise_strz(why != NULL ? why : "a question is invalid"));
 }
 
 static void name_next(struct mcp_call *c, char name[MCP_STEP_ROOM])
@@ -185,7 +185,7 @@ static int ask_one(struct mcp_call *c)
         return 1;
     } else {
         mcp_call_fail(c, "mcp.protocol", "permanent",
-                      mortise_strz("the server asks for what it was not "
+                      mortise_strz("the server asks for something that was not "
                                    "offered (sampling, or something newer)"));
     }
     return 0;
@@ -198,10 +198,10 @@ static void ask_next(struct mcp_call *c)
         if (mcp_task_has_answered(c, c->key))
             continue;
         if (c->task.rounds >= MCP_ROUNDS_MAX || c->task.keys >= INPUTS_MAX) {
-            mcp_call_fail(c, "mcp.task", "permanent",
-                          mortise_strz("the task asks for more, and more, "
-                                       "without an end: ten times are "
-                                       "allowed, and 256 questions"));
+            mcp_call_fail(
+                c, "mcp.task", "permanent",
+                mortise_strz("the task asked for input more than ten times, or "
+                             "asked more than 256 questions"));
             return;
         }
         if (!ask_one(c))
@@ -221,7 +221,7 @@ static const char *judge_all(mortise_jv questions)
         if (++n > INPUTS_MAX)
             return "the server asks more than 256 questions at once";
         if (key.n > KEY_MAX)
-            return "a question has a key of more than 1 KiB";
+            return "the key of a question exceeds 1 KiB";
     }
     return NULL;
 }

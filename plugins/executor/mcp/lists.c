@@ -82,7 +82,7 @@ static const char *note_cursor(struct mcp_walk *w, mortise_jv cursor)
 
     for (uint64_t i = 0; i < w->pages - 1; i++)
         if (w->seen[i] == h)
-            return "its list goes in a circle: a cursor came twice";
+            return "its list repeats a cursor";
     if (w->pages >= MCP_PAGES_MAX)
         return "its list has more than 1,000 pages";
     w->seen[w->pages - 1] = h;
@@ -102,7 +102,7 @@ static const char *add_items(struct mcp_walk *w, mortise_jv page)
 
     while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &one)) {
         if (w->list.n >= MCP_ITEMS_MAX || to->n + one.n >= BYTES_MAX)
-            return "its list is longer than 4,096 items, or 16 MiB";
+            return "its list exceeds 4,096 items or 16 MiB";
         if (to->n > 0)
             status = bytes_put(to, mortise_strz(","));
         if (status == MORTISE_S_OK)
@@ -164,7 +164,7 @@ static void take_page(struct mcp_walk *w, mortise_jv page)
         end(w, NULL);
     else if (ask(w) != MORTISE_S_OK)
         end_as(w, "mcp.lost", "transient",
-               mortise_strz("the next page could not be asked for"));
+               mortise_strz("the next page could not be requested"));
 }
 
 static void take_error(struct mcp_walk *w, const struct mcp_reply *reply)
@@ -175,7 +175,8 @@ static void take_error(struct mcp_walk *w, const struct mcp_reply *reply)
         end(w, NULL); /* (3) */
         return;
     }
-    bytes_put(&words, mortise_strz("it refused to list: "));
+    bytes_put(&words,
+              mortise_strz("the server rejected the request of a list: "));
     mcp_rpc_words(&words, mortise_jv_get(reply->error, "message"), 500);
     end_as(w, "mcp.refused", "permanent", bytes_str(&words));
     bytes_free(&words);

@@ -183,8 +183,8 @@ static const char *judge(const struct mcp_call *c, const char **code)
         mcp_tools_is_pinned(c->server, bytes_str(&c->name)))
         return NULL;
     *code = "mcp.not_pinned";
-    return "that tool is not pinned: `mortise mcp pin SERVER` pins what its "
-           "server offers now; `mortise mcp call` tries a tool out";
+    return "the tool is not pinned; pin the current tools of its server with "
+           "`mortise mcp pin SERVER`, or try the tool with `mortise mcp call`";
 }
 
 static void link_call(mortise_inst *i, struct mcp_call *c)
@@ -220,7 +220,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     if (status == MORTISE_S_NOMEM)
         return refuse(i, r, status, "no_memory", "out of memory");
     if (status != MORTISE_S_OK)
-        return refuse(i, r, status, "invalid", "that is no such request");
+        return refuse(i, r, status, "invalid", "invalid request");
     return refuse(i, r, MORTISE_S_INVALID, code, words);
 }
 

@@ -332,11 +332,13 @@ void mcp_mend_write(mortise_jw *w, unsigned changed)
         unsigned bit;
         const char *words;
     } all[] = {
-        {MCP_MENDED_TEXT, "what is no text became U+FFFD"},
-        {MCP_MENDED_CONTROL, "a control character became its escape"},
-        {MCP_MENDED_NAN, "NaN or an infinity became null"},
-        {MCP_MENDED_NUMBER, "a number beyond 64 bits became the nearest one"},
-        {MCP_MENDED_NAME, "of a name that came twice the last one counts"},
+        {MCP_MENDED_TEXT, "text that is not UTF-8 was replaced by U+FFFD"},
+        {MCP_MENDED_CONTROL, "a control character was escaped"},
+        {MCP_MENDED_NAN, "NaN or infinity was replaced by null"},
+        {MCP_MENDED_NUMBER,
+         "a number beyond 64 bits was replaced by the nearest one"},
+        {MCP_MENDED_NAME,
+         "a name occurs twice in an object; its last value is used"},
     };
 
     mortise_jw_array(w);

@@ -138,14 +138,14 @@ enum oauth_act oauth_not_permitted(struct oauth *o, const char *what,
     int n;
 
     if (oauth_url_read(url, &u) != MORTISE_S_OK)
-        return oauth_fail(o, "%s of %s is no address with http or https", what,
+        return oauth_fail(o, "%s of %s is not an http or https URL", what,
                           o->setup->name);
     n = u.origin.n < 200 ? (int)u.origin.n : 200;
-    return oauth_fail(o,
-                      "%s of %s is at %.*s, where nothing may be sent: if you "
-                      "trust it, add \"%.*s\" to tools.mcp.%s.auth.issuers",
-                      what, o->setup->name, n, u.origin.p, n, u.origin.p,
-                      o->setup->name);
+    return oauth_fail(
+        o,
+        "%s of %s is at %.*s, to which the deployment allows no requests; if "
+        "you trust it, add \"%.*s\" to tools.mcp.%s.auth.issuers",
+        what, o->setup->name, n, u.origin.p, n, u.origin.p, o->setup->name);
 }
 
 /* ---- metadata ------------------------------------------------------------ */
@@ -197,8 +197,8 @@ static enum oauth_act ask_issuer(struct oauth *o)
     oauth_shown(&o->issuer, shown);
     return oauth_fail(
         o,
-        "%s wants to be authorized by %s: write \"auth: {issuers: "
-        "[%s]}\" under tools.mcp.%s if you trust it",
+        "%s requires an authorization by %s; if you trust that server, write "
+        "\"auth: {issuers: [%s]}\" under tools.mcp.%s",
         o->setup->name, shown, shown, o->setup->name);
 }
 
@@ -292,8 +292,8 @@ static enum oauth_act take_resource(struct oauth *o, mortise_jv doc)
         oauth_url_read(bytes_str(&o->resource), &u) != MORTISE_S_OK ||
         !oauth_url_covers(&u, &o->server))
         return oauth_fail(o,
-                          "the metadata at %s's authorization is of another "
-                          "resource than its URL: no token is asked for that",
+                          "the authorization metadata of %s is for another "
+                          "resource than its URL, so no token is requested",
                           o->setup->name);
     status = MORTISE_S_OK;
     if (choose_issuer(o, mortise_jv_get(doc, "authorization_servers"), &status))
@@ -321,9 +321,8 @@ static enum oauth_act take_issuer(struct oauth *o, mortise_jv doc)
     if (!o->metadata.has_s256)
         return oauth_fail(
             o,
-            "the authorization server %s does not say that it "
-            "checks code challenges (S256): it is not asked for a "
-            "code that anybody could use",
+            "the authorization server %s does not declare that it checks code "
+            "challenges (S256), so no code is requested from it",
             shown);
     return oauth_choose_client(o);
 }
@@ -343,15 +342,14 @@ enum oauth_act oauth_begin(struct oauth *o, const struct oauth_setup *setup,
                            struct oauth_keep *keep, mortise_str challenge)
 {
     if (!start(o, setup, keep))
-        return oauth_fail(o, "the URL of %s is none", setup->name);
+        return oauth_fail(o, "the URL of %s is invalid", setup->name);
     if (oauth_challenge_read(challenge, &o->challenge) != MORTISE_S_OK)
         return oauth_no_memory(o);
     if (challenge.n > 0 && !o->challenge.is_bearer)
-        return oauth_fail(
-            o,
-            "%s wants another authorization than OAuth's: what it "
-            "takes stands in tools.mcp.%s.headers",
-            setup->name, setup->name);
+        return oauth_fail(o,
+                          "%s requires another authorization than OAuth; set "
+                          "it in tools.mcp.%s.headers",
+                          setup->name, setup->name);
     return next_resource_place(o);
 }
 
@@ -361,7 +359,7 @@ enum oauth_act oauth_renew(struct oauth *o, const struct oauth_setup *setup,
     mortise_status status;
 
     if (!start(o, setup, keep))
-        return oauth_fail(o, "the URL of %s is none", setup->name);
+        return oauth_fail(o, "the URL of %s is invalid", setup->name);
     o->renews = 1;
     o->method = keep->token_method;
     status = bytes_put(&o->issuer, bytes_str(&keep->issuer));

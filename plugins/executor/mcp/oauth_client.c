@@ -24,9 +24,8 @@ static enum oauth_act with_client(struct oauth *o, int method)
     if (method < 0)
         return oauth_fail(
             o,
-            "the authorization server %s takes no secret in a way "
-            "that is known here (client_secret_basic, "
-            "client_secret_post)",
+            "the authorization server %s supports no known method for the "
+            "client secret (client_secret_basic, client_secret_post)",
             oauth_shown(&o->issuer, shown));
     o->method = method;
     if (!oauth_permits(o, bytes_str(&o->metadata.token)))
@@ -61,7 +60,7 @@ static enum oauth_act register_us(struct oauth *o)
                                wanted_method(&o->metadata), &o->request.body);
     bytes_free(&redirect);
     if (status == MORTISE_S_INVALID)
-        return oauth_fail(o, "tools.mcp.%s.auth.redirect_uri is no text",
+        return oauth_fail(o, "tools.mcp.%s.auth.redirect_uri is not text",
                           o->setup->name);
     if (status != MORTISE_S_OK)
         return oauth_no_memory(o);
@@ -105,12 +104,11 @@ enum oauth_act oauth_registered(struct oauth *o, int status, mortise_jv answer)
     if (o->client_id.n == 0) {
         oauth_error_of(answer, error);
         o->transient = status == 429 || status >= 500;
-        return oauth_fail(o,
-                          "the authorization server %s did not register us: "
-                          "status %d%s; tools.mcp.%s.auth.client_id says an id "
-                          "that it knows",
-                          oauth_shown(&o->issuer, shown), status, error,
-                          o->setup->name);
+        return oauth_fail(
+            o,
+            "the authorization server %s did not register the client: status "
+            "%d%s; set tools.mcp.%s.auth.client_id to a registered id",
+            oauth_shown(&o->issuer, shown), status, error, o->setup->name);
     }
     if (o->secret.n == 0)
         method = OAUTH_NONE;
@@ -130,9 +128,8 @@ static enum oauth_act no_client(struct oauth *o)
     char shown[256];
 
     return oauth_fail(o,
-                      "the authorization server %s registers nobody: "
-                      "tools.mcp.%s.auth.client_id has to say an id that it "
-                      "knows",
+                      "the authorization server %s does not register clients; "
+                      "set tools.mcp.%s.auth.client_id to a registered id",
                       oauth_shown(&o->issuer, shown), o->setup->name);
 }
 
@@ -152,7 +149,7 @@ enum oauth_act oauth_choose_client(struct oauth *o)
     if (oauth_is_client_credentials(o))
         return oauth_fail(o,
                           "tools.mcp.%s.auth has the grant client_credentials, "
-                          "and no client_id and client_secret",
+                          "but client_id and client_secret are missing",
                           o->setup->name);
     if (status == MORTISE_S_OK && o->metadata.takes_client_urls)
         status = oauth_setting(o, "client_metadata_url", &o->client_id);

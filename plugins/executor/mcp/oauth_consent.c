@@ -235,7 +235,7 @@ enum oauth_act oauth_redeem(struct oauth *o, const struct oauth_setup *setup,
     o->keep = keep;
     if (oauth_url_read(setup->server, &o->server) != MORTISE_S_OK ||
         mortise_jv_parse(consent, &c) != MORTISE_S_OK)
-        return oauth_fail(o, "what %s asked is not there any more",
+        return oauth_fail(o, "the authorization request of %s no longer exists",
                           setup->name);
     mortise_jv_parse(answer, &a);
     a = mortise_jv_get(a, "redirect");
@@ -245,8 +245,8 @@ enum oauth_act oauth_redeem(struct oauth *o, const struct oauth_setup *setup,
     if (status == MORTISE_S_OK && !find_secret(o, &status)) {
         o->again = 1;
         return oauth_fail(o,
-                          "%s has to be authorized once more: what it was "
-                          "asked as is known no more",
+                          "%s must be authorized again: the client of the "
+                          "request is no longer known",
                           setup->name);
     }
     if (status == MORTISE_S_OK)

@@ -124,7 +124,7 @@ const char *oauth_metadata_read(mortise_jv doc, mortise_str issuer,
                                 struct oauth_server_metadata *out)
 {
     if (!mortise_jv_is(mortise_jv_get(doc, "issuer"), issuer))
-        return "its metadata is of another issuer";
+        return "its metadata is for another issuer";
     if (endpoint(doc, "authorization_endpoint", &out->authorization) != 0 ||
         endpoint(doc, "token_endpoint", &out->token) != 0 ||
         endpoint(doc, "registration_endpoint", &out->registration) != 0)

@@ -62,22 +62,21 @@ static const char *whose(mortise_str query, const struct oauth_expected *e,
     mortise_status status = oauth_form_get(query, "state", room);
 
     if (status != MORTISE_S_OK)
-        return "that is not the address that the browser was sent to: it has "
-               "no "
-               "`state`";
+        return "this is not the address to which the browser was redirected: "
+               "it has no `state`";
     if (!same_secret(room, e->state))
-        return "that address answers another question than this: its `state` "
-               "is not ours";
+        return "this address belongs to another request: its `state` does not "
+               "match";
     room->n = 0;
     status = oauth_form_get(query, "iss", room);
     if (status == MORTISE_S_NOTFOUND)
-        return e->iss_required ? "the answer does not say who gave it (`iss`), "
-                                 "and that server always does: it may be "
-                                 "another's"
-                               : NULL;
+        return e->iss_required
+                   ? "the answer has no `iss`, which this server always sends, "
+                     "so another server may have sent it"
+                   : NULL;
     if (status != MORTISE_S_OK || !oauth_str_same(bytes_str(room), e->issuer))
-        return "the answer is of another authorization server (`iss`) than the "
-               "one that was asked";
+        return "the answer is from another authorization server (`iss`) than "
+               "the requested one";
     return NULL;
 }
 
@@ -91,14 +90,13 @@ static const char *what(mortise_str query, struct bytes *code,
     if (refused == MORTISE_S_OK && granted == MORTISE_S_NOTFOUND) {
         if (!is_code(said))
             said->n = 0;
-        return "the authorization server refused";
+        return "the authorization server rejected the request";
     }
     said->n = 0;
     if (refused != MORTISE_S_NOTFOUND || granted != MORTISE_S_OK ||
         code->n == 0 || code->n > OAUTH_TEXT_MAX)
-        return "that is not the address that the browser was sent to: it has "
-               "no "
-               "`code`";
+        return "this is not the address to which the browser was redirected: "
+               "it has no `code`";
     return NULL;
 }
 

@@ -54,14 +54,14 @@ const char *oauth_tokens_take(struct oauth_keep *keep, mortise_jv answer)
     if (mortise_jv_type(type) != MORTISE_JV_NONE &&
         (mortise_jv_text(type, room, sizeof room, &text) != MORTISE_S_OK ||
          !oauth_str_alike(text, mortise_strz("bearer"))))
-        return "it is no bearer token";
+        return "it is not a bearer token";
     if (access.n > 4 * OAUTH_TEXT_MAX || refresh.n > 4 * OAUTH_TEXT_MAX)
         return "it is too long";
     if (take(access, &keep->access) != MORTISE_S_OK)
         return "out of memory";
     if (!is_token(&keep->access)) {
         wipe(&keep->access);
-        return "it has characters that no token has";
+        return "it has characters that are invalid in a token";
     }
     /* a renewal that says nothing of it leaves the refresh token as it was */
     if (mortise_jv_type(refresh) == MORTISE_JV_STRING &&

@@ -168,7 +168,7 @@ static void next(struct mcp_call *c)
     else if (mcp_list_start(c->server, parts[o->at].method, parts[o->at].member,
                             got, c, &o->walk) != MORTISE_S_OK)
         mcp_call_fail(c, "mcp.lost", "transient",
-                      mortise_strz("it could not be asked"));
+                      mortise_strz("the request could not be sent"));
 }
 
 void mcp_offers_perform(struct mcp_call *c)

@@ -126,7 +126,7 @@ static void emit(struct mcp_call *c, mortise_jw *w)
 
     if (status == MORTISE_S_OK && json.n > OUTPUT_MAX) {
         mcp_call_fail(c, "mcp.protocol", "permanent",
-                      mortise_strz("what it gave is longer than 16 MiB"));
+                      mortise_strz("the output of the tool exceeds 16 MiB"));
         return;
     }
     if (status == MORTISE_S_OK)
@@ -135,7 +135,7 @@ static void emit(struct mcp_call *c, mortise_jw *w)
         mcp_call_end(c, status);
     else
         mcp_call_fail(c, "mcp.protocol", "permanent",
-                      mortise_strz("what it gave is no output"));
+                      mortise_strz("the output of the tool is invalid"));
 }
 
 /* Takes the call. */
@@ -144,11 +144,12 @@ static void fail_as_told(struct mcp_call *c, const struct bytes *text)
     uint64_t n = text->n < WORDS_MAX_ ? text->n : WORDS_MAX_;
 
     n = mortise_str_utf8(mortise_strn(text->p, n));
-    mcp_call_fail(c, "mcp.tool_error", "permanent",
-                  n == 0 ? mortise_strz("the tool failed, and did not say why")
-                  : c->held ? mortise_strz("the tool failed, in words that no "
-                                           "guardrail has seen")
-                            : mortise_strn(text->p, n));
+    mcp_call_fail(
+        c, "mcp.tool_error", "permanent",
+        n == 0    ? mortise_strz("the tool failed and gave no reason")
+        : c->held ? mortise_strz("the tool failed; its error message is not "
+                                 "shown, because no guardrail has checked it")
+                  : mortise_strn(text->p, n));
 }
 
 /* Takes the call. */
@@ -186,9 +187,9 @@ static void give_members(struct mcp_call *c, mortise_jv result,
 
     if (mortise_jv_type(mortise_jv_get(result, members[n - 1])) !=
         MORTISE_JV_ARRAY) {
-        mcp_call_fail(c, "mcp.protocol", "permanent",
-                      mortise_strz("what the server gave lacks what was asked "
-                                   "for"));
+        mcp_call_fail(
+            c, "mcp.protocol", "permanent",
+            mortise_strz("the server's answer lacks the requested list"));
         return;
     }
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);

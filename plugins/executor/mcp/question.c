@@ -52,7 +52,7 @@ static const char *judge_form(mortise_jv schema)
     mortise_jv properties;
 
     if (schema.n > SCHEMA_MAX)
-        return "a question has a requestedSchema of more than 64 KiB";
+        return "the requestedSchema of a question exceeds 64 KiB";
     properties = mortise_jv_get(schema, "properties");
     if (mortise_jv_type(properties) != MORTISE_JV_OBJECT)
         return "a question has no requestedSchema with properties";
@@ -71,16 +71,16 @@ static const char *judge_url(mortise_jv url)
 
     if (mortise_jv_type(url) != MORTISE_JV_STRING || url.n <= 2 ||
         url.n > URL_MAX)
-        return "a question has no URL, or one of more than 8 KiB";
+        return "a question has no URL, or its URL exceeds 8 KiB";
     if (bytes_decode(&text, url) != MORTISE_S_OK)
-        return "a question has a URL that is no text";
+        return "the URL of a question is not text";
     mark = text.n > 0 ? (const char *)memchr(text.p, '#', text.n) : NULL;
     if (mark != NULL) /* a place in what is there: whatever it is */
         text.n = (uint64_t)(mark - text.p);
     if (oauth_url_read(bytes_str(&text), &u) != MORTISE_S_OK ||
         (u.scheme.n != strlen("https") && !oauth_url_is_loopback(&u)))
-        why = "a question has a URL that is none of https, nor one of http "
-              "that leads to this machine";
+        why =
+            "the URL of a question is neither https, nor http to this machine";
     bytes_free(&text);
     return why;
 }
@@ -90,7 +90,7 @@ const char *mcp_question_judge(mortise_jv params)
     if (is_form(params))
         return judge_form(mortise_jv_get(params, "requestedSchema"));
     if (!mortise_jv_is(mortise_jv_get(params, "mode"), mortise_strz("url")))
-        return "a question is of a mode that is neither form nor url";
+        return "the mode of a question is neither form nor url";
     return judge_url(mortise_jv_get(params, "url"));
 }
 

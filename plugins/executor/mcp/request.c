@@ -147,7 +147,7 @@ static void tell_cancelled(struct mcp_server *s, const struct mcp_request *r)
     mortise_jw_key(&w, "requestId");
     mortise_jw_int(&w, r->id);
     mortise_jw_key(&w, "reason");
-    mortise_jw_cstr(&w, "nobody waits for it any more");
+    mortise_jw_cstr(&w, "the call was given up");
     mcp_notify(s, &w, "notifications/cancelled");
 }
 
@@ -195,7 +195,8 @@ static void timed_out(struct mcp_timer *t)
     struct mcp_trouble why;
 
     snprintf(words, sizeof words,
-             "the server said nothing for %llu ms (tools.mcp.%.40s.timeout)",
+             "the server sent no answer and no progress for %llu ms "
+             "(tools.mcp.%.40s.timeout)",
              (unsigned long long)r->timeout_ms, r->server->name);
     why = mcp_trouble_of("mcp.timeout", "timeout", mortise_strz(words), 1);
     give_up(r);
@@ -209,9 +210,7 @@ static void count_junk(struct mcp_server *s)
 {
     const struct mcp_trouble why = mcp_trouble_of(
         "mcp.protocol", "permanent",
-        mortise_strz("it said 10,000 things in succession that are no message "
-                     "for anybody"),
-        1);
+        mortise_strz("the server sent 10,000 useless messages in a row"), 1);
 
     if (++s->junk >= JUNK_MAX)
         mcp_server_drop(s, &why);
@@ -228,7 +227,7 @@ void mcp_request_useless(struct mcp_server *s, const char *what,
         mcp_log(s, MORTISE_LEVEL_WARN, "ignored: %s%s%.*s%s", what,
                 n > 0 ? ": " : "",
                 (int)mortise_str_utf8(mortise_strn(about.p, n)), about.p,
-                s->moaned == MOANS_MAX ? " (there will be no more such lines)"
+                s->moaned == MOANS_MAX ? " (more such lines are not logged)"
                                        : "");
     }
     count_junk(s);
@@ -256,7 +255,7 @@ static void hear_answer(struct mcp_server *s, const struct mcp_rpc *m,
         settle(r, &reply);
     } else if (id > 0 && id <= s->last_id) {
         mcp_log(s, MORTISE_LEVEL_DEBUG,
-                "an answer to request %lld, which nobody waits for (any more)",
+                "an answer to request %lld, which is no longer in flight",
                 (long long)id);
         count_junk(s);
     } else {
@@ -365,7 +364,7 @@ static void hear_none(struct mcp_server *s, const struct mcp_rpc *m,
         return;
     }
     snprintf(words, sizeof words,
-             "the server answered, and the answer cannot be read (%s)", m->why);
+             "the server answered, but the answer cannot be read (%s)", m->why);
     why = mcp_trouble_of("mcp.protocol", "permanent", mortise_strz(words), 1);
     why.answer = json;
     why.flaw = m->why;

@@ -49,18 +49,18 @@ static enum mcp_rpc_kind read_method(struct mcp_rpc *out, mortise_jv method)
     int32_t type = mortise_jv_type(out->params);
 
     if (mortise_jv_type(method) != MORTISE_JV_STRING)
-        return none(out, "its method is no text");
+        return none(out, "its method is not text");
     if (mortise_jv_cstr(method, out->method, sizeof out->method) !=
         MORTISE_S_OK)
         out->method[0] = '\0';
     if (type != MORTISE_JV_NONE && type != MORTISE_JV_OBJECT)
-        return none(out, "its params are no object");
+        return none(out, "its params are not an object");
     if (!is_there(out->id))
         return MCP_RPC_NOTIFICATION;
     type = mortise_jv_type(out->id);
     return type == MORTISE_JV_STRING || type == MORTISE_JV_NUMBER
                ? MCP_RPC_REQUEST
-               : none(out, "its id is neither a number nor a text");
+               : none(out, "its id is neither a number nor text");
 }
 
 static enum mcp_rpc_kind read_answer(struct mcp_rpc *out)
@@ -74,16 +74,16 @@ static enum mcp_rpc_kind read_answer(struct mcp_rpc *out)
         out->number < 1)
         out->number = 0; /* (2) */
     if (has_result == has_error)
-        return unreadable(out, has_result ? "it has a result and an error"
+        return unreadable(out, has_result ? "it has both a result and an error"
                                           : "it has neither method, result nor "
                                             "error");
     if (has_result)
         return is_object(out->result)
                    ? MCP_RPC_RESULT
-                   : unreadable(out, "its result is no object");
+                   : unreadable(out, "its result is not an object");
     if (!is_object(out->error) &&
         mortise_jv_type(out->error) != MORTISE_JV_STRING)
-        return unreadable(out, "its error is no object");
+        return unreadable(out, "its error is not an object");
     if (mortise_jv_int(mortise_jv_get(out->error, "code"), &out->code) !=
         MORTISE_S_OK)
         out->code = 0;
@@ -132,12 +132,12 @@ void mcp_rpc_read(mortise_str text, struct mcp_rpc *out)
 
     memset(out, 0, sizeof *out);
     if (mortise_jv_parse(text, &v) != MORTISE_S_OK) {
-        out->kind = none(out, "it is no JSON");
+        out->kind = none(out, "it is not JSON");
         out->no_json = 1;
         return;
     }
     if (!is_object(v)) {
-        out->kind = none(out, "it is no object");
+        out->kind = none(out, "it is not an object");
         return;
     }
     out->id = mortise_jv_get(v, "id");

@@ -218,14 +218,16 @@ static void not_opened(struct mcp_server *s, mortise_status status)
 {
     struct mcp_trouble why = mcp_trouble_of(
         "mcp.not_started", "transient",
-        mortise_strz("there is no way to reach it: the engine closes"), 0);
+        mortise_strz(
+            "the server cannot be reached, because the engine is closing"),
+        0);
 
     if (status == MORTISE_S_NOMEM) {
         why.code = "no_memory";
         why.words = mortise_strz("out of memory");
     } else if (status == MORTISE_S_INVALID) {
         why.klass = "permanent";
-        why.words = mortise_strz("its configuration cannot be used");
+        why.words = mortise_strz("its configuration is invalid");
     }
     mcp_server_drop(s, &why);
 }
@@ -338,7 +340,7 @@ mortise_status mcp_server_init(struct mcp_server *s, mortise_inst *i,
 void mcp_server_close(struct mcp_server *s)
 {
     const struct mcp_trouble why = mcp_trouble_of(
-        "mcp.lost", "transient", mortise_strz("the engine closes"), 1);
+        "mcp.lost", "transient", mortise_strz("the engine is closing"), 1);
 
     mcp_timer_stop(&s->pause);
     forget(s);

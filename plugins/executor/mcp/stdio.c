@@ -101,7 +101,7 @@ static void put_advice(struct mcp_wire *w, mortise_jv written)
     if (bytes_decode(&text, written) == MORTISE_S_OK &&
         (has(bytes_str(&text), "EACCES") ||
          has(bytes_str(&text), "ermission denied"))) {
-        put(w, " (a file may be missing from its sandbox: tools.mcp.");
+        put(w, " (a file may be missing in its sandbox: tools.mcp.");
         put(w, w->server->name);
         put(w, ".sandbox.fs.read)");
     }
@@ -115,7 +115,7 @@ static void put_exit(struct mcp_wire *w, mortise_str answer)
     int64_t code = 0;
 
     mortise_jv_int(mortise_jv_get(v, "exit"), &code);
-    snprintf(words, sizeof words, "its program ended with %d", (int)code);
+    snprintf(words, sizeof words, "its program exited with %d", (int)code);
     put(w, words);
     put_advice(w, mortise_jv_get(v, "stderr"));
     cause_put(&w->words, mortise_jv_get(v, "stderr"));

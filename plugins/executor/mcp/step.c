@@ -208,8 +208,9 @@ static void end_refused(struct mcp_call *c, mortise_status status,
         mcp_call_end(c, status);
     else
         mcp_call_fail(c, "mcp.failed", "permanent",
-                      words.n > 0 ? words
-                                  : mortise_strz("the host refused to ask"));
+                      words.n > 0
+                          ? words
+                          : mortise_strz("the host rejected the request"));
 }
 
 /* ---- the beginning ----------------------------------------------------------- */
@@ -440,7 +441,7 @@ static void say_invalid(struct mcp_call *c, mortise_status status,
         c->changed |= changed;
         record(c, bytes_str(&mended), bytes_str(&was));
     } else {
-        mcp_step_done_badly(c, "it cannot be recorded", bytes_str(&was));
+        mcp_step_done_badly(c, "the step cannot be recorded", bytes_str(&was));
     }
     bytes_free(&mended);
     bytes_free(&was);

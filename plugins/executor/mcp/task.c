@@ -97,7 +97,7 @@ static void wait_then(struct mcp_call *c, void (*next)(struct mcp_call *))
         mcp_call_end(c, status);
     else if (status != MORTISE_S_PENDING)
         mcp_call_fail(c, "mcp.failed", "permanent",
-                      mortise_strz("the host refused to wait"));
+                      mortise_strz("the host rejected the wait"));
 }
 
 /* ---- requests about it -------------------------------------------------------- */
@@ -231,8 +231,7 @@ static void try_again(struct mcp_call *c, void (*next)(struct mcp_call *))
 {
     if (++c->task.failures > FAILURES_MAX)
         mcp_call_fail(c, "mcp.lost", "transient",
-                      mortise_strz("the server that works on it cannot be "
-                                   "reached"));
+                      mortise_strz("the server of the task cannot be reached"));
     else
         wait_then(c, next);
 }
@@ -264,7 +263,7 @@ static void take_poll(struct mcp_call *c)
              mcp_output_is_result(mortise_jv_get(result, "result")))
         mcp_output_give(c, mortise_jv_get(result, "result"));
     else if (is_status(result, "completed"))
-        fail_task(c, "the task gave what is no result of a tool",
+        fail_task(c, "the task's result is not a result of a tool",
                   mortise_jv_none());
     else if (is_status(result, "input_required"))
         mcp_inputs_ask(c, answered);
@@ -273,13 +272,11 @@ static void take_poll(struct mcp_call *c)
     else if (is_status(result, "cancelled"))
         fail_task(c, "the server cancelled the task", mortise_jv_none());
     else if (is_status(result, "unknown"))
-        fail_task(c,
-                  "the server does not know the task any more, and what came "
-                  "of it is not known",
-                  error);
+        fail_task(
+            c, "the server no longer knows the task, so its result is unknown",
+            error);
     else
-        fail_task(c, "the task is in a state that nobody knows",
-                  mortise_jv_none());
+        fail_task(c, "the task is in an unknown state", mortise_jv_none());
 }
 
 static void poll(struct mcp_call *c)
@@ -370,7 +367,7 @@ void mcp_task_begin(struct mcp_call *c)
     mortise_status status;
 
     if (mortise_jv_type(id) != MORTISE_JV_STRING) {
-        fail_task(c, "the server gave a task without a taskId",
+        fail_task(c, "the server returned a task without a taskId",
                   mortise_jv_none());
         return;
     }

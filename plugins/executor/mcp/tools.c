@@ -73,8 +73,8 @@ static mortise_status add(struct mcp_server *s, mortise_jv json, uint64_t *at)
             MORTISE_S_OK ||
         n == 0) {
         mcp_log(s, MORTISE_LEVEL_WARN,
-                "ignored: a tool without a name, or with one of more than %d "
-                "bytes",
+                "ignored: a tool without a name, or with a name of more than "
+                "%d bytes",
                 NAME_MAX_);
         return MORTISE_S_OK;
     }
@@ -84,12 +84,12 @@ static mortise_status add(struct mcp_server *s, mortise_jv json, uint64_t *at)
         s->transport->refuses != NULL ? s->transport->refuses(json) : NULL;
     status = mcp_tool_digest(json, tool->digest);
     if (status == MORTISE_S_INVALID) {
-        tool->refused = "its definition is nested too deep";
+        tool->refused = "its definition is nested too deeply";
         status = MORTISE_S_OK;
     }
     if (find(t, tool->name, t->n) != NULL) {
         mcp_log(s, MORTISE_LEVEL_WARN,
-                "ignored: a second tool of the name '%.*s'", (int)n,
+                "ignored: another tool with the name '%.*s'", (int)n,
                 tool->name.p);
         return status;
     }
@@ -170,9 +170,9 @@ static void got(void *ud, const struct mcp_list *list,
 void mcp_tools_get(struct mcp_server *s)
 {
     struct mcp_tools *t = &s->tools;
-    const struct mcp_trouble why =
-        mcp_trouble_of("mcp.lost", "transient",
-                       mortise_strz("it could not be asked for its tools"), 0);
+    const struct mcp_trouble why = mcp_trouble_of(
+        "mcp.lost", "transient",
+        mortise_strz("the request for its tools could not be sent"), 0);
 
     if (t->walk == NULL && mcp_list_start(s, "tools/list", "tools", got, s,
                                           &t->walk) != MORTISE_S_OK)
@@ -313,9 +313,9 @@ static void put_tool(struct bytes *to, const char *ahead, mortise_str name)
 
 static void put_advice(struct bytes *to, const struct mcp_server *s)
 {
-    put(to, "; look at the difference with `mortise mcp pin ");
+    put(to, "; review the difference with `mortise mcp pin ");
     put(to, s->name);
-    put(to, " --check`, and take it with `mortise mcp pin ");
+    put(to, " --check`, and accept it with `mortise mcp pin ");
     put(to, s->name);
     put(to, "`");
 }
@@ -324,9 +324,9 @@ static void put_drift(struct bytes *to, const struct mcp_server *s,
                       const struct mcp_tool *tool, mortise_jv pin)
 {
     put_tool(to, "the definition of the tool '", tool->name);
-    put(to, " is not the pinned one: pinned ");
+    put(to, " differs from its pin: pinned ");
     bytes_put(to, mortise_strn(pin.p + 1, pin.n > 14 ? 12 : 0));
-    put(to, ", and now ");
+    put(to, ", now ");
     bytes_put(to, mortise_strn(tool->digest, 12));
     put_advice(to, s);
 }
@@ -342,7 +342,7 @@ int mcp_tools_judge(const struct mcp_server *s, mortise_str name,
     if (tool == NULL) {
         put_tool(why, "the server has no tool '", name);
         if (pinned) {
-            put(why, " any more, which is pinned");
+            put(why, " any longer, but the tool is pinned");
             put_advice(why, s);
         }
         return 0;

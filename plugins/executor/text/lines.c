@@ -250,9 +250,10 @@ static mortise_status open_counters(const struct job *j, struct counters *c)
             return text_no(j, &text_too_large, "at most %d patterns",
                            MAX_PATTERNS);
         if (mortise_jv_cstr(name, label, sizeof label) != MORTISE_S_OK)
-            return text_no(j, &text_invalid,
-                           "a pattern's name has at most %zu bytes and no NUL",
-                           sizeof label - 1);
+            return text_no(
+                j, &text_invalid,
+                "the name of a pattern must have at most %zu bytes and no NUL",
+                sizeof label - 1);
         status = text_pattern(j, label, v, &c->v[c->n].code);
         c->v[c->n].name = name;
         c->v[c->n].n = 0;
@@ -425,8 +426,8 @@ static mortise_status one_group(const struct job *j, const pcre2_code *code)
     if (groups == 1)
         return MORTISE_S_OK;
     return text_no(j, &text_bad_pattern,
-                   "pattern: it must have one group (it has %u); (?:..) groups "
-                   "without counting",
+                   "pattern: it must have one group, but has %u; use (?:..) "
+                   "for groups that do not count",
                    (unsigned)groups);
 }
 

@@ -68,7 +68,7 @@ static void put_text(struct tmpl *t, mortise_str s)
         return;
     t->made += s.n;
     if (t->made > MAX_TEXT)
-        wrong(t, &text_too_large, 0, "it makes more than %d bytes", MAX_TEXT);
+        wrong(t, &text_too_large, 0, "the result exceeds %d bytes", MAX_TEXT);
     else
         mortise_jw_string_put(t->w, s);
 }
@@ -151,8 +151,8 @@ static bool next_tag(struct tmpl *t, uint64_t at, struct tag *tag)
     }
     if (tag->kind != '!' && !is_name(tag->name)) {
         wrong(t, &text_bad_template, tag->from,
-              "a tag is {{name}}, {{#name}}, {{^name}}, {{/name}} or "
-              "{{! words}}");
+              "a tag must be {{name}}, {{#name}}, {{^name}}, {{/name}} or {{! "
+              "comment}}");
         return false;
     }
     return true;
@@ -225,8 +225,8 @@ static void put_value(struct tmpl *t, const struct tag *tag)
     v = look_up(t, tag->name);
     switch (mortise_jv_type(v)) {
     case MORTISE_JV_NONE:
-        wrong(t, &text_no_value, tag->from, "there is no value '%.*s'",
-              (int)tag->name.n, tag->name.p);
+        wrong(t, &text_no_value, tag->from, "no value '%.*s'", (int)tag->name.n,
+              tag->name.p);
         break;
     case MORTISE_JV_NULL:
         break;
@@ -298,7 +298,7 @@ static uint64_t section(struct tmpl *t, const struct tag *tag)
     mortise_jv_iter it;
 
     if (t->open == MAX_SECTIONS)
-        wrong(t, &text_bad_template, tag->from, "more than %d sections open",
+        wrong(t, &text_bad_template, tag->from, "more than %d open sections",
               MAX_SECTIONS);
     if (t->status != MORTISE_S_OK)
         return end;
@@ -325,8 +325,8 @@ static void count_work(struct tmpl *t, uint64_t at)
     t->work += TAG_WORK;
     if (t->work > MAX_WORK)
         wrong(t, &text_too_large, at,
-              "it is too much work: lists in lists, or too "
-              "many names in too many values");
+              "the template needs too many steps: lists in lists, or too many "
+              "names in too many values");
     else if (regex_asked(&t->job->run) != REGEX_NONE)
         t->status = text_no_result(t->job, t->job->run.stop);
 }
@@ -351,7 +351,7 @@ static uint64_t block(struct tmpl *t, uint64_t at, const mortise_str *name)
         if (name != NULL && name->n == tag.name.n &&
             memcmp(name->p, tag.name.p, name->n) == 0)
             return at;
-        wrong(t, &text_bad_template, tag.from, "{{/%.*s}} closes nothing",
+        wrong(t, &text_bad_template, tag.from, "{{/%.*s}} closes no section",
               (int)tag.name.n, tag.name.p);
     }
     if (name != NULL)

@@ -125,14 +125,14 @@ mortise_status text_no_result(const struct job *j, enum regex_result why)
         return text_no(j, &text_cancelled, "cancelled");
     case REGEX_TIME:
         return text_no(j, &text_timeout,
-                       "not done within %d seconds or the deadline",
+                       "not finished within %d seconds or the deadline",
                        REGEX_SECONDS);
     case REGEX_NOMEM:
         return text_no_mem(j);
     default:
         return text_no(j, &text_limit,
-                       "a pattern takes too many steps on some line; make it "
-                       "simpler, for example without repeats inside repeats");
+                       "a pattern needs too many steps on a line; simplify it, "
+                       "for example remove repeats inside repeats");
     }
 }
 
@@ -230,7 +230,8 @@ static mortise_status dispatch(struct job *j, mortise_str operation)
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
         if (mortise_str_is(operation, operations[i].name))
             return operations[i].run(j);
-    return text_no(j, &text_unsupported, "text has no such operation");
+    return text_no(j, &text_unsupported,
+                   "the plugin text has no such operation");
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)

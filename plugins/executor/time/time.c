@@ -287,7 +287,7 @@ static mortise_status wait_until(mortise_inst *inst, const mortise_request *r,
     if (status == MORTISE_S_NOMEM)
         return nomem(inst->host, inst->api, r->call);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
-                          "failed", "the host keeps no timers");
+                          "failed", "the host does not support timers");
 }
 
 static mortise_status sleep_for(mortise_inst *inst, const mortise_request *r)
@@ -297,24 +297,24 @@ static mortise_status sleep_for(mortise_inst *inst, const mortise_request *r)
     uint64_t ms;
 
     if (mortise_jv_parse(r->body, &args) != MORTISE_S_OK)
-        return no(inst, r, "the arguments are no JSON");
+        return no(inst, r, "the arguments are not JSON");
     wait = mortise_jv_get(args, "for");
     until = mortise_jv_get(args, "until");
     if ((wait.p != NULL) == (until.p != NULL))
-        return no(inst, r, "sleep takes one of `for` and `until`");
+        return no(inst, r, "sleep needs exactly one of `for` and `until`");
     if (until.p != NULL) {
         if (mortise_jv_cstr(until, text, sizeof text) != MORTISE_S_OK ||
             !read_time(text, &ms))
-            return no(inst, r,
-                      "until takes a time as RFC 3339 has them, such as "
-                      "2026-03-01T08:00:00Z");
+            return no(
+                inst, r,
+                "until must be an RFC 3339 time, such as 2026-03-01T08:00:00Z");
         return wait_until(inst, r, 1, ms);
     }
     if (mortise_jv_cstr(wait, text, sizeof text) != MORTISE_S_OK ||
         !read_duration(text, &ms))
         return no(inst, r,
-                  "for takes a duration such as 250ms, 30s, 10m, 2h or 7d, ten "
-                  "years (3650d) at most");
+                  "for must be a duration such as 250ms, 30s, 10m, 2h or 7d, "
+                  "at most ten years (3650d)");
     return wait_until(inst, r, 0, ms);
 }
 

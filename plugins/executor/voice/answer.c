@@ -195,7 +195,7 @@ static mortise_status ask_all(struct session *s, const struct bytes *system,
         if (status != MORTISE_S_OK)
             return no_answer(s, "ask a model", status, answer);
         if (mortise_jv_parse(answer, &v) != MORTISE_S_OK)
-            return no(s, &voice_answer, "the host's answer is no JSON");
+            return no(s, &voice_answer, "the host's answer is not JSON");
         error = mortise_jv_get(v, "error");
         if (mortise_jv_type(error) == MORTISE_JV_NONE)
             return take_reply(s, v, reply);

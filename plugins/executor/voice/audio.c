@@ -79,13 +79,13 @@ static mortise_status open_file(struct session *s, const char *name, int flags,
     if (!ends_in(name, ".wav") && !ends_in(name, ".pcm") &&
         !ends_in(name, ".raw"))
         return no(s, &voice_invalid,
-                  "'%s' is no audio: a file is .wav, .pcm or .raw, a socket "
-                  "unix:PATH",
+                  "'%s' is not an audio file (.wav, .pcm or .raw) or a socket "
+                  "(unix:PATH)",
                   name);
     if (s->inst->directory < 0)
         return no(s, &voice_config,
-                  "%s: the config of the plugin voice has no `directory` of "
-                  "audio files",
+                  "%s: set `directory` of audio files in the config of the "
+                  "plugin voice",
                   name);
     *fd = open_beneath(s, name, flags);
     return *fd >= 0 ? MORTISE_S_OK : no_errno(s, "open", name, errno);
@@ -120,7 +120,7 @@ static mortise_status slurp(struct session *s, const char *name, int fd,
     if (fstat(fd, &st) != 0)
         return no_errno(s, "look at", name, errno);
     if (!S_ISREG(st.st_mode))
-        return no(s, &voice_invalid, "%s is no regular file", name);
+        return no(s, &voice_invalid, "%s is not a regular file", name);
     if (st.st_size > FILE_MAX)
         return no(s, &voice_bad_audio, "%s is larger than %d MiB", name,
                   FILE_MAX >> 20);
@@ -188,7 +188,7 @@ static mortise_status open_mouth_file(struct session *s, const char *name)
         return status;
     s->mouth.raw = !ends_in(name, ".wav");
     if (fstat(s->mouth.fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return no(s, &voice_invalid, "%s is no regular file", name);
+        return no(s, &voice_invalid, "%s is not a regular file", name);
     return sync_name(s, name);
 }
 
@@ -207,10 +207,10 @@ static mortise_status open_socket(struct session *s, const char *path,
     while (i < s->inst->n_sockets && strcmp(s->inst->sockets[i], path) != 0)
         i++;
     if (i == s->inst->n_sockets)
-        return no(s, &voice_denied,
-                  "unix:%s is none of the `sockets` of the config of the "
-                  "plugin voice",
-                  path);
+        return no(
+            s, &voice_denied,
+            "unix:%s is not in `sockets` of the config of the plugin voice",
+            path);
     return terminal_open(s, path, out);
 }
 
@@ -264,7 +264,7 @@ mortise_status sound_open(struct session *s)
     s->mouth.fd = -1;
     if (s->wish.audio_in.n > 0 && socket_of(&s->wish.audio_in) == NULL &&
         strcmp(s->wish.audio_in.p, s->wish.audio_out.p) == 0)
-        return no(s, &voice_invalid, "%s is audio_in and audio_out at once",
+        return no(s, &voice_invalid, "%s is both audio_in and audio_out",
                   s->wish.audio_in.p);
     status = open_mouth(s);
     if (status == MORTISE_S_OK)
@@ -276,7 +276,7 @@ mortise_status sound_open(struct session *s)
     return s->mouth.terminal != NULL
                ? MORTISE_S_OK
                : no(s, &voice_invalid,
-                    "a conversation that hears a file needs `audio_out`");
+                    "a conversation with a file as audio_in needs `audio_out`");
 }
 
 void sound_close(struct session *s)

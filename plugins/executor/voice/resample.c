@@ -41,8 +41,8 @@ mortise_status sound_resample(struct session *s, struct pcm *pcm, uint32_t rate)
         i++;
     if (i == sizeof taken / sizeof taken[0])
         return no(s, &voice_bad_audio,
-                  "it has %u samples a second; 8000, 11025, 12000, 16000, "
-                  "22050, 24000, 32000, 44100 and 48000 are taken",
+                  "it has %u samples a second, but must have 8000, 11025, "
+                  "12000, 16000, 22050, 24000, 32000, 44100 or 48000",
                   (unsigned)rate);
     if (rate == RATE || pcm->n == 0)
         return MORTISE_S_OK;

@@ -110,7 +110,7 @@ static mortise_status no_success(struct session *s, const char *doing,
 
     cite(s, answer, words);
     return no(s, passes ? &voice_busy : &voice_server,
-              "%s: the server answers %lld%s%s", doing, (long long)code,
+              "%s: the server answered %lld%s%s", doing, (long long)code,
               *words != '\0' ? ": " : "", words);
 }
 
@@ -128,7 +128,7 @@ static mortise_status succeed(struct session *s, const char *doing,
     if (status != MORTISE_S_OK)
         return no_answer(s, doing, status, text);
     if (mortise_jv_parse(text, answer) != MORTISE_S_OK)
-        return no(s, &voice_answer, "the host's answer is no JSON");
+        return no(s, &voice_answer, "the host's answer is not JSON");
     mortise_jv_int(mortise_jv_get(*answer, "status"), &code);
     return code == 200 ? MORTISE_S_OK : no_success(s, doing, *answer, code);
 }
@@ -292,7 +292,7 @@ static mortise_status take_speakers(struct session *s, mortise_jv list,
         return no_mem(s);
     return ok ? MORTISE_S_OK
               : no(s, &voice_answer,
-                   "%s: the server does not say who spoke (segments: "
+                   "%s: the server's answer does not name speakers (segments: "
                    "[{speaker, text}])",
                    hearing);
 }
@@ -326,10 +326,10 @@ static mortise_status take_text(struct session *s, mortise_jv answer,
     if (status == MORTISE_S_NOMEM)
         status = no_mem(s);
     else if (status != MORTISE_S_OK)
-        status = no(s, &voice_answer,
-                    "%s: what the server answers is no transcription "
-                    "({\"text\": ...})",
-                    hearing);
+        status = no(
+            s, &voice_answer,
+            "%s: the server's answer is not a transcription ({\"text\": ...})",
+            hearing);
     trim(&u->text);
     if (status == MORTISE_S_OK && s->wish.diarizes && u->text.n > 0)
         status = take_speakers(s, mortise_jv_get(v, "segments"), &u->speakers);
@@ -418,7 +418,7 @@ static mortise_status take_sound(struct session *s, mortise_jv answer,
     } else if (status != MORTISE_S_OK ||
                !wav_read(&wav, body.p, body.n, 1, why)) {
         status =
-            no(s, &voice_answer, "%s: what the server answers is no sound: %s",
+            no(s, &voice_answer, "%s: the server's answer is not a sound: %s",
                speaking, why);
     } else {
         status = wav_decode(&wav, &pcm);

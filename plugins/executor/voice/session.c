@@ -85,7 +85,7 @@ mortise_status no_answer(struct session *s, const char *doing,
         return no_mem(s);
     return no(s, status == MORTISE_S_DENIED ? &voice_denied : &voice_answer,
               "%s: %.*s", doing, (int)(words.n < 600 ? words.n : 600),
-              words.n > 0 ? words.p : "the host refused to be asked");
+              words.n > 0 ? words.p : "the host rejected the request");
 }
 
 int is_held(const struct session *s)

@@ -192,7 +192,7 @@ static mortise_status read_result(struct session *s, const struct bytes *json,
     mortise_jv v;
 
     if (mortise_jv_parse(bytes_str(json), &v) != MORTISE_S_OK)
-        return no(s, &voice_answer, "the record of a step is no JSON");
+        return no(s, &voice_answer, "the record of a step is not JSON");
     mortise_jv_bool(mortise_jv_get(v, "cut"), &cut);
     mortise_jv_int(mortise_jv_get(v, "end"), &end);
     mortise_jv_int(mortise_jv_get(v, "ms"), &ms);

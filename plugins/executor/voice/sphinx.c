@@ -113,7 +113,7 @@ static mortise_status look(struct session *s)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (access(files[i], R_OK) != 0)
             return no(s, &voice_config,
-                      "pocketsphinx has no model: %s is not there (Debian: "
+                      "pocketsphinx has no model: %s does not exist (Debian: "
                       "pocketsphinx-en-us)",
                       files[i]);
     return MORTISE_S_OK;
@@ -149,8 +149,8 @@ static mortise_status recogniser_new(struct session *s, struct recogniser **out)
     r->decoder = decoder_new();
     if (r->decoder == NULL) {
         free(r);
-        return no(s, &voice_config,
-                  "pocketsphinx does not take the model in %s", VOICE_MODELS);
+        return no(s, &voice_config, "pocketsphinx rejects the model in %s",
+                  VOICE_MODELS);
     }
     *out = r;
     return MORTISE_S_OK;
@@ -227,7 +227,7 @@ static mortise_status put_word(struct session *s, ps_decoder_t *d,
     char room[64], *sounds;
 
     if (word.n >= sizeof room)
-        return no(s, &voice_invalid, "phrases: '%.*s' is longer than a word",
+        return no(s, &voice_invalid, "phrases: '%.*s' is too long for a word",
                   (int)sizeof room, word.p);
     for (uint64_t i = 0; i < word.n; i++) {
         const char c = word.p[i];
@@ -235,8 +235,8 @@ static mortise_status put_word(struct session *s, ps_decoder_t *d,
         room[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
         if (!is_letter(room[i]))
             return no(s, &voice_invalid,
-                      "phrases: '%.*s' is no word: letters and ' alone, and "
-                      "numbers as they are spoken",
+                      "phrases: '%.*s' is not a word; use only letters and ', "
+                      "and write numbers as words",
                       (int)word.n, word.p);
     }
     room[word.n] = '\0';
@@ -268,7 +268,7 @@ static mortise_status put_phrase(struct session *s, ps_decoder_t *d,
         at = n + 1;
     }
     return status == MORTISE_S_OK && words == 0
-               ? no(s, &voice_invalid, "phrases: an empty one is never said")
+               ? no(s, &voice_invalid, "phrases: a phrase is empty")
                : status;
 }
 
@@ -306,8 +306,7 @@ static mortise_status put_grammar(struct session *s, struct bytes *to)
     const struct bytes *g = &s->wish.grammar;
 
     if (memmem(g->p, g->n, "import", 6) != NULL)
-        return no(s, &voice_invalid,
-                  "grammar: a grammar that imports is not taken");
+        return no(s, &voice_invalid, "grammar: imports are not supported");
     return bytes_put(to, mortise_strn(g->p, g->n + 1)) == MORTISE_S_OK
                ? MORTISE_S_OK
                : no_mem(s);
@@ -343,8 +342,8 @@ static mortise_status change_grammar(struct session *s, struct recogniser *r,
     bytes_free(&r->grammar);
     if (set_jsgf(r->decoder, text->p))
         return no(s, &voice_invalid,
-                  "args: that is no grammar (JSGF), or it has words that "
-                  "pocketsphinx's dictionary has not");
+                  "args: the grammar is not valid JSGF, or has words that are "
+                  "not in pocketsphinx's dictionary");
     r->grammar = *text;
     *text = (struct bytes){NULL, 0, 0};
     return MORTISE_S_OK;

@@ -74,8 +74,9 @@ static mortise_status reach(struct session *s, const struct terminal *t,
             return no_line(s, t->path, errno);
         if (waited >= STUCK_MS)
             return no(s, &voice_line,
-                      "unix:%s: the terminal took no call for %d s", t->path,
-                      STUCK_MS / 1000);
+                      "unix:%s: the terminal did not accept the connection "
+                      "within %d s",
+                      t->path, STUCK_MS / 1000);
         poll(NULL, 0, LOOK_MS);
         waited += LOOK_MS;
         if (go_on(s) != MORTISE_S_OK)
@@ -93,8 +94,8 @@ mortise_status terminal_open(struct session *s, const char *path,
 
     if (strlen(path) >= sizeof to.sun_path)
         return no(s, &voice_invalid,
-                  "unix:%s has %zu bytes, and the path of a socket has %zu at "
-                  "most: make it shorter in `sockets` of the plugin's config",
+                  "unix:%s has %zu bytes, but the path of a socket can have at "
+                  "most %zu; shorten it in `sockets` of the plugin's config",
                   path, strlen(path), sizeof to.sun_path - 1);
     memcpy(to.sun_path, path, strlen(path));
     t = calloc(1, sizeof *t);
@@ -142,7 +143,7 @@ static enum heard take_sound(struct session *s, struct terminal *t,
     struct wav wav;
 
     if (!wav_read_raw(&wav, p, n, why))
-        return fail(s, t, "a frame of sound ends in half a sample");
+        return fail(s, t, "a frame of sound ends in the middle of a sample");
     pcm_keep_last(&t->heard, t->heard.n - t->heard_at);
     t->heard_at = 0;
     if (wav_decode(&wav, &t->heard) != MORTISE_S_OK) {
@@ -161,7 +162,7 @@ static enum heard take_end(struct session *s, const struct terminal *t,
         return HEARD_END;
     if (mortise_str_is(why, "manual"))
         return HEARD_STOP;
-    return fail(s, t, "a frame E says neither hangup nor manual");
+    return fail(s, t, "a frame E has neither hangup nor manual");
 }
 
 static enum heard take_frame(struct session *s, struct terminal *t, size_t n)
@@ -185,7 +186,7 @@ static enum heard take_frames(struct session *s, struct terminal *t)
         const uint32_t n = length_of(t->in);
 
         if (n > FRAME_MAX) /* (4) */
-            return fail(s, t, "a frame is longer than 65536 bytes");
+            return fail(s, t, "a frame exceeds 65536 bytes");
         if (t->n_in < HEAD + n)
             break;
         heard = take_frame(s, t, n);
@@ -289,7 +290,7 @@ static mortise_status put(struct session *s, struct terminal *t,
             return no_line(s, t->path, errno);
         if (waited >= STUCK_MS)
             return no(s, &voice_line,
-                      "unix:%s: the terminal took nothing for %d s", t->path,
+                      "unix:%s: the terminal read no data for %d s", t->path,
                       STUCK_MS / 1000);
         waited += poll(&fd, 1, LOOK_MS) == 0 ? LOOK_MS : 0;
         if (go_on(s) != MORTISE_S_OK)

@@ -142,7 +142,7 @@ static mortise_status open_directory(mortise_inst *inst, mortise_jv v)
         return nomem ? MORTISE_S_NOMEM : MORTISE_S_OK;
     inst->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     snprintf(words, sizeof words,
-             "directory: %.1000s is no directory that is there", path);
+             "directory: %.1000s is not an existing directory", path);
     free(path);
     return inst->directory >= 0 ? MORTISE_S_OK
                                 : create_refuse(inst->host, inst->api, words);

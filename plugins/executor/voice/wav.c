@@ -62,14 +62,14 @@ static int refuse_format(char why[WAV_WHY], unsigned format)
                  {6, "A-law"},
                  {7, "mu-law"},
                  {0x55, "MP3"}};
-    const char *name = "in a format that is unknown here";
+    const char *name = "in an unknown format";
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].format == format)
             name = known[i].name;
     snprintf(why, WAV_WHY,
-             "its samples are %s (format %u); make them PCM of 16 bits", name,
-             format);
+             "its samples are %s (format %u); convert them to PCM with 16 bits",
+             name, format);
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int read_format(struct wav *w, const unsigned char *p, size_t n,
     unsigned format, block;
 
     if (n < FMT_MIN)
-        return refuse(why, "its chunk `fmt ` is cut");
+        return refuse(why, "its chunk `fmt ` is truncated");
     format = le16(p);
     if (format == FORMAT_EXTENSIBLE && n >= FMT_EXTENSIBLE)
         format = le16(p + 24); /* how the GUID of it begins */
@@ -90,19 +90,20 @@ static int read_format(struct wav *w, const unsigned char *p, size_t n,
     block = le16(p + 12);
     w->bits = le16(p + 14);
     if (w->channels < 1 || w->channels > CHANNELS_MAX) {
-        snprintf(why, WAV_WHY, "it has %u channels; 1 to %d are taken",
+        snprintf(why, WAV_WHY, "it has %u channels, but must have 1 to %d",
                  w->channels, CHANNELS_MAX);
         return 0;
     }
     if (w->bits % 8 != 0 || w->bits < 8 || w->bits > 32) {
         snprintf(why, WAV_WHY,
-                 "its samples have %u bits; 8, 16, 24 and 32 are taken",
+                 "its samples have %u bits, but must have 8, 16, 24 or 32",
                  w->bits);
         return 0;
     }
     if (block != w->channels * (w->bits / 8)) {
         snprintf(why, WAV_WHY,
-                 "it says that %u channels of %u bits are %u bytes",
+                 "its header has a wrong block size: %u channels of %u bits in "
+                 "%u bytes",
                  w->channels, w->bits, block);
         return 0;
     }
@@ -115,8 +116,7 @@ static int read_data(struct wav *w, const unsigned char *p, size_t n,
     const size_t block = (size_t)w->channels * (w->bits / 8);
 
     if (w->bits == 0)
-        return refuse(why, "its samples come before it says how they stand "
-                           "(`fmt `)");
+        return refuse(why, "its samples come before their format (`fmt `)");
     w->p = p;
     w->n = n / block * block;
     return 1;
@@ -130,7 +130,7 @@ int wav_read(struct wav *out, const void *bytes, size_t n, int streamed,
 
     *out = (struct wav){.p = NULL};
     if (n < 12 || !is_named(p, "RIFF") || !is_named(p + 8, "WAVE"))
-        return refuse(why, "it is no WAV file");
+        return refuse(why, "it is not a WAV file");
     while (n - at >= 8) {
         const unsigned char *chunk = p + at;
         const size_t left = n - at - 8;
@@ -141,8 +141,8 @@ int wav_read(struct wav *out, const void *bytes, size_t n, int streamed,
             size = left;
         if (size > left) { /* (2) */
             snprintf(why, WAV_WHY,
-                     "its chunk at byte %zu says %zu bytes, and %zu are left: "
-                     "the file is cut, or lies",
+                     "its chunk at byte %zu has %zu bytes in the header, but "
+                     "only %zu in the file; the file is truncated or damaged",
                      at, size, left);
             return 0;
         }
@@ -160,7 +160,7 @@ int wav_read_raw(struct wav *out, const void *p, size_t n, char why[WAV_WHY])
 {
     *out =
         (struct wav){.rate = RATE, .channels = 1, .bits = 16, .p = p, .n = n};
-    return n % 2 == 0 || refuse(why, "it ends in half a sample");
+    return n % 2 == 0 || refuse(why, "it ends in the middle of a sample");
 }
 
 /* The top 16 bits of one. */

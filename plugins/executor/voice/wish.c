@@ -111,8 +111,8 @@ static mortise_status check_language(struct session *s, const char *which)
                          (tag[2] == '\0' || tag[2] == '-' || tag[2] == '_')))
         return MORTISE_S_OK;
     return no(s, &voice_config,
-              "language '%s': %s knows English alone; a server (openai) may "
-              "know others",
+              "language '%s': %s supports only English; a server (openai) may "
+              "support others",
               tag, which);
 }
 
@@ -127,17 +127,17 @@ static mortise_status check_hearing(struct session *s)
             return status;
         if (w->diarizes && !s->inst->stt.diarizes)
             return no(s, &voice_config,
-                      "diarization: the config of the plugin voice does not "
-                      "say that its stt tells speakers apart (`diarization: "
-                      "true`)");
+                      "diarization: stt in the config of the plugin voice does "
+                      "not set `diarization: true`");
         if (mortise_jv_type(w->phrases) != MORTISE_JV_NONE || w->grammar.n > 0)
-            return no(s, &voice_invalid,
-                      "args: phrases and grammar are for stt: pocketsphinx");
+            return no(
+                s, &voice_invalid,
+                "args: phrases and grammar work only with stt: pocketsphinx");
         return MORTISE_S_OK;
     }
     if (mortise_jv_type(w->phrases) != MORTISE_JV_NONE && w->grammar.n > 0)
         return no(s, &voice_invalid,
-                  "args: phrases and grammar both say what may be said");
+                  "args: give either phrases or grammar, not both");
     return check_language(s, "pocketsphinx");
 }
 
@@ -148,8 +148,8 @@ static mortise_status check_speaking(struct session *s)
     if (w->tts_serves)
         return check_server(s, &s->inst->tts, "tts");
     if (!flite_has(w->voice.p))
-        return no(s, &voice_invalid, "voice '%s': flite has rms, slt and awb",
-                  w->voice.p);
+        return no(s, &voice_invalid,
+                  "voice '%s': flite has only rms, slt and awb", w->voice.p);
     return check_language(s, "flite");
 }
 

@@ -129,8 +129,8 @@ static bool mask(void *ud, mortise_str member, mortise_str *text, bool *changed)
 static mortise_status check(mortise_inst *i, uint32_t stage,
                             const mortise_request *r)
 {
-    static const struct payload_rules rules = {
-        look, mask, "stands at", "stands in the name of a member:"};
+    static const struct payload_rules rules = {look, mask, "is at",
+                                               "is in the name of a member:"};
     struct judge j = {.inst = i};
     mortise_status status;
 
@@ -167,15 +167,16 @@ static mortise_status read_signals(struct mortise_inst *i, mortise_jv list)
         while (k < SIGNALS && !mortise_jv_is(v, mortise_strz(names[k])))
             k++;
         if (k == SIGNALS)
-            return no_config(i, "signals lists an unknown name; there are "
-                                "override, role, persona, leak, exfiltrate, "
-                                "conceal, address, hidden, encoded");
+            return no_config(
+                i,
+                "signals has an unknown name; the names are override, role, "
+                "persona, leak, exfiltrate, conceal, address, hidden, encoded");
         any = i->counted[k] = true;
     }
     return any ? MORTISE_S_OK
-               : no_config(i, "signals is empty: a guardrail that lets "
-                              "everything through would look like one that "
-                              "works");
+               : no_config(
+                     i,
+                     "signals is empty, so the guardrail would check nothing");
 }
 
 static mortise_status read_allow(struct mortise_inst *i, mortise_jv list)
@@ -193,7 +194,7 @@ static mortise_status read_allow(struct mortise_inst *i, mortise_jv list)
         if (status == MORTISE_S_NOMEM)
             return no_config(i, "out of memory");
         if (status != MORTISE_S_OK)
-            return no_config(i, "allow is a list of texts");
+            return no_config(i, "allow must be a list of texts");
         i->allow[i->n_allow++].to = i->allowed.n;
     }
     return MORTISE_S_OK;
@@ -210,7 +211,7 @@ static mortise_status configure(mortise_inst *i, mortise_str config)
     v = mortise_jv_get(body, "threshold");
     if (v.n > 0 &&
         (mortise_jv_int(v, &n) != MORTISE_S_OK || n < 1 || n > THRESHOLD_MAX))
-        return no_config(i, "threshold is a number from 1 to 200");
+        return no_config(i, "threshold must be a number from 1 to 200");
     i->threshold = (unsigned)n;
     status = read_signals(i, mortise_jv_get(body, "signals"));
     return status == MORTISE_S_OK ? read_allow(i, mortise_jv_get(body, "allow"))

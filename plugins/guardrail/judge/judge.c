@@ -81,8 +81,8 @@ static mortise_status emit_failure(const struct judging *j, const char *what,
 
     if (words.n > 0)
         mortise_jv_cstr(words, text, sizeof text);
-    snprintf(reason, sizeof reason, "the judge gave no verdict: %s%s%s", what,
-             text[0] != '\0' ? ": " : "", text);
+    snprintf(reason, sizeof reason, "the judge returned no verdict: %s%s%s",
+             what, text[0] != '\0' ? ": " : "", text);
     return emit(j, 1, reason);
 }
 
@@ -95,7 +95,8 @@ static mortise_status emit_score(const struct judging *j, mortise_jv said)
     if (mortise_jv_double(mortise_jv_get(said, "score"), &score) !=
             MORTISE_S_OK ||
         !(score >= 0 && score <= 1))
-        return emit_failure(j, "the model's score is none", mortise_jv_none());
+        return emit_failure(j, "the model's score is not a number from 0 to 1",
+                            mortise_jv_none());
     mortise_jv_cstr(mortise_jv_get(said, "reason"), words, sizeof words);
     snprintf(reason, sizeof reason, "%s (score %.2f)", words, score);
     return emit(j, score >= j->inst->threshold, reason);
@@ -106,7 +107,8 @@ static mortise_status emit_answer(const struct judging *j, mortise_str answer)
     mortise_jv body, reply, error;
 
     if (mortise_jv_parse(answer, &body) != MORTISE_S_OK)
-        return emit_failure(j, "the host's answer is none", mortise_jv_none());
+        return emit_failure(j, "the host's answer is invalid",
+                            mortise_jv_none());
     error = mortise_jv_get(body, "error");
     if (error.n > 0)
         return emit_failure(j, "the model failed",
@@ -114,10 +116,10 @@ static mortise_status emit_answer(const struct judging *j, mortise_str answer)
     if (mortise_jv_get(body, "json").n > 0)
         return emit_score(j, mortise_jv_get(body, "json"));
     if (mortise_jv_get(body, "invalid").n > 0)
-        return emit_failure(j, "the model's reply is none",
+        return emit_failure(j, "the model's reply is invalid",
                             mortise_jv_get(body, "invalid"));
     reply = mortise_jv_get(body, "reply");
-    return emit_failure(j, "the model did not say all",
+    return emit_failure(j, "the model's reply is incomplete",
                         mortise_jv_get(reply, "stop"));
 }
 
@@ -281,7 +283,8 @@ static mortise_status check(mortise_inst *i, uint32_t stage,
     if (r->body.n <= (uint64_t)i->max_bytes)
         return ask(i, r);
     snprintf(reason, sizeof reason,
-             "%llu bytes are more than the %llu that the judge is shown",
+             "the payload has %llu bytes, but the judge accepts at most %llu "
+             "(max_bytes)",
              (unsigned long long)r->body.n, (unsigned long long)i->max_bytes);
     return mortise_emit_verdict(i->host, i->api, r->call, 1, reason);
 }
@@ -312,19 +315,20 @@ static mortise_status read_numbers(struct mortise_inst *i, mortise_jv body)
     mortise_jv threshold = mortise_jv_get(body, "threshold");
     mortise_status status =
         read_number(i, mortise_jv_get(body, "skip_below"), 0, &i->skip_below,
-                    "skip_below is a number of bytes");
+                    "skip_below must be a number of bytes");
 
     if (status == MORTISE_S_OK)
-        status = read_number(i, mortise_jv_get(body, "max_bytes"), 1,
-                             &i->max_bytes, "max_bytes is a number of bytes");
+        status =
+            read_number(i, mortise_jv_get(body, "max_bytes"), 1, &i->max_bytes,
+                        "max_bytes must be a number of bytes");
     if (status == MORTISE_S_OK)
         status = read_number(i, mortise_jv_get(body, "max_tokens"), 1,
                              &i->max_tokens,
-                             "max_tokens is a number, and not below 1");
+                             "max_tokens must be a number, at least 1");
     if (status == MORTISE_S_OK && threshold.n > 0 &&
         (mortise_jv_double(threshold, &i->threshold) != MORTISE_S_OK ||
          !(i->threshold > 0 && i->threshold <= 1)))
-        return no_config(i, "threshold is a number above 0 and up to 1");
+        return no_config(i, "threshold must be a number above 0 and up to 1");
     return status;
 }
 
@@ -339,12 +343,13 @@ static mortise_status read_words(struct mortise_inst *i, mortise_jv body)
     i->n_criteria = i->words.n;
     if (status != MORTISE_S_OK || i->n_criteria == 0 ||
         i->n_criteria > MAX_CRITERIA)
-        return no_config(i, "criteria is a text of up to 32 KiB that says what "
-                            "a violation is");
+        return no_config(i, "criteria must be a text of at most 32 KiB that "
+                            "describes a violation");
     if (alias.n > 0 &&
         (mortise_jv_cstr(alias, i->alias, sizeof i->alias) != MORTISE_S_OK ||
          i->alias[0] == '\0'))
-        return no_config(i, "model is an alias of the deployment's models");
+        return no_config(i,
+                         "model must be an alias of the deployment's models");
     return MORTISE_S_OK;
 }
 
@@ -363,7 +368,8 @@ static mortise_status read_only(struct mortise_inst *i, mortise_jv list)
         if (status == MORTISE_S_NOMEM)
             return no_config(i, "out of memory");
         if (status != MORTISE_S_OK || i->words.n == from)
-            return no_config(i, "only is a list of texts, and none is empty");
+            return no_config(i,
+                             "only must be a list of texts that are not empty");
         for (uint64_t k = from; k < i->words.n; k++)
             i->words.p[k] = ascii_lower(i->words.p[k]);
         i->only[i->n_only].from = from;
@@ -371,7 +377,8 @@ static mortise_status read_only(struct mortise_inst *i, mortise_jv list)
     }
     return list.n == 0 || i->n_only > 0
                ? MORTISE_S_OK
-               : no_config(i, "only is empty: nothing would be asked about");
+               : no_config(i,
+                           "only is empty, so the judge would check nothing");
 }
 
 static mortise_status configure(mortise_inst *i, mortise_str config)

@@ -463,7 +463,7 @@ static bool is_beyond(const struct mortise_inst *i, const struct counting *c,
 {
     for (size_t k = 0; k < N_COUNTS; k++)
         if (i->bounded[k] && c->n[k] > i->most[k]) {
-            snprintf(reason, size, "%s: %llu, and at most %llu are let pass",
+            snprintf(reason, size, "%s: %llu, but the limit is %llu",
                      count_names[k], (unsigned long long)c->n[k],
                      (unsigned long long)i->most[k]);
             return true;
@@ -473,8 +473,8 @@ static bool is_beyond(const struct mortise_inst *i, const struct counting *c,
 
 static mortise_status check_texts(mortise_inst *i, const mortise_request *r)
 {
-    static const struct payload_rules rules = {
-        look, mask, "stands at", "stands in the name of a member:"};
+    static const struct payload_rules rules = {look, mask, "is at",
+                                               "is in the name of a member:"};
     struct judge j = {.inst = i};
     mortise_status status;
 
@@ -537,7 +537,7 @@ static mortise_status read_counts(struct mortise_inst *i, mortise_jv config)
         if (v.n == 0)
             continue;
         if (mortise_jv_int(v, &n) != MORTISE_S_OK || n < 0)
-            return no_config(i, "%s is a number, and not below 0",
+            return no_config(i, "%s must be a number, at least 0",
                              count_names[k]);
         i->most[k] = (uint64_t)n;
         i->bounded[k] = true;
@@ -568,18 +568,19 @@ static mortise_status read_scripts(struct mortise_inst *i, mortise_jv list)
         char name[MAX_SCRIPT];
 
         if (n++ == MAX_SCRIPTS)
-            return no_config(i, "scripts lists more than %d", MAX_SCRIPTS);
+            return no_config(i, "scripts has more than %d names", MAX_SCRIPTS);
         if (mortise_jv_cstr(v, name, sizeof name) != MORTISE_S_OK ||
             !is_script(name))
-            return no_config(i, "scripts lists names as Unicode has them: "
+            return no_config(i, "scripts must list Unicode names of scripts: "
                                 "Latin, Cyrillic, Han");
         to += sprintf(to, "\\p{%s}", name);
     }
     if (n == 0)
-        return no_config(i, "scripts is empty: no text would pass");
+        return no_config(
+            i, "scripts is empty, so the guardrail would reject every text");
     strcpy(to, "]");
     if (!regex_compile(&i->foreign, mortise_strz(pattern), 0, why, sizeof why))
-        return no_config(i, "scripts lists what is none: %s", why);
+        return no_config(i, "scripts has an unknown script: %s", why);
     return MORTISE_S_OK;
 }
 
@@ -608,10 +609,10 @@ static mortise_status read_hosts(struct mortise_inst *i, mortise_jv list)
     i->has_hosts = list.n > 0;
     while (mortise_jv_next(&it, NULL, &v)) {
         if (i->n_hosts == MAX_HOSTS)
-            return no_config(i, "hosts lists more than %d", MAX_HOSTS);
+            return no_config(i, "hosts has more than %d names", MAX_HOSTS);
         if (!read_host(i, v))
-            return no_config(i, "hosts lists names of hosts: example.com, or "
-                                "*.example.com for all below it");
+            return no_config(i, "hosts must list host names: example.com, or "
+                                "*.example.com for all hosts below it");
         i->n_hosts++;
     }
     return MORTISE_S_OK;
@@ -634,10 +635,9 @@ static mortise_status configure(mortise_inst *i, mortise_str config)
     for (size_t k = 0; k < N_COUNTS; k++)
         any |= i->bounded[k];
     if (status == MORTISE_S_OK && !any)
-        return no_config(i, "there is no bound: a guardrail that lets "
-                            "everything through would look like one that "
-                            "works; set bytes, depth, members, tokens, scripts "
-                            "or hosts");
+        return no_config(
+            i, "no limit is set, so the guardrail would check nothing; set "
+               "bytes, depth, members, tokens, scripts or hosts");
     return status;
 }
 

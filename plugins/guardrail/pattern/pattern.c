@@ -308,7 +308,7 @@ static mortise_status try_rule(const struct mortise_inst *i,
                      PCRE2_NOTEMPTY, data, NULL);
     pcre2_match_data_free(data);
     if (empty != 0)
-        return no_config(i, "rule '%s': its pattern can match nothing at all",
+        return no_config(i, "rule '%s': its pattern can match an empty string",
                          r->name);
     if (rc != PCRE2_ERROR_NOMATCH)
         return no_config(i, "rule '%s': its pattern matches its replacement",
@@ -368,8 +368,8 @@ static mortise_status add_builtins(struct mortise_inst *i, mortise_jv list)
         status = add_rule(i, mortise_strz(builtins[k].pattern), false);
     }
     if (status == MORTISE_S_OK && known != mortise_jv_count(list))
-        return no_config(i, "builtin lists an unknown name, or one twice; "
-                            "there are secret, email, ipv6, ipv4");
+        return no_config(i, "builtin has an unknown name, or a name twice; the "
+                            "names are secret, email, ipv6, ipv4");
     return status;
 }
 
@@ -382,10 +382,9 @@ static mortise_status read_replace(struct mortise_inst *i, struct rule *r,
     }
     if (mortise_jv_decode(v, r->replace, sizeof r->replace, &r->n_replace) !=
         MORTISE_S_OK)
-        return no_config(i,
-                         "rule '%s': replace must be a string of up to %d "
-                         "bytes",
-                         r->name, MAX_REPLACE);
+        return no_config(
+            i, "rule '%s': replace must be a string of at most %d bytes",
+            r->name, MAX_REPLACE);
     return MORTISE_S_OK;
 }
 
@@ -405,10 +404,9 @@ static mortise_status read_rule(struct mortise_inst *i, mortise_jv v)
                          MAX_NAME - 1);
     if (mortise_jv_text(mortise_jv_get(v, "pattern"), room, sizeof room,
                         &pattern) != MORTISE_S_OK)
-        return no_config(i,
-                         "rule '%s': pattern must be a string of up to %d "
-                         "bytes",
-                         r->name, REGEX_PATTERN);
+        return no_config(
+            i, "rule '%s': pattern must be a string of at most %d bytes",
+            r->name, REGEX_PATTERN);
     if (fold.n > 0 && mortise_jv_bool(fold, &yes) != MORTISE_S_OK)
         return no_config(i, "rule '%s': ignore_case must be true or false",
                          r->name);
@@ -430,13 +428,12 @@ static mortise_status configure(mortise_inst *i, mortise_str config)
     it = mortise_jv_each(rules);
     while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &v)) {
         if (i->n_rules == MAX_RULES)
-            return no_config(i, "at most %d rules", MAX_RULES);
+            return no_config(i, "rules has more than %d rules", MAX_RULES);
         status = read_rule(i, v);
     }
     if (status == MORTISE_S_OK && i->n_rules == 0)
-        return no_config(i, "there is no rule: a guardrail that lets "
-                            "everything through would look like one that "
-                            "works; set builtin or rules");
+        return no_config(i, "no rule is set, so the guardrail would check "
+                            "nothing; set builtin or rules");
     return status;
 }
 

@@ -59,7 +59,7 @@ static void finish(const struct asking *a, mortise_status status,
 /* {valid, reason?}. */
 static mortise_status emit_answer(const struct asking *a, mortise_str answer)
 {
-    char reason[1001] = "it does not fit";
+    char reason[1001] = "it does not match its schema";
     mortise_jv body, words;
     int32_t valid = 0;
 
@@ -80,7 +80,7 @@ static void answered(void *ud, mortise_status status, mortise_str answer)
     free(ud);
     if (status == MORTISE_S_OK)
         finish(&a, emit_answer(&a, answer),
-               mortise_strz("the host's answer is none"));
+               mortise_strz("the host's answer is invalid"));
     else
         finish(&a, status, answer);
 }
@@ -163,7 +163,7 @@ static mortise_status check(mortise_inst *i, uint32_t stage,
     if (value.n == 0) {
         char reason[MAX_AT + 32];
 
-        snprintf(reason, sizeof reason, "there is nothing at %s", i->at);
+        snprintf(reason, sizeof reason, "no value at %s", i->at);
         return mortise_emit_verdict(i->host, i->api, r->call, 1, reason);
     }
     return ask(i, r, value);
@@ -193,14 +193,14 @@ static mortise_status configure(mortise_inst *i, mortise_str config)
     at = mortise_jv_get(body, "at");
     type = schema.n > 0 ? mortise_jv_type(schema) : MORTISE_JV_NULL;
     if (type != MORTISE_JV_OBJECT && type != MORTISE_JV_BOOL)
-        return create_refuse(i->host, i->api,
-                             "schema is a JSON Schema: an object, true or "
-                             "false");
+        return create_refuse(
+            i->host, i->api,
+            "schema must be a JSON Schema: an object, true or false");
     if (at.n > 0 && (mortise_jv_cstr(at, i->at, sizeof i->at) != MORTISE_S_OK ||
                      !is_pointer(i->at)))
         return create_refuse(i->host, i->api,
-                             "at is a JSON Pointer of up to 1023 bytes: "
-                             "/order/amount");
+                             "at must be a JSON Pointer of at most 1023 bytes, "
+                             "such as /order/amount");
     if (bytes_put(&i->schema, mortise_strn(schema.p, schema.n)) != MORTISE_S_OK)
         return nomem(i->host, i->api, 0);
     return MORTISE_S_OK;

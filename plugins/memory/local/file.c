@@ -269,7 +269,7 @@ static mortise_status unreadable(const struct job *j)
 
     return no(j->inst, j->call, why,
               why == &busy ? "%s is locked by another process: %s"
-                           : "%s cannot be read, and is left as it is: %s",
+                           : "%s cannot be read and was not changed: %s",
               j->inst->path, sqlite3_errmsg(j->c->db));
 }
 
@@ -363,12 +363,11 @@ static int lock_directory(const struct mortise_inst *i, mortise_status *status)
         usleep(BUSY_STEP_MS * 1000);
     if (rv == 0)
         return fd;
-    *status = errno == EWOULDBLOCK
-                  ? no(i, 0, &busy,
-                       "%s is locked by another process: it is "
-                       "being made",
-                       i->path)
-                  : no_errno(i, "lock the directory");
+    *status =
+        errno == EWOULDBLOCK
+            ? no(i, 0, &busy, "%s is locked by another process that creates it",
+                 i->path)
+            : no_errno(i, "lock the directory");
     if (fd >= 0)
         close(fd);
     return -1;
@@ -474,13 +473,13 @@ static mortise_status of_another(const struct mortise_inst *i,
 {
     if (application == BEFORE_RELEASE)
         return no(i, 0, &corrupt_file,
-                  "%s was written by a development version before 0.2.0, and "
-                  "is left as it is: export it with that version, and import "
-                  "it into another directory",
+                  "%s was written by a development version before 0.2.0 and "
+                  "was not changed; export it with that version, and import it "
+                  "into another directory",
                   i->path);
     return no(i, 0, &corrupt_file,
-              "%s is the database of another program, and is left as it is: "
-              "name another directory",
+              "%s is the database of another program and was not changed; use "
+              "another directory",
               i->path);
 }
 
@@ -489,13 +488,13 @@ static mortise_status judge_version(const struct mortise_inst *i, int64_t is)
     if (is == VERSION)
         return MORTISE_S_OK;
     if (is < VERSION)
-        return no(i, 0, &corrupt_file,
-                  "%s is damaged, and is left as it is: its version is %lld, "
-                  "which none is",
-                  i->path, (long long)is);
+        return no(
+            i, 0, &corrupt_file,
+            "%s is damaged and was not changed: its version %lld is invalid",
+            i->path, (long long)is);
     return no(i, 0, &corrupt_file,
-              "%s was written by a later version (%lld; this one knows %d), "
-              "and is left as it is",
+              "%s was written by a later version (%lld; this version supports "
+              "%d) and was not changed",
               i->path, (long long)is, VERSION);
 }
 
@@ -523,8 +522,8 @@ static mortise_status judge_head(const struct mortise_inst *i)
     close(fd);
     if (n < (ssize_t)sizeof magic || memcmp(head, magic, sizeof magic) != 0)
         return no(i, 0, &corrupt_file,
-                  "%s is no file of traces, and is left as it is: name "
-                  "another directory, or put it aside",
+                  "%s is not a file of traces and was not changed; use another "
+                  "directory, or move the file away",
                   i->path);
     if (n < HEAD || number_at(head + APPLICATION_ID) != APPLICATION)
         return of_another(i, n < HEAD ? 0 : number_at(head + APPLICATION_ID));

@@ -113,7 +113,7 @@ static mortise_status add_place(const struct job *j, struct filter *f,
     if (key.n > 0)
         status = bytes_decode(&text, key);
     if (status != MORTISE_S_OK)
-        return no(j->inst, j->call, &bad_request, "a key is a text");
+        return no(j->inst, j->call, &bad_request, "a key must be text");
     if (!place_find(j, scope, bytes_str(&text), false, &place))
         status = no_database(j, "read");
     if (place > 0)
@@ -130,7 +130,7 @@ static mortise_status read_places(const struct job *j, struct filter *f)
 
     f->scope = -1;
     if (scope.n > 0 && (f->scope = scope_of(scope)) < 0)
-        return no(j->inst, j->call, &bad_request, "there is no such scope");
+        return no(j->inst, j->call, &bad_request, "unknown scope");
     if (keys.n == 0 && f->scope != 0)
         return status;
     f->by_place = true;
@@ -152,7 +152,7 @@ static mortise_status read_types(const struct job *j, struct filter *f)
         int type = type_of(one);
 
         if (type < 0)
-            return no(j->inst, j->call, &bad_request, "there is no such type");
+            return no(j->inst, j->call, &bad_request, "unknown type");
         f->types |= 1u << type;
     }
     return MORTISE_S_OK;
@@ -183,7 +183,7 @@ mortise_status filter_read(const struct job *j, struct filter *f, bool *none)
          mortise_jv_double(least, &f->min_strength) != MORTISE_S_OK) ||
         (before.n > 0 && mortise_jv_int(before, &f->before) != MORTISE_S_OK))
         return no(j->inst, j->call, &bad_request,
-                  "as_of, min_strength or before is no number");
+                  "as_of, min_strength and before must be numbers");
     status = read_places(j, f);
     if (status == MORTISE_S_OK)
         status = read_types(j, f);
@@ -373,7 +373,7 @@ static mortise_status find_query(struct finding *r, mortise_jv query)
 
     j->text.n = 0;
     if (bytes_decode(&j->text, query) != MORTISE_S_OK)
-        return no(j->inst, j->call, &bad_request, "query is no text");
+        return no(j->inst, j->call, &bad_request, "query must be text");
     right = text_search(j, bytes_str(&j->text), &r->f, &r->hits, &r->n);
     if (right && j->inst->embed != NULL)
         right = vectors_search(j, &r->f, &near, &n);
@@ -415,7 +415,7 @@ static mortise_status find_ids(struct finding *r, mortise_jv ids)
 
         j->id.n = 0;
         if (bytes_decode(&j->id, one) != MORTISE_S_OK)
-            return no(j->inst, j->call, &bad_request, "an id is a text");
+            return no(j->inst, j->call, &bad_request, "an id must be text");
         if (!trace_find(j, &n))
             return no_database(j, "read");
         if (!trace_get(j, n, &t, &failed) || !trace_fits(&r->f, &t)) {
@@ -484,7 +484,7 @@ static mortise_status find_by_time(struct finding *r, mortise_jv after)
 
     if (after.n > 0 && !read_cursor(after, &seq, &at))
         return no(r->j->inst, r->j->call, &bad_request,
-                  "`after` is the `next` of an answer");
+                  "`after` must be the `next` of an earlier answer");
     r->hits = calloc(most, sizeof *r->hits);
     if (r->hits == NULL)
         return no(r->j->inst, r->j->call, &out_of_memory, "out of memory");
@@ -561,7 +561,7 @@ static mortise_status write_traces(mortise_jw *w, struct finding *r)
             return no_database(r->j, "read");
         if (!is_whole(&t, strength))
             return no(r->j->inst, r->j->call, &corrupt_file,
-                      "%s: the time or the strength of trace '%.*s' is none",
+                      "%s: the time or the strength of trace '%.*s' is invalid",
                       r->j->inst->path, (int)t.id.n, t.id.p);
         bytes += t.bytes + (int64_t)t.metadata.n;
         if (k > 0 && bytes > MORTISE_MEMORY_ANSWER) {
@@ -600,8 +600,8 @@ static mortise_status answer(struct finding *r, bool by_time)
     mortise_jw_end(&e.w);
     if (mortise_emitter_finish(&e) == MORTISE_S_OK)
         return MORTISE_S_OK;
-    return no(j->inst, j->call, &corrupt_file,
-              "%s: a trace in it is not what was written", j->inst->path);
+    return no(j->inst, j->call, &corrupt_file, "%s: a stored trace is damaged",
+              j->inst->path);
 }
 
 /* ---- read() -------------------------------------------------------------- */
@@ -643,7 +643,8 @@ mortise_status do_read(struct job *j)
             MORTISE_S_OK ||
         r.most < 0 || r.most > MORTISE_MEMORY_TRACES)
         return no(j->inst, j->call, &bad_request,
-                  "max_traces is a number from 0 to %d", MORTISE_MEMORY_TRACES);
+                  "max_traces must be a number from 0 to %d",
+                  MORTISE_MEMORY_TRACES);
     vectors_ask(j);
     if (!run_plain(j, S_BEGIN))
         return no_database(j, "read");

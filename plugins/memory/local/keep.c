@@ -41,7 +41,7 @@ static mortise_status read_text(const struct job *j, mortise_jv from,
     out->n = 0;
     if (bytes_decode(out, v) != MORTISE_S_OK || out->n == 0 || out->n > most)
         return no(j->inst, j->call, &bad_request,
-                  "%s is a text of 1 to %llu bytes", name,
+                  "%s must be a text of 1 to %llu bytes", name,
                   (unsigned long long)most);
     return MORTISE_S_OK;
 }
@@ -88,7 +88,7 @@ static mortise_status read_one(struct job *j, mortise_jv v, struct one *t)
         mortise_jv_int(mortise_jv_get(v, "created_at"), &t->created) !=
             MORTISE_S_OK ||
         !is_time(t->created))
-        return no(j->inst, j->call, &bad_request, "that is no trace: %.*s",
+        return no(j->inst, j->call, &bad_request, "invalid trace: %.*s",
                   (int)j->id.n, j->id.p);
     return MORTISE_S_OK;
 }
@@ -205,7 +205,7 @@ static mortise_status use_one(struct job *j, mortise_jv v, struct writing *w)
     if (mortise_jv_int(mortise_jv_get(v, "at"), &at) != MORTISE_S_OK ||
         !is_time(at))
         return no(j->inst, j->call, &bad_request,
-                  "the `at` of a use is a time");
+                  "the `at` of a use must be a time");
     return trace_find(j, &n) && (n == 0 || add_use(j, n, at, w))
                ? MORTISE_S_OK
                : no_database(j, "write");
@@ -350,7 +350,7 @@ static mortise_status forget_ids(struct job *j, const struct filter *f,
 
         j->id.n = 0;
         if (bytes_decode(&j->id, v) != MORTISE_S_OK)
-            return no(j->inst, j->call, &bad_request, "an id is a text");
+            return no(j->inst, j->call, &bad_request, "an id must be text");
         if (!trace_find(j, &n) || (n > 0 && !drop_if(j, f, n, NULL, &dropped)))
             return no_database(j, "forget");
         *count += n > 0 && dropped;
@@ -425,7 +425,7 @@ mortise_status do_forget(struct job *j)
 
     if (!says_which(j->body))
         return no(j->inst, j->call, &bad_request,
-                  "forget says which traces, or `all`");
+                  "name the traces to forget, or give `all`");
     pthread_mutex_lock(&j->inst->writing);
     status = run_plain(j, S_BEGIN_WRITE) ? forget_within(j, &count)
                                          : no_database(j, "forget");

@@ -92,14 +92,13 @@ static mortise_status configure(struct mortise_inst *i, mortise_str text)
     i->path = text_of(config, "directory", file_name);
     i->embed = text_of(config, "embed", "");
     if (i->path == NULL)
-        return no(i, 0, &bad_request,
-                  "`directory` says where the file is to be");
+        return no(i, 0, &bad_request, "`directory` is missing");
     if (mortise_jv_get(config, "embed").n > 0 && i->embed == NULL)
-        return no(i, 0, &bad_request, "`embed` is an alias of a model");
+        return no(i, 0, &bad_request, "`embed` must be an alias of a model");
     if (!vectors_open(i))
         return no(i, 0, &out_of_memory, "out of memory");
     return sodium_init() < 0 || sqlite3_threadsafe() == 0
-               ? no(i, 0, &bad_request, "a library does not come up")
+               ? no(i, 0, &bad_request, "libsodium or SQLite cannot be used")
                : file_open(i);
 }
 
@@ -127,7 +126,7 @@ static mortise_status begin(struct job *j, const mortise_request *r)
         j->tenant_name[0] == '\0' ||
         mortise_jv_int(mortise_jv_get(j->body, "now"), &j->now) != MORTISE_S_OK)
         return no(j->inst, j->call, &bad_request,
-                  "a request has a `tenant` and a `now`");
+                  "a request needs a `tenant` and a `now`");
     return file_take(j);
 }
 

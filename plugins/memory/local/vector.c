@@ -210,8 +210,8 @@ void vectors_ask(struct job *j)
     }
     free(w.p);
     if (j->n_vector == 0)
-        j->note = "the model made no vector of the query: this was found by "
-                  "words alone";
+        j->note = "the model did not compute a vector of the query, so only "
+                  "words were searched";
 }
 
 /* ---- those in memory (3) ------------------------------------------------- */

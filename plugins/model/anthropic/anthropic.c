@@ -118,7 +118,7 @@ static mortise_status read_message(struct call *c, mortise_jv message)
     int64_t index = 0;
 
     if (mortise_jv_type(content) != MORTISE_JV_ARRAY) {
-        c->failed_words = "the server's answer is no message";
+        c->failed_words = "the server's answer is not a message";
         return MORTISE_S_INVALID;
     }
     while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &one))
@@ -133,7 +133,7 @@ static mortise_status read_json(struct call *c, mortise_str body)
     mortise_status status = halves_parse(&c->halves, body, 0, &v);
 
     if (status != MORTISE_S_OK) {
-        c->failed_words = "the server's answer is no JSON";
+        c->failed_words = "the server's answer is not JSON";
         return status;
     }
     if (mortise_jv_is(mortise_jv_get(v, "type"), mortise_strz("error")))
@@ -151,7 +151,7 @@ static void give(struct call *c, mortise_jv answer)
 
     if (status != MORTISE_S_OK)
         anthropic_fail(c, status, "permanent", MORTISE_MODEL_PROTOCOL,
-                       "the output was refused");
+                       "the host rejected the output");
     else
         inst->api->finish(inst->host, c->id, status, mortise_str_empty(),
                           mortise_str_empty());
@@ -176,7 +176,7 @@ static void conclude(struct call *c, mortise_status last, mortise_str words,
         give(c, answer);
     else if (broke)
         anthropic_fail(c, MORTISE_S_FAILED, "transient", MORTISE_MODEL_STREAM,
-                       "the stream ended before the reply did");
+                       "the stream ended before the end of the reply");
     else
         anthropic_fail_host(c, last, words);
 }
@@ -225,7 +225,7 @@ static void answered(struct call *c, mortise_str text)
         anthropic_fail_nomem(c);
     else
         anthropic_fail(c, MORTISE_S_FAILED, "permanent", MORTISE_MODEL_PROTOCOL,
-                       "the host's answer is none");
+                       "the host's answer is invalid");
     bytes_free(&body);
 }
 
@@ -283,9 +283,10 @@ static mortise_status refuse(const mortise_inst *inst, const mortise_request *r,
     if (status == MORTISE_S_INVALID)
         return mortise_refuse(inst->host, inst->api, r->call, status,
                               "permanent", MORTISE_MODEL_REQUEST,
-                              "this is no request of mortise.model/1");
+                              "not a valid request of mortise.model/1");
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
-                          MORTISE_MODEL_CONNECT, "the host refused to ask");
+                          MORTISE_MODEL_CONNECT,
+                          "the host rejected the request");
 }
 
 static mortise_status ask(struct call *c, const struct asked *asked)
@@ -456,8 +457,9 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
         destroy(inst);
     return status == MORTISE_S_NOMEM
                ? nomem(host, api, 0)
-               : mortise_refuse(host, api, 0, status, "permanent", "invalid",
-                                "the config is no JSON, or not of its schema");
+               : mortise_refuse(
+                     host, api, 0, status, "permanent", "invalid",
+                     "the config is not JSON, or does not match its schema");
 }
 
 static const void *get_interface(mortise_inst *inst, const char *id)

@@ -49,7 +49,7 @@ mortise_status anthropic_block_begin(struct call *c, int64_t index,
         tell(c, b->kind, bytes_str(&b->text));
     return status != MORTISE_S_INVALID
                ? status
-               : wrong(c, "the reply has a block that is none, or too many");
+               : wrong(c, "the reply has an invalid block, or too many blocks");
 }
 
 /* ---- deltas -------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static mortise_status on_block_delta(struct call *c, mortise_jv event)
     mortise_jv_int(mortise_jv_get(event, "index"), &index);
     b = anthropic_block_find(&c->reply, index);
     if (b == NULL)
-        return wrong(c, "the stream has more of a block that never began");
+        return wrong(c, "the stream continues a block that never started");
     for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++) {
         if (!mortise_jv_is(type, mortise_strz(deltas[i].type)))
             continue;
@@ -124,7 +124,7 @@ static mortise_status on_block_delta(struct call *c, mortise_jv event)
             return deltas[i].take(c, b, v);
         return mortise_jv_type(v) <= MORTISE_JV_NULL
                    ? MORTISE_S_OK
-                   : wrong(c, "the stream has a delta that is none");
+                   : wrong(c, "the stream has an invalid delta");
     }
     return MORTISE_S_OK;
 }
@@ -168,7 +168,7 @@ static mortise_status on_message_stop(struct call *c, mortise_jv event)
 {
     (void)event;
     if (!c->begun)
-        return wrong(c, "the stream ends a message that never began");
+        return wrong(c, "the stream ends a message that never started");
     c->ended = 1;
     return MORTISE_S_OK;
 }
@@ -224,5 +224,5 @@ mortise_status anthropic_event(void *ud, mortise_str name, mortise_str data)
         return MORTISE_S_OK;
     return mortise_str_is(name, "error")
                ? bytes_put(&c->error, data)
-               : wrong(c, "the stream has an event that is no JSON");
+               : wrong(c, "the stream has an event that is not JSON");
 }

@@ -137,7 +137,7 @@ static void give(struct call *c)
 
     if (status != MORTISE_S_OK) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the host does not take the reply");
+                    "the host rejected the reply");
         c->problem.status = status;
         fail(c);
         return;
@@ -204,7 +204,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
         c->dialect->event(c, data);
     } else if (!c->ended) {
         problem_set(&c->problem, MORTISE_MODEL_STREAM,
-                    "the stream has an event that is no JSON object");
+                    "the stream has an event that is not a JSON object");
     }
     return c->reply.nomem ? MORTISE_S_NOMEM : MORTISE_S_OK;
 }
@@ -272,11 +272,12 @@ static void take_refusal(struct call *c, mortise_jv answer, mortise_str body)
 
     mortise_jv_parse(body, &json);
     if (c->status < 400)
-        problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the server answered with status %d%s", (int)c->status,
-                    c->status >= 300
-                        ? ": it is elsewhere, and base_url has to say where"
-                        : "");
+        problem_set(
+            &c->problem, MORTISE_MODEL_PROTOCOL,
+            "the server answered with status %d%s", (int)c->status,
+            c->status >= 300
+                ? ", which is a redirect; set base_url to the new address"
+                : "");
     else
         problem_of_server(&c->problem, answer, json);
 }
@@ -288,10 +289,10 @@ static void take_whole(struct call *c, mortise_jv answer, mortise_str body)
     if (read_json(c, body, false, &json) != MORTISE_S_OK) {
         if (*body.p == '{')
             problem_set(&c->problem, MORTISE_MODEL_STREAM,
-                        "the answer is cut, or no JSON");
+                        "the answer is truncated or not JSON");
         else
             problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                        "the answer is no JSON: is base_url right?");
+                        "the answer is not JSON; check base_url");
     } else if (is_error(mortise_str_empty(), json) &&
                !request_is(json, "object", "response")) {
         reply_usage(&c->reply, mortise_jv_get(json, "usage"));
@@ -309,11 +310,11 @@ static void take_end_of_events(struct call *c)
         return;
     if (c->heard || c->says_events || c->form == FORM_NONE)
         problem_set(&c->problem, MORTISE_MODEL_STREAM,
-                    "the stream ended before the reply did");
+                    "the stream ended before the end of the reply");
     else
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer is neither JSON nor a stream of events: is "
-                    "base_url right?");
+                    "the answer is neither JSON nor a stream of events; check "
+                    "base_url");
 }
 
 static void take_body(struct call *c, mortise_jv answer, mortise_str body)
@@ -324,7 +325,7 @@ static void take_body(struct call *c, mortise_jv answer, mortise_str body)
     }
     if (mortise_jv_get(answer, "body_base64").n > 0) {
         problem_set(&c->problem, MORTISE_MODEL_STREAM,
-                    "the answer is cut, or no UTF-8");
+                    "the answer is truncated or not UTF-8");
         return;
     }
     c->form = FORM_NONE; /* of all of it */
@@ -344,7 +345,7 @@ static void take_answer(struct call *c, mortise_str text)
 
     if (mortise_jv_parse(text, &answer) != MORTISE_S_OK) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the host's answer is no JSON");
+                    "the host's answer is not JSON");
         return;
     }
     take_head(c, answer);

@@ -271,8 +271,9 @@ static void take_message_again(struct call *c, mortise_jv message)
     rest = bytes_str(&c->room);
     if (rest.n < text->text.n ||
         memcmp(rest.p, text->text.p, text->text.n) != 0) {
-        problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the stream has a message that is not what its pieces are");
+        problem_set(
+            &c->problem, MORTISE_MODEL_PROTOCOL,
+            "the message at the end of the stream differs from its pieces");
         return;
     }
     rest.p += text->text.n;
@@ -356,12 +357,13 @@ static void chat_whole(struct call *c, mortise_jv body)
 
     if (mortise_jv_type(message) != MORTISE_JV_OBJECT) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer is no chat completion: it has no message");
+                    "the answer is not a chat completion: it has no message");
         return;
     }
     if (content == MORTISE_JV_NUMBER || content == MORTISE_JV_BOOL) {
-        problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer is no chat completion: its content is no text");
+        problem_set(
+            &c->problem, MORTISE_MODEL_PROTOCOL,
+            "the answer is not a chat completion: its content is not text");
         return;
     }
     take_message(c, message, true);

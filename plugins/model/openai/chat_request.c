@@ -73,9 +73,9 @@ static void write_part(struct body *b, mortise_jv part)
         mortise_jw_end(&b->w);
         mortise_jw_end(&b->w);
     } else if (!request_is(part, "type", "file")) {
-        request_refuse(b, "such a part cannot be in a message of a user's");
+        request_refuse(b, "a user message cannot have a part of this type");
     } else if (mortise_jv_get(part, "data").n == 0) {
-        request_refuse(b, "a chat takes the data of a file, and not its URL");
+        request_refuse(b, "the chat API needs the data of a file, not its URL");
     } else {
         write_file(b, part);
     }
@@ -146,7 +146,7 @@ static void write_parts(struct body *b, struct run r)
 static void write_system(struct body *b, struct run r)
 {
     if (has_media(r))
-        request_refuse(b, "a system message has text only");
+        request_refuse(b, "a system message can have only text");
     open_message(b, "system");
     mortise_jw_key(&b->w, "content");
     write_texts(b, r);
@@ -298,7 +298,7 @@ static void write_assistant(struct body *b, mortise_jv parts)
     mortise_jv part;
 
     if (has(parts, "image") || has(parts, "file"))
-        request_refuse(b, "a message of the assistant's has no pictures");
+        request_refuse(b, "an assistant message cannot have pictures");
     open_message(b, "assistant");
     write_content(b, parts);
     write_calls(b, parts);

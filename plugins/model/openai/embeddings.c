@@ -33,7 +33,7 @@ static void take_vector(struct call *c, mortise_jv one, int64_t at)
     mortise_jv_int(mortise_jv_get(one, "index"), &at);
     if (at < 0 || at >= c->texts || !is_vector(vector))
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer has something that is no vector of a text");
+                    "the answer has an item that is not a vector");
     else
         call_keep(c, at, vector);
 }
@@ -59,7 +59,7 @@ static void embeddings_whole(struct call *c, mortise_jv body)
         take_vector(c, one, n++);
     if (c->problem.status == MORTISE_S_OK && !c->reply.nomem && !are_all(c))
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer has not a vector for each text");
+                    "the answer does not have one vector for each text");
     c->ended = true;
 }
 

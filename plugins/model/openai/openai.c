@@ -111,8 +111,8 @@ static void ask(struct body *b, const mortise_request *r)
     if (status == MORTISE_S_PENDING)
         return;
     call_free(c);
-    problem_of_host(&b->why, status, mortise_strz("the host refused to ask"),
-                    false);
+    problem_of_host(&b->why, status,
+                    mortise_strz("the host rejected the request"), false);
 }
 
 static mortise_status start(mortise_inst *inst, const struct dialect *dialect,

@@ -299,7 +299,9 @@ static void say(struct problem *p, mortise_jv answer, int64_t status,
 
     snprintf(words, sizeof words, "the server answered with status %d",
              (int)status);
-    say_more(p, answer.n > 0 ? words : "the server broke off");
+    say_more(p, answer.n > 0
+                    ? words
+                    : "the server stopped in the middle of its answer");
     if (message.n > 0) {
         say_more(p, ": ");
         if (mortise_jv_type(message) == MORTISE_JV_STRING)

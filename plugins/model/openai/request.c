@@ -133,7 +133,7 @@ void request_results(struct body *b, mortise_jv parts,
         int32_t is_error = 0;
 
         if (!request_is(part, "type", "tool_result")) {
-            request_refuse(b, "a tool's message has results only");
+            request_refuse(b, "a tool message can have only results");
             continue;
         }
         mortise_jv_bool(mortise_jv_get(part, "is_error"), &is_error);
@@ -354,8 +354,7 @@ bool request_make(struct body *b, mortise_str *out)
     write_request(b);
     status = mortise_jw_finish(&b->w, out);
     if (b->why.status == MORTISE_S_OK && status == MORTISE_S_INVALID)
-        request_refuse(b, "the request lacks something, or is nested too "
-                          "deeply");
+        request_refuse(b, "the request is incomplete or nested too deeply");
     if (status == MORTISE_S_NOMEM || b->why.status == MORTISE_S_NOMEM)
         problem_no_memory(&b->why);
     return b->why.status == MORTISE_S_OK;

@@ -125,7 +125,7 @@ static void take_status(struct call *c, mortise_jv response)
     } else if (status.n > 0 &&
                !mortise_jv_is(status, mortise_strz("completed"))) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the server gave a response that is not over");
+                    "the server returned a response that has not ended");
     }
 }
 
@@ -154,7 +154,7 @@ static void responses_whole(struct call *c, mortise_jv body)
     if (!request_is(body, "object", "response") &&
         mortise_jv_count(output) == 0 && !says) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
-                    "the answer is no response: it has no output");
+                    "the answer is not a response: it has no output");
         return;
     }
     take_response(c, body);

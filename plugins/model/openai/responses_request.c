@@ -62,7 +62,7 @@ static void write_content(struct body *b, mortise_jv part)
     } else if (request_is(part, "type", "file")) {
         write_file(b, part);
     } else {
-        request_refuse(b, "such a part cannot be in what goes in");
+        request_refuse(b, "an input message cannot have a part of this type");
         return;
     }
     mortise_jw_end(&b->w);
@@ -185,7 +185,7 @@ static void write_assistant(struct body *b, mortise_jv parts)
             mortise_jw_value(&b->w, mortise_jv_get(part, "text"));
             mortise_jw_end(&b->w);
         } else if (!request_is(part, "type", "reasoning")) {
-            request_refuse(b, "a message of the assistant's has no pictures");
+            request_refuse(b, "an assistant message cannot have pictures");
         }
     }
 }
@@ -308,7 +308,7 @@ static void write_effort(struct body *b)
 void responses_ask(struct body *b)
 {
     if (mortise_jv_count(request_get(b, "stop")) > 0)
-        request_refuse(b, "the Responses API knows no stop texts");
+        request_refuse(b, "the Responses API does not support stop texts");
     request_copy(b, "model", "model");
     if (request_member(b, "input"))
         request_messages(b, write_items);

@@ -270,7 +270,8 @@ static mortise_status no_output(const mortise_inst *inst,
     if (status == MORTISE_S_NOMEM)
         return no_memory(inst, r);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
-                          MORTISE_MODEL_PROTOCOL, "the output was refused");
+                          MORTISE_MODEL_PROTOCOL,
+                          "the host rejected the output");
 }
 
 /* The beginning of a message, for words. */
@@ -288,7 +289,8 @@ static mortise_status none_fits(const mortise_inst *inst, const struct asked *a)
     char msg[128 + 2 * SHOWN];
     size_t n;
 
-    n = (size_t)snprintf(msg, sizeof msg, "no scripted reply fits: turn %lld",
+    n = (size_t)snprintf(msg, sizeof msg,
+                         "no scripted reply matches: turn %lld",
                          (long long)a->turn);
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         const struct bytes *text = &a->last[roles[i]];
@@ -591,7 +593,7 @@ static mortise_status chat(mortise_inst *inst, const mortise_request *r)
     if (status == MORTISE_S_NOMEM)
         status = no_memory(inst, r);
     else if (status != MORTISE_S_OK)
-        status = no(inst, r, "this is no request of mortise.model/1");
+        status = no(inst, r, "not a valid request of mortise.model/1");
     else if (reply.n == 0)
         status = none_fits(inst, &a);
     else
@@ -703,11 +705,11 @@ static mortise_status embed(mortise_inst *inst, const mortise_request *r)
     mortise_status status;
 
     if (mortise_jv_parse(r->body, &body) != MORTISE_S_OK)
-        return no(inst, r, "this is no request of mortise.model/1");
+        return no(inst, r, "not a valid request of mortise.model/1");
     said = mortise_jv_get(body, "dimensions");
     if (said.n > 0 && (mortise_jv_int(said, &dimensions) != MORTISE_S_OK ||
                        dimensions < 1 || dimensions > DIMENSIONS_MAX))
-        return no(inst, r, "dimensions are from 1 to 16384");
+        return no(inst, r, "dimensions must be from 1 to 16384");
     status = give_vectors(inst, r, body, dimensions);
     return status == MORTISE_S_OK ? status : no_output(inst, r, status);
 }
@@ -730,13 +732,13 @@ static const char *wrong_with(mortise_jv replies)
     while (mortise_jv_next(&it, NULL, &reply)) {
         if (mortise_jv_get(reply, "text").n > 0 &&
             mortise_jv_get(reply, "json").n > 0)
-            return "a reply has `text` or `json`, not both";
+            return "a reply can have `text` or `json`, not both";
         calls = mortise_jv_each(mortise_jv_get(reply, "tool_calls"));
         while (mortise_jv_next(&calls, NULL, &call))
             if (mortise_jv_get(call, "arguments").n > 0 &&
                 mortise_jv_get(call, "arguments_text").n > 0)
-                return "a tool call has `arguments` or `arguments_text`, not "
-                       "both";
+                return "a tool call can have `arguments` or `arguments_text`, "
+                       "not both";
     }
     return NULL;
 }
@@ -756,7 +758,7 @@ static mortise_status fill_inst(mortise_inst *inst, mortise_str config)
         memcpy(inst->config, config.p, config.n);
     if (mortise_jv_parse(mortise_strn(inst->config, config.n), &v) !=
         MORTISE_S_OK)
-        return refuse_config(inst->host, inst->api, "the config is no JSON");
+        return refuse_config(inst->host, inst->api, "the config is not JSON");
     inst->replies = mortise_jv_get(v, "replies");
     wrong = wrong_with(inst->replies);
     return wrong == NULL ? MORTISE_S_OK

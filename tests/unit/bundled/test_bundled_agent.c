@@ -93,12 +93,13 @@ START_TEST(results_are_shown)
          "\"/9j/AAAA\"}"},
         {"{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\","
          "\"data\":\"aGk=\"}],\"text\":\"\"}",
-         SAYS("[image image/png, 4 characters of base64: it is no picture]")},
+         SAYS(
+             "[image image/png, 4 characters of base64: it is not a picture]")},
         {"{\"content\":[{\"type\":\"image\",\"data\":\"iVBORw0KGgo!\"}],"
          "\"text\":\"\"}",
-         SAYS("[image, 12 characters of base64: it is no picture]")},
+         SAYS("[image, 12 characters of base64: it is not a picture]")},
         {"{\"content\":[{\"type\":\"image\"}],\"text\":\"\"}",
-         SAYS("[image, 0 characters of base64: it is no picture]")},
+         SAYS("[image, 0 characters of base64: it is not a picture]")},
         {"{\"content\":[{\"type\":\"audio\",\"mimeType\":\"audio/wav\","
          "\"data\":\"UklGRg==\"}],\"text\":\"\"}",
          SAYS("[audio audio/wav, 8 characters of base64: it is not shown]")},
@@ -109,7 +110,7 @@ START_TEST(results_are_shown)
          "\"blob\":" PNG "}]}",
          "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":" PNG "}"},
         {"{\"contents\":[{\"uri\":\"u\",\"blob\":\"AAAA\"}]}",
-         SAYS("[file, 4 characters of base64: it is no text]")},
+         SAYS("[file, 4 characters of base64: it is not text]")},
         {"{\"content\":[{\"type\":\"hologram\",\"x\":1}],\"text\":\"\"}",
          SAYS("{\\\"type\\\":\\\"hologram\\\",\\\"x\\\":1}")},
         /* the structured value, once */

@@ -1356,7 +1356,7 @@ START_TEST(a_refused_output)
 {
     host.emit_status = MORTISE_S_INVALID;
     ck_assert_int_eq(chat("", USER("a"), &hello), MORTISE_S_INVALID);
-    ck_assert_str_eq(host.msg, "the output was refused");
+    ck_assert_str_eq(host.msg, "the host rejected the output");
 }
 END_TEST
 

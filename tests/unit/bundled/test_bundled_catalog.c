@@ -255,25 +255,26 @@ END_TEST
 static const struct {
     const char *dir, *text, *words;
 } broken[] = {
-    {"s", "name: s\n", "does not begin with front matter"},
-    {"s", "---\nname: s\ndescription: d\n", "does not begin with front matter"},
+    {"s", "name: s\n", "must begin with front matter"},
+    {"s", "---\nname: s\ndescription: d\n", "must begin with front matter"},
     {"s", "---\nname: s\n---\n", "its front matter has no 'description'"},
     {"s", "---\ndescription: d\n---\n", "its front matter has no 'name'"},
     {"s", "---\nname: t\ndescription: d\n---\n",
-     "its name is 't', and that of its directory 's'"},
-    {"S", "---\nname: S\ndescription: d\n---\n", "the name 'S' is not 1 to 64"},
+     "its name is 't', but its directory is 's'; they must be equal"},
+    {"S", "---\nname: S\ndescription: d\n---\n",
+     "the name 'S' must be 1 to 64"},
     {"a--b", "---\nname: a--b\ndescription: d\n---\n",
-     "the name 'a--b' is not"},
-    {"-a", "---\nname: -a\ndescription: d\n---\n", "the name '-a' is not"},
+     "the name 'a--b' must be"},
+    {"-a", "---\nname: -a\ndescription: d\n---\n", "the name '-a' must be"},
     {"s", "---\nname: s\ndescription: \"\"\n---\n",
-     "its description has 0 characters, of 1024"},
-    {"s", GOOD "license: [a]\n---\n", "'license' is no text"},
-    {"s", GOOD "metadata: [a]\n---\n", "'metadata' is no mapping"},
+     "its description has 0 characters, but the limit is 1024"},
+    {"s", GOOD "license: [a]\n---\n", "'license' is not text"},
+    {"s", GOOD "metadata: [a]\n---\n", "'metadata' is not a mapping"},
     {"s", GOOD "metadata: {a: [b]}\n---\n",
-     "'metadata' is no mapping of texts"},
-    {"s", GOOD "name: s\n---\n", "'name' is there twice"},
+     "'metadata' is not a mapping of texts"},
+    {"s", GOOD "name: s\n---\n", "'name' occurs twice"},
     {"s", "---\nname: s\n  description: [\n---\n", "of its front matter: "},
-    {"s", "---\n- a\n---\n", "its front matter is no mapping"},
+    {"s", "---\n- a\n---\n", "its front matter is not a mapping"},
     {"s", GOOD "---\n\xff\n", "it is not UTF-8"},
 };
 
@@ -337,7 +338,7 @@ START_TEST(front_matter_has_bounds)
             put_deep(style, style == 1 && depth > 150 ? 150 : depth);
             ck_assert_ptr_null(with_skills("", ""));
             snprintf(want, sizeof want,
-                     "line %d of its front matter is more than 32 deep",
+                     "line %d of its front matter is nested more than 32 deep",
                      style == 0   ? 4
                      : style == 1 ? 36
                                   : 5);
@@ -372,8 +373,9 @@ START_TEST(skills_have_bounds)
     snprintf(text, sizeof text, "---\nname: s\ndescription: %s\n---\n", about);
     put("s", text);
     ck_assert_ptr_null(with_skills("", ""));
-    ck_assert_msg(strstr(host.msg, "has 1025 characters, of 1024") != NULL,
-                  "%s", host.msg);
+    ck_assert_msg(
+        strstr(host.msg, "has 1025 characters, but the limit is 1024") != NULL,
+        "%s", host.msg);
     about[1024] = '\0';
     snprintf(text, sizeof text, "---\nname: s\ndescription: %s\n---\n", about);
     put("s", text);
@@ -381,7 +383,7 @@ START_TEST(skills_have_bounds)
     ck_assert_msg(i != NULL, "%s", host.msg);
     bare_destroy(plugin, i);
     ck_assert_ptr_null(with_skills("", ",\"max_skill\":1000"));
-    ck_assert_msg(strstr(host.msg, "and may have 1000 (max_skill)") != NULL,
+    ck_assert_msg(strstr(host.msg, "but the limit is 1000 (max_skill)") != NULL,
                   "%s", host.msg);
     ck_assert_ptr_null(with_skills("/gone", ""));
     ck_assert_msg(strstr(host.msg, "No such file") != NULL, "%s", host.msg);
@@ -400,8 +402,8 @@ START_TEST(names_are_unique)
     put("s", GOOD "---\n");
     snprintf(config, sizeof config, "{\"skills\":[\"%s\",\"%s/s\"]}", dir, dir);
     ck_assert_ptr_null(bare_create(&host, plugin, config));
-    ck_assert_msg(strstr(host.msg, "there is another skill 's'") != NULL, "%s",
-                  host.msg);
+    ck_assert_msg(strstr(host.msg, "another skill has the name 's'") != NULL,
+                  "%s", host.msg);
 }
 END_TEST
 

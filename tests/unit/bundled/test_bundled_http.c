@@ -143,7 +143,7 @@ START_TEST(bodies_have_their_form)
     lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/b"));
     assert_output("body", "\"//4=\"");
     assert_output("note",
-                  "\"the body is no UTF-8, and stands here in base64\"");
+                  "\"the body is not UTF-8, so it is given in base64\"");
     lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/bad"));
     assert_output("body", "\"{not json\"");
     lone_start("tool: http/get, args: {url: \"%s\", as: json}",
@@ -164,9 +164,9 @@ START_TEST(json_that_no_value_holds_stays_a_text)
         {"[-9223372036854775809]",
          "the number -9223372036854775809 does not fit into 64 bits"},
         {"{\"a\": [1e400]}", "the number 1e400 does not fit into a double"},
-        {"{\"a\": 1, \"a\": 2}", "the key a stands twice in one object"},
+        {"{\"a\": 1, \"a\": 2}", "the key a occurs twice in one object"},
         {"[{\"b\": {\"a\": 1, \"c\": 1, \"\\u0061\": 2}}]",
-         "the key a stands twice in one object"},
+         "the key a occurs twice in one object"},
         {"{\"a\\u0000\": 1}", "the key a"},
     };
     static char deep[160];
@@ -197,9 +197,8 @@ START_TEST(json_that_no_value_holds_stays_a_text)
     httpd_answer(d, "/d", "200 OK", JSON_TYPE, deep);
     lone_start("tool: http/request, args: {url: \"%s\"}", httpd_url(d, "/d"));
     assert_output("note",
-                  "\"the body is JSON that no value can hold, and stays a "
-                  "text: it has more than 60 arrays and objects inside "
-                  "each other\"");
+                  "\"the body is JSON that cannot be stored, so it is given as "
+                  "text: it has more than 60 nested arrays and objects\"");
     httpd_answer(d, "/e", "200 OK", JSON_TYPE,
                  "{\"a\": [9223372036854775807, -1.5e300], \"b\": {\"a\": 1}}");
     lone_start("tool: http/request, args: {url: \"%s\"}", httpd_url(d, "/e"));

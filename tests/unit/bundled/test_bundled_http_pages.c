@@ -207,7 +207,7 @@ START_TEST(a_hundred_pages)
     ck_assert_int_eq(lone_finish(), MORTISE_RUN_COMPLETED);
     ck_assert_uint_eq(httpd_requests(d), 100);
     start("/1", "");
-    lone_failed("http.too_many", "more than 100 pages: say max_pages");
+    lone_failed("http.too_many", "more than 100 pages; set max_pages");
     start("/1", "max_pages: 101");
     ck_assert_int_eq(lone_finish(), MORTISE_RUN_COMPLETED);
 }
@@ -224,7 +224,7 @@ START_TEST(too_much_to_hold)
         httpd_say(d, "\"]");
     }
     start("/1", "");
-    lone_failed("http.too_many", "more than 15 MiB");
+    lone_failed("http.too_many", "the items exceed 15 MiB");
 }
 END_TEST
 
@@ -237,12 +237,12 @@ START_TEST(circles_end)
     linked("/2", "</3>; rel=next", "[2]");
     linked("/3", "</2#x>; rel=next", "[3]");
     start("/1", "");
-    lone_failed("http.loop", "there before");
+    lone_failed("http.loop", "already requested");
     ck_assert_uint_eq(httpd_requests(d), 3);
     page("/c", "{\"data\": [1], \"next\": \"same\"}");
     page("/c?c=same", "{\"data\": [1], \"next\": \"same\"}");
     start("/c", "items: /data, next: {cursor: /next, query: c}");
-    lone_failed("http.loop", "there before");
+    lone_failed("http.loop", "already requested");
 }
 END_TEST
 
@@ -273,11 +273,13 @@ END_TEST
 static const struct {
     const char *body, *more, *code, *words;
 } wrong[] = {
-    {"{\"data\": [1]}", "", "http.no_items", "where `items` points to"},
-    {"{\"data\": [1]}", "items: /dat", "http.no_items", "points to"},
-    {"{\"data\": {\"a\": 1}}", "items: /data", "http.no_items", "points to"},
-    {"[[1]]", "items: /1", "http.no_items", "points to"},
-    {"[[1]]", "items: /00", "http.no_items", "points to"},
+    {"{\"data\": [1]}", "", "http.no_items", "`items` does not lead to a list"},
+    {"{\"data\": [1]}", "items: /dat", "http.no_items",
+     "does not lead to a list"},
+    {"{\"data\": {\"a\": 1}}", "items: /data", "http.no_items",
+     "does not lead to a list"},
+    {"[[1]]", "items: /1", "http.no_items", "does not lead to a list"},
+    {"[[1]]", "items: /00", "http.no_items", "does not lead to a list"},
     {"<html>", "", "bad_json", "not JSON"},
     {"", "", "bad_json", "not JSON"},
     {"\xff", "", "bad_json", "not JSON"},

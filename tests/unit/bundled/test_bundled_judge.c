@@ -104,7 +104,7 @@ START_TEST(cheap_rules_come_first)
     says("0");
     finding_use(CONFIG(",\"max_bytes\":5"));
     finding_passes("\"abc\"");
-    violates("\"abcd\"", "6 bytes are more than the 5");
+    violates("\"abcd\"", "6 bytes, but the judge accepts at most 5");
     ck_assert_int_eq(finding_host.asks, 0);
 }
 END_TEST
@@ -115,22 +115,24 @@ END_TEST
 START_TEST(anything_else_is_a_violation)
 {
     static const char *const answers[][2] = {
-        {"x", "the host's answer is none"},
-        {"{}", "the model did not say all"},
+        {"x", "the host's answer is invalid"},
+        {"{}", "the model's reply is incomplete"},
         {"{\"error\":{\"code\":\"model.busy\",\"message\":\"not now\"}}",
          "the model failed: not now"},
         {"{\"reply\":{\"stop\":\"refusal\"}}",
-         "the model did not say all: refusal"},
+         "the model's reply is incomplete: refusal"},
         {"{\"reply\":{\"stop\":\"length\"}}",
-         "the model did not say all: length"},
-        {"{\"reply\":{\"stop\":\"end\"},\"invalid\":\"it is no JSON\"}",
-         "the model's reply is none: it is no JSON"},
-        {"{\"json\":{}}", "score is none"},
-        {"{\"json\":{\"score\":2,\"reason\":\"\"}}", "score is none"},
-        {"{\"json\":{\"score\":-1,\"reason\":\"\"}}", "score is none"},
-        {"{\"json\":{\"score\":\"0\"}}", "score is none"},
-        {"{\"json\":null}", "score is none"},
-        {"{\"json\":0}", "score is none"},
+         "the model's reply is incomplete: length"},
+        {"{\"reply\":{\"stop\":\"end\"},\"invalid\":\"it is not JSON\"}",
+         "the model's reply is invalid: it is not JSON"},
+        {"{\"json\":{}}", "score is not a number from 0 to 1"},
+        {"{\"json\":{\"score\":2,\"reason\":\"\"}}",
+         "score is not a number from 0 to 1"},
+        {"{\"json\":{\"score\":-1,\"reason\":\"\"}}",
+         "score is not a number from 0 to 1"},
+        {"{\"json\":{\"score\":\"0\"}}", "score is not a number from 0 to 1"},
+        {"{\"json\":null}", "score is not a number from 0 to 1"},
+        {"{\"json\":0}", "score is not a number from 0 to 1"},
         {"{\"error\":{},\"json\":{\"score\":0,\"reason\":\"\"}}", "failed"},
     };
 
@@ -160,8 +162,8 @@ START_TEST(a_bad_config_is_refused)
         {CONFIG(",\"max_bytes\":0"), "max_bytes"},
         {CONFIG(",\"max_tokens\":0"), "max_tokens"},
         {CONFIG(",\"only\":[]"), "only is empty"},
-        {CONFIG(",\"only\":[\"\"]"), "none is empty"},
-        {CONFIG(",\"only\":[3]"), "none is empty"},
+        {CONFIG(",\"only\":[\"\"]"), "that are not empty"},
+        {CONFIG(",\"only\":[3]"), "that are not empty"},
     };
 
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)

@@ -29,16 +29,16 @@ START_TEST(sizes_are_bounded)
 {
     finding_use("{\"bytes\":10}");
     finding_passes("\"12345678\"");
-    blocks("\"123456789\"", "bytes: 11, and at most 10 are let pass");
+    blocks("\"123456789\"", "bytes: 11, but the limit is 10");
     finding_use("{\"depth\":2}");
     finding_passes("[[1,2],{\"a\":3}]");
     finding_passes("\"a\"");
-    blocks("[1,[2,[]]]", "depth: 3, and at most 2");
+    blocks("[1,[2,[]]]", "depth: 3, but the limit is 2");
     finding_use("{\"depth\":0}");
-    blocks("[]", "depth: 1, and at most 0");
+    blocks("[]", "depth: 1, but the limit is 0");
     finding_use("{\"members\":3}");
     finding_passes("{\"a\":1,\"b\":[2]}");
-    blocks("{\"a\":1,\"b\":[2,3]}", "members: 4, and at most 3");
+    blocks("{\"a\":1,\"b\":[2,3]}", "members: 4, but the limit is 3");
 }
 END_TEST
 
@@ -84,8 +84,8 @@ START_TEST(scripts_are_listed)
     finding_use("{\"scripts\":[\"Latin\",\"Greek\"]}");
     finding_passes("\"caf\\u00e9 \\u03b1 1,5 \\u20ac \\ud83d\\ude00!\"");
     blocks("[\"ok\",\"p\\u0430ypal\"]",
-           "a character of another script stands at /1");
-    blocks("{\"\\u5ffd\":1}", "stands in the name of a member: /*");
+           "a character of another script is at /1");
+    blocks("{\"\\u5ffd\":1}", "is in the name of a member: /*");
     finding_use("{\"scripts\":[\"Han\",\"Hiragana\"]}");
     finding_passes("\"\\u5ffd\\u3042\"");
     blocks("\"a\"", "script");
@@ -168,7 +168,7 @@ START_TEST(links_lead_where_they_may)
         finding_masks(json, want);
     }
     blocks("{\"https://evil.example\":1}",
-           "a link to another host stands in the name of a member: /*");
+           "a link to another host is in the name of a member: /*");
     finding_use("{\"hosts\":[]}");
     finding_masks("[\"https://example.com\",\"x\"]", "[\"[link]\",\"x\"]");
 }
@@ -189,18 +189,18 @@ START_TEST(a_bad_config_is_refused)
 {
     static const char *const configs[][2] = {
         {"", "JSON"},
-        {"{}", "no bound"},
-        {"{\"bytes\":-1}", "bytes is a number"},
-        {"{\"tokens\":\"1\"}", "tokens is a number"},
-        {"{\"depth\":1.5}", "depth is a number"},
+        {"{}", "no limit is set"},
+        {"{\"bytes\":-1}", "bytes must be a number"},
+        {"{\"tokens\":\"1\"}", "tokens must be a number"},
+        {"{\"depth\":1.5}", "depth must be a number"},
         {"{\"scripts\":[]}", "empty"},
-        {"{\"scripts\":[\"Latin}x\"]}", "names as Unicode"},
-        {"{\"scripts\":[\"Klingonish\"]}", "what is none"},
-        {"{\"hosts\":[\"https://example.com\"]}", "names of hosts"},
-        {"{\"hosts\":[\"*\"]}", "names of hosts"},
-        {"{\"hosts\":[\"*.\"]}", "names of hosts"},
-        {"{\"hosts\":[\"a.*.example\"]}", "names of hosts"},
-        {"{\"hosts\":[3]}", "names of hosts"},
+        {"{\"scripts\":[\"Latin}x\"]}", "Unicode names"},
+        {"{\"scripts\":[\"Klingonish\"]}", "an unknown script"},
+        {"{\"hosts\":[\"https://example.com\"]}", "host names"},
+        {"{\"hosts\":[\"*\"]}", "host names"},
+        {"{\"hosts\":[\"*.\"]}", "host names"},
+        {"{\"hosts\":[\"a.*.example\"]}", "host names"},
+        {"{\"hosts\":[3]}", "host names"},
     };
 
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)

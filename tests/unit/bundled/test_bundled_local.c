@@ -667,8 +667,8 @@ static uint64_t sum_of_file(void)
 START_TEST(a_foreign_file_is_left_alone)
 {
     static const char *const words[] = {
-        "no file of traces", "of another program", "of another program",
-        "later version",     "is damaged",         "before 0.2.0"};
+        "not a file of traces", "of another program", "of another program",
+        "later version",        "is damaged",         "before 0.2.0"};
     uint64_t before;
 
     close_it();
@@ -747,7 +747,7 @@ START_TEST(a_value_that_is_none)
                                            "\"query\":\"word\"}"),
                          MORTISE_S_OK);
         ck_assert_str_eq(host.code, MORTISE_MEMORY_CORRUPT);
-        ck_assert_msg(strstr(host.msg, "of trace 'a' is none") != NULL, "%s",
+        ck_assert_msg(strstr(host.msg, "of trace 'a' is invalid") != NULL, "%s",
                       host.msg);
         READ("\"max_traces\":9,\"query\":\"another\"");
         ck_assert_str_eq(found(), "b");
@@ -1168,7 +1168,7 @@ START_TEST(a_model_that_fails_loses_nothing)
     READ("\"max_traces\":9,\"query\":\"aaaa\"");
     ck_assert_str_eq(found(), "x");
     ck_assert_ptr_nonnull(
-        strstr(json_string_value(json_object_get(said, "note")), "by words"));
+        strstr(json_string_value(json_object_get(said, "note")), "only words"));
     READ("\"max_traces\":9,\"query\":\"aa\"");
     ck_assert_str_eq(found(), "");
     ck_assert_int_eq(count("SELECT count(*) FROM due"), 1);

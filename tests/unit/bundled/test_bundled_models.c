@@ -136,8 +136,8 @@ START_TEST(a_script)
     answers("reply", "{'message':{'role':'assistant','parts':[{'type':'text',"
                      "'text':'{\\'wet\\':true}'}]},'stop':'end','model':'m'}");
     ask(SAY_A ", {role: assistant, parts: []}, " SAY_A);
-    answers("error", "{'code':'model.request','class':'permanent','message':"
-                     "'no scripted reply fits: turn 1, user \\'a\\''}");
+    answers("error", "{'code':'model.request','class':'permanent','message':'"
+                     "no scripted reply matches: turn 1, user \\'a\\''}");
 }
 END_TEST
 
@@ -242,8 +242,8 @@ START_TEST(failures)
                      "'message':'the server answered with status 529, "
                      "overloaded_error: Overloaded','retry_after_ms':2000}");
     ask(SAY_A);
-    answers("error", "{'code':'model.stream','class':'transient',"
-                     "'message':'the stream ended before the reply did'}");
+    answers("error", "{'code':'model.stream','class':'transient','message':'"
+                     "the stream ended before the end of the reply'}");
 }
 END_TEST
 

@@ -826,7 +826,8 @@ static const struct failing {
      "message", -1},
     {200, NULL, "{'choices':[{'index':1,'message':{}}]}", 0,
      MORTISE_MODEL_PROTOCOL, "permanent", "message", -1},
-    {200, NULL, "{'choices':", 0, MORTISE_MODEL_STREAM, "transient", "cut", -1},
+    {200, NULL, "{'choices':", 0, MORTISE_MODEL_STREAM, "transient",
+     "truncated", -1},
     {200, NULL, "", 0, MORTISE_MODEL_STREAM, "transient", "", -1},
     {200, NULL, " \n", 0, MORTISE_MODEL_STREAM, "transient", "", -1},
     /* when to try again */

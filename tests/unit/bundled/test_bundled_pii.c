@@ -65,12 +65,12 @@ END_TEST
 START_TEST(reasons_give_nothing_away)
 {
     finding_check("{\"a\":[0,{\"b/~c\":\"4111111111111111\"}]}");
-    ck_assert_str_eq(finding_reason, "a card number stands at /a/1/b~1~0c");
+    ck_assert_str_eq(finding_reason, "a card number is at /a/1/b~1~0c");
     finding_check("[\"a@example.com\",\"x\",\"203.0.113.9\"]");
     ck_assert_str_eq(finding_reason, "a mail address is at /0, and 1 more");
     finding_check("{\"203.0.113.9\":1}");
     ck_assert_str_eq(finding_reason,
-                     "an IP address stands in the name of a member: /*");
+                     "an IP address is in the name of a member: /*");
     ck_assert_int_eq(finding_host.emits, 0);
 }
 END_TEST

@@ -36,7 +36,7 @@ START_TEST(a_part_may_be_judged)
     ck_assert_ptr_nonnull(strstr(finding_host.asked, "\"value\":7}"));
     ck_assert_int_eq(finding_check("{\"a/b\":[0]}"), MORTISE_S_OK);
     ck_assert(finding_violation);
-    ck_assert_str_eq(finding_reason, "there is nothing at /a~1b/1/~0");
+    ck_assert_str_eq(finding_reason, "no value at /a~1b/1/~0");
     ck_assert_int_eq(finding_host.asks, 0);
 }
 END_TEST
@@ -64,9 +64,9 @@ START_TEST(a_bad_config_is_refused)
 {
     static const char *const configs[][2] = {
         {"", "JSON"},
-        {"{}", "schema is a JSON Schema"},
-        {"{\"schema\":[]}", "schema is a JSON Schema"},
-        {"{\"schema\":\"x\"}", "schema is a JSON Schema"},
+        {"{}", "schema must be a JSON Schema"},
+        {"{\"schema\":[]}", "schema must be a JSON Schema"},
+        {"{\"schema\":\"x\"}", "schema must be a JSON Schema"},
         {"{\"schema\":{},\"at\":\"x\"}", "JSON Pointer"},
         {"{\"schema\":{},\"at\":1}", "JSON Pointer"},
     };

@@ -129,7 +129,7 @@ START_TEST(none_fits)
            "{\"when\":{\"attempt\":2},\"text\":\"x\"}");
     fails(chat("", USER("say \\\"a\\\"") "," SAID("no") "," TOLD("t")),
           "model.request", "permanent",
-          "no scripted reply fits: turn 1, user \"say \"a\"\", tool \"t\"");
+          "no scripted reply matches: turn 1, user \"say \"a\"\", tool \"t\"");
     ck_assert_int_eq(host.usages, 0);
     memset(words, 0, sizeof words);
     for (size_t i = 0; i < 200; i++) /* 400 bytes, cut between characters */
@@ -144,7 +144,7 @@ START_TEST(nonsense_is_refused)
 {
     script("{\"text\":\"x\"}");
     fails(chat("", "{\"role\":\"owner\",\"parts\":[]}"), "model.request",
-          "permanent", "no request of mortise.model/1");
+          "permanent", "not a valid request of mortise.model/1");
     fails(
         bare_chat(&host, plugin, inst, &(struct bare_call){.body = "{"}, NULL),
         "model.request", "permanent", "not a valid request");
@@ -286,7 +286,7 @@ START_TEST(a_refused_output)
     script("{\"text\":\"x\"}");
     host.emit_status = MORTISE_S_INVALID;
     ck_assert_int_eq(chat("", USER("a")), MORTISE_S_INVALID);
-    ck_assert_str_eq(host.msg, "the output was refused");
+    ck_assert_str_eq(host.msg, "the host rejected the output");
 }
 END_TEST
 

@@ -79,10 +79,9 @@ START_TEST(reasons_give_nothing_away)
     finding_check("{\"a\":[0,{\"b\":\"password=hunter2\"}]}");
     ck_assert_str_eq(finding_reason, "the value of a secret is at /a/1/b");
     finding_check("[\"" PAT "\",\"x\",\"" JWT "\"]");
-    ck_assert_str_eq(finding_reason, "a token stands at /0, and 1 more");
+    ck_assert_str_eq(finding_reason, "a token is at /0, and 1 more");
     finding_check("{\"" PAT "\":1}");
-    ck_assert_str_eq(finding_reason,
-                     "a token stands in the name of a member: /*");
+    ck_assert_str_eq(finding_reason, "a token is in the name of a member: /*");
     ck_assert_int_eq(finding_host.emits, 0);
 }
 END_TEST

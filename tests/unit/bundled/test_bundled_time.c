@@ -243,7 +243,7 @@ START_TEST(the_hosts_words_are_passed_on)
     ck_assert_str_eq(host.msg, "no more timers");
     host.answer = NULL; /* a host without timers */
     ck_assert_int_eq(sleep_by("for", "10s"), MORTISE_S_UNSUPPORTED);
-    ck_assert_str_eq(host.msg, "the host keeps no timers");
+    ck_assert_str_eq(host.msg, "the host does not support timers");
 }
 END_TEST
 
@@ -406,7 +406,7 @@ START_TEST(a_wrong_duration_fails_its_node)
     desk_ok("$MORTISE check g.yaml");
     child_run("$MORTISE run g.yaml --id r --input '{\"wait\": \"soon\"}'");
     desk_code(1);
-    desk_out("for takes a duration such as 250ms");
+    desk_out("for must be a duration such as 250ms");
     graph("{for: 10}");
     child_run("$MORTISE check g.yaml");
     ck_assert_int_ne(child.code, 0);

@@ -349,7 +349,8 @@ START_TEST(the_server_ends)
     answer("process.spawn/1", "", MORTISE_S_OK,
            "{\"exit\":3,\"stderr\":\"out of luck\\n\"}");
     ended(1, MORTISE_S_DOUBT, "mcp.lost");
-    ck_assert_str_eq(end_of(1)->words, "its program ended with 3: out of luck");
+    ck_assert_str_eq(end_of(1)->words,
+                     "its program exited with 3: out of luck");
     ck_assert_ptr_null(end_of(2));
     start_legacy();
     list(3);
@@ -467,7 +468,7 @@ START_TEST(unreadable_answers_end_their_calls)
     say("{\"id\":5,\"result\":}");
     ck_assert_ptr_null(end_of(1));
     say("{\"id\":4,\"result\":}");
-    answer("journal.end/1", "\"why\":\"it is no JSON\"", MORTISE_S_OK, "null");
+    answer("journal.end/1", "\"why\":\"it is not JSON\"", MORTISE_S_OK, "null");
     ended(1, MORTISE_S_FAILED, "mcp.protocol");
 }
 END_TEST
@@ -548,7 +549,8 @@ START_TEST(errors_say_what_happened)
     say("{\"id\":4,\"error\":{\"code\":-32602,\"message\":\"no\"}}");
     answer("journal.end/1", "undone", MORTISE_S_OK, "null");
     ended(1, MORTISE_S_FAILED, "mcp.refused");
-    ck_assert_str_eq(end_of(1)->words, "the server refused (-32602): no");
+    ck_assert_str_eq(end_of(1)->words,
+                     "the server rejected the call (-32602): no");
     call(2, "x");
     hears("tools/call");
     say("{\"id\":5,\"error\":{\"code\":-32603,\"message\":\"oops\"}}");

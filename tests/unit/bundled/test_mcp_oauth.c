@@ -687,7 +687,7 @@ static const struct {
      "\"authorization_endpoint\":\"javascript:alert(1)\","
      "\"code_challenge_methods_supported\":[\"S256\"]}",
      "no authorization_endpoint"},
-    {AUTH, RESOURCE "}", SERVER(""), "registers nobody"},
+    {AUTH, RESOURCE "}", SERVER(""), "does not register clients"},
     {AUTH, RESOURCE "}", "[]", "no metadata of an authorization server"},
     {"{\"issuers\":[\"https://i\"],\"client_id\":\"me\"}", RESOURCE "}",
      SERVER(""), NULL},

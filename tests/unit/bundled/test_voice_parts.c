@@ -152,7 +152,7 @@ START_TEST(other_formats_are_refused)
     refuses("0 bits");
     head(1, 1, 16000, 16);
     file[32] = 3; /* of a block */
-    refuses("are 3 bytes");
+    refuses("in 3 bytes");
 }
 END_TEST
 
@@ -190,13 +190,13 @@ START_TEST(lengths_that_lie_are_refused)
         head(1, 1, 16000, 16);
         chunk("data", lies[i]);
         put_le(1, 2);
-        refuses("is cut, or lies");
+        refuses("is truncated or damaged");
         ck_assert_msg(wav_read(&w, file, n_file, 1, why), "%s", why);
         ck_assert_uint_eq(w.n, 2);
         head(1, 1, 16000, 16);
         chunk("LIST", lies[i]);
         put_le(1, 2);
-        refuses("is cut, or lies");
+        refuses("is truncated or damaged");
         ck_assert(!wav_read(&w, file, n_file, 1, why));
     }
     head(1, 1, 16000, 16);
@@ -216,7 +216,7 @@ START_TEST(what_is_none_is_refused)
     size_t whole;
 
     ck_assert(!wav_read(&w, text, sizeof text, 0, why));
-    ck_assert_str_eq(why, "it is no WAV file");
+    ck_assert_str_eq(why, "it is not a WAV file");
     ck_assert(!wav_read(&w, NULL, 0, 0, why));
     head(1, 1, 16000, 16);
     refuses("no samples");
@@ -229,9 +229,9 @@ START_TEST(what_is_none_is_refused)
     put("RIFF\0\0\0\0WAVE", 12);
     chunk("data", 2);
     put_le(1, 2);
-    refuses("before it says how they stand");
+    refuses("before their format");
     ck_assert(!wav_read_raw(&w, "abc", 3, why));
-    ck_assert_str_eq(why, "it ends in half a sample");
+    ck_assert_str_eq(why, "it ends in the middle of a sample");
 }
 END_TEST
 

@@ -164,11 +164,11 @@ static const struct {
 } others[] = {
     {OUTCOME("'status': 'failed', 'reason': '', 'error': null, 'state': {},",
              NODE, ENDED "," RUN_END),
-     "killed here, status is another"},
+     "killed here, status differs"},
     {OUTCOME("'status': 'completed', 'reason': '', 'error': null,"
              "'state': {'scratch': {'n': 2}},",
              NODE, ENDED "," RUN_END),
-     "killed here, state is another"},
+     "killed here, state differs"},
     {OUTCOME(
          SHOW,
          "{'path': '1.0/a#1', 'status': 'done', 'attempts': 2, 'output': 1}",
@@ -177,7 +177,7 @@ static const struct {
     {OUTCOME(SHOW, "", ENDED "," RUN_END), "killed here, 1.0/a#1 differs"},
     {OUTCOME(SHOW, NODE ",{'path': '1.0/b#1', 'status': 'done'}",
              ENDED "," RUN_END),
-     "killed here, 1.0/b#1 is another"},
+     "killed here, 1.0/b#1 differs"},
     {OUTCOME(SHOW, NODE, ENDED "," ENDED "," RUN_END),
      "killed here, the list of events of a differs"},
     {OUTCOME(SHOW, NODE, ENDED),
@@ -185,7 +185,7 @@ static const struct {
     {OUTCOME(SHOW, NODE,
              ENDED "," RUN_END
                    ",{'seq': 7, 'type': 'node_end', 'path': '1.0/b#1'}"),
-     "killed here, 1.0/b#1 is another"},
+     "killed here, 1.0/b#1 differs"},
 };
 enum { N_OTHERS = sizeof others / sizeof others[0] };
 

@@ -1716,7 +1716,7 @@ START_TEST(generations_are_bounded)
             ck_assert_msg(try_start("ignores_cancel", NULL, &i) == 0, "%s",
                           err.msg);
         else
-            refused("ignores_cancel", "8 generations");
+            refused("ignores_cancel", "8 versions");
     }
 }
 END_TEST

@@ -93,17 +93,17 @@ START_TEST(what_does_not_fit_fails)
         const char *node, *input, *words;
     } bad[] = {
         {"type: tool, tool: t/read, timeout: \"${input.v}\"", "-5",
-         "test.yaml:6:42: 'timeout' takes a duration longer than 0, such as "
-         "30s, and got -5"},
+         "test.yaml:6:42: 'timeout' must be a duration longer than 0, such as "
+         "30s, got -5"},
         {"type: tool, tool: t/read, timeout: \"${input.v}\"", "\"0s\"",
-         "test.yaml:6:42: 'timeout' takes a duration longer than 0, such as "
-         "30s, and got \"0s\""},
+         "test.yaml:6:42: 'timeout' must be a duration longer than 0, such as "
+         "30s, got \"0s\""},
         {"type: guardrail, guardrails: [ok], timeout: \"${input.v}\"", "[1]",
-         "test.yaml:6:51: 'timeout' takes a duration longer than 0, such as "
-         "30s, and got [1]"},
+         "test.yaml:6:51: 'timeout' must be a duration longer than 0, such as "
+         "30s, got [1]"},
         {"type: human, prompt: well?, wait: \"${input.v}\"", "\"soon\"",
-         "test.yaml:6:41: 'wait' takes a duration longer than 0, such as 30s, "
-         "and got \"soon\""},
+         "test.yaml:6:41: 'wait' must be a duration longer than 0, such as "
+         "30s, got \"soon\""},
         {"type: pass, map: {over: '[1]', to: b, join: c, max_parallel: "
          "\"${input.v}\"}",
          "0",
