@@ -1,7 +1,7 @@
 /* test_await_worlds.c -- a run that waits for children, in every interleaving of
  * what it asks, how its children end and come to rest, and what is raised.
  *
- * The parent asks for the ends of three children side by side.  Each child works,
+ * The parent asks for the ends of its children side by side.  Each child works,
  * rests at most once (a budget stops it) until it is raised, and ends.  The engine
  * tells the parent of an end and of a rest when they happen, and looks again behind
  * each ask (core/engine/runs/children.c).  A world is a list of choices: which of
@@ -11,14 +11,17 @@
  *       no call: its run waits on disk, or has completed.
  *   (2) When every child has ended the run has completed.
  *
- * Worlds are chosen at random, from fixed seeds.  MORTISE_WORLDS=all goes through
- * all of them, one after the other. */
+ * Worlds of three children, of which there are about 340 million, are chosen at
+ * random, from fixed seeds.  `make whole` chooses more, and goes through all worlds
+ * of two children, one after the other. */
 #include "lib/drive.h"
+#include "lib/matrix.h"
 
 enum {
     KIDS = 3,
     DEEP = 64, /* choices in a world */
-    MANY = 4000
+    MANY = 4000,
+    MORE = 200000 /* of `make whole` */
 };
 
 enum kid { WORKS, RESTS, ENDED };
@@ -35,13 +38,19 @@ static unsigned choice[DEEP], of[DEEP], depth;
 static uint32_t seed;
 static bool by_chance;
 
-static const char graph[] =
-    HEAD "start: a\n"
-         "nodes:\n"
-         "  a: {type: gmi, prompt: p, args: {apart: true, asks: [\n"
-         "    {method: spawn.await/1, kind: child, body: {handle: h0}},\n"
-         "    {method: spawn.await/1, kind: child, body: {handle: h1}},\n"
-         "    {method: spawn.await/1, kind: child, body: {handle: h2}}]}}\n";
+static int kids = KIDS;
+
+#define AWAIT(h)                                                               \
+    "    {method: spawn.await/1, kind: child, body: {handle: " h "}},\n"
+#define PARENT(asks)                                                           \
+    HEAD "start: a\n"                                                          \
+         "nodes:\n"                                                            \
+         "  a: {type: gmi, prompt: p, args: {apart: true, asks: [\n" asks      \
+         "  ]}}\n"
+
+static const char *const graphs[] = {
+    [2] = PARENT(AWAIT("h0") AWAIT("h1")),
+    [3] = PARENT(AWAIT("h0") AWAIT("h1") AWAIT("h2"))};
 
 static const char *const handles[KIDS] = {"h0", "h1", "h2"};
 
@@ -96,7 +105,7 @@ static void engine_looks(int k)
 {
     (void)k;
     w.looks = false;
-    for (int i = 0; i < KIDS; i++)
+    for (int i = 0; i < kids; i++)
         tell(i);
 }
 
@@ -131,7 +140,7 @@ static size_t list_events(struct event *out)
         out[n++] = (struct event){parent_asks, 0};
     if (w.looks)
         out[n++] = (struct event){engine_looks, 0};
-    for (int k = 0; k < KIDS; k++) {
+    for (int k = 0; k < kids; k++) {
         if (w.kid[k] == WORKS)
             out[n++] = (struct event){child_ends, k};
         if (w.kid[k] == WORKS && !w.rested[k])
@@ -163,11 +172,11 @@ static void judge(const struct event *list, size_t n)
     for (size_t i = 0; i < n; i++)
         if (list[i].happens != child_is_raised)
             return;
-    for (int k = 0; k < KIDS; k++)
+    for (int k = 0; k < kids; k++)
         ended += w.kid[k] == ENDED;
     must(s.n_calls == 0, "a call stays, and nobody tells it anything");
     must(mortise_run_status(s.run) ==
-             (ended == KIDS ? MORTISE_RUN_COMPLETED : MORTISE_RUN_WAITING),
+             (ended == kids ? MORTISE_RUN_COMPLETED : MORTISE_RUN_WAITING),
          "the run has another status");
 }
 
@@ -188,7 +197,7 @@ static void run_world(void)
 
     memset(&w, 0, sizeof w);
     depth = 0;
-    begin(graph);
+    begin(graphs[kids]);
     admit("{}");
     sync_all();
     while (n = list_events(list), judge(list, n), n > 0) {
@@ -213,20 +222,28 @@ static bool next_world(void)
 /* The parent is at rest whenever its children are, and ends behind them. */
 START_TEST(it_rests_when_its_children_do)
 {
-    const char *said = getenv("MORTISE_WORLDS");
-    unsigned long n = 0;
+    unsigned long many = matrix_is_whole() ? MORE : MANY;
 
-    if (said != NULL && strcmp(said, "all") == 0) {
-        do
-            run_world();
-        while (++n, next_world());
-        fprintf(stderr, "%lu worlds\n", n);
-        return;
-    }
     by_chance = true;
     seed = 1;
-    for (n = 0; n < MANY; n++)
+    for (unsigned long n = 0; n < many; n++)
         run_world();
+}
+END_TEST
+
+/* In all worlds of two children. */
+START_TEST(it_rests_in_all_worlds)
+{
+    unsigned long n = 0;
+
+    kids = 2;
+    by_chance = false;
+    memset(choice, 0, sizeof choice);
+    do
+        run_world();
+    while (++n, next_world());
+    kids = KIDS;
+    ck_assert_uint_gt(n, MANY);
 }
 END_TEST
 
@@ -236,6 +253,8 @@ static Suite *suite(void)
     TCase *tc = tcase_create("await");
 
     tcase_add_test(tc, it_rests_when_its_children_do);
+    if (matrix_is_whole())
+        tcase_add_test(tc, it_rests_in_all_worlds);
     tcase_set_timeout(tc, 0);
     suite_add_tcase(suite, tc);
     return suite;

@@ -187,29 +187,63 @@ START_TEST(the_origin_is_raised)
 }
 END_TEST
 
+/* The run of the tree that a budget stopped. */
+static const char *stopped_run(void)
+{
+    static char run[64];
+    struct reader_store *r = desk_store();
+
+    run[0] = '\0';
+    for (size_t i = 0; i < r->n_runs; i++)
+        if (strcmp(r->runs[i].reason, "budget") == 0)
+            snprintf(run, sizeof run, "%s", r->runs[i].run);
+    store_reader_free(r);
+    ck_assert_str_ne(run, "");
+    return run;
+}
+
 /* A child's bound is everybody's: raised there, it is raised for all. */
 START_TEST(a_child_is_raised)
 {
-    struct reader_store *r;
-    char run[64] = "";
+    const char *run;
 
     costs(10);
     graph("output_tokens: 25", "many 4 ask 1");
     child_run("$MORTISE run g.yaml --id p");
     desk_code(4);
     ck_assert_uint_eq(httpd_requests(server), 2);
-    r = desk_store();
-    for (size_t i = 0; i < r->n_runs; i++)
-        if (strcmp(r->runs[i].reason, "budget") == 0)
-            snprintf(run, sizeof run, "%s", r->runs[i].run);
-    store_reader_free(r);
-    ck_assert_str_ne(run, "");
+    run = stopped_run();
     child_run("$MORTISE raise-budget %s output_tokens=+20", run);
     completes("p");
     ck_assert_uint_eq(httpd_requests(server), 4);
     ck_assert_uint_eq(counted(), 40);
     ck_assert_uint_eq(shown(run, "limit"), 45);
     ck_assert_uint_eq(shown(run, "own"), 10);
+}
+END_TEST
+
+/* A tree of three levels, all linked, comes to rest when the budget is used up, and
+ * ends when it is raised: at the origin, or at a child that the budget stopped, once
+ * or for one call after the other. */
+START_TEST(three_levels_are_raised)
+{
+    bool by_steps = _i & 2;
+    struct reader_store *r;
+
+    costs(10);
+    graph("output_tokens: 25", "many 2 many 3 ask 1");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    r = desk_store();
+    ck_assert_uint_eq(r->n_runs, 9); /* 1 + 2 + 6 */
+    store_reader_free(r);
+    ck_assert_uint_le(httpd_requests(server), 2);
+    for (int k = 0; k < 8 && !has_completed("p"); k++)
+        child_run("$MORTISE raise-budget %s output_tokens=+%d",
+                  (_i & 1) != 0 ? stopped_run() : "p", by_steps ? 10 : 100);
+    completes("p");
+    ck_assert_uint_eq(httpd_requests(server), 6);
+    ck_assert_uint_eq(counted(), 60);
 }
 END_TEST
 
@@ -375,6 +409,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_comes_back_is_waited_for);
     tcase_add_test(tc, the_origin_is_raised);
     tcase_add_test(tc, a_child_is_raised);
+    tcase_add_loop_test(tc, three_levels_are_raised, 0, 4);
     tcase_add_loop_test(tc, an_origin_that_has_ended_bounds, 0, 2);
     tcase_add_test(tc, a_child_has_nowhere_to_go);
     tcase_add_test(tc, nobody_else_pays);
