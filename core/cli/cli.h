@@ -396,6 +396,8 @@ bool mortise_cli_has_deadline(const json_t *request);
 /* If a deadline of these requests lies ahead and no engine runs for the store,
  * print the command that starts one. */
 void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending);
+/* The same for all that is pending of a run, from `show`. */
+void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show);
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
 /* The beginning of one: `  PROGRAM WHAT ... RUN ID`, without a line end. */

@@ -536,6 +536,13 @@ void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
     mortise_out_puts(&cli->out, "\n");
 }
 
+void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show)
+{
+    /* an engine fires no deadline of a run that a person paused */
+    if (strcmp(mortise_cli_text(show, "reason"), "operator") != 0)
+        mortise_cli_need_engine(cli, json_object_get(show, "pending"));
+}
+
 /* ---- of all that is pending ---------------------------------------------- */
 
 static bool nobody_is_asked(const json_t *pending)

@@ -117,6 +117,7 @@ static int print_run(struct mortise_cli *cli, const json_t *run,
         mortise_cli_print_request(&way, one);
     if (!way.stuck)
         mortise_cli_corrections(&way, run);
+    mortise_cli_run_needs_engine(cli, run);
     return MORTISE_OK;
 }
 

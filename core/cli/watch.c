@@ -235,7 +235,7 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
         say_over(cli, run, status, show);
     if (!cli->args.json) {
         stand(cli, run, status, show);
-        mortise_cli_need_engine(cli, json_object_get(show, "pending"));
+        mortise_cli_run_needs_engine(cli, show);
     }
     code = mortise_exit_code_of_status(status);
     if (doubt ||

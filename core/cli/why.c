@@ -773,7 +773,7 @@ static int why(struct mortise_cli *cli, struct mortise_err *err)
     else if (rv == MORTISE_OK)
         print(&w);
     if (rv == MORTISE_OK && !cli->args.json)
-        mortise_cli_need_engine(cli, json_object_get(w.show, "pending"));
+        mortise_cli_run_needs_engine(cli, w.show);
     finish(&w);
     return rv;
 }

@@ -262,31 +262,82 @@ START_TEST(deadlines_fire)
 }
 END_TEST
 
-/* `run`, `why` and `inbox` of a run that waits so. */
-static void names_engine(const char *wait, bool named)
+/* The request of the run, once it is another than `last`. */
+static void await_request(char last[128])
 {
-    static const char *const lines[] = {"run g.yaml --id night", "why night",
-                                        "inbox", "inbox night"};
-    char graph[512];
+    char id[128];
+
+    do {
+        ck_assert_int_eq(errand_mortise("inbox --ids night"), 0);
+        snprintf(id, sizeof id, "%.*s", (int)strcspn(child.out, "\n"),
+                 child.out);
+    } while (id[0] == '\0' || strcmp(id, last) == 0);
+    strcpy(last, id);
+}
+
+/* A command and its exit code; does it print the command of an engine? */
+static void names_engine(const char *command, int code, bool named)
+{
+    int got = errand_mortise(command);
+
+    ck_assert_msg(got == code, "%s: exit code %d, not %d", command, got, code);
+    ck_assert_msg((strstr(child.out, engine_hint) != NULL) == named, "%s: %s",
+                  command, child.out);
+}
+
+/* A run that waits for three people, one behind the other. */
+static void ask_three(const char *wait)
+{
+    char graph[1024];
 
     snprintf(graph, sizeof graph,
              "apiVersion: mortise/v1\nkind: Graph\n"
              "metadata: {name: g, version: 1.0.0}\n"
              "start: h\nnodes:\n"
-             "  h: {type: human, prompt: well?, %s}\n",
-             wait);
+             "  h: {type: human, prompt: well?%s, next: i}\n"
+             "  i: {type: human, prompt: and?%s, next: j}\n"
+             "  j: {type: human, prompt: sure?%s}\n",
+             wait, wait, wait);
     errand_put("g.yaml", graph);
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        ck_assert_int_eq(errand_mortise(lines[i]), i == 0 ? 4 : 0);
-        ck_assert_msg((strstr(child.out, engine_hint) != NULL) == named,
-                      "%s: %s", lines[i], child.out);
+}
+
+/* What each command that prints the requests of a run says of engines: those that
+ * only look, and those that leave the run waiting for the next person.  If an
+ * engine runs, a decision ends with `decided`: the engine continues the run. */
+static void ask_and_look(bool named, int decided)
+{
+    static const char *const decisions[][2] = {
+        {"approve", ""}, {"answer", " --value '{\"approved\": true}'"}};
+    char line[256], id[128] = "";
+
+    names_engine("run g.yaml --id night", 4, named);
+    names_engine("resume night", 4, named);
+    names_engine("show night", 0, named);
+    names_engine("why night", 0, named);
+    names_engine("inbox", 0, named);
+    names_engine("inbox night", 0, named);
+    for (size_t i = 0; i < sizeof decisions / sizeof decisions[0]; i++) {
+        await_request(id);
+        snprintf(line, sizeof line, "%s %s%s", decisions[i][0], id,
+                 decisions[i][1]);
+        names_engine(line, decided, named);
     }
+    await_request(id);
+    /* an engine would fire no deadline of a paused run */
+    names_engine("pause night", 0, false);
+    names_engine("show night", 0, false);
+    names_engine("why night", 0, false);
+    names_engine("resume night", 4, named);
+    snprintf(line, sizeof line, "approve %s", id);
+    names_engine(line, 0, false);
+    names_engine("show night", 0, false);
 }
 
 /* Each command that shows a deadline names the engine that it needs. */
 START_TEST(a_deadline_names_the_engine)
 {
-    names_engine("wait: 1h, on_timeout: reject", true);
+    ask_three(", wait: 1h, on_timeout: reject");
+    ask_and_look(true, 4);
 }
 END_TEST
 
@@ -297,7 +348,8 @@ START_TEST(an_engine_that_runs_is_not_suggested)
 
     if (_i == 0)
         engine = errand_engine("one");
-    names_engine(_i == 0 ? "wait: 1h, on_timeout: reject" : "", false);
+    ask_three(_i == 0 ? ", wait: 1h, on_timeout: reject" : "");
+    ask_and_look(false, engine != 0 ? 0 : 4);
     if (engine != 0)
         errand_stop(engine);
 }
