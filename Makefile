@@ -335,7 +335,7 @@ $(B)/tests/lib.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Who opens the file of that plugin besides it.
-$(foreach t,bundled_local cli_configs cli_memory,$(B)/tests/test_$t \
+$(foreach t,bundled_local cli_configs cli_memory memory_kill,$(B)/tests/test_$t \
     $(B)/tests/keys/test_$t): CHECK_LIBS += -lsqlite3
 
 # Two hundred programs are linked ten times faster by mold, where it is.

@@ -3,7 +3,8 @@
  *
  * The memory is a file of its own, so its write and the run's commit are two.  What
  * the node gives is another thing in each life of the process, as a model's reply is.
- * Wherever the process dies, the memory has what the run has, and nothing else.
+ * Wherever the process dies, the memory has what the run has, and nothing else; so
+ * do the vectors that a model makes of its traces (`embed`).
  *
  * And the file is never left half made where the disk refuses a call.
  *
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <sqlite3.h>
 
 #include "lib/desk.h"
 #include "lib/matrix.h"
@@ -26,15 +28,16 @@ static const char graph[] =
     "  now: {type: tool, tool: time/now, args: {}, next: END,\n"
     "    memory_policy: {write: {auto_encode: true, scope: global}}}\n";
 
-static void deploy(const char *durability)
+static void deploy(const char *durability, bool embeds)
 {
     char text[512];
 
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
              "store: {path: state, durability: %s}\n"
-             "memory: {plugin: local}\n",
-             durability);
+             "models: {e: {provider: scripted, model: e, replies: []}}\n"
+             "memory: {plugin: local%s}\n",
+             durability, embeds ? ", config: {embed: e}" : "");
     desk_put("mortise.yaml", text);
     desk_graph("g", graph);
 }
@@ -86,15 +89,53 @@ static void is_one_reply(size_t n)
     json_decref(content);
 }
 
+/* A number that this statement gives. */
+static int count(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *s;
+    int n;
+
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    n = sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    return n;
+}
+
+/* The trace has its vector, at the latest after a search, and nothing else has
+ * one or waits for one. */
+static void is_one_vector(size_t n)
+{
+    char path[PATH_MAX + 64];
+    sqlite3 *db;
+
+    desk_ok("$MORTISE memory search unix");
+    snprintf(path, sizeof path, "%s/state/memory/local/traces.db", desk_dir);
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL),
+                     SQLITE_OK);
+    ck_assert_msg(
+        count(db, "SELECT count(*) FROM vector") == 1 &&
+            count(db, "SELECT count(*) FROM due") == 0 &&
+            count(db, "SELECT count(*) FROM vector v JOIN trace t "
+                      "ON t.n = v.trace") == 1,
+        "killed at call %zu: it is not the trace alone that has a vector", n);
+    sqlite3_close(db);
+}
+
 START_TEST(the_memory_has_what_the_run_has)
 {
-    static const char *const modes[] = {"sync", "exit"};
+    static const struct {
+        const char *durability;
+        bool embeds;
+    } modes[] = {{"sync", false}, {"exit", false}, {"sync", true}};
     size_t first, last, killed = 0;
 
-    deploy(modes[_i]);
+    deploy(modes[_i].durability, modes[_i].embeds);
     run_watched(0);
     desk_code(0);
     is_one_reply(0);
+    if (modes[_i].embeds)
+        is_one_vector(0);
     first = call_to("sync .*traces.db-wal", false);
     last = call_to("state/db/", true);
     ck_assert(first > 0 && first < last);
@@ -110,6 +151,8 @@ START_TEST(the_memory_has_what_the_run_has)
         ck_assert_msg(child.code == 0, "killed at call %zu: %s%s", n, child.out,
                       child.err);
         is_one_reply(n);
+        if (modes[_i].embeds)
+            is_one_vector(n);
     }
     ck_assert_uint_gt(killed, 0);
 }
@@ -123,7 +166,7 @@ START_TEST(a_disk_that_refuses_leaves_no_half_file)
     char command[3 * PATH_MAX];
     size_t first, last, failed = 0;
 
-    deploy("sync");
+    deploy("sync", false);
     desk_put("traces.jsonl",
              "{\"id\":\"n1\",\"type\":\"semantic\",\"scope\":\"global\","
              "\"content\":\"Anna\",\"strength\":1,"
@@ -160,7 +203,7 @@ static Suite *suite(void)
 
     tcase_set_timeout(tc, 300);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
-    tcase_add_loop_test(tc, the_memory_has_what_the_run_has, 0, 2);
+    tcase_add_loop_test(tc, the_memory_has_what_the_run_has, 0, 3);
     tcase_add_loop_test(tc, a_disk_that_refuses_leaves_no_half_file, 0, 2);
     suite_add_tcase(s, tc);
     return s;
