@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "cli/cli.h"
@@ -201,10 +202,50 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
     return rv;
 }
 
+/* Append the members of `root` that are in the state, but not in the update:
+ * "artifacts.a, artifacts.b". */
+static void list_removed(struct mortise_buf *out, const char *root,
+                         const json_t *update, const json_t *state)
+{
+    const json_t *given = json_object_get(update, root);
+
+    if (!json_is_object(given)) /* absent, or the engine refuses it */
+        return;
+    MORTISE_JSON_MEMBERS (key, member, json_object_get(state, root))
+        if (json_object_get(given, key) == NULL)
+            mortise_buf_printf(out, "%s%s.%s", out->n > 0 ? ", " : "", root,
+                               key);
+}
+
+/* An update without --merge replaces all of scratch or artifacts.  Name what it
+ * removes: a person who corrects one value seldom means that.  The update itself
+ * reports a run that cannot be read. */
+static void warn_of_removed(struct mortise_cli *cli, const char *run,
+                            const json_t *update)
+{
+    const json_t *state;
+    struct mortise_buf names;
+    struct mortise_err err;
+    json_t *show;
+
+    if (mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
+        return;
+    state = json_object_get(show, "state");
+    mortise_buf_init(&names, cli->mem);
+    list_removed(&names, "scratch", update, state);
+    list_removed(&names, "artifacts", update, state);
+    if (names.n > 0 && mortise_buf_cstr(&names) != NULL)
+        mortise_cli_note(cli, MORTISE_LOG_WARN,
+                         "without --merge, the update removes %s", names.p);
+    mortise_buf_finish(&names);
+    json_decref(show);
+}
+
 static int resume(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *commands = NULL;
+    char run[MORTISE_RUN_MAX];
     int rv;
 
     if (a->merge && a->update == NULL)
@@ -214,16 +255,26 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
     if (a->no_continue && a->update == NULL && a->go_to == NULL)
         return mortise_cli_usage(cli, "--no-continue needs --update or --goto");
     rv = resume_commands(cli, &commands, err);
-    return rv == MORTISE_OK ? mortise_cli_order(cli, commands, true, err) : rv;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_cli_run_to_change(cli, a->operands[0], run, err);
+    if (rv != MORTISE_OK) {
+        json_decref(commands);
+        return rv;
+    }
+    if (a->update != NULL && !a->merge) /* the first command */
+        warn_of_removed(cli, run,
+                        json_object_get(json_array_get(commands, 0), "value"));
+    return mortise_cli_command(cli, run, commands, true, err);
 }
 
 static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_TEXT("update", "JSON", update,
-                     "First change the state: JSON or @FILE, an object\n"
-                     "with scratch, artifacts or both"),
+                     "First replace all of scratch, of artifacts or of\n"
+                     "both: JSON or @FILE, an object with these members"),
     MORTISE_OPT_FLAG("merge", merge,
-                     "Combine the update with the state by the reducers\n"
-                     "instead of replacing values"),
+                     "With --update: keep the members that it does not\n"
+                     "name, and combine the others by their reducers"),
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
                      "Continue at this node, not at the current position"),
     MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
@@ -242,21 +293,29 @@ const struct mortise_cmd mortise_cmd_resume = {
     .name = "resume",
     .operands = "RUN",
     .summary = "Continue a run that was interrupted, paused or has failed",
-    .text = "The run continues from its newest checkpoint.  Completed nodes\n"
-            "do not run again; failed nodes are retried.  Pending questions\n"
-            "stay pending, and everything that does not need an answer\n"
-            "continues.  A run that has completed or was cancelled is only\n"
-            "shown.  To continue it, name a node with --goto.\n"
-            "\n"
-            "If a run ended while an effect was in doubt (because it was\n"
-            "cancelled, the node lost a race, or on_error continued), the\n"
-            "command asks what happened.  The effect is not repeated, and the\n"
-            "run keeps its status.\n"
-            "\n"
-            "RUN is the whole id of a run.\n",
+    .text =
+        "The run continues from its newest checkpoint.  Completed nodes\n"
+        "do not run again; failed nodes are retried.  Pending questions\n"
+        "stay pending, and everything that does not need an answer\n"
+        "continues.  A run that has completed or was cancelled is only\n"
+        "shown.  To continue it, name a node with --goto.\n"
+        "\n"
+        "--update changes the state before the run continues.  It replaces\n"
+        "each object that it names: --update '{\"artifacts\": {\"b\": 5}}'\n"
+        "removes all artifacts but b.  With --merge, the others stay.\n"
+        "Without it, a warning lists the members that are removed.\n"
+        "\n"
+        "If a run ended while an effect was in doubt (because it was\n"
+        "cancelled, the node lost a race, or on_error continued), the\n"
+        "command asks what happened.  The effect is not repeated, and the\n"
+        "run keeps its status.\n"
+        "\n"
+        "RUN is the whole id of a run.\n",
     .opts = resume_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,
-    .example = "mortise resume night --goto report",
+    .example = "mortise resume night --goto report\n"
+               "mortise resume night --merge --update '{\"artifacts\": {\"b\": "
+               "5}}'",
     .run = resume,
 };

@@ -959,21 +959,31 @@ START_TEST(finished_runs)
 }
 END_TEST
 
-/* update replaces, or merges; nonsense is refused and records nothing. */
+/* update replaces, and warns of what it removes; or it merges.  Nonsense is refused
+ * and records nothing. */
 START_TEST(updates)
 {
     child_run("$MORTISE run human.yaml --id h");
-    child_run("$MORTISE resume h --update '{\"scratch\": {\"a\": 1}}' "
-              "--no-continue");
+    ok(child_run("$MORTISE resume h --update '{\"scratch\": {\"a\": 1}}' "
+                 "--no-continue"));
+    ck_assert_str_eq(child.err, "");
     ok(child_run("$MORTISE resume h --merge --no-continue --update "
                  "'{\"scratch\": {\"b\": 2}}'"));
+    ck_assert_str_eq(child.err, "");
     ok(child_run("$MORTISE show h"));
     expect_out("\"a\": 1");
     expect_out("\"b\": 2");
     ok(child_run("$MORTISE resume h --no-continue --update "
-                 "'{\"scratch\": {\"c\": 3}}'"));
+                 "'{\"scratch\": {\"b\": 3, \"c\": 3}}'"));
+    ck_assert_str_eq(child.err, "mortise: warning: without --merge, the update "
+                                "removes scratch.a\n");
+    ok(child_run("$MORTISE resume h --no-continue --update "
+                 "'{\"scratch\": {}, \"artifacts\": {}}'"));
+    ck_assert_str_eq(child.err, "mortise: warning: without --merge, the update "
+                                "removes scratch.b, scratch.c, artifacts.a\n");
     ok(child_run("$MORTISE show h"));
     expect_not_out("\"b\": 2");
+    expect_not_out("\"c\": 3");
     child_run("$MORTISE resume h --update '{\"input\": {}}'");
     expect_code(3);
     child_run("$MORTISE resume h --update '7'");
