@@ -156,7 +156,7 @@ const struct mortise_cmd mortise_cmd_engine = {
             "effects, and pauses everything else durably.  The exit code is\n"
             "then 0.  A second signal kills it; this loses nothing either.\n"
             "\n"
-            "A deadline (`timeout` of a human node, for example) takes effect\n"
+            "A deadline (`wait` of a human node, for example) takes effect\n"
             "only while an engine runs.  --install-user-service writes a\n"
             "systemd unit for the deployment and store of the command.  It\n"
             "replaces the unit that an earlier call wrote for them.\n",

@@ -2,8 +2,8 @@
  * and one for every status, so that a script can rely on either.
  *
  * The line between 1 and 3: with 3, what was asked for does not fit (a typing
- * error, a run that is not there, a request that was answered already), and
- * asking again will not help.  With 1, something was tried and failed.
+ * error, a run that is not there, an id that was used, a request that was answered
+ * already), and asking again will not help.  With 1, something was tried and failed.
  */
 #include "cli/exit_code.h"
 
@@ -20,7 +20,8 @@ static const struct {
     {MORTISE_EXIT_FAILED,
      "the run failed or was cancelled, or the disk or the system failed"},
     {MORTISE_EXIT_FINDINGS, "a file has errors; they are printed"},
-    {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request"},
+    {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request; "
+                         "or a used id"},
     {MORTISE_EXIT_WAITING, "the run waits for a person or is paused"},
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},

@@ -52,9 +52,13 @@ const struct mortise_code mortise_result_codes[] = {
      "read use a copy.",
      "$ rm .mortise/db/000005.log; mortise runs\n"},
     {"E_STORE_BUSY", "another process holds the store",
-     "The other process has locked the store but does not answer on its "
-     "control socket.  It is starting, stopping or stuck.  The message has its "
-     "process id.",
+     "One process at a time works on a store.  Other commands use the store "
+     "through its control socket, so they seldom see this error.  You get it "
+     "if you start a second engine on the store (`mortise engine`, or a "
+     "program with libmortise), if a command such as `mortise store salvage` "
+     "needs the store for itself, or if the other process does not answer: it "
+     "is starting, stopping, overloaded or stuck.  The message has its process "
+     "id.  Stop that process, use another store, or try again.",
      "$ mortise runs\n"
      "mortise: the store .mortise is held by process 4711 (E_STORE_BUSY)\n"},
     {"E_NOT_ALLOWED", "trust, permission or actor refuses",
