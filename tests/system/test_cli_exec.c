@@ -78,6 +78,40 @@ START_TEST(programs_have_input_and_output)
 }
 END_TEST
 
+/* JSON that no value can hold stays a text, and the program is not run again:
+ * it may have changed something. */
+START_TEST(json_that_no_value_holds_stays_a_text)
+{
+    static const struct {
+        const char *said, *shown, *why;
+    } rows[] = {
+        {"{\"id\": 18446744073709551615}", "{\\\"id\\\": 18446744073709551615}",
+         "the number 18446744073709551615 does not fit into 64 bits"},
+        {"{\"a\": 1, \"a\": 2}", "{\\\"a\\\": 1, \\\"a\\\": 2}",
+         "the key a stands twice in one object"},
+        {"[1e400]", "[1e400]", "the number 1e400 does not fit into a double"},
+    };
+    char text[256];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text,
+                 i % 2 == 0 ? "{program: sh, args: [-c, \"echo >>log; cat\"], "
+                              "stdin: '%s', as: json}"
+                            : "{program: cat, stdin: '%s', as: json}",
+                 rows[i].said);
+        graph(i % 2 == 0 ? "run" : "look", text);
+        desk_ok("$MORTISE run g.yaml --id a%zu && $MORTISE show a%zu --json", i,
+                i);
+        snprintf(text, sizeof text, "\"stdout\": \"%s\"", rows[i].shown);
+        desk_out(text);
+        desk_out("stdout is JSON that no value can hold, and stays a text: ");
+        desk_out(rows[i].why);
+    }
+    desk_ok("wc -l <out/log");
+    desk_out("2");
+}
+END_TEST
+
 /* It has the variables that the graph says and none of the engine's, and works
  * in its directory. */
 START_TEST(nothing_of_the_engine_is_its)
@@ -480,6 +514,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, desk_end);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, programs_have_input_and_output);
+    tcase_add_test(tc, json_that_no_value_holds_stays_a_text);
     tcase_add_test(tc, nothing_of_the_engine_is_its);
     tcase_add_test(tc, secrets_are_covered);
     tcase_add_test(tc, ends_are_said);

@@ -2,7 +2,7 @@
  *
  * Operations
  *   look  {program, args?, stdin? | json?, env?, as?, any_exit?, timeout_ms?,
- *          max_output?}                        -> {exit, stdout, stderr}
+ *          max_output?}                        -> {exit, stdout, stderr, note?}
  *         One that changes nothing, which is the deployment's word for it
  *         (`reads: true`), not the graph's.  It is run again after a crash.
  *   run   the same                             -> the same
@@ -19,7 +19,8 @@
  *               Of the engine's own environment it gets nothing.
  *   as          what stdout is: `text` (the default; bytes that are no UTF-8
  *               come as base64) or `json` (one value: else the error
- *               `bad_json`).
+ *               `bad_json`).  JSON that no value can hold (a number beyond 64
+ *               bits, a key twice) stays a text, and `note` gives the reason.
  *   any_exit    true: an exit code other than 0 is a result, too.
  *   timeout_ms  then it is killed, with all that it started.
  *   max_output  bytes of stdout (1 MiB): when it says more it is killed.  Of
@@ -50,6 +51,7 @@
 #include <mortise/ask.h>
 
 #include "../../cause.h"
+#include "../../holds.h"
 #include "../../nomem.h"
 
 #include <stdlib.h>
@@ -95,8 +97,15 @@ static void write_text(mortise_emitter *out, const char *name, mortise_jv v)
         mortise_jw_cstr(&out->w, "");
 }
 
+static void no_memory(const struct call *c)
+{
+    finish(c, MORTISE_S_NOMEM, "out of memory",
+           "{\"class\":\"transient\",\"code\":\"no_memory\"}");
+}
+
+/* `note`: why stdout stays a text although JSON was asked for, or NULL. */
 static void give(const struct call *c, mortise_jv answer, int64_t code,
-                 mortise_jv output)
+                 mortise_jv output, const char *note)
 {
     mortise_emitter out;
     mortise_status status;
@@ -108,6 +117,10 @@ static void give(const struct call *c, mortise_jv answer, int64_t code,
     mortise_jw_key(&out.w, "exit");
     mortise_jw_int(&out.w, code);
     write_text(&out, "stderr", said(answer, "stderr", "stderr_base64"));
+    if (note != NULL) {
+        mortise_jw_key(&out.w, "note");
+        mortise_jw_cstr(&out.w, note);
+    }
     if (c->as_json) {
         mortise_jw_key(&out.w, "stdout");
         mortise_jw_value(&out.w, output);
@@ -120,6 +133,27 @@ static void give(const struct call *c, mortise_jv answer, int64_t code,
            status == MORTISE_S_OK ? "" : "the host rejected the output", "");
 }
 
+/* The value that the program wrote to stdout.  The program may have changed
+ * something: if no value can hold its JSON, the text must not be lost. */
+static void give_held(const struct call *c, mortise_jv answer, int64_t code,
+                      mortise_jv text, mortise_jv value)
+{
+    static const char because[] =
+        "stdout is JSON that no value can hold, and stays a text: ";
+    char note[256];
+    mortise_status status;
+
+    memcpy(note, because, sizeof because);
+    status = holds_json(value, note + sizeof because - 1,
+                        sizeof note - sizeof because + 1);
+    if (status == MORTISE_S_NOMEM)
+        no_memory(c);
+    else if (status == MORTISE_S_OK)
+        give(c, answer, code, value, NULL);
+    else
+        give(c, answer, code, text, note);
+}
+
 /* What it wrote to stdout, as the JSON that it is. */
 static void give_json(const struct call *c, mortise_jv answer, int64_t code)
 {
@@ -128,11 +162,10 @@ static void give_json(const struct call *c, mortise_jv answer, int64_t code)
     char *room = malloc(text.n + 1);
 
     if (room == NULL)
-        finish(c, MORTISE_S_NOMEM, "out of memory",
-               "{\"class\":\"transient\",\"code\":\"no_memory\"}");
+        no_memory(c);
     else if (mortise_jv_text(text, room, text.n + 1, &plain) == MORTISE_S_OK &&
              mortise_jv_parse(plain, &value) == MORTISE_S_OK)
-        give(c, answer, code, value);
+        give_held(c, answer, code, text, value);
     else
         finish(c, MORTISE_S_FAILED, "the program's output is not JSON",
                "{\"code\":\"bad_json\"}");
@@ -163,7 +196,7 @@ static void answered(const struct call *c, mortise_str text)
     } else if (c->as_json) {
         give_json(c, answer, code);
     } else {
-        give(c, answer, code, said(answer, "stdout", "stdout_base64"));
+        give(c, answer, code, said(answer, "stdout", "stdout_base64"), NULL);
     }
 }
 

@@ -131,6 +131,7 @@
 
 #include <strings.h>
 
+#include "../../holds.h"
 #include "../../nomem.h"
 
 enum form { AUTO, TEXT, JSON };
@@ -262,7 +263,7 @@ static void give_held(const struct call *c, mortise_jv answer, mortise_jv text,
     mortise_status status;
 
     memcpy(note, because, sizeof because);
-    status = http_holds(body, note + sizeof because - 1,
+    status = holds_json(body, note + sizeof because - 1,
                         sizeof note - sizeof because + 1);
     if (status == MORTISE_S_NOMEM)
         http_no_memory(c->inst, c->id);

@@ -30,12 +30,6 @@ void http_no_memory(mortise_inst *inst, mortise_call call);
 /* The status of an answer; 0: it is none. */
 int64_t http_status(mortise_jv answer);
 
-/* ---- held.c ---- */
-
-/* Can a value hold this JSON?  MORTISE_S_INVALID, and why as a sentence;
- * MORTISE_S_NOMEM. */
-mortise_status http_holds(mortise_jv v, char *why, size_t why_size);
-
 /* ---- pages.c ---- */
 
 mortise_status http_pages(mortise_inst *inst, const mortise_request *r,

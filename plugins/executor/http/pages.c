@@ -11,6 +11,8 @@
  *   (4) What it holds is the items and one page.
  */
 #include "http.h"
+
+#include "../../holds.h"
 #include "url.h"
 
 enum {
@@ -183,7 +185,7 @@ static mortise_status read_page(struct walk *w, struct page *p)
 static mortise_status check_items(struct walk *w, mortise_jv list)
 {
     char why[160], words[256];
-    mortise_status status = http_holds(list, why, sizeof why);
+    mortise_status status = holds_json(list, why, sizeof why);
 
     if (status == MORTISE_S_NOMEM)
         no_memory(w);
