@@ -162,6 +162,17 @@ static void conclude(struct call *c)
 
 /* ---- events -------------------------------------------------------------- */
 
+/* The server's problem, and what to do about it if that is known. */
+static void take_problem(struct call *c, mortise_jv answer, mortise_jv body)
+{
+    problem_of_server(&c->problem, answer, body);
+    if (c->dialect == &openai_chat && !c->inst->alternate &&
+        problem_is_of_turns(&c->problem))
+        problem_advise(&c->problem,
+                       "Set `turns: alternate` for this model in the "
+                       "deployment.");
+}
+
 static bool is_error(mortise_str name, mortise_jv data)
 {
     int32_t type = mortise_jv_type(mortise_jv_get(data, "error"));
@@ -199,7 +210,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
         return MORTISE_S_OK; /* the reply is whole */
     if (is_error(name, data)) {
         reply_usage(&c->reply, mortise_jv_get(data, "usage"));
-        problem_of_server(&c->problem, mortise_jv_none(), data);
+        take_problem(c, mortise_jv_none(), data);
     } else if (mortise_jv_type(data) == MORTISE_JV_OBJECT) {
         c->dialect->event(c, data);
     } else if (!c->ended) {
@@ -279,7 +290,7 @@ static void take_refusal(struct call *c, mortise_jv answer, mortise_str body)
                 ? ", which is a redirect; set base_url to the new address"
                 : "");
     else
-        problem_of_server(&c->problem, answer, json);
+        take_problem(c, answer, json);
 }
 
 static void take_whole(struct call *c, mortise_jv answer, mortise_str body)
@@ -296,7 +307,7 @@ static void take_whole(struct call *c, mortise_jv answer, mortise_str body)
     } else if (is_error(mortise_str_empty(), json) &&
                !request_is(json, "object", "response")) {
         reply_usage(&c->reply, mortise_jv_get(json, "usage"));
-        problem_of_server(&c->problem, answer, json);
+        take_problem(c, answer, json);
     } else {
         c->dialect->whole(c, json);
     }

@@ -331,6 +331,28 @@ void problem_of_server(struct problem *p, mortise_jv answer, mortise_jv body)
     say(p, answer, status, s.message);
 }
 
+/* No server has a code for it.  The words are those of the templates of Mistral
+ * and Gemma, of Perplexity and of DeepSeek. */
+bool problem_is_of_turns(const struct problem *p)
+{
+    static const char *const words[] = {"must alternate", "should alternate",
+                                        "successive user"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (p->words.n > 0 &&
+            memmem(p->words.p, p->words.n, words[i], strlen(words[i])) != NULL)
+            return true;
+    return false;
+}
+
+void problem_advise(struct problem *p, const char *sentence)
+{
+    bool ended = p->words.n > 0 && p->words.p[p->words.n - 1] == '.';
+
+    say_more(p, ended ? " " : ". ");
+    say_more(p, sentence);
+}
+
 static const char *code_of_host(mortise_status status, bool begun)
 {
     switch (status) {

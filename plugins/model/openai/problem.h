@@ -42,6 +42,11 @@ problem_set(struct problem *p, const char *code, const char *fmt, ...);
  * in the middle of a stream; `body`: the JSON of it, or none. */
 void problem_of_server(struct problem *p, mortise_jv answer, mortise_jv body);
 
+/* Does the server say that the roles of the messages must alternate? */
+bool problem_is_of_turns(const struct problem *p);
+/* Add a sentence that tells what to do. */
+void problem_advise(struct problem *p, const char *sentence);
+
 /* The request had no answer, and the host says why.  `begun`: the head of one
  * was there. */
 void problem_of_host(struct problem *p, mortise_status status,

@@ -778,6 +778,22 @@ static const struct failing {
      0, MORTISE_MODEL_REQUEST, "permanent", ": No.", -1},
     {400, "{\"x-request-id\":\"req_7\"}", "{'error':{'message':'No.'}}", 0,
      MORTISE_MODEL_REQUEST, "permanent", ": No. (request req_7)", -1},
+    /* roles that do not alternate */
+    {400, NULL,
+     "{'error':{'message':'After the optional system message, conversation "
+     "roles must alternate user/assistant/user/assistant/...'}}",
+     0, MORTISE_MODEL_REQUEST, "permanent",
+     "/... Set `turns: alternate` for this model in the deployment.", -1},
+    {400, "{\"x-request-id\":\"req_8\"}",
+     "{'error':{'message':'user or tool message(s) should alternate with "
+     "assistant message(s).'}}",
+     0, MORTISE_MODEL_REQUEST, "permanent",
+     " (request req_8). Set `turns: alternate` for this model", -1},
+    {400, NULL,
+     "{'error':{'message':'deepseek-reasoner does not support successive user "
+     "or assistant messages'}}",
+     0, MORTISE_MODEL_REQUEST, "permanent",
+     "assistant messages. Set `turns: alternate` for this model", -1},
     /* what a body says better than its status */
     {429, NULL,
      "{'error':{'message':'You exceeded','type':"
@@ -892,6 +908,23 @@ START_TEST(server_errors)
     chat(",'stream':true", &reply);
     ck_assert_int_eq(host.finished, MORTISE_S_FAILED);
     ck_assert_int_eq(strncmp(host.msg, "the server answered", 19), 0);
+}
+END_TEST
+
+/* No error advises a key that is set, or that the API does not have. */
+START_TEST(turns_that_alternate_need_no_advice)
+{
+    static const char *const needless[] = {"{" BASE ",\"turns\":\"alternate\"}",
+                                           "{" BASE ",\"api\":\"responses\"}"};
+
+    for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++) {
+        open_with(needless[i]);
+        chat("", &(struct bare_reply){.status = 400,
+                                      .body = quoted("{'error':'roles must "
+                                                     "alternate'}")});
+        assert_error(MORTISE_MODEL_REQUEST, "permanent");
+        ck_assert_ptr_null(strstr(host.msg, "turns"));
+    }
 }
 END_TEST
 
@@ -1362,6 +1395,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, usage, 0, sizeof usages / sizeof usages[0]);
     tcase_add_test(tc, last_usage);
     tcase_add_loop_test(tc, server_errors, 0, sizeof errors / sizeof errors[0]);
+    tcase_add_test(tc, turns_that_alternate_need_no_advice);
     tcase_add_loop_test(tc, host_errors, 0,
                         sizeof unanswered / sizeof unanswered[0]);
     tcase_add_test(tc, long_words);
