@@ -253,7 +253,7 @@ const struct mortise_code mortise_error_codes[] = {
      "it.",
      NULL},
     {"mcp.timeout", "an MCP server did not answer in time",
-     "The server sent neither an answer nor progress during "
+     "The server sent neither a complete answer nor progress during "
      "tools.mcp.SERVER.timeout.",
      "# mortise.yaml\n"
      "tools: {mcp: {files: {command: [./server], timeout: 5m}}}\n"},

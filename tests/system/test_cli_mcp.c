@@ -794,7 +794,8 @@ START_TEST(answers_with_flaws_are_answers)
 }
 END_TEST
 
-/* One that never answers is given up, and told so; one that floods is ended. */
+/* One that never answers is given up, and told so, as is one that sends a part
+ * of an answer; one that floods is ended. */
 START_TEST(silence_and_floods_end)
 {
     deploy("", "");
@@ -802,8 +803,12 @@ START_TEST(silence_and_floods_end)
     call("a", "s", "misbehave", "{\"how\": \"never\"}");
     in_doubt("a");
     desk_ok("$MORTISE show a --json");
-    desk_out("the server sent no answer and no progress for 500 ms");
+    desk_out("the server sent no complete answer and no progress for 500 ms");
     ck_assert_int_eq(logged("notifications/cancelled"), 1);
+    call("h", "s", "misbehave", "{\"how\": \"half\"}");
+    in_doubt("h");
+    desk_ok("$MORTISE show h --json");
+    desk_out("the server sent no complete answer and no progress for 500 ms");
     call("b", "old", "misbehave", "{\"how\": \"flood\", \"bytes\": 20000000}");
     in_doubt("b");
     call("c", "old", "misbehave", "{\"how\": \"endless-line\"}");

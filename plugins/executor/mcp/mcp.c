@@ -43,7 +43,8 @@
  *   mcp.not_started*  the server could not be started, or reached, or ended before
  *                     it was ready (permanent: it is not there, or not allowed)
  *   mcp.lost*         the connection broke
- *   mcp.timeout       it said nothing for tools.mcp.SERVER.timeout
+ *   mcp.timeout       no complete answer and no progress came during
+ *                     tools.mcp.SERVER.timeout
  *   mcp.protocol      it does not keep to the protocol, or answered what cannot
  *                     be read
  *   mcp.auth          it wants an authorization that it did not get (transient:

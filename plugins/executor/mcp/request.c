@@ -191,11 +191,12 @@ void mcp_request_hold(struct mcp_request *r, int hold)
 static void timed_out(struct mcp_timer *t)
 {
     struct mcp_request *r = MCP_OF(t, struct mcp_request, timer);
-    char words[128];
+    char words[160];
     struct mcp_trouble why;
 
+    /* It may have sent a part of a message: that is not known here. */
     snprintf(words, sizeof words,
-             "the server sent no answer and no progress for %llu ms "
+             "the server sent no complete answer and no progress for %llu ms "
              "(tools.mcp.%.40s.timeout)",
              (unsigned long long)r->timeout_ms, r->server->name);
     why = mcp_trouble_of("mcp.timeout", "timeout", mortise_strz(words), 1);
