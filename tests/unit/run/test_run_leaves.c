@@ -392,6 +392,31 @@ START_TEST(a_stored_run_shows_what_is_at_work)
 }
 END_TEST
 
+/* So has a leaf, whose output is made short for another leaf. */
+START_TEST(a_stored_leaf_shows_that_it_is_made_short)
+{
+    begin_long(HEAD "start: a\nnodes:\n"
+                    "  a: {goal: \"say ${input.text}\"}\n"
+                    "  l: {goal: go, depends_on: a}\n");
+    sync_all();
+    ck_assert_int_eq((int)s.calls[call_of("a")].call.kind, MORTISE_RUN_EXECUTE);
+    assert_stored_node("running");
+    sim_end_call(&s, call_of("a"));
+    ck_assert_int_eq((int)s.calls[call_of("a")].call.kind, MORTISE_RUN_COMPACT);
+    assert_stored_node("compacting");
+    sync_all();
+    assert_stored_node("compacting");
+    sim_end_call(&s, call_of("a"));
+    assert_stored_node("running"); /* its end is not stored */
+    sync_all();
+    assert_stored_node("done");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_compaction("a", "made", "compact of a", NULL);
+    end();
+}
+END_TEST
+
 /* Who is stopped meanwhile is stopped; who is paused goes on. */
 START_TEST(it_can_be_stopped)
 {
@@ -536,6 +561,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_leaf_may_say_what_makes_it_short);
     tcase_add_test(tc, it_is_made_of_what_passed);
     tcase_add_test(tc, a_stored_run_shows_what_is_at_work);
+    tcase_add_test(tc, a_stored_leaf_shows_that_it_is_made_short);
     tcase_add_test(tc, it_can_be_stopped);
     tcase_add_test(tc, it_may_take_too_long);
     tcase_add_test(tc, roles_are_played);
