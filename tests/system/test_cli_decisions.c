@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/desk.h"
+#include "lib/knock.h"
 
 #define THEN(what)                                                             \
     "start: z\nnodes:\n"                                                       \
@@ -217,6 +219,58 @@ START_TEST(approve_reason_is_kept_for_tools)
 }
 END_TEST
 
+/* An approval and an update in one request to an engine: the approved call is made
+ * once, the model is not asked for it again, and what follows sees the update. */
+START_TEST(an_approval_with_an_update)
+{
+    char request[512], state[sizeof desk_dir + 16], call_id[64];
+    const char *answer;
+    int fd;
+
+    desk_deploy("models:\n  default:\n    provider: scripted\n    model: m\n"
+                "    replies:\n"
+                "      - {when: {turn: 0}, tool_calls: [{name: tried__echo, "
+                "arguments: {value: 5}}]}\n"
+                "      - {when: {turn: 1}, text: over}\n"
+                "tools: {ask: [tried/echo]}");
+    desk_graph("u",
+               "state: {scratch: {type: object}}\nstart: a\nnodes:\n"
+               "  a: {type: gmi, prompt: go, tool_allowlist: [tried/echo], "
+               "next: b}\n"
+               "  b: {type: router, routes: [{when: 'has(scratch.x) && "
+               "scratch.x == 7', to: END}], default: c}\n"
+               "  c: {type: fail, code: unseen, message: no update}\n");
+    child_run("$MORTISE run u.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE inbox r --ids");
+    ck_assert_int_eq(sscanf(child.out, "%*s %63s", call_id), 1);
+    desk_ok("($MORTISE engine >engine.out 2>&1 & echo $! >pid); "
+            "for i in $(seq 1200); do test -S state/control.sock && break; "
+            "sleep 0.05; done");
+    snprintf(state, sizeof state, "%s/state", desk_dir);
+    fd = knock(state);
+    snprintf(request, sizeof request,
+             "{\"do\":\"command\",\"run\":\"r\",\"until\":\"idle\","
+             "\"commands\":[{\"kind\":\"approve_tool\",\"id\":\"%s\","
+             "\"decision\":\"approve\"},{\"kind\":\"update\",\"value\":"
+             "{\"scratch\":{\"x\":7}}}]}\n",
+             call_id);
+    knock_say(fd, request, strlen(request));
+    do {
+        answer = knock_line(fd);
+        ck_assert_str_ne(answer, "");
+    } while (strncmp(answer, "{\"reply\"", 8) != 0 &&
+             strncmp(answer, "{\"error\"", 8) != 0);
+    ck_assert_msg(strstr(answer, "completed") != NULL, "%s", answer);
+    close(fd);
+    desk_ok("kill $(cat pid); $MORTISE show r --json");
+    desk_out("\"status\": \"completed\"");
+    desk_out("\"model_calls\": 2");
+    desk_ok("$MORTISE events r --json | grep -c '\"tool_result\"'");
+    ck_assert_str_eq(child.out, "1\n");
+}
+END_TEST
+
 /* ---- several at once ------------------------------------------------------------ */
 
 /* Two nodes of the run ID ask a person, and a third one wants JSON. */
@@ -408,6 +462,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, the_commands_that_help_are_printed, 0,
                         (int)(sizeof others / sizeof others[0]));
     tcase_add_test(tc, approve_reason_is_kept_for_tools);
+    tcase_add_test(tc, an_approval_with_an_update);
     suite_add_tcase(s, tc);
     return s;
 }
