@@ -275,7 +275,7 @@ START_TEST(servers_offer_more_than_tools)
 END_TEST
 
 /* What the deployment denies or asks for of a server or a tool holds wherever it
- * is named: in mcp/call, in mcp/read, mcp/prompt and mcp/list, and by a model.
+ * is named: in mcp/call, in mcp/read, mcp/prompt and mcp/list.
  * key: MCP server.unpinned */
 START_TEST(what_is_named_is_judged)
 {
@@ -310,6 +310,45 @@ START_TEST(what_is_named_is_judged)
     call("a", "s", "echo", "{}");
     failed("a", "mcp.not_pinned");
     ck_assert_int_eq(logged("tools/call"), 0);
+}
+END_TEST
+
+/* So it holds for a tool that a model names in mcp/call: the model gets the
+ * refusal, the run waits for an approval, and the server hears of neither. */
+START_TEST(what_a_model_names_is_judged)
+{
+    static const char calls[] =
+        "models:\n  default:\n    provider: scripted\n    model: m\n"
+        "    replies:\n      - {when: {turn: 0}, tool_calls: [{name: "
+        "mcp__call, arguments: {server: s, tool: echo, arguments: {text: "
+        "x}}}]}\n      - {when: {turn: 1}, text: over}\n";
+    static const struct {
+        const char *change, *refusal;
+    } rows[] = {
+        {"s,^tools:,tools:\\n  deny: [\"mcp/s/echo\"],",
+         "the deployment denies mcp/s/echo"},
+        {"s/, unpinned: true//", "mcp.not_pinned"},
+        {"s,^tools:,tools:\\n  ask: [\"mcp/s/*\"],", NULL},
+    };
+
+    desk_graph("m", "start: a\nnodes:\n  a: {type: gmi, prompt: go, "
+                    "tool_allowlist: [mcp/call], next: END}\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        deploy("", "");
+        desk_ok("sed -i '%s' mortise.yaml && cat >>mortise.yaml <<'E'\n%sE",
+                rows[i].change, calls);
+        child_run("$MORTISE run m.yaml --id m%zu", i);
+        desk_code(rows[i].refusal != NULL ? 0 : 4);
+        ck_assert_int_eq(logged("tools/call"), 0);
+        if (rows[i].refusal == NULL)
+            continue;
+        desk_ok("$MORTISE show m%zu --transcript --json", i);
+        desk_out(rows[i].refusal);
+    }
+    desk_ok("$MORTISE approve $($MORTISE inbox m2 --ids)");
+    ck_assert_int_eq(logged("tools/call"), 1);
+    desk_ok("$MORTISE show m2 --json");
+    desk_out("over");
 }
 END_TEST
 
@@ -1043,6 +1082,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_file_outside_of_the_sandbox);
     tcase_add_test(tc, servers_offer_more_than_tools);
     tcase_add_test(tc, what_is_named_is_judged);
+    tcase_add_test(tc, what_a_model_names_is_judged);
     tcase_add_test(tc, old_servers_are_found_out);
     tcase_add_test(tc, protocol_can_be_said);
     tcase_add_test(tc, talkative_servers_are_borne);

@@ -341,6 +341,46 @@ START_TEST(what_a_call_names_is_asked_for)
 }
 END_TEST
 
+/* A model's call is judged likewise: the model gets the refusal, or the run waits
+ * for an approval of the program that its arguments name. */
+START_TEST(what_a_model_names_is_judged)
+{
+    static const char deployment[] =
+        "programs: {yes: {path: /bin/touch, write: [./out]}, no: {path: "
+        "/bin/touch, write: [./out]}}\n"
+        "models:\n  default:\n    provider: scripted\n    model: m\n"
+        "    replies:\n"
+        "      - {when: {turn: 0}, tool_calls: [{name: exec__run, arguments: "
+        "{program: no, args: [no]}}, {name: exec__run, arguments: {program: "
+        "yes, args: [yes]}}]}\n"
+        "      - {when: {turn: 1}, text: over}\n"
+        "tools: {%s}";
+    char text[1024];
+
+    desk_ok("mkdir out");
+    desk_graph("p", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: go, tool_allowlist: [exec/run], "
+                    "next: END}\n");
+    snprintf(text, sizeof text, deployment, "deny: [exec/no/run]");
+    desk_deploy(text);
+    desk_ok("$MORTISE run p.yaml --id a && ls out");
+    desk_out("\nyes\n");
+    desk_not_out("\nno\n");
+    desk_ok("$MORTISE show a --transcript --json");
+    desk_out("the deployment denies exec/no/run");
+    desk_ok("rm out/yes");
+    snprintf(text, sizeof text, deployment, "ask: ['exec/no/*']");
+    desk_deploy(text);
+    child_run("$MORTISE run p.yaml --id b");
+    desk_code(4);
+    desk_ok("ls out && $MORTISE inbox b --json");
+    desk_not_out("no\n");
+    desk_out("\"no\"");
+    desk_ok("$MORTISE approve $($MORTISE inbox b --ids) && ls out");
+    desk_out("no\nyes\n");
+}
+END_TEST
+
 /* A pattern of such a name is no odd one; a slip of the finger in it is. */
 START_TEST(patterns_of_such_names_are_known)
 {
@@ -557,6 +597,7 @@ static Suite *suite(void)
     tcase_add_test(tc, calls_are_judged_by_what_they_name);
     tcase_add_test(tc, names_that_are_none_are_denied);
     tcase_add_test(tc, what_a_call_names_is_asked_for);
+    tcase_add_test(tc, what_a_model_names_is_judged);
     tcase_add_test(tc, patterns_of_such_names_are_known);
     tcase_add_test(tc, a_host_with_tools_is_a_way_around);
     tcase_add_test(tc, pending_approvals_stay);
