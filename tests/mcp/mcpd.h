@@ -40,7 +40,7 @@ struct mcpd_options {
     bool endless_pages, empty_cursor;
     bool exit_at_start, exit_on_discover, silent_on_discover, silent;
     bool ignore_close, ignore_term, ask_at_start, babble_at_start;
-    bool no_result_type, state_expires, refuse_tasks, odd_header;
+    bool no_result_type, state_expires, refuse_tasks, odd_header, odd_schemas;
     /* http alone */
     const char *port_file, *auth;
     int port, forget_after, token_ms;

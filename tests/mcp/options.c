@@ -57,6 +57,8 @@ static const struct flag {
     {"refuse-tasks", YES, &mcpd.refuse_tasks, "tasks/get: -32601"},
     {"odd-header", YES, &mcpd.odd_header,
      "one more tool, with an x-mcp-header that no client may take"},
+    {"odd-schemas", YES, &mcpd.odd_schemas,
+     "more tools: one with a maximum beyond 63 bits, one with a tuple"},
     {"port-file", TEXT, &mcpd.port_file, "http: FILE for its port"},
     {"port", NUMBER, &mcpd.port, "http: N; without: any"},
     {"json", YES, &mcpd.json, "http, 2025: answers are JSON, not streams"},

@@ -26,10 +26,31 @@ static struct mcpd_request *listeners; /* subscriptions/listen */
 
 /* ---- saying -------------------------------------------------------------- */
 
+/* A string "@DIGITS" stands for a number that Jansson has no room for. */
+static void bare_numbers(char *text)
+{
+    char *from = text, *to = text;
+
+    while (*from != '\0') {
+        size_t n =
+            strncmp(from, "\"@", 2) == 0 ? strspn(from + 2, "0123456789") : 0;
+
+        if (n > 0 && from[2 + n] == '"') {
+            memmove(to, from + 2, n);
+            to += n;
+            from += n + 3;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+}
+
 static void say(void *to, json_t *message, enum mcpd_saying what, int code)
 {
     char *text = json_dumps(message, JSON_COMPACT | JSON_ENCODE_ANY);
 
+    bare_numbers(text);
     mcpd_wire->say(to, text, strlen(text), what, code);
     free(text);
     json_decref(message);

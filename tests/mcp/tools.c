@@ -558,6 +558,17 @@ static json_t *all_of_them(bool modern)
                            "No client may take this one.", "inputSchema",
                            schema("'a': {'type': 'object', 'x-mcp-header': "
                                   "'not a token'}")));
+    if (mcpd.odd_schemas) {
+        json_array_append_new(
+            out, json_pack("{s:s, s:o}", "name", "odd-large", "inputSchema",
+                           schema("'n': {'type': 'integer', 'maximum': "
+                                  "'@18446744073709551615'}")));
+        json_array_append_new(
+            out, json_pack("{s:s, s:o}", "name", "odd-pair", "inputSchema",
+                           schema("'p': {'type': 'array', 'items': [{'type': "
+                                  "'string'}, {'type': 'integer'}], "
+                                  "'additionalItems': false}")));
+    }
     for (int i = 1; i <= mcpd.tools; i++) {
         char name[32];
 
@@ -644,7 +655,8 @@ void mcpd_tools_call(struct mcpd_request *r)
                 tools[i].run(r, args);
             return;
         }
-    if (name != NULL && strncmp(name, "extra-", 6) == 0)
+    if (name != NULL && (strncmp(name, "extra-", 6) == 0 ||
+                         (mcpd.odd_schemas && strncmp(name, "odd-", 4) == 0)))
         mcpd_result(r, mcpd_text("%s", name));
     else
         unknown(r, name != NULL ? name : "");

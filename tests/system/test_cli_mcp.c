@@ -14,6 +14,7 @@
 
 #include "lib/child.h"
 #include "lib/desk.h"
+#include "lib/httpd.h"
 #include "lib/test.h"
 
 /* ---- servers ---------------------------------------------------------------- */
@@ -349,6 +350,79 @@ START_TEST(what_a_model_names_is_judged)
     ck_assert_int_eq(logged("tools/call"), 1);
     desk_ok("$MORTISE show m2 --json");
     desk_out("over");
+}
+END_TEST
+
+/* A schema with a number beyond 64 bits and a tuple of draft-07 keep neither their
+ * tools nor those beside them from being pinned and called; the tuple is judged
+ * before the server hears of it. */
+START_TEST(schemas_of_others_are_pinned)
+{
+    static const struct {
+        const char *tool, *args;
+        bool fits;
+    } rows[] = {
+        {"echo", "{\"text\": \"odd-beside\"}", true},
+        {"odd-large", "{\"n\": 9223372036854775807}", true},
+        {"odd-large", "{\"n\": \"x\"}", false},
+        {"odd-pair", "{\"p\": [\"x\", 1]}", true},
+        {"odd-pair", "{\"p\": [1, \"x\"]}", false},
+        {"odd-pair", "{\"p\": [\"x\", 1, 2]}", false},
+    };
+    int heard = 0;
+
+    deploy(", --odd-schemas", "");
+    desk_ok("sed -i 's/, unpinned: true//' mortise.yaml");
+    desk_ok("$MORTISE mcp pin s && $MORTISE mcp list s");
+    desk_out("odd-large");
+    desk_out("odd-pair");
+    desk_out("echo");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        child_run("$MORTISE mcp call s/%s '%s'", rows[i].tool, rows[i].args);
+        ck_assert_msg((child.code == 0) == rows[i].fits, "%s %s: %s%s",
+                      rows[i].tool, rows[i].args, child.out, child.err);
+        if (rows[i].fits)
+            desk_out("odd-");
+        heard += rows[i].fits;
+        ck_assert_int_eq(logged("\"method\":\"tools/call\""), heard);
+    }
+}
+END_TEST
+
+/* An image of a tool is an image in the next request to a model server; that
+ * request does not repeat its base64 as a text. */
+START_TEST(images_reach_a_model)
+{
+    static const char one[] =
+        "{\"choices\": [{\"message\": {\"role\": \"assistant\", "
+        "\"tool_calls\": [{\"id\": \"c1\", \"type\": \"function\", "
+        "\"function\": {\"name\": \"mcp__call\", \"arguments\": "
+        "\"{\\\"server\\\": \\\"s\\\", \\\"tool\\\": \\\"rich\\\"}\"}}]}, "
+        "\"finish_reason\": \"tool_calls\"}]}";
+    static const char two[] =
+        "{\"choices\": [{\"message\": {\"role\": \"assistant\", "
+        "\"content\": \"seen\"}, \"finish_reason\": \"stop\"}]}";
+    static const char head[] = "Content-Type: application/json\r\n";
+    struct httpd *d = httpd_start();
+    const char *request, *image;
+
+    deploy("", "");
+    desk_ok("cat >>mortise.yaml <<'E'\nmodels:\n  default: {provider: openai, "
+            "model: m, base_url: \"%s\"}\nE",
+            httpd_url(d, "/v1"));
+    desk_graph("i", "start: a\nnodes:\n  a: {type: gmi, prompt: go, "
+                    "tool_allowlist: [mcp/call], next: END}\n");
+    httpd_answer(d, "/v1/chat/completions", "200 OK", head, one);
+    httpd_times(d, 1);
+    httpd_answer(d, "/v1/chat/completions", "200 OK", head, two);
+    desk_ok("$MORTISE run i.yaml --id i");
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    request = httpd_request(d, 1);
+    image = strstr(request, "data:image/png;base64,iVBORw0KGgo=");
+    ck_assert_msg(image != NULL, "%s", request);
+    ck_assert_ptr_nonnull(strstr(request, "\"image_url\""));
+    ck_assert_ptr_null(strstr(image + 30, "iVBORw0KGgo="));
+    httpd_stop(d);
 }
 END_TEST
 
@@ -1083,6 +1157,8 @@ static Suite *suite(void)
     tcase_add_test(tc, servers_offer_more_than_tools);
     tcase_add_test(tc, what_is_named_is_judged);
     tcase_add_test(tc, what_a_model_names_is_judged);
+    tcase_add_test(tc, schemas_of_others_are_pinned);
+    tcase_add_test(tc, images_reach_a_model);
     tcase_add_test(tc, old_servers_are_found_out);
     tcase_add_test(tc, protocol_can_be_said);
     tcase_add_test(tc, talkative_servers_are_borne);
