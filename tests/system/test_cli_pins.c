@@ -131,6 +131,40 @@ START_TEST(schemas_hold)
 }
 END_TEST
 
+/* Patterns in them hold for what a call gives, too, by either engine of regular
+ * expressions; one that would be searched for without end fails the node. */
+START_TEST(patterns_in_schemas_hold)
+{
+    static const struct {
+        const char *pattern, *value, *says; /* says NULL: it fits */
+    } rows[] = {
+        {"^(a+)+$", "aaa", NULL},
+        {"^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+         "/structured/c"},
+        {"^(?=a)a*$", "aaa", NULL},
+        {"^(?=a)a*$", "aab", "/structured/c"},
+        {"^(?=a)(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+         "costs more than limits.expr_cost allows"},
+    };
+    char text[512];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text,
+                 "\"read_a\": " ANY ", \"output_schema\": {\"type\": "
+                 "\"object\", \"properties\": {\"c\": {\"type\": "
+                 "\"string\", \"pattern\": \"%s\"}}}}",
+                 rows[i].pattern);
+        lock(text);
+        snprintf(text, sizeof text, "{c: \"%s\"}", rows[i].value);
+        graph("mcp/s/read_a", text, "");
+        child_run("$MORTISE run g.yaml --id r%zu", i);
+        desk_code(rows[i].says == NULL ? 0 : 1);
+        desk_ok("$MORTISE show r%zu --json", i);
+        desk_out(rows[i].says == NULL ? "\"completed\"" : rows[i].says);
+    }
+}
+END_TEST
+
 /* What is not pinned is no operation, and what to do about it is said. */
 START_TEST(unpinned_tools_are_none)
 {
@@ -621,6 +655,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, pinned_tools_run);
     tcase_add_test(tc, schemas_hold);
+    tcase_add_test(tc, patterns_in_schemas_hold);
     tcase_add_test(tc, unpinned_tools_are_none);
     tcase_add_test(tc, others_have_none);
     tcase_add_test(tc, effects_hold);
