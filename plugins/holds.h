@@ -124,8 +124,7 @@ MORTISE_INLINE int holds_value(struct holds *h, mortise_jv v, int depth)
         return 1;
     if (depth == HOLDS_DEPTH) {
         snprintf(h->why, h->why_size,
-                 "it has more than %d nested arrays and objects",
-                 HOLDS_DEPTH);
+                 "it has more than %d nested arrays and objects", HOLDS_DEPTH);
         return 0;
     }
     if (type == MORTISE_JV_OBJECT)

@@ -687,9 +687,10 @@ static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
     status = i->last_status;
     pthread_mutex_unlock(&i->lock);
     if (returned && status != MORTISE_S_OK)
-        mortise_host_log(i, MORTISE_LOG_ERROR,
-                         "did not quiesce: quiesce() returned the status %d; %s",
-                         (int)status, left);
+        mortise_host_log(
+            i, MORTISE_LOG_ERROR,
+            "did not quiesce: quiesce() returned the status %d; %s",
+            (int)status, left);
     else
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms; %s",

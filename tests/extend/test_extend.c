@@ -195,7 +195,7 @@ START_TEST(a_kind_is_known)
     child_run("$MORTISE plugin list --deployment d.yaml");
     ck_assert_ptr_nonnull(strstr(child.out, "scale"));
     ck_assert(_i == 0 ? strstr(child.out, "provides scale") == NULL
-                      : strstr(child.out, "provides scale, and") != NULL);
+                      : strstr(child.out, "provides scale, but") != NULL);
 }
 END_TEST
 

@@ -700,7 +700,7 @@ START_TEST(a_wait_for_descriptors_is_shown)
     leave_free(run, 0);
     child_run("$MORTISE why r");
     desk_code(1);
-    desk_err("the engine has no descriptors left of the ");
+    desk_err("the engine has no file descriptors left: process ");
     desk_err("LimitNOFILE=");
     leave_descriptors(run, 1024);
     ck_assert_int_eq(child_wait(run), 0);

@@ -17,7 +17,7 @@ START_TEST(one_byte_is_too_many)
     desk_ok("%s", how[_i]);
     child_run("$MORTISE run g.yaml --deployment other.yaml --id r");
     desk_code(1);
-    desk_out("is not what was signed");
+    desk_out("differs from the signed object");
     desk_not_out("node_end a");
 }
 END_TEST

@@ -115,7 +115,7 @@ START_TEST(what_ends_the_process_is_named)
         child_run("LEAVES_EARLY='create %s' $MORTISE check --plugins h.yaml",
                   ways[i]);
         desk_code(2);
-        desk_out("'leaves_early' does not come up: create() ended the process");
+        desk_out("'leaves_early' does not start: create() ended the process");
         child_run("LEAVES_EARLY='destroy %s' $MORTISE check --plugins h.yaml",
                   ways[i]);
         desk_code(2);

@@ -350,17 +350,17 @@ static const struct {
      1},
     {"interrupt_before: [a]\n" THEN(
          "type: tool, tool: tried/echo, args: {value: 3}"),
-     "is paused here by the graph",
+     "is paused by the graph",
      {"approve", "reject", "resolve --fail"},
      1},
     {"budget: {tool_calls: 1}\n" THEN(
          "type: tool, tool: tried/echo, args: {value: 3}"),
-     "would spend more than its graph may",
+     "would exceed the budget of its graph",
      {"approve", "reject", "answer --value 1", "resolve --fail"},
      1},
     {"hitl_mode: approve_plan\n" THEN(
          "type: tool, tool: tried/echo, args: {value: 3}"),
-     "waits for its plan to be approved",
+     "waits for the approval of its plan",
      {"resolve --fail"},
      2},
     {"hitl_mode: approve_each_node\n" THEN(
@@ -370,7 +370,7 @@ static const struct {
      2},
     {"hitl_mode: approve_tools\n" THEN(
          "type: tool, tool: tried/echo, args: {value: 3}"),
-     "wants to run a tool and needs an approval",
+     "wants to call a tool and needs an approval",
      {"resolve --fail", "answer --value 1"},
      2},
 };

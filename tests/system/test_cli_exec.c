@@ -88,7 +88,7 @@ START_TEST(json_that_no_value_holds_stays_a_text)
         {"{\"id\": 18446744073709551615}", "{\\\"id\\\": 18446744073709551615}",
          "the number 18446744073709551615 does not fit into 64 bits"},
         {"{\"a\": 1, \"a\": 2}", "{\\\"a\\\": 1, \\\"a\\\": 2}",
-         "the key a stands twice in one object"},
+         "the key a occurs twice in one object"},
         {"[1e400]", "[1e400]", "the number 1e400 does not fit into a double"},
     };
     char text[256];

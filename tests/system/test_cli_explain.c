@@ -79,7 +79,7 @@ START_TEST(explains)
     desk_not_out("example");
     child_run("$MORTISE explain acme.code_of_theirs");
     desk_code(3);
-    desk_err("other plugins have codes of their own");
+    desk_err("other plugins have their own");
     child_run("$MORTISE explain E_IN_DOUT");
     desk_code(3);
     desk_err("no code 'E_IN_DOUT'; did you mean 'E_IN_DOUBT'? (E_NOT_FOUND)");

@@ -210,7 +210,7 @@ START_TEST(a_lost_run_is_no_other)
     child_await("out.1", "node_start b");
     httpd_release(errand_httpd);
     ck_assert_int_eq(finish(), 1);
-    says("err", "nothing that was acknowledged is lost (E_NO_SPACE)");
+    says("err", "no acknowledged data is lost (E_NO_SPACE)");
     says_not("err", "at work here");
     child_kill(shell);
 }

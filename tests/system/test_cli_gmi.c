@@ -364,8 +364,8 @@ static const struct {
 } unused[] = {
     {"image", "model.empty", "is an image without a text; ask the model for"},
     {"file", "model.empty", "is a file without a text; ask the model for"},
-    {"blank", "model.empty", "nothing in it"},
-    {"refuses", "refusal", "would not"},
+    {"blank", "model.empty", "the model's reply is empty"},
+    {"refuses", "refusal", "the model refused"},
     {"shown", NULL, "\"a cat\""},
 };
 

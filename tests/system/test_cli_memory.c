@@ -495,7 +495,7 @@ START_TEST(doctor_names_a_file_that_cannot_be_used)
             "conv=notrunc 2>dd");
     child_run("$MORTISE doctor");
     desk_code(2);
-    desk_out("traces.db is no file of traces");
+    desk_out("traces.db is not a file of traces");
     desk_out("move all files of the directory elsewhere");
     desk_ok("cat store/memory/local/traces.db | head -c 16");
     desk_out("garbage, garbage"); /* it is left as it is */
@@ -507,7 +507,7 @@ START_TEST(doctor_names_a_file_that_cannot_be_used)
     desk_ok("mkdir kept && cp store/memory/local/traces.db kept");
     child_run("$MORTISE doctor");
     desk_code(2);
-    desk_out("kept/traces.db is no file of traces");
+    desk_out("kept/traces.db is not a file of traces");
 }
 END_TEST
 

@@ -12,8 +12,8 @@ static const struct {
     int code;
     const char *line, *remedy;
 } bad[] = {
-    {"landlock", 0, "warn landlock    not there", "lsm="},
-    {"seccomp", 0, "warn seccomp     not there", "CONFIG_SECCOMP_FILTER"},
+    {"landlock", 0, "warn landlock    not available", "lsm="},
+    {"seccomp", 0, "warn seccomp     not available", "CONFIG_SECCOMP_FILTER"},
     {"memfd", 2, "fail memfd       plugins cannot be loaded", "allow memfd"},
     {"proc", 2, "fail proc        /proc/self/fd: No such", "mount -t proc"},
     {"clock", 2, "fail clock       1970-01-01T00:16:40", "timedatectl"},

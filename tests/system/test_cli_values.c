@@ -132,16 +132,16 @@ START_TEST(templates_hide_nothing)
         const char *operation, *args, *words;
     } findings[] = {
         {"text/grep", "{text: '${input.v}'}",
-         "text/grep refuses these args: the member 'pattern' is missing"},
+         "text/grep does not accept these args: the member 'pattern' is missing"},
         {"text/count",
          "{text: '${input.v}', patterns: {a: '${input.v}', b: 1}}",
-         "text/count refuses the argument 'patterns': at /b: expected string"},
+         "text/count does not accept the argument 'patterns': at /b: expected string"},
         {"text/join", "{parts: ['${input.v}', {}]}",
-         "text/join refuses the argument 'parts': at /1: expected"},
+         "text/join does not accept the argument 'parts': at /1: expected"},
         {"text/hash", "{text: '${input.v}', algorithm: md5}",
-         "text/hash refuses the argument 'algorithm': expected one of"},
+         "text/hash does not accept the argument 'algorithm': expected one of"},
         {"text/hash", "{text: '${input.v}', algo: sha256}",
-         "text/hash takes no argument 'algo'"},
+         "text/hash has no argument 'algo'"},
         {"text/hash", "{text: '${input.v}', algorithm: '${input.v}'}", NULL},
     };
     char graph[512];
@@ -167,7 +167,7 @@ START_TEST(lost_values_hide_nothing)
               "mortise.yaml && $MORTISE check mortise.yaml");
     desk_code(2);
     desk_out("NOT_SET_HERE");
-    desk_out("plugin 'tried' refuses this config: unknown member 'pce'");
+    desk_out("plugin 'tried' rejects this config: unknown member 'pce'");
     desk_not_out("expected integer");
 }
 END_TEST

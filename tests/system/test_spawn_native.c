@@ -97,7 +97,7 @@ START_TEST(children_of_children)
     graph("", "spawn spawn spawn say deep");
     desk_ok("$MORTISE run g.yaml --id p");
     show("p");
-    desk_out("E_LIMIT:limits.spawn.depthis2:'helper'wouldbe3");
+    desk_out("E_LIMIT:limits.spawn.depthis2,butwith'helper'itwouldbe3");
     r = desk_store();
     t = store_reader_tree(r, "default", "p");
     ck_assert_uint_eq(t->total, 2);
@@ -583,9 +583,9 @@ END_TEST
 static const struct {
     const char *prompt, *words;
 } misuses[] = {
-    {"meddle say x", "E_NOT_ALLOWED:thechildofcall'c1','helper',isrun"},
+    {"meddle say x", "E_NOT_ALLOWED:thechildofcall'c1','helper'isrun"},
     {"stale say x", "E_STALE_TOKEN:"},
-    {"other say x", "E_DETERMINISM:call'c1','helper',wasclaimedforanother"},
+    {"other say x", "E_DETERMINISM:call'c1','helper'wasclaimedforanother"},
     {"nobody x", "E_NOT_FOUND:thisrunhasnosuchspawnhandle"},
 };
 
@@ -607,7 +607,7 @@ START_TEST(only_agents_have_native_children)
                     "name: n, native: true}, next: END}\n");
     desk_ok("$MORTISE run g.yaml --id p");
     show("p");
-    desk_out("onlynodesoftypegmiorleafhavesome");
+    desk_out("onlynodesoftypegmiorleafcanhavenativechildren");
 }
 END_TEST
 
@@ -1003,7 +1003,7 @@ START_TEST(killed_where_none_can_begin)
         show("p");
         desk_out("\"a\":{\"status\":\"failed\",\"child\":");
         desk_out("\"code\":\"E_CHECK\",\"message\":\"achildofthisnodehasagraph"
-                 "ofitsown,whichdoesnotstandbyitself:\\ng.yaml#a:1:");
+                 "ofitsown,whichisnotvalidbyitself:\\ng.yaml#a:1:");
         r = desk_store();
         ck_assert_uint_eq(r->n_spawns, 1);
         ck_assert_uint_eq(r->n_runs, 1);
