@@ -119,12 +119,13 @@ static bool say_full(struct mortise_control *k)
         return false;
     close(k->spare);
     fd = accept_one(k);
-    mortise_fail(&why, MORTISE_ELIMIT,
-                 "the engine has no file descriptors left: process %ld may have "
-                 "%llu, and calls of its runs wait.  Start it with a higher "
-                 "limit (ulimit -n, or LimitNOFILE= of the service), or try "
-                 "again",
-                 (long)getpid(), most_descriptors());
+    mortise_fail(
+        &why, MORTISE_ELIMIT,
+        "the engine has no file descriptors left: process %ld may have "
+        "%llu, and calls of its runs wait.  Start it with a higher "
+        "limit (ulimit -n, or LimitNOFILE= of the service), or try "
+        "again",
+        (long)getpid(), most_descriptors());
     if (fd >= 0)
         mortise_conn_turn_away(fd, &why);
     k->spare = take_spare();

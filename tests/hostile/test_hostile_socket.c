@@ -727,7 +727,8 @@ START_TEST(a_link_to_another_store)
                                "ln -s ../store other/.mortise"),
                      0);
     ck_assert_int_eq(child_run(there, program, "run g.yaml --id r"), 77);
-    ck_assert_msg(has(child.err, "is a symbolic link") && has(child.err, "--store"),
+    ck_assert_msg(has(child.err, "is a symbolic link") &&
+                      has(child.err, "--store"),
                   "%s", child.err);
     ck_assert_int_eq(child_run(there, program, "runs"), 77);
     ck_assert_int_eq(child_run(there, program, "runs --store .mortise"), 0);

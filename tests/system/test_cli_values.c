@@ -132,10 +132,12 @@ START_TEST(templates_hide_nothing)
         const char *operation, *args, *words;
     } findings[] = {
         {"text/grep", "{text: '${input.v}'}",
-         "text/grep does not accept these args: the member 'pattern' is missing"},
+         "text/grep does not accept these args: the member 'pattern' is "
+         "missing"},
         {"text/count",
          "{text: '${input.v}', patterns: {a: '${input.v}', b: 1}}",
-         "text/count does not accept the argument 'patterns': at /b: expected string"},
+         "text/count does not accept the argument 'patterns': at /b: expected "
+         "string"},
         {"text/join", "{parts: ['${input.v}', {}]}",
          "text/join does not accept the argument 'parts': at /1: expected"},
         {"text/hash", "{text: '${input.v}', algorithm: md5}",
