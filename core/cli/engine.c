@@ -157,9 +157,16 @@ const struct mortise_cmd mortise_cmd_engine = {
             "then 0.  A second signal kills it; this loses nothing either.\n"
             "\n"
             "A deadline (`wait` of a human node, for example) takes effect\n"
-            "only while an engine runs.  --install-user-service writes a\n"
-            "systemd unit for the deployment and store of the command.  It\n"
-            "replaces the unit that an earlier call wrote for them.\n",
+            "only while an engine runs.  If it passes without an engine, it\n"
+            "takes effect when the next engine starts.\n"
+            "\n"
+            "A store has one engine: a second one ends with E_STORE_BUSY.  To\n"
+            "get through more work, raise `limits.concurrency` and\n"
+            "`max_parallel`, or use several stores, each with its own engine.\n"
+            "\n"
+            "--install-user-service writes a systemd unit for the deployment\n"
+            "and store of the command.  It replaces the unit that an earlier\n"
+            "call wrote for them.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
     .session = MORTISE_SESSION_STAYS,

@@ -180,6 +180,10 @@ const struct mortise_cmd mortise_cmd_show = {
             "several, and its duration.  Elements of a map with the same\n"
             "status share one line, with the longest duration and the first\n"
             "error.  --node lists each of them.\n"
+            "\n"
+            "With --json, `state.artifacts` has the results of the run: the\n"
+            "output of each node, by its id.  docs/json.md describes all\n"
+            "members.\n"
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
