@@ -5,10 +5,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -79,10 +83,43 @@ void mortise_listing_finish(struct mortise_listing *l)
     l->n = l->cap = 0;
 }
 
+/* The length of the path of the directory that holds `dir`; 0: it is `at`. */
+static size_t parent_length(const char *dir)
+{
+    size_t n = strlen(dir);
+
+    while (n > 0 && dir[n - 1] == '/')
+        n--;
+    while (n > 0 && dir[n - 1] != '/')
+        n--;
+    return n;
+}
+
+/* Make the name of a new directory durable.  A file that is synced in it would
+ * otherwise be lost with it.  Nothing can be done about a parent that this user
+ * may not read, or on a file system that does not sync directories. */
+static int sync_parent(int at, const char *dir)
+{
+    char parent[PATH_MAX] = ".";
+    size_t n = parent_length(dir);
+    int fd, errnum;
+
+    if (n > 0)
+        snprintf(parent, sizeof parent, "%.*s", (int)n, dir);
+    fd = openat(at, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : errno;
+    errnum = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
+    return errnum;
+}
+
 int mortise_dir_make(int at, const char *dir, mode_t mode,
                      struct mortise_err *err)
 {
-    if (mkdirat(at, dir, mode) != 0 && errno != EEXIST)
-        return mortise_syserr(err, errno, "make %s", dir);
-    return MORTISE_OK;
+    int errnum = mkdirat(at, dir, mode) == 0 ? sync_parent(at, dir) : errno;
+
+    return errnum == 0 || errnum == EEXIST
+               ? MORTISE_OK
+               : mortise_syserr(err, errnum, "make %s", dir);
 }

@@ -21,7 +21,8 @@ int mortise_listing_read(struct mortise_listing *l,
                          const char *suffix, struct mortise_err *err);
 void mortise_listing_finish(struct mortise_listing *l);
 
-/* In the directory `at` is open as; one that is there is fine. */
+/* In the directory that `at` is open as.  A new directory is durable; one that
+ * exists is fine. */
 int mortise_dir_make(int at, const char *dir, mode_t mode,
                      struct mortise_err *err);
 

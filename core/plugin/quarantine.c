@@ -19,7 +19,8 @@
  *       the lines are there, quarantined or not: it would do it again.
  *   (4) Deaths from the future are void: the clock was wrong then or is now.
  *   (5) Half a line, or one that a power cut left empty, says nothing.  So the
- *       lines need no sync.
+ *       lines of deaths need no sync.  The line of a reason is synced, and so is
+ *       the name of its file.
  *   (6) Only the last TAIL_MAX bytes are looked at.
  */
 #include "plugin/quarantine.h"
@@ -331,6 +332,20 @@ int mortise_quarantine_open(int *fd, int at, const char *dir,
     return *fd >= 0 ? MORTISE_OK : mortise_syserr(err, errno, "open %s", dir);
 }
 
+/* The line, and the name of its file, which may be new. */
+static int sync_line(int fd, int at, const char *dir)
+{
+    int d, rv = fdatasync(fd);
+
+    if (rv != 0)
+        return rv;
+    d = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rv = d >= 0 && (fsync(d) == 0 || errno == EINVAL) ? 0 : -1;
+    if (d >= 0)
+        close(d);
+    return rv;
+}
+
 int mortise_quarantine_put(int at, const char *dir,
                            const struct mortise_manifest *m, const char *why,
                            struct mortise_err *err)
@@ -353,7 +368,8 @@ int mortise_quarantine_put(int at, const char *dir,
                 0600);
     if (fd < 0)
         return mortise_syserr(err, errno, "write %s", path);
-    if (mortise_file_put(fd, line, (size_t)n) != 0 || fdatasync(fd) != 0)
+    if (mortise_file_put(fd, line, (size_t)n) != 0 ||
+        sync_line(fd, at, dir) != 0)
         rv = mortise_syserr(err, errno, "write %s", path);
     close(fd);
     return rv;
