@@ -6,6 +6,10 @@
  * nothing is left behind beside what it makes.  So creation is atomic: a new name,
  * synced, renamed.
  *
+ * Two kinds of files grow under their names.  A note of a plugin's death is one write
+ * to its file, so the file is as before the note, empty, or as after it.  A recording
+ * is whole once its run has continued.
+ *
  * A command's calls are counted by tests/lib/powercut.c, which also kills it; what
  * lies below TMPDIR is not watched. */
 #include <stdio.h>
@@ -21,6 +25,8 @@ static const char deployment[] =
     "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n";
 static const char memory[] = "memory: {plugin: local}\n";
 static const char roots[] = "plugins: {config: {file: {roots: [.]}}}\n";
+static const char dev[] = "plugins: {dev: [./dev]}\n";
+static const char voice[] = "plugins: {config: {voice: {directory: .}}}\n";
 static const char server[] =
     "tools: {mcp: {a: {command: [\"%s/tests/mcp/mcpd_stdio\"]}}}\n";
 static const char graph[] =
@@ -34,6 +40,14 @@ static const char writing[] =
     "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: 1.0.0}\n"
     "start: a\nnodes:\n  a: {type: tool, tool: file/write, args: {path: f.txt, "
     "content: hello}, next: END}\n";
+static const char dying[] =
+    "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: 1.0.0}\n"
+    "start: a\nnodes:\n  a: {type: tool, tool: deadly_inline/die, args: {how: "
+    "segv}, next: END}\n";
+static const char speaking[] =
+    "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: 1.0.0}\n"
+    "start: a\nnodes:\n  a: {type: voice, voice: {mode: speak-only, "
+    "speak_text: \"Hello. How are you?\", audio_out: x.wav}, next: END}\n";
 static const char tests[] =
     "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\ngraph: g.yaml\n"
     "cases:\n  a: {expect: {status: completed}}\n";
@@ -51,6 +65,7 @@ struct creation {
     const char *works; /* what must hold then; NULL: nothing more */
     bool once;         /* it is refused, with 3, if the first was whole */
     bool random;       /* what it writes is another thing each time */
+    bool dies;         /* a signal ends it, of a plugin */
 };
 
 #define KEY "$MORTISE key new k -W"
@@ -59,6 +74,16 @@ struct creation {
 #define SIGN                                                                   \
     "plugin sign tried.plugin.yaml $B/tests/plugins/tried.so --key k.key "     \
     "--out dist"
+/* A plugin of tests/plugins that the deployment may load without a signature. */
+#define DEV(name)                                                              \
+    "mkdir dev && cp $FROM/tests/plugins/" name ".plugin.yaml "                \
+    "$(dirname $MORTISE)/tests/plugins/" name ".so dev && "                    \
+    "cat dep dev.yaml >mortise.yaml && $MORTISE config allow mortise.yaml"
+#define SAY(args) "plugin call converses/say '{" args ", \"with\": \"x\"}'"
+/* Three deaths quarantine it, however many of them were noted before. */
+#define IS_DEADLY                                                              \
+    "$MORTISE run g.yaml; $MORTISE run g.yaml; "                               \
+    "$MORTISE plugin list | grep quarantined"
 #define WAITS "cp asking.yaml g.yaml; $MORTISE run g.yaml; [ $? = 4 ]"
 
 static const struct creation creations[] = {
@@ -181,6 +206,45 @@ static const struct creation creations[] = {
      .share = 37,
      .works = "$MORTISE runs --store new | grep waiting",
      .once = true},
+    {.name = "engine --install-user-service",
+     .prepares = "cp dep mortise.yaml",
+     .command = "engine --install-user-service",
+     .share = 3,
+     .works =
+         "grep WantedBy $XDG_CONFIG_HOME/systemd/user/mortise-d-*.service"},
+    {.name = "a secret is kept",
+     .prepares = DEV("converses"),
+     .command = SAY("\"keep\": \"token\", \"value\": \"hunter2\""),
+     .share = 5,
+     .works = "$MORTISE " SAY("\"kept\": \"token\"") " | grep 'secret kept'"},
+    {.name = "a secret is replaced",
+     .prepares = DEV("converses") " && $MORTISE " SAY(
+         "\"keep\": \"token\", \"value\": \"first\""),
+     .command = SAY("\"keep\": \"token\", \"value\": \"hunter2\""),
+     .share = 5,
+     .works = "$MORTISE " SAY("\"kept\": \"token\"") " | grep 'secret kept'"},
+    {.name = "a plugin dies",
+     .prepares = DEV("deadly_inline") " && cp dying.yaml g.yaml",
+     .command = "run g.yaml",
+     .share = 17,
+     .works = IS_DEADLY,
+     .random = true,
+     .dies = true},
+    {.name = "a plugin dies again",
+     .prepares =
+         DEV("deadly_inline") " && cp dying.yaml g.yaml && "
+                              "{ $MORTISE run g.yaml; [ $? -gt 128 ]; }",
+     .command = "run g.yaml",
+     .share = 17,
+     .works = IS_DEADLY,
+     .random = true,
+     .dies = true},
+    {.name = "a recording",
+     .prepares = "cat dep voice >mortise.yaml; cp speaking.yaml g.yaml",
+     .command = "run g.yaml --id r",
+     .share = 29,
+     .again = "run g.yaml --id r || $MORTISE resume r",
+     .works = "cmp x.wav ../../done/d/x.wav"},
     {.name = "doctor", .prepares = WAITS, .command = "doctor", .share = 41},
 };
 
@@ -198,8 +262,9 @@ static int run_line(const char *before, const char *line)
     ck_assert_ptr_nonnull(getcwd(from, sizeof from));
     return child_run(
         "export FROM=%s HOME=%s/w/home XDG_STATE_HOME=%s/w/home/state "
-        "TMPDIR=%s/tmp; unset MORTISE_DEPLOYMENT; cd w/d && { %s %s; }",
-        from, dir, dir, dir, before, line);
+        "XDG_CONFIG_HOME=%s/w/home/config TMPDIR=%s/tmp; "
+        "unset MORTISE_DEPLOYMENT; cd w/d && { %s %s; }",
+        from, dir, dir, dir, dir, before, line);
 }
 
 static void put(const char *name, const char *text)
@@ -224,6 +289,10 @@ static void prepare(const struct creation *c)
     put("one.yaml", graph);
     put("asking.yaml", asking);
     put("writing.yaml", writing);
+    put("dev.yaml", dev);
+    put("voice", voice);
+    put("dying.yaml", dying);
+    put("speaking.yaml", speaking);
     put("t.yaml", tests);
     put("traces.jsonl", traces);
     put("servers.json", servers);
@@ -261,16 +330,23 @@ static int run_watched(const struct creation *c, size_t n)
     "find d home -type f ! -path '*/db/*' ! -name '*.tmp' ! -name '*.new' "    \
     "! -name '*.new-*' ! -path '*/memory/local/*' ! -path 'd/new/*' "
 
-/* Each is as it was, or as it is to be.  (What SQLite and LevelDB write, and a
- * salvage, have tests of their own.) */
+/* Is the file $f as it is to be?  (What SQLite and LevelDB write, and a salvage,
+ * have tests of their own.) */
+static const char *is_done_file(const struct creation *c)
+{
+    return c->random ? "{ [ $(wc -c <$f) = $(wc -c <../done/$f) ] || "
+                       "case $f in *out.xml) [ -s $f ];; "
+                       "*/quarantine/*) [ ! -s $f ];; *) false;; esac; }"
+                     : "case $f in */mark) [ $(wc -c <$f) = $(wc -c "
+                       "<../done/$f) ];; *) cmp -s $f ../done/$f;; esac";
+}
+
+/* Each is as it was, or as it is to be. */
 static void is_whole(const struct creation *c, size_t n)
 {
-    child_run("cd w && " FILES "| while read -r f; do cmp -s $f ../begin/$f || "
-              "%s || echo $f; done",
-              c->random ? "[ $(wc -c <$f) = $(wc -c <../done/$f) ] || "
-                          "case $f in *out.xml) [ -s $f ];; *) false;; esac"
-                        : "case $f in */mark) [ $(wc -c <$f) = $(wc -c "
-                          "<../done/$f) ];; *) cmp -s $f ../done/$f;; esac");
+    child_run("cd w && " FILES "! -name '*.wav' | while read -r f; do "
+              "cmp -s $f ../begin/$f || %s || echo $f; done",
+              is_done_file(c));
     ck_assert_msg(child.out[0] == '\0', "%s, killed at call %zu: in part: %s",
                   c->name, n, child.out);
 }
@@ -286,6 +362,13 @@ static void is_done(const struct creation *c, size_t n)
               ") | diff names -");
     ck_assert_msg(child.code == 0, "%s, killed at call %zu, then again: %s",
                   c->name, n, child.out);
+    if (!c->random) {
+        child_run("cd w && " FILES "| while read -r f; do %s || echo $f; done",
+                  is_done_file(c));
+        ck_assert_msg(child.out[0] == '\0',
+                      "%s, killed at call %zu, then again: not as before: %s",
+                      c->name, n, child.out);
+    }
     if (c->works == NULL)
         return;
     run_line("", c->works);
@@ -302,8 +385,9 @@ START_TEST(killed_at_each_call)
 
     prepare(c);
     code = run_watched(c, 0);
-    ck_assert_msg(code == 0 || code == 2 || code == 4, "%s: %s%s", c->name,
-                  child.out, child.err);
+    ck_assert_msg(c->dies ? code > 128 : code == 0 || code == 2 || code == 4,
+                  "%s: exit code %d: %s%s", c->name, code, child.out,
+                  child.err);
     child_run("mv w done; wc -l <tmp/count");
     calls = (size_t)atoi(child.out);
     ck_assert_uint_gt(calls, 4);
