@@ -121,7 +121,8 @@ static const struct mortise_key keys[] = {
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, timeout_ms)},
     {.name = "idle_timeout",
-     .about = "The longest time without data from the server (default: 60s).",
+     .about = "The longest time without data from the server (default: the "
+              "provider's).",
      .min = 1,
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, idle_timeout_ms)},
