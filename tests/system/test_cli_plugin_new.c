@@ -1,9 +1,11 @@
 /* test_cli_plugin_new.c -- `mortise plugin new`: what it makes is sound, has its name
  * everywhere, and touches nothing that is there.  That it builds, runs and survives
  * is test_newcomer.c's, which has only what is installed. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/desk.h"
 
@@ -128,6 +130,47 @@ START_TEST(sign_says_that_seq_is_still_the_same)
 }
 END_TEST
 
+/* A changed header, or module, makes what is built from it out of date. */
+START_TEST(a_header_is_a_prerequisite)
+{
+    bool rust = strstr(signed_ones[_i], "rust") != NULL;
+
+    desk_ok("$MORTISE plugin new acme.x %s", signed_ones[_i]);
+    desk_ok("cd acme.x && touch part.%s && touch -d '1 hour ago' * && "
+            "touch -d '1 minute ago' acme.x.so && make -q",
+            rust ? "rs" : "h");
+    child_run("cd acme.x && touch part.%s && make -q", rust ? "rs" : "h");
+    desk_code(1);
+}
+END_TEST
+
+/* The same holds for the examples, which people copy. */
+static char tree[PATH_MAX];
+
+static const struct {
+    const char *dir, *target;
+} copied[] = {
+    {"examples/plugin-c", "acme.iban.so"},
+    {"examples/plugin-cpp", "acme.words.so"},
+    {"examples/plugin-model", "acme.ollama.so"},
+    {"configs/refund/pay", "acme.pay.so"},
+    {"configs/refund/pay", "payd"},
+    {"configs/files/server", "filesd"},
+};
+
+START_TEST(a_header_of_an_example_is_one)
+{
+    const char *target = copied[_i].target;
+
+    desk_ok("cp -r %s/%s x && cd x && touch part.h && "
+            "touch -d '1 hour ago' * && touch -d '1 minute ago' %s && "
+            "make -q %s",
+            tree, copied[_i].dir, target, target);
+    child_run("cd x && touch part.h && make -q %s", target);
+    desk_code(1);
+}
+END_TEST
+
 /* Whatever a plugin may be called, its files are sound. */
 static const char *const names[] = {"1.0",     "null", "true", "0x1f",
                                     "a-b_c.d", "Y",    "json", "plugin"};
@@ -210,6 +253,10 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, each_language, 0, N_LANGUAGES);
     tcase_add_loop_test(tc, sign_says_that_seq_is_still_the_same, 0,
                         sizeof signed_ones / sizeof signed_ones[0]);
+    tcase_add_loop_test(tc, a_header_is_a_prerequisite, 0,
+                        sizeof signed_ones / sizeof signed_ones[0]);
+    tcase_add_loop_test(tc, a_header_of_an_example_is_one, 0,
+                        sizeof copied / sizeof copied[0]);
     tcase_add_loop_test(tc, any_name, 0, sizeof names / sizeof names[0]);
     tcase_add_loop_test(tc, refused_in_words, 0,
                         sizeof refused / sizeof refused[0]);
@@ -221,5 +268,7 @@ static Suite *suite(void)
 
 int main(void)
 {
+    if (getcwd(tree, sizeof tree) == NULL)
+        return 1;
     return test_run(suite());
 }
