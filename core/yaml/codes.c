@@ -262,8 +262,10 @@ const struct mortise_code mortise_codes[] = {
      "For an operation, this is the `usage` in the manifest.  For a model, it "
      "is `max_tokens` of the node and `price` of the alias.  Here one of these "
      "is missing, so the engine does not know how much to reserve.  Declare "
-     "it.  For usd you can also set `unpriced: allow`: the engine then makes "
-     "the calls without a reservation and counts the reported cost.",
+     "it: `max_tokens: N` on the node, `price` on the alias in the "
+     "deployment, or `usage` in the manifest.  For usd you can also set "
+     "`unpriced: allow`: the engine then makes the calls without a reservation "
+     "and counts the reported cost.",
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
      "# a node that asks a model: max_tokens: 500\n"
      "# budget: {tokens: 1000}\n"

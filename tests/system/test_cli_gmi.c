@@ -516,6 +516,29 @@ START_TEST(budgets_are_raised_enough)
 }
 END_TEST
 
+/* The help names the key that is missing before it names unpriced: allow. */
+START_TEST(the_help_declares_what_is_missing)
+{
+    deploy("  default: {provider: scripted, model: s, price: {input_per_mtok: "
+           "1}, replies: [{text: x}]}\n"
+           "  free: {provider: scripted, model: s, replies: [{text: x}]}\n",
+           "");
+    desk_graph("g", "budget: {usd: 1, output_tokens: 9}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, next: END}\n");
+    child_run("$MORTISE check g.yaml --plugins");
+    desk_code(2);
+    desk_out("help: set max_tokens: N on the node\n");
+    desk_out("help: set max_tokens: N on the node; or set unpriced: allow");
+    desk_graph("g", "budget: {usd: 1}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, llm: {provider_id: free}, prompt: x, "
+                    "max_tokens: 9, next: END}\n");
+    child_run("$MORTISE check g.yaml --plugins");
+    desk_code(2);
+    desk_out("help: set price: on the model alias in the deployment; or set "
+             "unpriced: allow");
+}
+END_TEST
+
 /* A server that says nothing of what a reply used does not make it free. */
 START_TEST(untold_usage_counts)
 {
@@ -880,6 +903,7 @@ static Suite *suite(void)
     tcase_add_test(tc, sizes_have_bounds);
     tcase_add_test(tc, a_kill_is_paid_for);
     tcase_add_test(tc, budgets_are_raised_enough);
+    tcase_add_test(tc, the_help_declares_what_is_missing);
     tcase_add_test(tc, untold_usage_counts);
     tcase_add_test(tc, told_texts_are_reserved);
     tcase_add_test(tc, calls_wait_for_each_other);

@@ -238,6 +238,27 @@ static const struct mortise_node *spell(struct mortise_buf *path,
     return n;
 }
 
+/* The first way out declares what is missing; `unpriced` gives up the
+ * reservation, so it comes last. */
+static const char *remedy(const struct mortise_node *n, size_t what)
+{
+    if (what == MORTISE_USED_USD && n->unpriced && n->open_ended)
+        return "set max_tokens: N on the node, and price: on the model alias "
+               "in the deployment; or set unpriced: allow to count the cost "
+               "that these calls report";
+    if (what == MORTISE_USED_USD && n->unpriced)
+        return "set price: on the model alias in the deployment; or set "
+               "unpriced: allow to count the cost that these calls report";
+    if (what == MORTISE_USED_USD && n->open_ended)
+        return "set max_tokens: N on the node; or set unpriced: allow to count "
+               "the cost that these calls report";
+    if (what == MORTISE_USED_USD)
+        return "set unpriced: allow to count the cost that these calls report";
+    return what == MORTISE_USED_OUTPUT && n->open_ended
+               ? "set max_tokens: N on the node"
+               : NULL;
+}
+
 static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
                              size_t k)
 {
@@ -262,10 +283,8 @@ static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
                              path.failed ? "" : mortise_buf_cstr(&path),
                              n->plugin, n->operation,
                              mortise_used_name((enum mortise_used)k));
-    if (k == MORTISE_USED_USD)
-        mortise_diag_help(
-            ld->diags, d,
-            "set unpriced: allow to count the cost that these calls report");
+    if (remedy(n, k) != NULL)
+        mortise_diag_help(ld->diags, d, "%s", remedy(n, k));
     mortise_buf_finish(&path);
 }
 
