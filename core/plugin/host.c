@@ -33,6 +33,7 @@
 #include "json/code.h"
 #include "json/value.h"
 #include "plugin/carry.h"
+#include "plugin/status.h"
 
 enum {
     DETAIL_MAX = 16 * 1024,
@@ -277,7 +278,8 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                  "without a reason");
     else if (s->status < 0 && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
-                 "failed with status %d and without a message", (int)status);
+                 "failed with status %d (%s) and without a message", (int)status,
+                 mortise_status_name(status));
 }
 
 /* An outcome of our own making, in place of the plugin's: what succeeded did

@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "plugin/carry.h"
+#include "plugin/status.h"
 
 _Static_assert(MORTISE_LOG_ERROR == MORTISE_LEVEL_ERROR &&
                    MORTISE_LOG_DEBUG == MORTISE_LEVEL_DEBUG,
@@ -689,8 +690,8 @@ static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
     if (returned && status != MORTISE_S_OK)
         mortise_host_log(
             i, MORTISE_LOG_ERROR,
-            "did not quiesce: quiesce() returned the status %d; %s",
-            (int)status, left);
+            "did not quiesce: quiesce() returned the status %d (%s); %s",
+            (int)status, mortise_status_name(status), left);
     else
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms; %s",

@@ -41,6 +41,7 @@
 #include "base/mem.h"
 #include "base/files.h"
 #include "plugin/memfd.h"
+#include "plugin/status.h"
 
 enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
 
@@ -327,8 +328,8 @@ static int start(struct mortise_loaded *l, struct mortise_err *err)
         status = l->module->init();
     if (status != MORTISE_S_OK)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "its module's init() failed with status %d",
-                            (int)status);
+                            "its module's init() failed with status %d (%s)",
+                            (int)status, mortise_status_name(status));
     l->started = true;
     return MORTISE_OK;
 }

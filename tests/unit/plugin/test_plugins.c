@@ -395,7 +395,7 @@ static const struct {
     {"guardrail_former", "mortise.guardrail/1, which this mortise no longer"},
     {"create_fails", "the moon is not full"},
     {"create_nothing", "set no instance"},
-    {"init_fails", "init()"},
+    {"init_fails", "init() failed with status -7 (MORTISE_S_IO)"},
 };
 
 /* A module that contradicts its manifest, or cannot be created, says why, the

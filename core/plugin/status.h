@@ -1,0 +1,10 @@
+/* status.h -- the names of a plugin's statuses, for messages to its author. */
+#ifndef MORTISE_PLUGIN_STATUS_H
+#define MORTISE_PLUGIN_STATUS_H
+
+#include <mortise/plugin.h>
+
+/* "MORTISE_S_INVALID"; "unknown" if <mortise/plugin.h> does not define it. */
+const char *mortise_status_name(mortise_status status);
+
+#endif
