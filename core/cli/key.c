@@ -4,7 +4,9 @@
  * one each add a file to it, nothing is edited and nothing is kept elsewhere.
  * Its sequence number grows with each, and never goes back.
  */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +106,48 @@ static int allow_trust(struct mortise_cli *cli,
     return rv;
 }
 
+/* `dir` as the deployment would name it: inside its own directory a relative
+ * path, else an absolute one. */
+static void name_from(const char *deployment, const char *dir, char *out,
+                      size_t n)
+{
+    char home[PATH_MAX], whole[PATH_MAX];
+    const char *name = dir;
+    char *slash;
+
+    if (deployment != NULL && realpath(deployment, home) != NULL &&
+        realpath(dir, whole) != NULL && (slash = strrchr(home, '/')) != NULL) {
+        slash[1] = '\0';
+        name = whole;
+        if (strncmp(whole, home, strlen(home)) == 0)
+            name += strlen(home);
+    }
+    snprintf(out, n, "%s", name);
+}
+
+/* A key in a directory that nobody reads is not trusted. */
+static void warn_unread(struct mortise_cli *cli,
+                        const struct mortise_settings *s, const char *dir)
+{
+    char name[PATH_MAX];
+
+    for (size_t i = 0; i < s->n_trust_dirs; i++)
+        if (is_same_dir(s->trust_dirs[i], dir))
+            return;
+    name_from(cli->deployment, dir, name, sizeof name);
+    if (cli->deployment != NULL)
+        mortise_out_say(&cli->err,
+                        "mortise: warning: %s does not use the trust directory "
+                        "%s; set there:\n  trust: {dir: %s}\n",
+                        cli->deployment, dir, name);
+    else
+        mortise_out_say(&cli->err,
+                        "mortise: warning: no deployment uses the trust "
+                        "directory %s; set in your deployment:\n"
+                        "  trust: {dir: %s}\n",
+                        dir, name);
+}
+
 /* Who puts the first key into the trust directory of a deployment that was
  * found says by that that the directory counts.  Keys that others left there,
  * and what else needs a word (plugins.path, too), are not part of what was
@@ -117,6 +161,8 @@ static int say_so(struct mortise_cli *cli, const char *dir,
     if (rv == MORTISE_OK && cli->found &&
         is_same_dir(settings.deployment->trust_dir, dir) && is_alone(cli, dir))
         rv = allow_trust(cli, settings.deployment, err);
+    else if (rv == MORTISE_OK)
+        warn_unread(cli, &settings, dir);
     mortise_settings_close(&settings);
     return cli->args.trust != NULL ? MORTISE_OK : rv;
 }

@@ -247,6 +247,14 @@ START_TEST(trusting_says_so)
     desk_not_out("allowed: ");
     child_run("$MORTISE runs");
     desk_code(77);
+    desk_ok("$MORTISE key trust k.pub --plugins '*' --in-process --trust "
+            "trust.e");
+    desk_err("mortise.yaml does not use the trust directory trust.e; set "
+             "there:\n  trust: {dir: trust.e}\n");
+    desk_ok("mkdir in && cd in && $MORTISE key trust ../k.pub --plugins '*' "
+            "--in-process --trust ../trust.f");
+    desk_err("  trust: {dir: ");
+    desk_err("/trust.f}\n");
     put_deployment("trust: {dir: new.d}\nplugins: {dev: [.]}\n");
     child_run("$MORTISE key trust k.pub --plugins '*'");
     desk_code(77);
