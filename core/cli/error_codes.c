@@ -9,8 +9,8 @@
 
 const struct mortise_code mortise_error_codes[] = {
     {"bad_json", "the answer is not JSON",
-     "The server's answer is not valid JSON.  To get it unchanged, set as: "
-     "text for http/get.",
+     "The server's answer is not valid JSON.  To get the answer unchanged, set "
+     "as: text for http/get.",
      "args: {url: \"${input.url}\", as: text}\n"},
     {"bad_output", "a plugin emitted invalid JSON",
      "The engine cannot parse the output or the update that the plugin "
@@ -20,7 +20,9 @@ const struct mortise_code mortise_error_codes[] = {
      "The regular expression is not valid.  The message names the position.",
      NULL},
     {"bad_template", "an invalid template",
-     "A tag of text/template is not closed, or closes another one.", NULL},
+     "In a template of text/template, a tag or a section is not closed, or a "
+     "closing tag closes no open section.",
+     NULL},
     {"budget", "a budget is used up",
      "The next call could exceed a limit of `budget`, and on_exceeded is fail. "
      " Raise the limit.  Or set on_exceeded: pause, so that a person can raise "
@@ -31,8 +33,8 @@ const struct mortise_code mortise_error_codes[] = {
      "retried.",
      NULL},
     {"cancelled", "the call or the run was cancelled",
-     "Somebody cancelled the run, another branch won a race, or a command had "
-     "to move the run.  This is not a fault.",
+     "Somebody cancelled the run, another branch won a race, or a command such "
+     "as an update or a goto stopped the call.  This is not a fault.",
      NULL},
     {"compaction", "an output was cut because its compaction failed",
      "`compaction` shortens a long output before a leaf gets it.  The "
@@ -45,8 +47,9 @@ const struct mortise_code mortise_error_codes[] = {
      "names the cause.",
      NULL},
     {"conflict", "two parallel writes to one path",
-     "Parallel branches wrote the same path, and it has no reducer.  Declare "
-     "one (`last`, if the order does not matter), or write to different paths.",
+     "Parallel branches wrote the same path, and this path has no reducer.  "
+     "Declare a reducer (`last`, if the order does not matter), or write to "
+     "different paths.",
      "state: {reducers: {scratch.notes: concat}}\n"},
     {"context", "a reply was cut because the model's window is full",
      "The conversation and the reply do not fit into the model's window, even "
@@ -55,11 +58,11 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"conversation", "the conversation cannot be stored",
      "The node's `conversation` would be too large, or its value is not a "
-     "conversation.  The message names which.",
+     "conversation.  The message names the cause.",
      NULL},
     {"denied", "not permitted",
-     "The operating system or the deployment's grants do not allow this to the "
-     "plugin.",
+     "The operating system or the deployment's grants do not allow the plugin "
+     "to do this.",
      NULL},
     {"determinism", "a plugin asked for something else than before",
      "After a re-entry, the plugin did not repeat the recorded asks.  See "
@@ -68,20 +71,22 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"discovery.bad_answer", "a discovered tool is not on the allowlist",
      "The answer of the deployment's discovery contained a tool that is not on "
-     "the node's allowlist, or its format was invalid.  The engine rejects "
-     "such an answer as a whole.",
+     "the node's allowlist, or the format of the answer was invalid.  The "
+     "engine then rejects the whole answer.",
      NULL},
     {"discovery.failed", "discovery failed",
-     "No discovery plugin of the deployment answered.  The message is the "
-     "first plugin's, or it reports that none is configured.  The node then "
-     "gets its whole allowlist, unless discovery_policy sets fallback: error.",
+     "No discovery plugin of the deployment answered.  The message comes from "
+     "the first plugin, or reports that no plugin is configured.  The node "
+     "then gets its whole allowlist, unless discovery_policy sets fallback: "
+     "error.",
      "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
     {"discovery.nothing", "discovery found nothing, and fallback is error",
      "No tool that the node may use matches the query.  Set fallback: all to "
      "offer the whole allowlist instead.",
      "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
     {"discovery.query", "the query of a discovery edge failed",
-     "The query fails or is not a string.  The edge leads to its fallback.",
+     "The expression of the query fails or does not give a string.  The run "
+     "then follows the fallback of the edge.",
      "edges: [{from: a, discovery: {query: \"${output.text}\", fallback: "
      "b}}]\n"},
     {"discovery.timeout", "discovery took longer than the node's timeout",
@@ -92,7 +97,7 @@ const struct mortise_code mortise_error_codes[] = {
      "file/write with mode: create only creates new files.", NULL},
     {"expression", "an expression cannot be evaluated",
      "A condition, an `outputs`, `${...}` or on_error.value failed with the "
-     "values of this run.  The message has the place in the file.  Use has() "
+     "values of this run.  The message names the place in the file.  Use has() "
      "or a default value for members that may be absent.",
      "when: has(output.score) && output.score > 0.8\n"},
     {"failed", "a plugin failed without a code",
@@ -100,20 +105,21 @@ const struct mortise_code mortise_error_codes[] = {
      "plugin's.",
      NULL},
     {"filter", "a server removed a part of the reply",
-     "The model's server filters its replies.  A retry seldom helps; another "
-     "model may.  (llm.fallback does not apply to filtered replies.)",
+     "The model's server filters its replies.  A retry seldom helps, but "
+     "another model may help. llm.fallback does not apply to filtered replies.",
      NULL},
     {"exec.denied", "a program that may not run",
-     "The deployment's `programs` does not have this name, does not declare "
-     "`reads: true` although this call needs it, or the plugin's "
+     "The deployment's `programs` does not have this name, or does not declare "
+     "`reads: true` although this call needs it.  Or the plugin's "
      "permissions.exec does not include the program.",
      "# mortise.yaml\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true}}\n"},
     {"exec.exit", "a program exited with a code other than 0",
-     "The message has the exit code and the end of stderr; `error.exit_code` "
-     "is the code.  The error is permanent.  To retry it, list exec.exit in "
-     "retry_on, and select codes with `when`.  With any_exit: true it is not "
-     "an error: the output has the code.",
+     "The message contains the exit code and the end of stderr.  "
+     "`error.exit_code` is the exit code.  The error is permanent.  To retry "
+     "it, list exec.exit in retry_on, and select exit codes with `when`.  With "
+     "any_exit: true, the exit is not an error, and the output contains the "
+     "exit code.",
      "retry_policy: {max_attempts: 3, retry_on: [exec.exit], when: "
      "error.exit_code == 75}\n"},
     {"exec.failed", "a program failed", "The message names the cause.", NULL},
@@ -124,10 +130,10 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"exec.signal", "a program was killed by a signal",
      "The program crashed, or somebody killed it or mortise-worker.  Perhaps "
-     "`memory` of the deployment's program is too small.",
+     "the limit `memory` of the program in the deployment is too small.",
      NULL},
     {"exec.timeout", "a program took too long",
-     "Its timeout_ms or the node's timeout passed.  The program and all "
+     "The call's timeout_ms or the node's timeout passed.  The program and all "
      "processes that it started were killed.",
      "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
     {"exec.too_large", "a program's output is too large",
@@ -140,11 +146,11 @@ const struct mortise_code mortise_error_codes[] = {
      "reason.",
      NULL},
     {"http.404", "the server answered with an error (http.400 to http.599)",
-     "The number is the server's status, also in `error.status`.  408, 425, "
-     "429 and all from 500 are transient: all tries of `retries` have failed, "
-     "and a retry_policy can start over (docs/http.md).  The others are "
-     "permanent: they are retried only if retry_on lists them.  With "
-     "any_status: true, the answer is the output and not an error.",
+     "The number is the server's status, which `error.status` also contains. "
+     "408, 425, 429 and all from 500 are transient: all tries of `retries` "
+     "have failed, but a retry_policy can start a new call (docs/http.md).  "
+     "All other statuses are permanent and are retried only if retry_on lists "
+     "them.  With any_status: true, the answer is the output and not an error.",
      "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
     {"http.cancelled", "a request was cancelled", "See `cancelled`.", NULL},
     {"http.denied", "a request that is not permitted",
@@ -172,11 +178,12 @@ const struct mortise_code mortise_error_codes[] = {
      "redirects, use the URL that it redirects to.",
      NULL},
     {"http.timeout", "a request was not answered in time",
-     "Its timeout_ms passed.  Raise it, or retry (the class is timeout).",
+     "The timeout_ms of the request passed.  Raise timeout_ms, or retry with "
+     "retry_policy (the class is timeout).",
      "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
     {"http.too_many", "a list that is too long",
-     "The list has more than 100 pages, and max_pages of http/pages does not "
-     "allow more.  Or its items exceed the size limit of an output.",
+     "The list has more than 100 pages, and the call of http/pages does not "
+     "set max_pages.  Or its items exceed the size limit of an output.",
      "args: {url: \"${input.url}\", max_pages: 1000}\n"},
     {"http.unreachable", "no connection",
      "The host name is unknown, nothing listens on the port, or the connection "
@@ -208,7 +215,7 @@ const struct mortise_code mortise_error_codes[] = {
      "edge out of it in the same visit.",
      NULL},
     {"max_iterations", "a model did not finish within its turns",
-     "The model gave max_internal_iterations replies.  The last one still "
+     "The model gave max_internal_iterations replies.  The last reply still "
      "calls tools, or does not match the requested output.  The message has "
      "the text so far.",
      "max_internal_iterations: 20\n"},
@@ -226,18 +233,18 @@ const struct mortise_code mortise_error_codes[] = {
     {"mcp.failed", "an MCP call cannot be made", "The message names the cause.",
      NULL},
     {"mcp.lost", "the connection to an MCP server broke",
-     "The server's program exited, or the network failed.  This code means "
-     "that the calls in flight did not happen or only read, so they can be "
-     "retried.  Other calls are in doubt instead.",
+     "The server's program exited, or the network failed.  Calls in flight "
+     "that did not happen or only read get this code, so they can be retried.  "
+     "All other calls in flight are in doubt instead.",
      "retry_policy: {max_attempts: 3, retry_on: [transient]}\n"},
     {"mcp.not_pinned", "the tool is not pinned",
-     "`mortise mcp pin SERVER` pins the server's tools, as mcp/SERVER/TOOL. "
-     "mcp/call calls tools without a pin only if the server has `unpinned: "
-     "true` and none of its tools is pinned.",
+     "`mortise mcp pin SERVER` pins the server's tools, as mcp/SERVER/TOOL.  "
+     "The operation mcp/call calls tools without a pin only if the server has "
+     "`unpinned: true` and none of its tools is pinned.",
      "# mortise.yaml\n"
      "tools: {mcp: {scratch: {command: [./server], unpinned: true}}}\n"},
     {"mcp.not_started", "an MCP server could not be started or reached",
-     "The message has the end of the program's stderr.  `mortise doctor` "
+     "The message contains the end of the program's stderr.  `mortise doctor` "
      "starts each server once.",
      NULL},
     {"mcp.protocol", "an MCP server violates the protocol",
@@ -265,8 +272,8 @@ const struct mortise_code mortise_error_codes[] = {
      "`mortise mcp inspect SERVER` lists the server's tools.", NULL},
     {"memory", "memory ran out",
      "The process had no memory for a value that a plugin emitted.  The call "
-     "can be retried.  If a run is paused with this code, the deployment's "
-     "memory rejects a write: `mortise why RUN` has the message.",
+     "can be retried.  If a run is paused with this code, the memory plugin of "
+     "the deployment rejects a trace: `mortise why RUN` prints the message.",
      NULL},
     {"memory.bad_answer", "an invalid answer of the memory",
      "The deployment's memory returned an invalid list of traces, or more "
@@ -277,12 +284,12 @@ const struct mortise_code mortise_error_codes[] = {
      "can be retried.",
      NULL},
     {"memory.corrupt", "the memory's file is damaged",
-     "The file is damaged, or another program wrote it.  Nothing was written "
-     "to it.  Move the file away and import an export.",
+     "The file is damaged, or another program wrote it.  Mortise wrote nothing "
+     "to it.  Move the file away, and import an earlier export.",
      "mortise memory import traces.jsonl\n"},
     {"memory.failed", "the memory failed",
      "The deployment's memory failed to read or to write and gave no code.  If "
-     "the error's class says that a retry may help, retry_policy retries it.",
+     "the class of the error allows a retry, retry_policy retries the call.",
      "retry_policy: {max_attempts: 3}\n"},
     {"memory.full", "no space for the memory", "The disk or its quota is full.",
      NULL},
@@ -305,19 +312,21 @@ const struct mortise_code mortise_error_codes[] = {
      "# mortise.yaml\n"
      "models: {default: {provider: openai, api_key: secret://openai}}\n"},
     {"model.connect", "no connection to the model's server",
-     "Nothing listens at base_url, or the provider has no permission to "
-     "connect to it (then the class is permanent).  The call can be retried.",
+     "If nothing listens at base_url, the call can be retried.  If the "
+     "provider has no permission to connect to base_url, the error is "
+     "permanent.",
      NULL},
     {"model.context", "the request is too long for the model",
      "The conversation is longer than the model's window.  A gmi node "
-     "automatically omits the older half, then more.  It fails with this code "
-     "if that is not enough or nothing can be omitted.",
+     "automatically omits the older half of the conversation, then more.  The "
+     "node fails with this code if that is not enough or nothing can be "
+     "omitted.",
      NULL},
     {"model.empty", "a model's reply is empty",
      "The reply has no text, no tool call and no refusal.  Reasoning, images "
      "and files do not count as an answer: the output of a node is text or "
-     "JSON.  A retry may help.  A gmi node with tools asks the model once more "
-     "by itself.",
+     "JSON.  A retry may help.  A gmi node with tools automatically asks the "
+     "model once more.",
      NULL},
     {"model.failed", "a provider failed without a code",
      "The provider gave no code.  The message is the provider's.", NULL},
@@ -335,8 +344,9 @@ const struct mortise_code mortise_error_codes[] = {
      "provider uses.",
      NULL},
     {"model.provider", "the server rejects earlier parts of the conversation",
-     "The conversation has parts that only the server which made them "
-     "understands, such as reasoning.  Another server rejects them.",
+     "The conversation contains parts, such as reasoning, that only the server "
+     "that made them understands.  This server did not make them and rejects "
+     "them.",
      NULL},
     {"model.quota", "the account's quota is used up",
      "The account of the key has spent its quota.", NULL},
@@ -362,10 +372,10 @@ const struct mortise_code mortise_error_codes[] = {
     {"no_memory", "memory ran out in a plugin", "The call can be retried.",
      NULL},
     {"no_result", "an agent ended without a result",
-     "A gmi node with reports and an output_schema must call report_result; so "
-     "must a child whose task has a result_schema.  The model ended without "
-     "the call, got a reminder, and ended again.  Describe the result in the "
-     "instructions, or use another model.",
+     "A gmi node with `reports` and an `output_schema` must call "
+     "report_result.  A child whose task has a result_schema must call it, "
+     "too.  The model ended without the call, got a reminder, and ended "
+     "again.  Describe the result in the instructions, or use another model.",
      NULL},
     {"no_space", "the disk is full", "Free space on the disk, then retry.",
      NULL},
@@ -374,46 +384,48 @@ const struct mortise_code mortise_error_codes[] = {
     {"not_answered", "a question without an answer",
      "A command called something that asks a person.  Nobody is at its "
      "terminal, or the person gave no answer.  Run the command at a terminal, "
-     "or call this from a graph: there the question waits for an answer.",
+     "or make the call in a graph, where the question waits for an answer.",
      NULL},
-    {"not_dir", "not a directory", "The path leads to something else.", NULL},
-    {"not_file", "not a file", "The path leads to something else.", NULL},
+    {"not_dir", "not a directory", "The path does not lead to a directory.",
+     NULL},
+    {"not_file", "not a file", "The path does not lead to a file.", NULL},
     {"not_found", "no such file or directory",
      "The path names no file or directory.", NULL},
     {"not_listed", "a template's value is not on the allowlist",
-     "A template chooses the model that a node asks or the operation that it "
-     "calls.  Its value is not on the graph's allowlist.  The message has the "
-     "value and the list.",
+     "A template chooses the model that a node asks, or the operation that the "
+     "node calls.  The value of the template is not on the graph's allowlist.  "
+     "The message has the value and the list.",
      "llm: {provider_id: \"${input.size}\", allowlist: [small, large]}\n"},
     {"not_text", "not a text", "The file is not UTF-8.  Set encoding: base64.",
      "args: {path: picture.png, encoding: base64}\n"},
     {"outside_roots", "a path outside the permitted directories",
      "The file plugin can use only the directories in `roots` and `writable` "
-     "of its config.  Symbolic links do not change that.",
+     "of its config.  Symbolic links cannot lead to other directories.",
      "# mortise.yaml\n"
      "plugins: {config: {file: {roots: [./data]}}}\n"},
     {"plan", "a plan that cannot run",
-     "A model planned with `mortise plan` and corrected its plan --max-replans "
-     "times.  The last plan still has findings; the message lists them.  "
-     "Reword the goal, allow more attempts, or use another model.",
+     "In `mortise plan`, the model corrected its plan --max-replans times.  "
+     "The last plan still has findings; the message lists them.  Reword the "
+     "goal, allow more attempts, or use another model.",
      NULL},
     {"planner", "an invalid answer of a planner",
      "An operation or a model that is the planner of a gmi node must give "
-     "{done: true} or {done: false, message: ...}.  This one did not, or "
-     "failed.",
+     "{done: true} or {done: false, message: ...}.  This planner gave another "
+     "answer, or failed.",
      NULL},
     {"plugin", "a plugin cannot be called",
      "The plugin is not installed, does not start, is quarantined, or has not "
-     "returned from an earlier call.  The message names which.  `mortise "
-     "doctor` checks all plugins.  A plugin whose start may succeed later "
-     "fails with a code of its own instead.",
+     "returned from an earlier call.  The message names the cause.  `mortise "
+     "doctor` checks all plugins.  If a plugin reports that a later start may "
+     "succeed, the call fails with the plugin's own code instead.",
      NULL},
     {"reducer", "a reducer cannot combine the values",
      "The written value has the wrong type (a text for `sum`, for example), or "
      "the reducer's expression failed.",
      NULL},
     {"refusal", "the model refused",
-     "The model refused the request.  If it gave a reason, the message has it.",
+     "The model refused the request.  If the model gave a reason, the message "
+     "contains it.",
      NULL},
     {"registry.protocol", "an invalid index of tools",
      "The server's answer is neither an answer of an MCP registry nor a list "
@@ -428,8 +440,8 @@ const struct mortise_code mortise_error_codes[] = {
      "for an unknown reason.",
      NULL},
     {"route", "no edge can be taken",
-     "A router chose a node that is not among its targets, or an edge leads to "
-     "a node that it cannot enter.",
+     "A router chose a node that is not among its targets, or the run cannot "
+     "enter the node to which an edge leads.",
      NULL},
     {"schema", "a value that does not match its schema",
      "Arguments, an output, a reply, a field of the state or the final state "
@@ -442,8 +454,8 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"stopped", "a finaliser would have to wait",
      "The graph was stopped, and a node with join: settled ran as its last "
-     "action.  Such a node cannot wait.  If it asks a person or waits for a "
-     "time, it fails.",
+     "action.  This node cannot wait: if it asks a person or waits for a time, "
+     "it fails.",
      NULL},
     {"suspended", "a plugin suspended without a reason",
      "The plugin returned MORTISE_S_SUSPENDED but has no ask in flight.  This "
@@ -453,14 +465,14 @@ const struct mortise_code mortise_error_codes[] = {
      "A model with subagents made a request that cannot be met.  A limit of "
      "limits.spawn is reached, the task does not exist or has ended, or the "
      "task is in another attempt.  The message begins with the host's code.  "
-     "With tool_errors: fail the node fails; otherwise the model gets the "
-     "error.  An attempt that reports, but is not the newest, also gets this "
-     "code.",
+     "With tool_errors: fail, the node fails.  Otherwise the model gets the "
+     "error.  A child also gets this code if it reports but is not the newest "
+     "attempt of its task.",
      NULL},
     {"task_failed", "a child did not succeed",
      "A model with subagents waited for a task that failed or was cancelled, "
-     "and tool_errors: fail makes the node fail.  The message has the child's "
-     "code.  `mortise show` has the id of the child's run.",
+     "and tool_errors: fail makes the node fail.  The message contains the "
+     "child's code.  `mortise show` prints the id of the child's run.",
      NULL},
     {"timeout", "time ran out",
      "Nobody answered within the `wait` of a human node.  Or the run or a "
@@ -474,8 +486,8 @@ const struct mortise_code mortise_error_codes[] = {
      "the node's `timeout`, or retry with retry_policy (the class is timeout).",
      "timeout: 10m\n"},
     {"timeout.idle", "a plugin showed no activity",
-     "During `idle` of its manifest, the plugin did not emit, ask or check for "
-     "cancellation.",
+     "The plugin did not emit, ask or check for cancellation during the time "
+     "that `idle` of its manifest allows.",
      NULL},
     {"timeout.start", "a plugin took too long to start",
      "create() of the plugin took too long.  The call can be retried.", NULL},
@@ -497,22 +509,23 @@ const struct mortise_code mortise_error_codes[] = {
     {"unscripted", "a test does not script this call",
      "This code occurs only in `mortise test`: see E0903.", NULL},
     {"unsigned_plugin", "a plugin without a signature",
-     "This is a warning of a run, not a failure.  The run uses a plugin of "
-     "plugins.dev.  The warning stays with the run.",
+     "This is a warning of a run, not a failure.  The run uses a plugin from a "
+     "directory of plugins.dev.  The warning stays with the run.",
      NULL},
     {"unsupported", "not supported on this system",
-     "The system, or a library that the plugin uses, does not support this.",
+     "The operating system, or a library that the plugin uses, does not "
+     "support the requested action.",
      NULL},
     {"usage", "more usage than the manifest declares, or unclear usage",
      "This is a warning of an execution, not a failure.  A call reported more "
      "than the engine had reserved; the budget counts the reported amount.  Or "
-     "a call or a model's server reported an amount that is not a number from "
-     "0.  Then the reserved amount counts, and the sums of `mortise show` have "
-     "`unclear: true`.",
+     "a call or a model's server reported an amount that is negative or not a "
+     "number.  Then the reserved amount counts, and the sums of `mortise show` "
+     "have `unclear: true`.",
      NULL},
     {"voice.answer", "an invalid answer of a speech server",
      "The server's answer is not a transcription or a sound (WAV), or the host "
-     "rejected the request.  The message names which.",
+     "rejected the request.  The message names the cause.",
      NULL},
     {"voice.audio", "invalid or unsupported audio",
      "WAV files must be PCM with 8, 16, 24 or 32 bits and 8 to 48 kHz. .pcm "
@@ -526,18 +539,18 @@ const struct mortise_code mortise_error_codes[] = {
      "# mortise.yaml\n"
      "plugins: {config: {voice: {directory: audio}}}\n"},
     {"voice.line", "an audio terminal is missing or violates its protocol",
-     "The terminal listens on the socket in audio_in or audio_out and "
-     "exchanges "
-     "frames as docs/voice.md describes.  The call can be retried.",
+     "An audio terminal is the program behind a `unix:PATH` in audio_in or "
+     "audio_out.  It must listen on this socket and exchange frames as "
+     "docs/voice.md describes.  The call can be retried.",
      NULL},
     {"voice.model", "the model of a conversation does not answer",
-     "The model's provider failed, and all of llm.fallback.  The message is "
-     "the last provider's.",
+     "The provider of the model failed, and so did every model in "
+     "llm.fallback.  The message comes from the last provider.",
      NULL},
     {"voice.server", "a speech server rejects the request",
      "The message has the server's status and its reason.", NULL},
     {"withdrawn", "the question was withdrawn",
-     "A command asked a person and stopped waiting before the answer arrived.",
+     "A command asked a person, but stopped waiting before the answer arrived.",
      NULL},
 };
 

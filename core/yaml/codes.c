@@ -16,14 +16,15 @@ const struct mortise_code mortise_codes[] = {
      "to read it.",
      "# mortise check no-such-file.yaml\n"},
     {"E0102", "a file is too large",
-     "A file can have at most 16 MiB, the manifest of a plugin 1 MiB.",
+     "A file can have at most 16 MiB.  The manifest of a plugin can have at "
+     "most 1 MiB.",
      "# A file of 17 MiB.  Put long texts into files that a node reads.\n"},
     {"E0103", "a file is empty",
      "The file contains only white space and comments.",
      "# nothing but this comment\n"},
     {"E0104", "a character that is not allowed in a file",
-     "Files are UTF-8.  Control characters other than tab and line ends, NUL "
-     "bytes and the line breaks U+0085, U+2028 and U+2029 are not allowed.  "
+     "Files are UTF-8.  They cannot contain NUL bytes, the line breaks U+0085, "
+     "U+2028 and U+2029, or control characters except tab and line ends.  "
      "Inside double quotes you can write every character as \\uXXXX.",
      "name: \"write \\u0007, not the character itself\" # \a\n"},
     {"E0105", "a byte order mark",
@@ -39,11 +40,13 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "\ta: {type: tool}\n"},
     {"E0108", "a key appears twice in one mapping",
-     "Mortise cannot know which of the two values you mean.  Remove one.",
+     "Mortise cannot know which of the two values you mean.  Remove one of the "
+     "two entries.",
      "goal: count\n"
      "goal: count again\n"},
     {"E0109", "a key that is not a string",
-     "Keys must be strings.  1, true, null and lists are not.  Quote the key.",
+     "Keys must be strings, but 1, true, null and lists are not strings.  "
+     "Quote the key.",
      "nodes:\n"
      "  1: {type: tool, tool: text/lines}\n"},
     {"E0110", "a merge key",
@@ -55,7 +58,8 @@ const struct mortise_code mortise_codes[] = {
      " The type of a value follows from how it is written.",
      "goal: !!str 12   # write \"12\"\n"},
     {"E0112", "more than one document",
-     "A file contains one document.  Put the others into files of their own.",
+     "A file can contain only one document.  Put each other document into its "
+     "own file.",
      "goal: one\n"
      "---\n"
      "goal: two\n"},
@@ -82,8 +86,8 @@ const struct mortise_code mortise_codes[] = {
      "limits: {nodes: 99999999999999999999}\n"},
 
     {"E0201", "an unknown key",
-     "The language has no such key here.  Mortise ignores keys that begin with "
-     "x-: you can use them for your own data.",
+     "No key of this name is allowed here.  Mortise ignores keys that begin "
+     "with x-, so you can use them for your own data.",
      "stat: a   # start\n"},
     {"E0202", "a key that this build does not support",
      "The key belongs to the language, but this build does not implement it.  "
@@ -108,8 +112,7 @@ const struct mortise_code mortise_codes[] = {
      "A required key is missing.  The message names it.",
      START_A "  a: {type: tool, next: END}   # which tool?\n"},
     {"E0207", "an unknown word",
-     "The key accepts only certain words.  Use one of those that the message "
-     "lists.",
+     "The key accepts only certain words.  Use a word that the message lists.",
      START_A "  a: {type: tol, tool: text/lines, next: END}\n"},
     {"E0208", "a value out of bounds",
      "The value has the right type, but it is too small, too large or empty.",
@@ -121,8 +124,8 @@ const struct mortise_code mortise_codes[] = {
      "expression of ECMA-262.",
      "state: {input: {type: strnig}}\n"},
     {"E0210", "another kind of file",
-     "The first lines of a file must declare what it is: apiVersion: "
-     "mortise/v1 and kind.",
+     "The first lines of a file must have the keys `apiVersion: mortise/v1` "
+     "and `kind`, which declare the kind of the file.",
      "apiVersion: mortise/v1\n"
      "kind: Grahp\n"},
     {"E0211", "an invalid name",
@@ -140,13 +143,14 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, default: END}   # default needs "
      "routes\n"},
     {"E0213", "a path that cannot be written",
-     "Nodes write only below scratch and artifacts: scratch.label, "
-     "artifacts.report.title, scratch[\"odd name\"].",
+     "A node can write only to paths below scratch and artifacts, such as "
+     "scratch.label, artifacts.report.title or scratch[\"odd name\"].",
      START_A
      "  a: {type: tool, tool: text/lines, outputs: {input.x: output}, next: "
      "END}\n"},
     {"E0214", "a path that appears twice",
-     "The same path is listed twice, perhaps in two spellings.  Remove one.",
+     "The same path is listed twice, perhaps in two spellings.  Remove one of "
+     "the two entries.",
      "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
     {"E0301", "an unknown node",
      "No node has this id.  Correct the id, or add the node.",
@@ -183,7 +187,7 @@ const struct mortise_code mortise_codes[] = {
      "leads here?\n"},
     {"E0307", "an edge that contradicts itself",
      "A conditional edge needs a condition (when).  A static edge cannot have "
-     "one.",
+     "a condition.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges:\n"
@@ -212,23 +216,24 @@ const struct mortise_code mortise_codes[] = {
      "start: a\n"
      "nodes: {}\n"},
     {"E0312", "a map whose body is not closed",
-     "The nodes between `to` and `join` of a map are its body and run for each "
-     "element.  Edges enter the body only at `to` and leave it only to `join` "
-     "or END.  An edge to END ends only this branch.  The result of an element "
-     "is the output of the node that leads to the join.",
+     "The nodes between `to` and `join` of a map form its body, which runs "
+     "once for each element.  Edges enter the body only at `to` and leave it "
+     "only to `join` or END.  An edge from the body to END ends only its own "
+     "branch.  The result of an element is the output of the node that leads "
+     "to the join.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
      "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
      "  c: {type: human, prompt: x}\n"},
     {"E0313", "nested too deep",
-     "Maps can be nested 8 levels deep, loops and maps together 64 levels, and "
-     "graphs limits.depth levels.",
+     "Maps can be nested at most 8 levels deep, and loops and maps together at "
+     "most 64 levels.  Graphs can be nested at most limits.depth levels deep.",
      "limits: {depth: 0}\n" START_A
      "  a: {type: subgraph, graph: {start: b, nodes: {b: {type: human, prompt: "
      "x}}}}\n"},
     {"E0314", "a name that hides another",
-     "The name of an element (`as`) must differ from the built-in names of "
-     "expressions and from the names of surrounding maps.",
+     "The name that `as` gives to an element must differ from the built-in "
+     "names of expressions and from the names of surrounding maps.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, as: output, to: b, "
      "join: c}}\n"
@@ -253,16 +258,16 @@ const struct mortise_code mortise_codes[] = {
     {"E0318", "guardrails where there is no value to check",
      "Guardrails of an edge check the output of the node that the edge leaves. "
      " START and routers have no output.  Guardrails of tools need a gmi node "
-     "with a tool_allowlist: they check the arguments and the results of its "
-     "tool calls.",
+     "with a tool_allowlist, because they check the arguments and the results "
+     "of its tool calls.",
      START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node can exceed",
      "Before each call, the engine reserves the most that the call can use.  "
      "For an operation, this is the `usage` in the manifest.  For a model, it "
      "is `max_tokens` of the node and `price` of the alias.  Here one of these "
-     "is missing, so the engine does not know how much to reserve.  Declare "
-     "it: `max_tokens: N` on the node, `price` on the alias in the "
+     "values is missing, so the engine does not know how much to reserve.  "
+     "Declare it: `max_tokens: N` on the node, `price` on the alias in the "
      "deployment, or `usage` in the manifest.  For usd you can also set "
      "`unpriced: allow`: the engine then makes the calls without a reservation "
      "and counts the reported cost.",
@@ -284,10 +289,10 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
      "next: END}\n"},
     {"E0403", "a value of the wrong type",
-     "This expression never has the type that its place needs.  A condition is "
-     "true or false.  A condition of a router can also be the id of a target.  "
-     "`over` needs a list.  A value that is written to a path, or passed as an "
-     "argument, must match its schema.",
+     "This expression never has the type that its place needs.  A condition "
+     "must give true or false.  A condition of a router can also give the id "
+     "of a target node.  `over` needs a list.  A value that is written to a "
+     "path, or passed as an argument, must match its schema.",
      START_A
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
      "END}\n"},
@@ -306,9 +311,10 @@ const struct mortise_code mortise_codes[] = {
     {"E0411", "an artifact that is never set",
      "No node writes this artifact with outputs, output_as or output_mapping, "
      "and it is not the result of a map.  It is therefore always absent.  If "
-     "only people (with an update) or plugins set it, list it in the schema "
-     "state.artifacts.  For scratch, the same problem is a warning (W0417), "
-     "because people repair runs there.",
+     "only people (with an update) or plugins set the artifact, list it in the "
+     "schema state.artifacts.  For a path in scratch, the same problem is only "
+     "a warning (W0417), because people write to scratch when they repair a "
+     "run.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, output_as: summary,"
      " next: b}\n"
@@ -316,8 +322,8 @@ const struct mortise_code mortise_codes[] = {
      "\"${artifacts.sumary.lines[0]}\"}, next: END}\n"},
     {"E0412", "a member that never exists",
      "The artifact is the output of a node, and a schema excludes this member. "
-     " The schema is the operation's, the node's output_schema, or a built-in "
-     "one, such as a decision's.",
+     " This is the schema of the operation, the node's output_schema, or a "
+     "built-in schema such as the schema of a decision.",
      START_A
      "  a: {type: human, prompt: Go on?, next: b}\n"
      "  b: {type: router, routes: [{when: artifacts.a.aproved, to: END}], "
@@ -333,10 +339,10 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0414", "an artifact of a map element that is read outside the map",
      "Artifacts that nodes in the body of a map write belong to one element.  "
-     "Only later nodes of the same element can read them, and they are "
-     "discarded at the join.  After the join, read artifacts.TO.results, which "
-     "lists the results of all elements.  A path with a declared reducer "
-     "belongs to the run instead.",
+     "Only later nodes of the same element can read these artifacts, and the "
+     "join discards them.  After the join, read artifacts.TO.results, which "
+     "lists the results of all elements.  An artifact whose path has a "
+     "declared reducer belongs to the run instead.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, map: {over: "
      "output.lines, to: b, join: c}}\n"
@@ -348,28 +354,28 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0450", "the deployment has no usable memory",
      "A memory_policy uses the plugin that the deployment's `memory` names.  "
-     "This plugin must be installed, trusted, not quarantined, and provide "
-     "memory.  The message names what is missing.",
+     "This plugin must be installed and trusted, must not be quarantined, and "
+     "must provide memory.  The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     memory: {plugin: NAME}\n"
      "# and the graph\n"
      "#     a: {..., memory_policy: {write: {auto_encode: true}}}\n"},
     {"E0451", "a memory that cannot read a snapshot",
-     "By default, a node reads memory with the consistency `snapshot`: the "
-     "traces that existed when its run started.  The manifest of this memory "
-     "does not declare `as_of`, so the memory cannot do that.  Use "
-     "consistency: live.",
+     "By default, a node reads memory with the consistency `snapshot`: it gets "
+     "only the traces that existed when its run started.  The manifest of this "
+     "memory does not declare `as_of`, so the memory cannot find these traces. "
+     " Use consistency: live.",
      "# the deployment's memory has no `as_of: true`, and the graph\n"
      "#     a: {..., memory_policy: {read: {}}}   # consistency: live\n"},
     {"E0452", "the node has no conversation",
      "Traces of the scope `conversation` belong to the conversation that the "
-     "node continues.  Give the node the key `conversation`.",
+     "node continues.  Add the key `conversation` to the node.",
      "# a: {type: gmi, prompt: hi, conversation: chat,\n"
      "#     memory_policy: {read: {scope: conversation}}, ...}\n"},
     {"E0453", "the deployment has no usable discovery plugin",
      "A discovery_policy asks the plugins of the deployment's `discovery`.  "
-     "They must be installed, trusted, not quarantined, and provide discovery. "
-     " The message names what is missing.",
+     "They must be installed and trusted, must not be quarantined, and must "
+     "provide discovery.  The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# and the graph\n"
@@ -382,9 +388,9 @@ const struct mortise_code mortise_codes[] = {
      "quarantined or broken.  The message names the cause and the remedy.",
      START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not available",
-     "A guardrail must be a plugin that is installed, trusted, not "
-     "quarantined, and provides guardrails.  Without it a run could only "
-     "continue unprotected or stop, so the graph is rejected.",
+     "The plugin of a guardrail must be installed and trusted, must not be "
+     "quarantined, and must provide guardrails.  Without the guardrail, a run "
+     "could only continue unprotected or stop, so Mortise rejects the graph.",
      START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation rejects",
      "The arguments do not match the operation's input_schema.  `mortise "
@@ -394,13 +400,14 @@ const struct mortise_code mortise_codes[] = {
      "text\n"},
     {"E0504", "an effect class weaker than the operation's",
      "The plugin declares the effect class of an operation.  A graph can only "
-     "make it stricter.",
+     "replace it by a stricter class.",
      START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is not an operation",
-     "A tool is PLUGIN/OPERATION, such as file/write.  The lists of `tools` in "
-     "a deployment name operations.  To control a graph that is a tool "
-     "(graph/NAME), list the operations that it calls.",
+     "The name of a tool has the form PLUGIN/OPERATION, such as file/write.  "
+     "The lists of `tools` in a deployment name operations.  To control a "
+     "graph that is a tool (graph/NAME), list the operations that the graph "
+     "calls.",
      START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "on_in_doubt: reconcile, but the operation cannot reconcile",
      "on_in_doubt: reconcile asks the plugin whether the effect happened.  "
@@ -411,7 +418,7 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0507", "a tool that the deployment denies",
      "A pattern in the deployment's tools.deny matches the tool, or no pattern "
-     "in tools.allow does.",
+     "in tools.allow matches it.",
      "# mortise.yaml beside the graph says\n"
      "#     tools: {deny: [file/write]}\n"
      "# and the graph\n"
@@ -426,9 +433,9 @@ const struct mortise_code mortise_codes[] = {
      "#     limits: {steps: 500}\n"},
 
     {"E0509", "a resource of a node that does not write",
-     "`resource` keeps nodes of class write and external from running at the "
-     "same time.  A node of another class can run beside any node, so the key "
-     "has no effect.  Remove it, or correct the effect class.",
+     "Nodes of class write or external that name the same `resource` do not "
+     "run at the same time.  A node of another class can run beside any node, "
+     "so the key has no effect.  Remove the key, or correct the effect class.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
      "next: END}\n"},
@@ -440,8 +447,9 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0511", "a model whose provider cannot be used",
      "An alias under the deployment's `models` names the plugin that calls the "
-     "model.  This plugin must be installed, trusted, not quarantined, and "
-     "provide models.  The message names what is missing.",
+     "model.  This plugin must be installed and trusted, must not be "
+     "quarantined, and must provide models.  The message names what is "
+     "missing.",
      "# mortise.yaml says\n"
      "#     models: {default: {provider: pattern, model: small}}\n"
      "# and pattern is a guardrail\n"},
@@ -449,36 +457,36 @@ const struct mortise_code mortise_codes[] = {
     {"E0512", "a cache for an operation that is not pure",
      "cache: true reuses an earlier output of the operation.  This is only "
      "safe for operations of class pure.  The plugin must declare this class, "
-     "and neither the node nor `defaults` may set a stricter one.",
+     "and neither the node nor `defaults` may set a stricter class.",
      START_A
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
      "END}\n"},
 
     {"E0513", "a model that does not exist or cannot be used",
      "llm.provider_id and llm.fallback name aliases of the deployment's "
-     "`models`.  Nodes without them, and 'mortise plan' and 'mortise chat' "
-     "without --model, use the alias `default`.  Define the alias, for example "
-     "'default: {provider: openai, base_url: URL, model: NAME}' "
+     "`models`.  A node without these keys uses the alias `default`.  So do "
+     "'mortise plan' and 'mortise chat' without --model.  Define the alias, "
+     "for example 'default: {provider: openai, base_url: URL, model: NAME}' "
      "(docs/models.md).  Its provider must be usable (E0511).  The config of a "
-     "plugin also names aliases, in members that its config_schema marks with "
-     "x-model: true.  If the config does not set such a member, the alias in "
-     "the member's `default` must exist.",
+     "plugin can also name aliases, in members that its config_schema marks "
+     "with x-model: true.  If the config does not set such a member, the alias "
+     "in the member's `default` must exist.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
     {"E0514", "a tool that does not exist",
-     "tool_allowlist names operations that are installed, and graphs.  An "
-     "operation is a name or a pattern with * for any characters.  An entry "
+     "tool_allowlist names installed operations and graphs.  For operations "
+     "you can write a pattern, in which * stands for any characters.  An entry "
      "that matches nothing is an error, because the node would have fewer "
-     "tools than you expect.  A tool_choice must be one of the tools.",
+     "tools than you expect.  `tool_choice` must name one of these tools.",
      START_A
      "  a: {type: gmi, prompt: hi, tool_allowlist: [txt/*], next: END}\n"},
 
     {"E0515", "a group that cannot share the store",
-     "store.access.group names a group of this machine.  Its members can use "
-     "the store's socket.  The group must exist, and the user who reads the "
-     "deployment must be root or one of its members.  This applies to the "
-     "engine and to its clients.",
+     "store.access.group names a group of this machine.  The members of the "
+     "group can use the store's socket.  The group must exist, and the user "
+     "who reads the deployment must be root or a member of the group.  This "
+     "applies to the user of the engine and to the users of its clients.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "store:\n"
@@ -486,16 +494,16 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0517", "a memory that cannot be used",
      "memory.plugin of a deployment names the plugin that stores traces.  It "
-     "must be installed, trusted, not quarantined, and provide memory.  The "
-     "message names what is missing.",
+     "must be installed and trusted, must not be quarantined, and must provide "
+     "memory.  The message names what is missing.",
      "# mortise.yaml says\n"
      "#     memory: {plugin: pattern}\n"
      "# and pattern is a guardrail\n"},
 
     {"E0518", "a discovery plugin that cannot be used",
-     "discovery.plugins names plugins of the kind discovery.  Each must be "
-     "installed, trusted and configured.  Write its config here ({plugin, "
-     "config}) or under plugins.config.",
+     "discovery.plugins names plugins of the kind discovery.  Each of them "
+     "must be installed, trusted and configured.  Write the config of a plugin "
+     "here ({plugin, config}) or under plugins.config.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "discovery: {plugins: [catalgo]}   # did you mean catalog?\n"},
@@ -526,15 +534,16 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0604", "a reference to a secret in the wrong place",
      "secret://NAME is allowed only where a schema of the plugin sets "
-     "x-secret.  It must be the whole value or follow a blank at its end "
-     "(\"Bearer secret://NAME\").  It cannot be combined with ${...}.",
+     "x-secret.  The reference must be the whole value, or must end the value "
+     "after a blank (\"Bearer secret://NAME\").  The value cannot also contain "
+     "${...}.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"secret://key\"}, "
      "next: END}\n"},
     {"E0605", "a secret that is not granted",
-     "The deployment's `secrets` does not have this secret, or does not grant "
-     "it to the plugin.  Graphs that a model (`mortise plan`) or a plugin "
-     "wrote never get secrets.",
+     "The deployment's `secrets` does not contain this secret, or does not "
+     "grant it to the plugin.  Graphs that a model (`mortise plan`) or a "
+     "plugin wrote never get secrets.",
      START_A "  a:\n"
              "    type: tool\n"
              "    tool: http/get\n"
@@ -562,26 +571,27 @@ const struct mortise_code mortise_codes[] = {
      "deployment configures plugins as guardrail, memory, discovery plugin or "
      "model, and in plugins.config, tools.mcp and executors.  This plugin "
      "refused, crashed or did not return.  A run would fail at the first node "
-     "that needs it.  A plugin that does not stop came up, but its quiesce() "
-     "or "
-     "destroy() failed: an engine would wait for it when it ends.",
+     "that needs it.  If the message reports that the plugin does not stop, "
+     "its quiesce() or destroy() failed.  An engine would then wait for the "
+     "plugin before it exits.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins mortise.yaml\n"},
 
     {"E0609", "a program that could write what it must not",
-     "A program with `reads: true` changes nothing, whatever its arguments "
-     "are.  It therefore cannot have `write`.  No program can write to the "
-     "deployment file, its lock, its store, its plugins or its trust files, "
-     "because it could then extend its own permissions.",
+     "`reads: true` declares that a program changes nothing, whatever its "
+     "arguments are.  This program therefore cannot have `write`.  No program "
+     "can write to the deployment file, its lock, its store, its plugins or "
+     "its trust files, because it could then extend its own permissions.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
 
     {"E0610", "an invalid MCP server",
      "A server under `tools.mcp` needs either `command` (a program that "
      "Mortise starts) or `url`.  The URL must use https, or http on this "
-     "machine.  The network of a program is all or nothing: `net: []` or `net: "
-     "[\"*\"]`.  `write` cannot include the deployment file, its lock, store, "
-     "plugins and trust files.  `sampling` names one of the `models`.",
+     "machine.  A program can use either no network (`net: []`) or the whole "
+     "network (`net: [\"*\"]`).  `write` cannot include the deployment file, "
+     "its lock, store, plugins and trust files.  `sampling` must name an alias "
+     "in `models`.",
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
@@ -600,8 +610,8 @@ const struct mortise_code mortise_codes[] = {
      "{\"tools\":\n"
      "#   {\"read\": {\"digest\": \"abc\", \"input_schema\": {}}}}}}\n"},
     {"E0616", "a user that programs cannot run as",
-     "`user` of a program, or of a server's sandbox, names an ordinary user of "
-     "this machine.  Only root can start programs as another user.",
+     "`user` of a program, or of a server's sandbox, must name an ordinary "
+     "user of this machine.  Only root can start programs as another user.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, user: root}}\n"},
 
@@ -618,9 +628,10 @@ const struct mortise_code mortise_codes[] = {
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4-beta}\n"},
     {"E0703", "invalid artifacts",
-     "`mortise plugin sign` writes `artifacts`: one file for each "
-     "architecture, beside the manifest, with its size and its BLAKE2b-256 in "
-     "hex.  Do not edit them; sign again.",
+     "`mortise plugin sign` writes the list `artifacts`.  Each entry names the "
+     "file for one architecture, which is beside the manifest, with its size "
+     "and its BLAKE2b-256 in hex.  Do not edit the list.  Sign the plugin "
+     "again instead.",
      "kind: Plugin\n"
      "artifacts: [{arch: x86_64-linux-gnu, file: ../acme_pay.so}]\n"},
     {"E0704", "x-secret: true in a place that is not searched",
@@ -635,18 +646,19 @@ const struct mortise_code mortise_codes[] = {
      "kind: Plugin\n"
      "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
     {"E0706", "an impossible intent",
-     "intent: steps declares that the operation changes the world in two ways "
-     "only.  It asks the host (http.request/1 and so on), or it marks steps of "
-     "its own with journal.begin/1 and journal.end/1.  The plugin must require "
-     "at least one of these methods.  Operations that are pure or read have no "
-     "intent.",
+     "intent: steps declares that the operation changes the world only in two "
+     "ways.  It sends requests to the host (http.request/1 and so on), or it "
+     "marks its own steps with journal.begin/1 and journal.end/1.  The plugin "
+     "must require at least one of these methods.  Operations that are pure or "
+     "read have no intent.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {refund: {effect: external, intent: "
      "steps}}}}\n"},
     {"E0707", "a plugin for another host",
      "This mortise does not support the plugin's abi, isolation or required "
-     "range of host versions.  Loading would fail.  Build the plugin with this "
-     "host's <mortise/plugin.h>, or use a mortise that the plugin supports.",
+     "range of host versions.  Loading the plugin would fail.  Build the "
+     "plugin with this host's <mortise/plugin.h>, or use a mortise that the "
+     "plugin supports.",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4.2}\n"
      "seq: 1\n"
@@ -657,8 +669,8 @@ const struct mortise_code mortise_codes[] = {
     {"E0708", "a method that this kind of plugin cannot ask",
      "Guardrails and models can ask the host only for the few methods that "
      "their headers list.  The manifest requires another method, which the "
-     "host would refuse each time.  Remove it, or let the plugin also provide "
-     "an executor, whose operations can ask for it.",
+     "host would always refuse.  Remove this method, or let the plugin also "
+     "provide an executor, whose operations can ask for it.",
      "kind: Plugin\n"
      "metadata: {name: acme.llm, version: 1.0.0}\n"
      "seq: 1\n"
@@ -669,17 +681,16 @@ const struct mortise_code mortise_codes[] = {
     {"E0709", "an impossible background",
      "`background: true` means that the plugin maintains something between its "
      "calls, such as connections.  The host calls its background() once, and "
-     "this call stays pending.  Only async plugins can do that without a "
-     "thread.",
+     "this call stays pending.  Only async plugins can have a pending call "
+     "that occupies no thread.",
      "kind: Plugin\n"
      "provides: {executor: {threading: blocking, background: true}}   # "
      "async\n"},
     {"E0710", "a directory that the config cannot have",
-     "The value of `directory` of a memory must be the name of a member of its "
+     "`directory` of a memory plugin must name a member of the plugin's "
      "config.  The host sets this member to the directory for the memory's "
      "files.  config_schema does not allow the member, so the plugin could "
-     "never "
-     "start.",
+     "never start.",
      "kind: Plugin\n"
      "metadata: {name: acme.notes, version: 1.4.2}\n"
      "seq: 1\n"
@@ -694,7 +705,8 @@ const struct mortise_code mortise_codes[] = {
      "kind: Trust\n"
      "keys: [{key: RWnonsense, plugins: [acme.*]}]\n"},
     {"E0712", "an invalid pattern",
-     "A pattern is the name of a plugin, with * for any characters (acme.*).",
+     "A pattern is the name of a plugin in which * stands for any characters "
+     "(acme.*).",
      "kind: Trust\n"
      "keys: [{key: acme.pub, plugins: [\"acme.[a-z]\"]}]\n"},
     {"E0713", "an invalid time",
@@ -715,20 +727,22 @@ const struct mortise_code mortise_codes[] = {
      "#   none: {input: {}, expect: {status: completed}}\n"},
     {"E0902", "a failed expectation",
      "`mortise test` ran the case, and the result differs from `expect`.  An "
-     "expected object lists the members that must exist; others are ignored.  "
-     "Lists and all other values must be equal.",
+     "expected object lists only the members that must exist, and the other "
+     "members of the result are ignored.  Lists and all other values must be "
+     "equal.",
      "# expect: {state: {scratch: {label: refund}}}   # and it was 'other'\n"},
     {"E0903", "something that the case does not script",
      "The run reached a call, a question or an effect in doubt for which the "
      "case has no answer.  Tests never call operations that are not `pure`, "
-     "because they would reach the world.  Script the output, or set `real: "
-     "[PLUGIN]`.",
+     "because these calls would reach the outside world.  Script the output, "
+     "or set `real: [PLUGIN]`.",
      "# operations: {acme.pay/refund: {output: {id: re_1}}}   # was missing\n"},
     {"E0904", "a run that a crash changes",
      "`mortise test --crash-everywhere` killed the process at a commit and "
-     "continued in a new one.  The result differs from a run without a crash.  "
-     "Either an operation breaks its manifest (a `read` that changes "
-     "something), or Mortise has a bug: please report it.",
+     "continued the run in a new process.  The result differs from a run "
+     "without a crash.  Perhaps an operation violates its manifest, for "
+     "example a `read` operation that changes something.  Otherwise Mortise "
+     "has a bug: please report it.",
      "# mortise test --crash-everywhere refund.test.yaml\n"},
     {"E1001", "a foreign file that cannot be imported",
      "`mortise graph import` and `mortise config import` do not know the "
@@ -738,27 +752,27 @@ const struct mortise_code mortise_codes[] = {
      "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
      "\"target\": \"b\"}]}\n"},
     {"E1101", "a node that can no longer be changed",
-     "A diff changes or removes a node of a running graph that has begun, has "
-     "ended or was skipped, or whose team has ended.  Only nodes that have not "
-     "begun can change.  Add a node that depends on this one instead: it gets "
-     "the output.",
+     "A diff changes or removes a node that has begun, has ended or was "
+     "skipped, or whose team has ended.  Only nodes that have not begun can "
+     "change.  Instead, add a node that depends on this node: the new node "
+     "gets its output.",
      "# - set_role: {id: draft, role: critic}   # draft has begun\n"},
     {"E1102", "operations that contradict each other",
      "Two operations of one diff set the same property of one node, or one "
-     "removes a node that the other refers to.  Mortise cannot know which one "
-     "you mean.  Keep one.  You can remove a node and then add another one "
-     "with the same id.",
+     "removes a node that the other refers to.  Mortise cannot know which "
+     "operation you mean.  Keep one of the two.  You can remove a node and "
+     "then add another node with the same id.",
      "# - set_role: {id: draft, role: critic}\n"
      "# - remove: draft\n"},
     {"E1103", "a node that others depend on",
      "A diff removes a node, but another node still depends on it.  Reroute or "
-     "remove that node in the same diff.",
+     "remove this other node in the same diff.",
      "# - remove: draft\n"
      "# - reroute: {id: check, depends_on: []}   # it depended on draft\n"},
     {"E1104", "a place that cannot be changed",
      "The path of an operation leads into a node that has no task graph.  Only "
-     "nodes with one, such as teams, can be changed inside.  Nodes that become "
-     "one team must belong to the same graph.",
+     "nodes that have a task graph, such as teams, can be changed inside.  All "
+     "nodes that `wrap` puts into a team must belong to the same graph.",
      "# - remove: draft/intro   # draft is a leaf\n"},
     {"E1105", "an id that is in use",
      "A diff adds a node under an id that another node has.  To replace that "
@@ -775,31 +789,31 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0216", "a pattern that is not JSON Schema's",
      "JSON Schema requires that `pattern` is a regular expression of ECMA-262. "
-     " This pattern is not.  Mortise reads it as PCRE2, so that a signed "
-     "plugin still works.  Other validators, and models that read the schema, "
-     "may read it differently or ignore it.",
+     " This pattern is not such an expression.  Mortise reads it as PCRE2, so "
+     "that plugins that are already signed still work.  Other validators, and "
+     "models that read the schema, may read it differently or ignore it.",
      "# in pay.plugin.yaml: input: {properties: {id: {type: string, pattern: "
      "'(?i)^[a-f]++$'}}}\n"},
     {"W0218", "a required member that the schema spells differently",
      "`required` names a member that is not in `properties`, and `properties` "
-     "has a very similar name.  A value with only that similar name does not "
-     "match the schema.",
+     "has a very similar name.  A value that has only the similar name does "
+     "not match the schema.",
      "state: {input: {properties: {name: {type: string}}, required: "
      "[nmae]}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0414", "a member that no schema lists",
-     "A schema lists the members of this value, and this one is not among "
+     "A schema lists the members of this value, and this member is not among "
      "them.  The schema allows other members, so the name may be right.  In an "
      "output, every unlisted member gets this warning.  In the state, only a "
-     "name that is very similar to a listed one does.  If you mean this name, "
-     "list it in the schema of the state or in the node's output_schema.",
+     "name that is very similar to a listed name gets it.  If you mean this "
+     "name, list it in the schema of the state or in the node's output_schema.",
      START_A "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
              "{scratch.n: output.totl}, next: END}\n"},
     {"W0415", "a name that is read before it is set",
      "No node that writes the name can run before the node that reads it.  No "
      "path of edges leads from a writer to the reader, not even through a "
-     "loop.  This is a warning because people can set the name with an update: "
-     "it is in scratch, or the state's schema lists it.",
+     "loop.  This is only a warning, because people can set the name with an "
+     "update: it is in scratch, or the state's schema lists it.",
      "state: {artifacts: {properties: {b: {type: object}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
@@ -816,9 +830,9 @@ const struct mortise_code mortise_codes[] = {
      "    args: {template: \"{{naem}}\", values: {name: x}}\n"
      "    next: END\n"},
     {"W0417", "a name that no node sets",
-     "No node writes this path.  It is absent unless people (with an update) "
-     "or plugins set it.  If that is intended, list the name in the schema "
-     "state.scratch.",
+     "No node writes this path.  The name is absent unless people (with an "
+     "update) or plugins set it.  If that is intended, list the name in the "
+     "schema state.scratch.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.text: \"output.lines[0]\"}, next: b}\n"
@@ -826,8 +840,9 @@ const struct mortise_code mortise_codes[] = {
      "next: END}\n"},
     {"W0453", "a discovery edge without a usable discovery plugin",
      "A discovery edge asks the plugins of the deployment's `discovery`.  If "
-     "none is configured, or one cannot be used, the edge finds nothing and "
-     "each run takes the fallback.  The message names what is missing.",
+     "no plugin is configured there, or any of them cannot be used, the edge "
+     "finds nothing and each run takes the fallback.  The message names what "
+     "is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# edges:\n"
@@ -849,8 +864,8 @@ const struct mortise_code mortise_codes[] = {
      "scratch.list\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0803", "a duplicate edge",
-     "The same edge is already declared.  It counts once.  Remove one of the "
-     "two.",
+     "The same edge is already declared, and counts only once.  Remove one of "
+     "the two.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # the same as next: END\n"},
@@ -869,11 +884,11 @@ const struct mortise_code mortise_codes[] = {
     {"W0806", "an effect that a crash leaves in doubt",
      "The operation changes the world, is not idempotent, and cannot report "
      "whether the effect happened.  If the machine stops or a connection "
-     "breaks before its answer is recorded, the effect is in doubt.  "
-     "on_in_doubt then decides: ask (a person decides; the default), retry "
-     "(the effect may happen twice) or fail.  The operation's `intent` "
-     "(mortise plugin inspect) shows whether the engine records each call or "
-     "each step that asks the host.",
+     "breaks before the answer of the operation is recorded, the effect is in "
+     "doubt.  on_in_doubt then decides: ask (a person decides; the default), "
+     "retry (the effect may happen twice) or fail.  The operation's `intent` "
+     "(mortise plugin inspect) shows whether the engine records each call of "
+     "the operation, or each request that a call makes to the host.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, next: END}\n"},
@@ -902,10 +917,11 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, on_in_doubt: retry, next: END}\n"},
     {"W0812", "a missing answer that the schema rejects",
-     "A decision always has an `answer`; without a person's answer it is null. "
-     " With `on_timeout: accept` the run continues with null, but `schema` "
-     "does not allow null.  Allow null in the schema and check every use of "
-     "`output.answer` and of the artifact.  Or choose another on_timeout.",
+     "A decision always has an `answer`, which is null if no person answered.  "
+     "With `on_timeout: accept` the run continues with null, but `schema` does "
+     "not allow null.  Allow null in the schema and check every use of "
+     "`output.answer` and of the artifact.  Or choose another value of "
+     "on_timeout.",
      START_A
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
@@ -915,8 +931,8 @@ const struct mortise_code mortise_codes[] = {
      "`expression`, `guardrail` and others.  A permanent error of an operation "
      "is retried if retry_on lists its code, such as `http.404` or "
      "`exec.exit`.  A retry_policy never repeats a call in doubt, because the "
-     "call may have happened.  Its plugin, `on_in_doubt` or a person settles "
-     "it first.",
+     "call may have happened.  The plugin, `on_in_doubt` or a person must "
+     "settle the call first.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
@@ -933,26 +949,26 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"W0820", "a deployment that you have not allowed yet",
      "Mortise found this mortise.yaml beside a graph or in the working "
-     "directory; you did not name it.  Until you allow it, it cannot choose "
-     "code to run (`plugins.path`, `plugins.dev`, `trust`, `programs`, "
+     "directory, but you did not name it.  Until you allow it, it cannot "
+     "choose code to run (`plugins.path`, `plugins.dev`, `trust`, `programs`, "
      "`tools.mcp`).  It cannot read `secrets`, the environment or files "
      "(`${env:...}`, `${file:...}`), or name an address or a path outside its "
      "directory.  Read the file, then run `mortise config allow FILE`.  The "
      "deployment and the files that it names must belong to root or to you, "
-     "and others must not be able to write there.  In commands that would run "
-     "something, this is an error.",
+     "and other users must not be able to write to them.  For commands that "
+     "would run something, this finding is an error.",
      "# mortise check graph.yaml, beside this mortise.yaml\n"
      "# plugins: {dev: [.]}   code that nobody signed\n"},
     {"W0821", "a secret that is not masked",
      "If a server or a plugin repeats a secret, Mortise replaces it by "
      "\"[secret NAME]\".  It does not search for secrets of less than eight "
-     "bytes, because they would match everywhere.  Use a longer value.",
+     "bytes, because they would match everywhere.  Use a longer secret.",
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
     {"W0822", "a permission that grants nothing",
      "`config:PATH` stands for a value in the deployment's config of the "
-     "plugin.  config_schema has no such property, so the permission grants "
-     "nothing.",
+     "plugin.  The plugin's config_schema has no property at this path, so the "
+     "permission grants nothing.",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4.2}\n"
      "seq: 1\n"
@@ -976,10 +992,10 @@ const struct mortise_code mortise_codes[] = {
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
      "# and mortise.lock beside it pins the server 'files'\n"},
     {"W0825", "a tool pattern that matches nothing",
-     "tools.allow, ask and deny of a deployment contain patterns of "
-     "operations.  This pattern matches no operation of any installed plugin.  "
-     "A misspelled `deny` denies nothing.  Tools of MCP servers are matched "
-     "only if tools.mcp and the lock file list them.",
+     "tools.allow, ask and deny of a deployment contain patterns for the names "
+     "of operations.  This pattern matches no operation of any installed "
+     "plugin.  A misspelled `deny` denies nothing.  Tools of MCP servers are "
+     "matched only if tools.mcp and the lock file list them.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "tools: {deny: [file/wirte]}   # file/write\n"},
@@ -1008,16 +1024,16 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"W0904", "a scripted answer that a schema rejects",
      "A case scripts an output that does not match the schema of the operation "
-     "or of the node, so the node fails.  Or a person's scripted answer or "
-     "changed arguments do not match the schema of the request, so the case "
-     "fails.  Correct the misspelled or missing member.  Ignore the warning if "
-     "the case tests exactly this.",
+     "or of the node, so the node fails.  Or the answer or the changed "
+     "arguments that the case scripts for a person do not match the schema of "
+     "the request, so the case fails.  Correct the misspelled member, or add "
+     "the missing one.  Ignore the warning if the case tests exactly this.",
      "# cases:\n"
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
     {"W0905", "an expectation that can never be met",
      "No node of the graph writes this member of the state, and no schema "
-     "lists it.  Or an artifact's output, or an event of that type, has no "
-     "such member.",
+     "lists it.  Or the output in an artifact, or an event of this type, "
+     "cannot have this member.",
      "# cases:\n"
      "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
     {"W1001", "something that the import leaves out",
@@ -1025,7 +1041,7 @@ const struct mortise_code mortise_codes[] = {
      "translate its meaning.  Examples: a condition that is a function, or a "
      "server with a transport that this build does not support.  If the "
      "missing part decides what runs, `mortise check` rejects the new file at "
-     "that place until you write it.",
+     "that place until you add the part.",
      "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
      "scratch.score > 0.8\n"},
     {"W1002", "an id that the import changes",
@@ -1034,30 +1050,32 @@ const struct mortise_code mortise_codes[] = {
      "The import renames every reference to the node in the file.  Check "
      "prompts and everything that reads the artifacts.  The name of an MCP "
      "server begins with a lowercase letter, followed by lowercase letters, "
-     "digits, '_' and '-'.  Graphs use it to call the server's tools.",
+     "digits, '_' and '-'.  Graphs use this name to call the server's tools.",
      "# \"first step\" is called first_step\n"},
     {"W1003", "a server that could not start here",
      "The import leaves this server out.  Its command downloads the program "
      "(npx, uvx) or needs a daemon of the machine (docker).  Mortise runs "
-     "installed programs in a sandbox that reaches neither.  Install the "
-     "program and import the list again (npx), or name the installed program.  "
-     "Or the server is on another machine and its URL uses http.  Others could "
-     "read and change this traffic, so Mortise requires https.",
+     "programs in a sandbox that can reach neither the download nor the "
+     "daemon.  Install the program and import the list again (npx), or name "
+     "the installed program.  Another cause: the server is on another machine "
+     "and its URL uses http.  Others could read and change this traffic, so "
+     "Mortise requires https.",
      "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
      "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},
     {"W1004", "a secret that others can see",
      "An argument or a URL of an imported server looks like a secret.  The "
-     "import did not copy it: the new file reads the value from an environment "
-     "variable instead.  Other users can see the arguments of a program, and "
-     "URLs are logged.  Pass the secret in `env` or `headers`, as a reference "
-     "to a secret.",
+     "import did not copy the value.  Instead, the new file reads it from an "
+     "environment variable.  Other users can see the arguments of a program, "
+     "and URLs are logged.  Pass the secret in `env` or `headers`, as a "
+     "reference to a secret.",
      "# tools: {mcp: {shop: {command: [./shop], env: {SHOP_KEY: "
      "\"secret://shop\"}}}}\n"},
     {"W1005", "an imported server that would read too much",
      "An argument names the whole file system, a home directory, /etc or a "
-     "directory of keys.  Elsewhere, the program can read all files of its "
-     "user.  Here it reads only what its sandbox grants, and the import did "
-     "not grant this path.  Name the directory that the server needs.",
+     "directory of keys.  In other systems, the program can read all files of "
+     "its user.  In Mortise it can read only the paths that its sandbox "
+     "grants, and the import did not grant this path.  Name the directory that "
+     "the server needs.",
      "# tools: {mcp: {files: {command: [./files, ./notes],\n"
      "#                       sandbox: {fs: {read: [./notes]}}}}}\n"},
 };

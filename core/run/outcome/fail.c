@@ -361,7 +361,9 @@ int mortise_fail_as(struct mortise_run *r, struct exec *x,
     if (again && n->retry.when.cel != NULL)
         rv = test_retry(r, x, f, &again, &why, err);
     if (rv == MORTISE_EINVAL) {
-        mortise_fail(&both, rv, "%.500s (retry_policy.when, after %s: %.400s)",
+        mortise_fail(&both, rv,
+                     "%.500s; so retry_policy.when could not judge the failure "
+                     "%s: %.400s",
                      why.msg, f->code, f->message);
         instead.message = both.msg;
         return settle_last(r, x, &instead, err);

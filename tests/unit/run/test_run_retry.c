@@ -89,8 +89,9 @@ END_TEST
 START_TEST(what_cannot_be_evaluated_fails)
 {
     static const char want[] =
-        "\"expression permanent test.yaml:7:63: no such key: 'exit_code' "
-        "(retry_policy.when, after busy: told to fail)\"";
+        "\"expression permanent test.yaml:7:63: no such key: 'exit_code'; "
+        "so retry_policy.when could not judge the failure busy: told to "
+        "fail\"";
 
     run_failing("class: transient, code: busy, times: 1",
                 "max_attempts: 2, when: error.exit_code == 75",
