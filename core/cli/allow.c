@@ -141,7 +141,7 @@ const struct mortise_cmd mortise_cmd_config_allow = {
     .operands = "[FILE]",
     .summary = "Allow a deployment that was found to choose what runs",
     .text = "Mortise uses a mortise.yaml beside a graph or in the current\n"
-            "directory although you did not name it.  You must allow it once\n"
+            "directory even if you did not name it.  You must allow it once\n"
             "if it has one of these:\n"
             "\n"
             "  plugins.path, plugins.dev, trust, programs, tools.mcp\n"
@@ -152,9 +152,9 @@ const struct mortise_cmd mortise_cmd_config_allow = {
             "  that leads out of its directory, in plugins.config,\n"
             "  guardrails, memory, discovery or store\n"
             "\n"
-            "Read the file first.  The permission is stored for this path and\n"
-            "for the current values of these keys.  After a change you must\n"
-            "allow it again.\n"
+            "Read the file first.  The permission is stored for this path\n"
+            "and for the current values of these keys.  After a change of\n"
+            "these keys, you must allow the file again.\n"
             "\n"
             "The command also accepts that the file, or a file that it names,\n"
             "belongs to another user or is writable by others, as in a\n"

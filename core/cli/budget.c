@@ -146,9 +146,9 @@ const struct mortise_cmd mortise_cmd_raise_budget = {
             "to the current limit.  The limit cannot be less than the amount\n"
             "that is already spent.\n"
             "\n"
-            "Everything that waits for this budget continues.  If the run has\n"
-            "failed because of it, continue it with 'mortise resume'.  The\n"
-            "run records who raised the budget.\n"
+            "Everything that waits for this budget continues.  If the run\n"
+            "has failed because of this budget, continue the run with\n"
+            "'mortise resume'.  The run records who raised the budget.\n"
             "\n"
             "RUN is the whole id of a run.\n",
     .opts = raise_budget_opts,

@@ -657,7 +657,8 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("allow", "LIST", allow,
                      "Tools that need no approval, written as in --tools"),
     MORTISE_OPT_FLAG("continue", go_on,
-                     "Continue the newest chat that you left or that died"),
+                     "Continue the newest chat that you left or whose\n"
+                     "process died"),
     MORTISE_OPT_TEXT("id", "X", id,
                      "Id of the new run; with --continue, of the chat to\n"
                      "continue"),
@@ -676,11 +677,12 @@ const struct mortise_cmd mortise_cmd_chat = {
             "cancel RUN' ends it.\n"
             "\n"
             "Each tool call is shown and waits for your decision.  Type y or\n"
-            "yes to approve it.  Type n or no to reject it, with a reason for\n"
-            "the model if you like.  Or type other arguments as a JSON\n"
-            "object.  After any other input, the chat asks again.  Without a\n"
-            "terminal, the call waits for 'mortise approve'.  The exit code\n"
-            "is 1 if there is neither a MESSAGE nor a line of stdin.\n",
+            "yes to approve it.  Type n or no to reject it, with a reason\n"
+            "for the model if you like.  To run the tool with other\n"
+            "arguments, type them as a JSON object.  After any other input,\n"
+            "the chat asks again.  Without a terminal, the call waits for\n"
+            "'mortise approve'.  The exit code is 1 if there is neither a\n"
+            "MESSAGE nor a line of stdin.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

@@ -602,7 +602,7 @@ const struct mortise_cmd mortise_cmd_config_print = {
             "\n"
             "Without --redacted, the values of the file are printed\n"
             "unchanged, and --resolved prints the values of variables and\n"
-            "files.  With --redacted, you can show both to others.  A\n"
+            "files.  With --redacted, you can show the output to others.  A\n"
             "secret:// reference is always printed as a reference.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,

@@ -40,11 +40,11 @@ const struct mortise_cmd mortise_cmd_config_import = {
             "is tools.mcp of a Deployment file.\n"
             "\n"
             "A value that looks like a secret is not copied.  It becomes a\n"
-            "reference to a secret, which reads an environment variable.  A\n"
-            "program can read only the paths in its arguments; the import\n"
-            "writes this as its sandbox.  Everything that is left out or will\n"
-            "not start as it is, is listed with its place and as a comment at\n"
-            "the head of the new file.  The exit code is then 2.\n",
+            "reference to a secret, which reads an environment variable.\n"
+            "The import writes a sandbox in which a program can read only\n"
+            "the paths in its arguments.  It lists everything that it leaves\n"
+            "out, or that cannot start unchanged, with its place and as a\n"
+            "comment at the head of the new file.  The exit code is then 2.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config import .mcp.json -o mortise.yaml",

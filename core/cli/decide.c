@@ -273,24 +273,25 @@ static const struct mortise_opt reject_opts[] = {
     "first eight digits, as 'mortise show' and 'mortise inbox' print\n"        \
     "it.  The decision applies to exactly this request.  Without an ID\n"      \
     "(or with the name of the node that asks), the command shows the\n"        \
-    "pending requests and asks you.  If stdin is not a terminal, it\n"         \
-    "decides nothing and prints the command with the ID.  In scripts,\n"       \
-    "use\n"                                                                    \
+    "pending requests and asks you.  If stdin is not a terminal, the\n"        \
+    "command decides nothing and prints how to name the request by\n"          \
+    "its ID.  In scripts, use\n"                                               \
     "  mortise COMMAND $(mortise inbox RUN --ids)\n"                           \
     "\n"                                                                       \
-    "This names all requests of the run.  Several requests get the same\n"     \
-    "decision: all of them, or none if one of them does not accept it.\n"
+    "This names all pending requests of the run.  If you name several\n"       \
+    "requests, all of them get the decision, or none of them if one\n"         \
+    "request does not accept it.\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
     "If another process holds the store, that process gets the command\n"      \
-    "and continues the run.  Otherwise this command continues it.\n"
+    "and continues the run.  Otherwise this command continues the run.\n"
 #define ABOUT_BLOCKED                                                          \
     "\n"                                                                       \
     "If a plugin of the run cannot be used (it is missing, has changed,\n"     \
     "or trust refuses it), the decision is recorded and nothing runs.\n"       \
-    "The command prints this and the remedy, and the exit code is 78\n"        \
-    "(trust: 77).  When the plugin is back, 'mortise engine' and\n"            \
-    "'resume' continue the run.\n"
+    "The command prints this and the remedy.  The exit code is 78, or\n"       \
+    "77 if trust refuses the plugin.  When the plugin can be used\n"           \
+    "again, 'mortise engine' and 'resume' continue the run.\n"
 
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
@@ -355,14 +356,13 @@ const struct mortise_cmd mortise_cmd_answer = {
     .name = "answer",
     .operands = "RUN [ID]...",
     .summary = "Answer a question with a JSON value",
-    .text =
-        "A `human` node takes {\"approved\": true or false, \"reason\"?,\n"
-        "\"answer\"?}.  A node or a plan that needs approval takes\n"
-        "{\"approved\", \"reason\"?}.  An approval of a plan can also have\n"
-        "\"graph\": {\"source\": TEXT}.  'approve' and 'reject' write these\n"
-        "values for you.  A question of an executor takes the plain value\n"
-        "that it asks for.\n"
-        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
+    .text = "A `human` node takes {\"approved\": true or false, \"reason\"?,\n"
+            "\"answer\"?}.  A node or a plan that needs approval takes\n"
+            "{\"approved\", \"reason\"?}.  An approval of a plan can also\n"
+            "have \"graph\": {\"source\": TEXT}.  'approve' and 'reject'\n"
+            "write these values for you.  A question that an executor asked\n"
+            "takes the plain value that it asks for.\n"
+            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise answer night 8f31c09a --value "
@@ -470,13 +470,14 @@ const struct mortise_cmd mortise_cmd_resolve = {
     .text = "An effect began, and it is unknown whether it happened.  The\n"
             "process died, a connection was lost, time ran out, or a server\n"
             "failed in the middle.  The plugin can neither repeat the effect\n"
-            "safely nor find out.  Check whether it happened, then settle it\n"
-            "with this command.  'mortise show' has the cause and the\n"
-            "data that was received.\n"
+            "safely nor find out whether it happened.  Check whether the\n"
+            "effect happened, then settle it with this command.  'mortise\n"
+            "show' has the cause and the data that was received.\n"
             "\n"
-            "--done takes the result of the effect.  If one step of a call is\n"
-            "in doubt (a request that it made), --done takes the answer to\n"
-            "that step.  Otherwise it takes the result of the call.\n"
+            "--done takes the result of the effect.  If only one step of a\n"
+            "call is in doubt (a request that the call made), --done takes\n"
+            "the answer to that step.  Otherwise --done takes the result of\n"
+            "the whole call.\n"
             "  a request: {\"status\": 200}, with `headers` (an object of "
             "strings)\n"
             "             and `body` (a string) if it had them\n"
@@ -490,15 +491,16 @@ const struct mortise_cmd mortise_cmd_resolve = {
             "--retry repeats the effect: a call with the same idempotency\n"
             "key, a request with the same bytes.  Steps that are already\n"
             "answered are not repeated.  --fail fails the node.  If you\n"
-            "resume the run later, it asks again.\n"
+            "resume the run later, it asks about the effect again.\n"
             "\n"
-            "The request shows the type of the result, and Mortise checks the\n"
-            "result before it records it.  To correct the answer to a step,\n"
-            "give it again with the same ID and --done.  This works until the\n"
-            "call uses the answer, and also if the call failed after it: the\n"
-            "call is then retried with the new answer.  The result of a whole\n"
-            "call is already the output of its node.  Correct it like any\n"
-            "output (resume --update, --goto).\n"
+            "The request shows the type of the result, and Mortise checks\n"
+            "the result before it records it.  To correct the answer to a\n"
+            "step, give it again with the same ID and --done.  This works\n"
+            "until the call uses the answer.  It also works if the call\n"
+            "failed after it used the answer: the call is then retried with\n"
+            "the new answer.  The result of a whole call is already the\n"
+            "output of its node.  Correct it like any output (resume\n"
+            "--update, --goto).\n"
             "\n"
             "If the node or the run has ended (the run was cancelled or has\n"
             "completed, the node lost a race, on_error continued), nothing is\n"
@@ -549,15 +551,15 @@ const struct mortise_cmd mortise_cmd_pause = {
     .text = "RUN is the whole id of a run.\n"
             "\n"
             "Calls that only read are cancelled and repeated later.  The\n"
-            "command waits at most 10 s for effects that have begun, and\n"
-            "records them.  The run then uses no thread and no memory.\n"
-            "Decisions are still recorded.  'mortise resume' continues the\n"
-            "run.\n"
+            "command waits at most 10 s for the results of effects that have\n"
+            "begun, and records them.  The run then uses no thread and no\n"
+            "memory.  Decisions on its requests are still recorded.\n"
+            "'mortise resume' continues the run.\n"
             "\n"
-            "The exit code is 0 if the run is paused, and 5 if one of its\n"
-            "effects is in doubt, also if the run was interrupted during the\n"
-            "effect.  In this case the command prints how to settle "
-            "it.\n" ABOUT_WHERE,
+            "The exit code is 0 if the run is paused and no effect is in\n"
+            "doubt.  It is 5 if an effect is in doubt, for example because\n"
+            "the run was interrupted during the effect.  The command then\n"
+            "prints how to settle the effect.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_BRIEF,
@@ -572,25 +574,25 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .text = "RUN is the whole id of a run.\n"
             "\n"
             "After this the run has ended: 'resume RUN' shows it and runs\n"
-            "nothing.  Only 'resume RUN --goto NODE' continues it, from that\n"
-            "node.\n"
+            "nothing.  Only 'resume RUN --goto NODE' continues it, at NODE.\n"
             "\n"
             "Calls in flight are asked to stop.  The command waits for them\n"
-            "and records their effects.  If an effect gives no answer, it is\n"
-            "in doubt: 'resume RUN' asks whether it happened, and 'resume RUN\n"
-            "--goto NODE' is rejected until you settle it.\n"
+            "and records their effects.  If the answer to an effect does not\n"
+            "arrive, the effect is in doubt: 'resume RUN' asks whether it\n"
+            "happened, and 'resume RUN --goto NODE' is rejected until you\n"
+            "settle it.\n"
             "\n"
             "Then nodes with 'join: settled' run if a branch reached them,\n"
-            "for at most 60 s each.  Nodes after them do not run.  A node\n"
-            "that was already running completes.  If the plugin or the pinned\n"
-            "tool of such a node is missing or has changed, the node fails\n"
-            "and the command prints this; the others run.  A second cancel\n"
-            "stops them.  A signal leaves them to 'mortise resume' and\n"
-            "'mortise engine'.\n"
+            "for at most 60 s each.  Nodes after them do not run.  If one of\n"
+            "these nodes was already running, it completes.  If the plugin\n"
+            "or the pinned tool of one of these nodes is missing or has\n"
+            "changed, the node fails and the command prints this, but the\n"
+            "other nodes run.  A second cancel stops all of these nodes.\n"
+            "After a signal, 'mortise resume' or 'mortise engine' runs them.\n"
             "\n"
             "The exit code is 0 if the run is cancelled.  It is 5 if the run\n"
-            "is cancelled and one of its effects may have happened; the\n"
-            "command names the node.\n" ABOUT_WHERE,
+            "is cancelled and one of its effects may have happened.  The\n"
+            "command then names the node of the effect.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel night --reason 'wrong file'",

@@ -275,14 +275,15 @@ const struct mortise_cmd mortise_cmd_discovery_pin = {
     .text = "The command asks PLUGIN, one of the deployment's\n"
             "discovery.plugins, for its entries.  For `registry` these are\n"
             "the servers of its config, or the entries of an index.  It\n"
-            "prints entries that are new or have changed.  Then it writes the\n"
-            "digests of all entries, or only of the KEYs, to the lock file.\n"
-            "The lock file is beside the deployment and has the same name\n"
-            "(mortise.lock).\n"
+            "prints entries that are new or have changed.  Then it writes\n"
+            "the digests of all entries, or only of the KEYs, to the lock\n"
+            "file.  The lock file is beside the deployment and has the same\n"
+            "name, with .lock at its end (mortise.lock).\n"
             "\n"
-            "Only pinned entries are used, and only unchanged.  Read what the\n"
-            "command prints, because models will read it.  Use --check to see\n"
-            "it first.\n",
+            "An entry is used only if it is pinned and has not changed\n"
+            "since.  Read the entries that the command prints, because\n"
+            "models will read them.  Use --check to see them before you pin\n"
+            "them.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise discovery pin registry --check\n"

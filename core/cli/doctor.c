@@ -383,29 +383,30 @@ const struct mortise_cmd mortise_cmd_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "Check that this machine has what Mortise needs",
-    .text = "Each line has ok, warn or fail, the name of the check, its\n"
-            "result, and what to do.  The checks are:\n"
-            "  - the host (kernel, descriptors, clock), and whether programs "
-            "start\n"
-            "  - the store's directory, its disk, and all data in it with "
-            "checksums,\n"
-            "    as 'store salvage' reads it: tables in place, logs in a copy\n"
-            "  - keys and plugins\n"
-            "  - the traces of the deployment's memory: its plugin is started "
-            "on\n"
-            "    them once\n"
-            "  - the deployment, as 'mortise check' does, and unset secrets\n"
-            "  - each MCP server of the deployment: it is started or contacted "
-            "once\n"
-            "    and asked for its tools (15 s at most)\n"
-            "\n"
-            "'mortise memory export' reads every trace; doctor does not.\n"
-            "\n"
-            "No other plugin code runs, and nothing is changed.  A store that\n"
-            "another process uses is not read; this is a warning.\n"
-            "\n"
-            "The exit code is 2 if a check failed, and 0 if there are only\n"
-            "warnings.\n",
+    .text =
+        "Each line has ok, warn or fail, the name of the check, its\n"
+        "result, and what to do.  The checks are:\n"
+        "  - the host (kernel, descriptors, clock), and whether programs "
+        "start\n"
+        "  - the store's directory, its disk, and all data in it with "
+        "checksums,\n"
+        "    as 'store salvage' reads it: tables in place, logs in a copy\n"
+        "  - keys and plugins\n"
+        "  - the deployment's memory: its plugin is started once, with the\n"
+        "    stored traces\n"
+        "  - the deployment, as 'mortise check' does, and unset secrets\n"
+        "  - each MCP server of the deployment: it is started or contacted "
+        "once\n"
+        "    and asked for its tools (15 s at most)\n"
+        "\n"
+        "doctor does not read every trace, but 'mortise memory export'\n"
+        "does.\n"
+        "\n"
+        "No other plugin code runs, and nothing is changed.  A store that\n"
+        "another process uses is not read; this is a warning.\n"
+        "\n"
+        "The exit code is 2 if a check failed, and 0 if there are only\n"
+        "warnings.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise doctor --deployment /etc/mortise/mortise.yaml",

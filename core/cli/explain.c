@@ -150,8 +150,8 @@ const struct mortise_cmd mortise_cmd_explain = {
     .operands = "[CODE]",
     .summary = "Explain a code such as E0301, E_IN_DOUBT or model.connect",
     .text = "Prints what the code means, what to do, and an example.  There\n"
-            "are codes of findings in files, of errors of commands, and of\n"
-            "failed nodes and runs.  Without CODE, the command lists all\n"
+            "are codes for findings in files, for errors of commands, and\n"
+            "for failed nodes and runs.  Without CODE, the command lists all\n"
             "codes. docs/errors.md has the same text.\n",
     .opts = opts,
     .example = "mortise explain E0301",

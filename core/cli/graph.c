@@ -359,12 +359,12 @@ const struct mortise_cmd mortise_cmd_graph_show = {
     .name = "graph show",
     .operands = "GRAPH",
     .summary = "Draw a graph, and optionally the progress of a run",
-    .text = "The drawing has boxes and lines; the conditions of the lines are\n"
-            "below it.  Where two lines cross, the vertical one is\n"
-            "continuous; a tee joins them.  In a box, an arrow to END ends\n"
-            "the branch, and a bent arrow leads back.  A graph that is too\n"
-            "large or too wide is printed as a list of nodes and their\n"
-            "targets.\n"
+    .text = "The drawing has boxes and lines; the conditions of the lines\n"
+            "are below it.  Where two lines cross, the vertical line is\n"
+            "continuous.  A tee means that two lines join.  In a box, an\n"
+            "arrow to END means that the branch ends there, and a bent arrow\n"
+            "leads back to an earlier node.  A graph that is too large or\n"
+            "too wide is printed as a list of nodes and their targets.\n"
             "\n"
             "With --run, each node is marked as done, failed, skipped,\n"
             "running or waiting, at every depth. xN is the number of times\n"

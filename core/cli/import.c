@@ -128,15 +128,15 @@ const struct mortise_cmd mortise_cmd_graph_import = {
             "nodes and edges, with __START__ and __END__. docs/mappings.md\n"
             "describes the translation of each field.\n"
             "\n"
-            "Parts that cannot be translated (a condition that is a function,\n"
-            "a debate, an invalid id, an unknown field) are listed with their\n"
-            "place.  They are also comments at the head of the new file, and\n"
-            "the exit code is 2.  The exit code is also 2 if `mortise check`\n"
-            "rejects the new file in the deployment that is found for it.\n"
-            "This happens if a missing part decides what runs; add it by\n"
-            "hand.  Features of the language that this build does not have do\n"
-            "not change the exit code.  A file that contradicts itself gives\n"
-            "errors, and nothing is written.\n",
+            "Parts that cannot be translated (a condition that is a\n"
+            "function, a debate, an invalid id, an unknown field) are listed\n"
+            "with their place.  They are also comments at the head of the\n"
+            "new file, and the exit code is 2.  The exit code is also 2 if\n"
+            "`mortise check` rejects the new file in the deployment that is\n"
+            "found for it.  This happens if a missing part decides what\n"
+            "runs.  Add this part by hand.  Features of the language that\n"
+            "this build does not have do not change the exit code.  A file\n"
+            "that contradicts itself gives errors, and nothing is written.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise graph import plan.json -o plan.graph.yaml",

@@ -83,12 +83,12 @@ const struct mortise_cmd mortise_cmd_init = {
     .name = "init",
     .operands = "DIR",
     .summary = "Create a graph that runs, its deployment and its tests",
-    .text = "DIR is created if it does not exist; . is the current directory.\n"
-            "The command writes a graph that reads a note, asks a person and\n"
-            "writes a file.  The graph uses the bundled plugins and works\n"
-            "offline.  mortise.yaml is its deployment.  The tests are for\n"
-            "`mortise test`.  Comments in the files explain their parts;\n"
-            "change what you like.\n"
+    .text = "DIR is created if it does not exist; . is the current\n"
+            "directory.  The command writes a graph that reads a note, asks\n"
+            "a person and writes a file.  The graph uses the bundled plugins\n"
+            "and works offline.  mortise.yaml is its deployment.  The tests\n"
+            "are for `mortise test`.  Comments in the files explain each\n"
+            "part.\n"
             "\n"
             "Existing files are never overwritten.  You can paste the\n"
             "commands that are printed.\n",

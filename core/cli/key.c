@@ -295,11 +295,12 @@ const struct mortise_cmd mortise_cmd_key_new = {
     .name = "key new",
     .operands = "NAME",
     .summary = "Create a key pair: NAME.key and NAME.pub",
-    .text = "The files have minisign's formats: minisign can read our keys,\n"
-            "and Mortise can read minisign's.  The command asks for the\n"
-            "password, or reads it from the first line of stdin.  Nothing is\n"
-            "overwritten.  If NAME.key exists without NAME.pub, for example\n"
-            "after a kill, NAME.pub is made from it.\n",
+    .text = "The files have minisign's formats: minisign can read the keys\n"
+            "of Mortise, and Mortise can read the keys of minisign.  The\n"
+            "command asks for the password, or reads it from the first line\n"
+            "of stdin.  Nothing is overwritten.  If NAME.key exists without\n"
+            "NAME.pub, for example after a kill, the command makes NAME.pub\n"
+            "from NAME.key.\n",
     .opts = new_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise key new ~/keys/acme",

@@ -314,9 +314,10 @@ const struct mortise_cmd mortise_cmd_runs = {
             "cancelled or interrupted.  You can give several, separated by\n"
             "commas.\n"
             "\n"
-            "For each thousand runs that it lists, the command reads every\n"
-            "run of the tenant.  --by-id reads only the runs that it lists.\n"
-            "Ids that Mortise generated sort by their time.\n",
+            "To sort by start time, the command reads every run of the\n"
+            "tenant once for each thousand runs that it lists.  With\n"
+            "--by-id, it reads only the runs that it lists.  Ids that\n"
+            "Mortise generated are in the order of their start times.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise runs --limit 20\n"

@@ -290,9 +290,9 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
     .summary = "List the MCP servers of the deployment, or the tools of one",
     .text = "Without SERVER, no server is started.  With SERVER, the command\n"
             "starts it and lists its tools.  A tool has one of these states:\n"
-            "  pinned     it is as it was when somebody pinned it\n"
-            "  drifted    it has changed since, and is not called\n"
-            "  new        other tools are pinned, and this one is not\n"
+            "  pinned     it has not changed since it was pinned\n"
+            "  drifted    it has changed since then, and is not called\n"
+            "  new        other tools are pinned, but this tool is not\n"
             "  unpinned   no tool of the server is pinned\n"
             "\n"
             "For a pinned tool, the class of its calls follows: read, write\n"
@@ -444,8 +444,9 @@ const struct mortise_cmd mortise_cmd_mcp_inspect = {
     .name = "mcp inspect",
     .operands = "SERVER[/TOOL]",
     .summary = "Show the description of an MCP server or of a tool",
-    .text = "The command starts the server and asks it.  The descriptions are\n"
-            "the server's own: nobody has verified them.\n",
+    .text = "The command starts the server and asks it for the description.\n"
+            "This description comes from the server, and nobody has verified\n"
+            "it.\n",
     .opts = inspect_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp inspect files/read_file",

@@ -202,11 +202,11 @@ const struct mortise_cmd mortise_cmd_mcp_pin = {
     .summary = "Record the definitions of the tools of MCP servers",
     .text = "The command starts each server (default: all of the deployment)\n"
             "and writes the definitions of its tools to the lock file.  The\n"
-            "lock file is beside the deployment and has the same name\n"
-            "(mortise.lock).  Graphs call only pinned tools: if a definition\n"
-            "has changed, the call fails with mcp.drift.  Store the lock file\n"
-            "with the deployment.  Review the differences that the command\n"
-            "prints, member by member.\n",
+            "lock file is beside the deployment and has the same name, with\n"
+            ".lock at its end (mortise.lock).  Graphs call only pinned\n"
+            "tools: if a definition has changed, the call fails with\n"
+            "mcp.drift.  Store the lock file with the deployment.  Review\n"
+            "the differences, which the command prints member by member.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp pin files",

@@ -597,8 +597,8 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
                      "procedural, prospective or relational"),                 \
         MORTISE_OPT_TEXT("scope", "SCOPE[=KEY]", scope,                        \
                          "Only traces of this scope: global, persona,\n"       \
-                         "session or conversation; with =KEY only of this\n"   \
-                         "one")
+                         "session or conversation; with =KEY only traces\n"    \
+                         "with this key")
 
 static const struct mortise_opt list_opts[] = {
     MEANT_OPTS,
@@ -617,8 +617,8 @@ const struct mortise_cmd mortise_cmd_memory_list = {
     .summary = "List the traces in the deployment's memory, newest first",
     .text = "Each line has the id, type, scope, current strength, time of\n"
             "creation and the beginning of the text.  The list is sorted by\n"
-            "the time of writing here: a trace that was imported today is\n"
-            "new, whatever its time of creation.\n",
+            "the time of writing here: a trace that was imported today\n"
+            "counts as new, even if it was created long ago.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory list --type semantic --limit 20",
@@ -678,10 +678,11 @@ const struct mortise_cmd mortise_cmd_memory_forget = {
     .summary = "Delete traces from the deployment's memory",
     .text = "The command deletes the traces with the given ids, those that\n"
             "the options select, or both.  Nothing can read a deleted trace\n"
-            "again.  A run that writes it again does not restore it; only\n"
-            "`memory import --restore` does.  An unknown id is printed on\n"
-            "stderr and is not an error, so you can repeat the command.\n"
-            "Copies that runs have recorded stay with the runs.\n",
+            "again.  A run that writes this trace again does not restore\n"
+            "it.  Only `memory import --restore` restores it.  An unknown id\n"
+            "is printed on stderr and is not an error, so you can repeat the\n"
+            "command.  Copies of a trace that runs have recorded stay with\n"
+            "the runs.\n",
     .opts = forget_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory forget --scope session=4711\n"

@@ -463,11 +463,11 @@ const struct mortise_cmd mortise_cmd_plugin_check = {
     .name = "plugin check",
     .operands = "FILE.so",
     .summary = "List everything that prevents loading a shared object",
-    .text = "Reads the file and loads nothing.  Signatures do not matter here\n"
-            "(see 'mortise plugin verify').  Each refusal has a code and a\n"
-            "remedy.  Then the command lists the libraries that the object\n"
-            "needs, the highest version of glibc, and the symbols that the\n"
-            "libraries must have.\n"
+    .text = "Reads the file and loads nothing.  Signatures are not checked\n"
+            "here (see 'mortise plugin verify').  Each refusal has a code\n"
+            "and a remedy.  Then the command lists the libraries that the\n"
+            "object needs, the highest version of glibc that it needs, and\n"
+            "the symbols that the libraries must have.\n"
             "\n"
             "If a manifest (NAME.plugin.yaml) is beside the object, the\n"
             "command also checks it.  It prints how each effect happens: by\n"

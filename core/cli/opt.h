@@ -102,9 +102,9 @@ struct mortise_opt {
                      "Use this Deployment file")
 #define MORTISE_OPT_DOWNGRADE                                                  \
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,                       \
-                     "Accept plugins and trust that are older than those\n"    \
-                     "seen before; Mortise then remembers those that\n"        \
-                     "start")
+                     "Accept plugins and trust files that are older than\n"    \
+                     "those seen before; Mortise then remembers the\n"         \
+                     "versions that start")
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of the run (default: default)")

@@ -817,8 +817,8 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("model", "ALIAS", model,
                      "Alias of the model that plans (default: default);\n"
-                     "without an alias default in the deployment, the\n"
-                     "plan's nodes use it, too"),
+                     "the plan's nodes use it, too, if the deployment\n"
+                     "has no alias default"),
     MORTISE_OPT_TEXT("roles", "FILE", roles,
                      "Roles for the plan, in addition to the built-in\n"
                      "ones: a mapping, as under `roles` of a graph"),
@@ -831,8 +831,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("out", "FILE", to, "Also write the plan to this file"),
     MORTISE_OPT_FLAG("approve", approve,
                      "Set `hitl_mode: approve_plan` in the plan: a run\n"
-                     "of it shows it and asks for approval before its\n"
-                     "first node"),
+                     "of the plan first shows it and asks for approval"),
     MORTISE_OPT_FLAG("run", runs, "Run the plan"),
     MORTISE_OPT_FLAG("continue", go_on,
                      "Continue a planning run that was paused, died or\n"
@@ -850,9 +849,9 @@ const struct mortise_cmd mortise_cmd_plan = {
     .summary = "Let a model plan a goal as a graph of tasks",
     .text = "The model gets the goal, the roles and the deployment's tools.\n"
             "It writes a graph of leaves and teams with at most 64 nodes.\n"
-            "Mortise checks the graph as 'mortise check' does.  If it cannot\n"
-            "run, the model gets the findings and tries again, at most\n"
-            "--max-replans times.  After the last try, the findings are\n"
+            "Mortise checks the graph as 'mortise check' does.  If the graph\n"
+            "cannot run, the model gets the findings and tries again, at\n"
+            "most --max-replans times.  After the last try, the findings are\n"
             "printed, and the exit code is 1.  The plan is printed as a\n"
             "picture and as YAML.\n"
             "\n"

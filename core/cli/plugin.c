@@ -128,7 +128,7 @@ static const struct mortise_opt verify_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_verify = {
     .name = "plugin verify",
     .operands = "NAME|FILE",
-    .summary = "Do everything that loading a plugin does, up to its code",
+    .summary = "Make all checks of loading a plugin without running it",
     .text = "Checks the signature, trust, revocation, abi, digest and the ELF\n"
             "file, and that the module lists the plugin of the manifest.  No\n"
             "plugin code runs.  Therefore only 'mortise check --plugins' of a\n"
@@ -264,15 +264,16 @@ const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .operands = "NAME",
     .summary = "Allow a plugin that crashed processes to start again",
     .text = "A plugin that stopped the process three times (a crash, exit(),\n"
-            "a call that blocked the engine's thread) is quarantined: for one\n"
-            "minute, then ten minutes, then one hour.  Executions that died\n"
-            "three times are blocked.  A plugin that did not return from a\n"
-            "cancelled call is quarantined without a time limit.  'mortise\n"
-            "plugin list' shows the quarantined plugins and the reasons.\n"
+            "a call that blocked the engine's thread) is quarantined: for\n"
+            "one minute, then ten minutes, then one hour.  An execution in\n"
+            "which a plugin stopped the process three times is blocked.  A\n"
+            "plugin that did not return from a cancelled call is quarantined\n"
+            "without a time limit.  'mortise plugin list' shows the\n"
+            "quarantined plugins and the reasons.\n"
             "\n"
-            "This command removes the quarantine and the counts.  So does the\n"
-            "installation of another version of the plugin.  Kills from\n"
-            "outside never count.\n",
+            "This command removes the quarantine and the counts.  The\n"
+            "installation of another version of the plugin does the same.\n"
+            "If somebody else kills the process, this never counts.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise plugin unquarantine acme.pay",

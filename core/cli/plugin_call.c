@@ -108,10 +108,11 @@ const struct mortise_cmd mortise_cmd_plugin_call = {
             "its message are printed on stderr.\n"
             "\n"
             "Nothing is recorded, and the call is never repeated.  In a run,\n"
-            "an effect happens once, even if the process dies; here nothing\n"
-            "ensures that.  An operation of class `write` or `external`\n"
-            "therefore needs --effects.  Questions of the operation appear at\n"
-            "the terminal.  Without a terminal, a question fails the call.\n",
+            "an effect happens once, even if the process dies, but this\n"
+            "command cannot ensure that.  An operation of class `write` or\n"
+            "`external` therefore needs --effects.  Questions of the\n"
+            "operation appear at the terminal.  Without a terminal, a\n"
+            "question fails the call.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS | MORTISE_EXIT_BIT(5),
     .example = "mortise plugin call text/split '{\"text\": \"a b\", "

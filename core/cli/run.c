@@ -80,25 +80,24 @@ const struct mortise_cmd mortise_cmd_run = {
     .name = "run",
     .operands = "GRAPH",
     .summary = "Start a run of a graph and show what happens",
-    .text =
-        "The command returns when the run has ended or needs somebody.\n"
-        "In the second case it prints what the run waits for, and the\n"
-        "commands that continue it.  Every step is on disk before it is\n"
-        "printed: after a crash or a power cut, 'mortise resume'\n"
-        "continues the run.\n"
-        "\n"
-        "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
-        "signal kills the process; this loses nothing either.  If this\n"
-        "process also works on runs of other commands, it stays until\n"
-        "they rest, and prints that.  A second Ctrl-C or SIGTERM then\n"
-        "hands them over to those commands.\n"
-        "\n"
-        "Without --deployment, Mortise uses the first of MORTISE_DEPLOYMENT,\n"
-        "mortise.yaml beside GRAPH, and ./mortise.yaml; else the bundled\n"
-        "plugins and the store ./.mortise.  If another process works on the "
-        "store, the\n"
-        "run continues there, under that process's deployment.  A\n"
-        "different deployment file is rejected.\n",
+    .text = "The command returns when the run has ended or needs somebody.\n"
+            "In the second case it prints what the run waits for, and the\n"
+            "commands that continue it.  Every step is on disk before it is\n"
+            "printed: after a crash or a power cut, 'mortise resume'\n"
+            "continues the run.\n"
+            "\n"
+            "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
+            "signal kills the process, and even then no step is lost.  If\n"
+            "this process also works on runs of other commands, it prints\n"
+            "that and works until these runs wait or have ended.  A second\n"
+            "Ctrl-C or SIGTERM then hands these runs over to their commands.\n"
+            "\n"
+            "Without --deployment, Mortise uses the first of\n"
+            "MORTISE_DEPLOYMENT, mortise.yaml beside GRAPH, and\n"
+            "./mortise.yaml.  If none of them exists, it uses the bundled\n"
+            "plugins and the store ./.mortise.  If another process works on\n"
+            "the store, that process executes the run under its own\n"
+            "deployment, and a different deployment file is rejected.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,
@@ -270,14 +269,14 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_TEXT("update", "JSON", update,
-                     "First replace all of scratch, of artifacts or of\n"
-                     "both: JSON or @FILE, an object with these members"),
+                     "First replace scratch, artifacts or both; an\n"
+                     "object with these members, as JSON or @FILE"),
     MORTISE_OPT_FLAG("merge", merge,
                      "With --update: keep the members that it does not\n"
                      "name, and combine the others by their reducers"),
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
                      "Continue at this node, not at the current position"),
-    MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
+    MORTISE_OPT_FLAG("force", force, "Do not pause before the node of --goto"),
     {"limit", "NAME=N", offsetof(struct mortise_args, raise),
      "Raise a limit that paused the run: steps=N,\n"
      "visits=N (you can give both)",
@@ -298,17 +297,18 @@ const struct mortise_cmd mortise_cmd_resume = {
         "do not run again; failed nodes are retried.  Pending questions\n"
         "stay pending, and everything that does not need an answer\n"
         "continues.  A run that has completed or was cancelled is only\n"
-        "shown.  To continue it, name a node with --goto.\n"
+        "shown.  To continue this run, name a node with --goto.\n"
         "\n"
         "--update changes the state before the run continues.  It replaces\n"
         "each object that it names: --update '{\"artifacts\": {\"b\": 5}}'\n"
-        "removes all artifacts but b.  With --merge, the others stay.\n"
-        "Without it, a warning lists the members that are removed.\n"
+        "removes all artifacts but b.  With --merge, the other artifacts\n"
+        "stay.  Without --merge, a warning lists the members that are\n"
+        "removed.\n"
         "\n"
-        "If a run ended while an effect was in doubt (because it was\n"
+        "If a run ended while an effect was in doubt (the run was\n"
         "cancelled, the node lost a race, or on_error continued), the\n"
-        "command asks what happened.  The effect is not repeated, and the\n"
-        "run keeps its status.\n"
+        "command asks whether the effect happened.  The effect is not\n"
+        "repeated, and the run keeps its status.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = resume_opts,

@@ -179,7 +179,7 @@ const struct mortise_cmd mortise_cmd_show = {
     .text = "The line of a node has its status, its attempts if there were\n"
             "several, and its duration.  Elements of a map with the same\n"
             "status share one line, with the longest duration and the first\n"
-            "error.  --node lists each of them.\n"
+            "error. --node lists each element.\n"
             "\n"
             "With --json, `state.artifacts` has the results of the run: the\n"
             "output of each node, by its id.  docs/json.md describes all\n"

@@ -90,11 +90,13 @@ static int steer(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt steer_opts[] = {
     MORTISE_OPT_FLAG("dry-run", dry_run,
                      "Show the new graph, and change nothing"),
-    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it, but run nothing"),
+    MORTISE_OPT_FLAG("no-continue", no_continue,
+                     "Record the change, but run "
+                     "nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
                      "Continue although plugins or tools have changed"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands;\n"
-                     "with --dry-run the graph as one JSON object"),
+    MORTISE_OPT_JSON("One event a line, then the status of the run; with\n"
+                     "--dry-run the graph as one JSON object"),
     MORTISE_OPTS_OF_RUNS,
 };
 
@@ -104,7 +106,8 @@ const struct mortise_cmd mortise_cmd_steer = {
     .summary = "Change the task graph of a run in progress",
     .text =
         "DIFF is a file, or - for stdin.  It contains a list of\n"
-        "operations, which are applied in order, all of them or none.\n"
+        "operations.  Mortise applies all of them in this order, or none\n"
+        "of them.\n"
         "\n"
         "  - add: {id: check, node: {goal: check it, depends_on: write}}\n"
         "  - remove: draft\n"
@@ -114,13 +117,13 @@ const struct mortise_cmd mortise_cmd_steer = {
         "  - set_tools: {id: check, tool_allowlist: [text/lines]}\n"
         "  - wrap: {ids: [head, body], team: {id: authors, goal: write it}}\n"
         "\n"
-        "TEAM/NODE is a node in a team.  Nodes that have begun do not\n"
-        "change and continue.  A node that now depends on a completed\n"
-        "node gets its output.  Mortise checks the new graph as 'mortise\n"
-        "check' does.  If there are findings, they name the place in\n"
-        "DIFF, and nothing changes.  The run uses the new graph from its\n"
-        "next checkpoint.  The file from which the run was started does\n"
-        "not change.\n"
+        "TEAM/NODE is a node in a team.  Nodes that have begun continue\n"
+        "unchanged.  A node that now depends on a completed node gets\n"
+        "the output of that node.  Mortise checks the new graph as\n"
+        "'mortise check' does.  If there are findings, they name the\n"
+        "place in DIFF, and nothing changes.  The run uses the new graph\n"
+        "from its next checkpoint.  The file from which the run was\n"
+        "started does not change.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = steer_opts,

@@ -200,21 +200,22 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
     .salvages = true,
     .operands = "NEW-DIR",
     .summary = "Copy what can be read of a damaged store into a new one",
-    .text = "Use this for a store that fails with E_STORE_CORRUPT if you have\n"
-            "no backup.  The damaged store does not change.  NEW-DIR must be\n"
-            "empty or not exist.  It becomes a store with the commits of each\n"
-            "run, from the first up to the last one without a gap before it.\n"
-            "The command prints a line for each run that is left out or may\n"
-            "be incomplete, then a summary.\n"
+    .text = "Use this for a store that fails with E_STORE_CORRUPT if you\n"
+            "have no backup.  The damaged store does not change.  NEW-DIR\n"
+            "must be empty or not exist.  It becomes a store that contains,\n"
+            "for each run, all commits before the first missing one.  The\n"
+            "command prints a line for each run that is left out or may be\n"
+            "incomplete, then a summary.\n"
             "\n"
-            "If the command is interrupted, NEW-DIR is not a store: run it\n"
-            "again with the same directory.  The exit code is 0 if nothing is\n"
-            "missing, and 2 if something is.  If parts of the database cannot\n"
-            "be read, the summary reports that whole runs may be lost.  If\n"
-            "the store's mark is lost, it reports that the newest commits may\n"
-            "be missing.  Ids of runs that are left out stay in use.  The\n"
-            "files of a memory plugin (STORE/memory) are not copied: the\n"
-            "command prints how to copy them, and the exit code is 2.\n"
+            "If the command is interrupted, NEW-DIR is not a store: run the\n"
+            "command again with the same directory.  The exit code is 0 if\n"
+            "nothing is missing, and 2 if something is missing.  If parts of\n"
+            "the database cannot be read, the summary reports that whole\n"
+            "runs may be lost.  If the store's mark is lost, it reports that\n"
+            "the newest commits may be missing.  Ids of runs that are left\n"
+            "out stay in use.  The files of a memory plugin (STORE/memory)\n"
+            "are not copied: the command prints how to copy them, and the\n"
+            "exit code is 2.\n"
             "\n"
             "A run whose graph cannot be read is left out, and the command\n"
             "prints the digest of the graph.  Pass a copy of the file with\n"
@@ -223,9 +224,9 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
             "\n"
             "The new store has the identity of the old one, by which servers\n"
             "recognise repeated effects.  Put it in place of the old store;\n"
-            "never use both.  A run repeats what it did in missing commits.\n"
-            "Check what was in flight before you resume.  Such a run is\n"
-            "paused, or waits for a pending request.\n",
+            "never use both.  A run that lacks commits repeats the work of\n"
+            "these commits.  It is paused, or waits for a pending request.\n"
+            "Check which effects were in flight before you resume it.\n",
     .opts = salvage_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise store salvage ./saved",

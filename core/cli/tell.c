@@ -15,7 +15,9 @@ static int tell(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt tell_opts[] = {
     MORTISE_OPT_TEXT("node", "ID", node,
                      "Only for the models of this node and its children"),
-    MORTISE_OPT_FLAG("no-continue", no_continue, "Record it, but run nothing"),
+    MORTISE_OPT_FLAG("no-continue", no_continue,
+                     "Record the message, but run "
+                     "nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
                      "Continue although plugins or tools have changed"),
     MORTISE_OPT_JSON("One event a line, then the status of the run"),
@@ -31,11 +33,10 @@ const struct mortise_cmd mortise_cmd_tell = {
             "model has already finished, it gets one more turn.  Work in\n"
             "flight is not disturbed.\n"
             "\n"
-            "A node with execution_mode: single_turn has no next turn.  Nor\n"
-            "has a node that has used all its turns.  The message then stays\n"
-            "with the run for the next model that is called.  Until then,\n"
-            "'mortise show' lists it under 'messages that no model has\n"
-            "received yet'.\n"
+            "A node has no next turn if it has execution_mode: single_turn\n"
+            "or has used all its turns.  The message then stays with the run\n"
+            "until the next model is called.  Until then, 'mortise show'\n"
+            "lists it under 'messages that no model has received yet'.\n"
             "\n"
             "RUN is the whole id of a run.\n",
     .opts = tell_opts,
