@@ -303,7 +303,10 @@ int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
     remove_left_behind(path);
     errnum = write_new(path, p, n, mode, flags) == 0 ? 0 : errno;
     if (errnum == EEXIST && !is_written(path, p, n))
-        return mortise_fail(err, MORTISE_EEXISTS, "write %s: it exists", path);
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "write %s: the file already "
+                            "exists",
+                            path);
     if (errnum != 0 && errnum != EEXIST)
         return mortise_syserr(err, errnum, "write %s", path);
     return sync_dir(path) == 0 ? MORTISE_OK

@@ -96,7 +96,7 @@ static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
     if (cost > *left)
         return mortise_fail(
             err, MORTISE_ELIMIT,
-            "the regular expression costs more than the rest of the limit");
+            "the regular expression costs more than is left of the limit");
     *left -= cost;
     return MORTISE_OK;
 }

@@ -180,8 +180,8 @@ static const struct mortise_key case_keys[] = {
          "Maps the id of a guardrail to its verdict, or to a list of verdicts.",
      MORTISE_CASE_SCRIPTS(mortise_case_verdicts_row, guardrails)},
     {.name = "people",
-     .about = "Maps a node, or NODE/TOOL, to what a person does when it asks, "
-              "or to a list.",
+     .about = "Maps a node, or NODE/TOOL, to the action of a person when it "
+              "asks, or to a list of actions.",
      MORTISE_CASE_SCRIPTS(mortise_case_people_row, people)},
     {.name = "memory",
      .about = "Texts that every read from the memory finds, best first "
@@ -194,8 +194,8 @@ static const struct mortise_key case_keys[] = {
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, discovery)},
     {.name = "real",
-     .about = "Plugins whose operations really run, guardrails (ids) that do, "
-              "and providers of models.",
+     .about = "Plugins whose operations really run, ids of guardrails that "
+              "really run, and providers of models that are really asked.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, real)},
     {.name = "expect",

@@ -186,7 +186,8 @@ static void check_scripts(const struct mortise_graph *g,
             continue;
         d = mortise_diag_add(diags, code, name->span,
                              "no node of the graph %s '%s'", what, name->str);
-        mortise_diag_help(diags, d, "the graph is '%s'", g->path);
+        mortise_diag_help(diags, d, "the test file names the graph '%s'",
+                          g->path);
     }
 }
 

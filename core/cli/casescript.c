@@ -105,7 +105,7 @@ static const struct mortise_key usage_keys[] = {
     COUNTED("reasoning_tokens",
             "The number of output tokens that were reasoning."),
     {.name = "model",
-     .about = "The model that it called.",
+     .about = "The model that the operation called.",
      .value = MORTISE_V_STRING},
 };
 MORTISE_PLACE(usage, "usage");

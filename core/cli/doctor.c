@@ -80,8 +80,8 @@ static void check_writers(struct mortise_doctor *d, const char *path)
 
     if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "remove the permission with chmod go-w: whoever can "
-                           "write it decides which plugins run",
+                           "remove the permission with chmod go-w: anyone who "
+                           "can write to it decides which plugins run",
                            "%s is writable by others (mode %04o)", path,
                            (unsigned)(st.st_mode & 07777));
 }

@@ -84,8 +84,9 @@ void mortise_doctor_memory(struct mortise_doctor *d,
             d, MORTISE_SICK, "traces",
             strstr(words, "locked") != NULL
                 ? "end the process that has it locked (fuser -v FILE names it)"
-                : "do what it says; if the file is damaged, move all files of "
-                  "the directory elsewhere, and put a backup there, or import "
-                  "what 'memory export' printed (mortise memory import)",
+                : "do what the message says; if the file is damaged, move all "
+                  "files of the directory elsewhere, and put a backup there, "
+                  "or import what 'memory export' printed (mortise memory "
+                  "import)",
             "memory '%s' cannot use %s: %s", plugin, dir, words);
 }

@@ -96,8 +96,8 @@ static bool check_ours(struct mortise_doctor *d, const char *path, int dir)
     if (mortise_directory_check_ours(dir, &err) != MORTISE_EINVAL)
         return true;
     mortise_doctor_say(d, MORTISE_SICK, "store",
-                       "name another with --store or the deployment's "
-                       "store.path",
+                       "name another directory with --store or the "
+                       "deployment's store.path",
                        "%s: %s", path, err.msg);
     return false;
 }
@@ -131,8 +131,8 @@ static void check_times(struct mortise_doctor *d, int dir)
         return;
     mortise_time_text(then, ms);
     mortise_doctor_say(d, MORTISE_AILING, "clock",
-                       "find out which clock was wrong, the one then or the "
-                       "one now; deadlines depend on it",
+                       "find out whether the clock was wrong then or is wrong "
+                       "now; deadlines depend on it",
                        "the store was written at %s, which is in the future",
                        then);
 }
@@ -422,8 +422,8 @@ void mortise_doctor_store(struct mortise_doctor *d,
     }
     if (dir < 0) {
         mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "give it to this user, or set another directory in "
-                           "store.path of the deployment",
+                           "make this user its owner, or set another "
+                           "directory in store.path of the deployment",
                            "%s: %s", path, strerror(errno));
         return;
     }

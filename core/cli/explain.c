@@ -83,7 +83,8 @@ static int unknown(const char *given, struct mortise_err *err)
                : mortise_fail(
                      err, MORTISE_ENOTFOUND,
                      "no code '%s' of Mortise or its bundled plugins; 'mortise "
-                     "explain' lists the codes; other plugins have their own",
+                     "explain' lists the codes; other plugins have their own "
+                     "codes",
                      given);
 }
 

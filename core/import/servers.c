@@ -129,8 +129,8 @@ static const char *name_of(struct servers *all, const struct mortise_yaml *key)
         "'%.100s' is named '%s': it is not a valid name of a server here",
         key->str, name);
     mortise_diag_help(all->f.diags, d,
-                      "a name has a lowercase letter, then lowercase letters, "
-                      "digits, '_' and '-'");
+                      "a name begins with a lowercase letter, followed by "
+                      "lowercase letters, digits, '_' and '-'");
     out = mortise_arena_strdup(all->f.arena, name);
     all->f.nomem |= out == NULL;
     return out != NULL ? out : "";

@@ -143,8 +143,8 @@ static const struct mortise_key op_keys[] = {
      MORTISE_INTO_BOOL(struct mortise_manifest_op, reconcile)},
     {.name = "intent",
      .about = "What the engine records before an effect. call: each start of a "
-              "call (the default). steps: only what the call asks of the host, "
-              "because it changes nothing else.",
+              "call (the default). steps: only the requests of the call to "
+              "the host, because the call changes nothing else.",
      .value = MORTISE_V_WORD,
      .words = intents,
      .read = read_intent},

@@ -17,9 +17,9 @@ static const struct mortise_key memory_keys[] = {
               "number.",
      MORTISE_INTO_BOOL(struct mortise_provides, as_of)},
     {.name = "directory",
-     .about = "The member of the config that is the memory's directory. If the "
-              "deployment does not set it, the host uses a directory of the "
-              "memory's own in the store.",
+     .about = "The member of the config that names the memory's directory. If "
+              "the deployment does not set it, the host uses a directory of "
+              "the memory's own in the store.",
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_provides, directory)},
 };

@@ -300,7 +300,7 @@ static const struct mortise_key requires_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_host},
     {.name = "methods",
-     .about = "The methods of the host that the plugin asks.",
+     .about = "The methods of the host that the plugin asks for.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_WORD, .words = methods),
      .read = read_methods},

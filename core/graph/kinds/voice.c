@@ -213,8 +213,8 @@ static const struct mortise_key voice_keys[] = {
      .words = endpointings,
      .read = read_said},
     {.name = "barge_in",
-     .about = "The reaction to an interruption of its speech: hard-cut, "
-              "soft-fade, or disabled.",
+     .about = "The reaction if a person interrupts the node's speech: "
+              "hard-cut, soft-fade, or disabled.",
      .value = MORTISE_V_WORD,
      .words = barge_ins,
      .read = read_said},

@@ -81,7 +81,7 @@ static const struct mortise_key budget_keys[] = {
          .read = read_most},
     [MORTISE_SPEND_WALL] = {.name = "wall",
                             .about = "The total time with calls in flight; "
-                                     "time without one does not count.",
+                                     "time without a call does not count.",
                             .value = MORTISE_V_DURATION,
                             .min = 1,
                             .read = read_most},

@@ -167,7 +167,8 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
         ld->n_found++;
         d = mortise_diag_add(
             ld->diags, "E0307", span,
-            "up to here, discovery edges can lead to more than %d nodes in all",
+            "the discovery edges up to this one can lead to more than %d "
+            "nodes in all",
             MAX_FOUND);
         mortise_diag_help(
             ld->diags, d,

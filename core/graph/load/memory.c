@@ -363,8 +363,8 @@ void mortise_node_finish_memory(struct mortise_loader *ld,
     mortise_diag_help(
         ld->diags,
         mortise_diag_add(ld->diags, "E0452", r->conversation->span,
-                         "scope 'conversation' needs the key 'conversation' "
-                         "of the node"),
+                         "scope 'conversation' needs a key 'conversation' "
+                         "in the node"),
         "only gmi nodes have the key 'conversation'");
 }
 

@@ -277,7 +277,8 @@ static const struct mortise_key edge_policy_keys[] = {
      MORTISE_AT(enum mortise_on_violation, struct edge_policy,
                 policy.on_violation)},
     {.name = "reroute_target",
-     .about = "The target instead of this edge's after a violation.",
+     .about = "The node that follows after a violation, instead of the target "
+              "of this edge.",
      .value = MORTISE_V_ID,
      .read = edge_reroute_target},
 };

@@ -226,7 +226,7 @@ static void read_error_fail(void *ctx, void *into,
 
 static const struct mortise_key on_error_keys[] = {
     {.name = "goto",
-     .about = "The next node if this one fails.",
+     .about = "The next node if this node fails.",
      .value = MORTISE_V_ID,
      .read = read_error_goto},
     {.name = "value",
@@ -234,7 +234,7 @@ static const struct mortise_key on_error_keys[] = {
      .value = MORTISE_V_EXPR,
      .read = read_error_value},
     {.name = "fail",
-     .about = "The error that replaces the node's.",
+     .about = "The error that replaces the error of the node.",
      .value = MORTISE_V_MAP,
      .place = &error_fail_place,
      .read = read_error_fail},

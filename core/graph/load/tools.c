@@ -671,8 +671,9 @@ const struct mortise_key mortise_tool_rows[2] = {
              .n_forms = 2},
      .read = read_allowlist},
     {.name = "handoffs",
-     .about = "Nodes to which the node can hand over. Each is offered as a "
-              "tool; a call of it continues the run there.",
+     .about = "Nodes to which the node can hand over. The model gets each of "
+              "them as a tool; a call of this tool continues the run at that "
+              "node.",
      .value = MORTISE_V_STRINGS,
      .read = read_handoffs},
 };

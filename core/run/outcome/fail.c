@@ -254,7 +254,9 @@ static int fail_instead(struct mortise_run *r, struct exec *x, json_t *cause,
     rv = mortise_fail_message(r, x, cause, &said, &why, err);
     f.message = rv == MORTISE_OK ? said.p : both.msg;
     if (rv == MORTISE_EINVAL) {
-        mortise_fail(&both, rv, "%.500s (on_error.fail, after %s: %.400s)",
+        mortise_fail(&both, rv,
+                     "%.500s; so on_error.fail could not replace "
+                     "the failure %s: %.400s",
                      why.msg, mortise_json_text_of(cause, "code"),
                      mortise_json_text_of(cause, "message"));
         f.code = "expression";
@@ -322,7 +324,9 @@ static int settle_value(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK) {
-        mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
+        mortise_fail(&both, rv,
+                     "%.500s; so on_error.value could not replace "
+                     "the failure %s: %.400s",
                      why.msg, f->code, f->message);
         return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
     }

@@ -277,7 +277,8 @@ START_TEST(its_message_may_fail)
     assert_text(error, "code", "expression");
     ck_assert_ptr_nonnull(
         strstr(json_string_value(json_object_get(error, "message")),
-               "(on_error.fail, after broken: told to fail)"));
+               "; so on_error.fail could not replace the failure "
+               "broken: told to fail"));
     assert_text(json_object_get(error, "cause"), "code", "broken");
     json_decref(error);
     end();
