@@ -318,6 +318,47 @@ const struct mortise_cmd mortise_cmd_reject = {
 /* ---- answer
  * ------------------------------------------------------------------ */
 
+/* A human node takes {approved, reason?, answer?}.  Is this value none of it, but
+ * the answer alone? */
+static bool is_bare_answer(const json_t *request, const json_t *value)
+{
+    static const char *const members[] = {"approved", "reason", "answer"};
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (json_object_get(value, members[i]) != NULL)
+            return false;
+    return mortise_cli_is_kind(request, "human");
+}
+
+/* The command that records this value as the answer.  A long value would not fit
+ * into the message. */
+static int refuse_bare_answer(struct mortise_cli *cli,
+                              const struct mortise_cli_choice *c,
+                              struct mortise_err *err)
+{
+    enum { LONGEST = 80 };
+    const char *given = cli->args.value, *command;
+    struct mortise_buf b;
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    mortise_cli_begin(&way, "approve", c->request);
+    mortise_out_puts(&o, " --answer ");
+    mortise_out_shell(&o, strlen(given) <= LONGEST ? given : "JSON");
+    mortise_out_flush(&o);
+    command = mortise_buf_cstr(&b);
+    mortise_fail(err, MORTISE_EINVAL,
+                 "the value for a human node must be {\"approved\": true or "
+                 "false, \"reason\"?, \"answer\"?}; to approve with this "
+                 "answer:%s",
+                 command != NULL ? command + 1 : " approve --answer JSON");
+    mortise_buf_finish(&b);
+    return MORTISE_EINVAL;
+}
+
 static int make_answer(struct mortise_cli *cli,
                        const struct mortise_cli_choice *c, json_t **out,
                        struct mortise_err *err)
@@ -334,6 +375,10 @@ static int make_answer(struct mortise_cli *cli,
     rv = mortise_cli_value(cli, "--value", cli->args.value, &value, err);
     if (rv != MORTISE_OK)
         return rv;
+    if (is_bare_answer(request, value)) {
+        json_decref(value);
+        return refuse_bare_answer(cli, c, err);
+    }
     *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id",
                      mortise_cli_text(request, "id"), "value", value);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -343,7 +388,9 @@ static int answer(struct mortise_cli *cli, struct mortise_err *err)
 {
     return cli->args.value != NULL
                ? decide(cli, make_answer, err)
-               : mortise_cli_usage(cli, "--value is missing");
+               : mortise_cli_usage(
+                     cli, "--value is missing; for a human node, 'mortise "
+                          "approve RUN ID --answer JSON' is shorter");
 }
 
 static const struct mortise_opt answer_opts[] = {

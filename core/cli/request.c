@@ -192,7 +192,13 @@ static void settle_child(const struct mortise_cli_way *way,
 static void settle_decision(const struct mortise_cli_way *way,
                             const json_t *request)
 {
-    settle_yes_or_no(way, request, json_object_get(request, "schema"));
+    const json_t *schema = json_object_get(request, "schema");
+
+    settle_yes_or_no(way, request, schema);
+    if (schema == NULL && mortise_cli_is_kind(request, "human")) {
+        mortise_cli_begin(way, "approve", request);
+        end(way, " --answer '\"TEXT\"'"); /* any JSON is an answer */
+    }
 }
 
 /* What a run may wait for. */

@@ -212,7 +212,7 @@ START_TEST(errors_have_what_helps)
     child_run("$MORTISE run ask.yaml --id r");
     fails("$MORTISE approve r --json </dev/null", 3, "E_INVALID");
     ck_assert_uint_eq(json_array_size(json_object_get(error, "pending")), 2);
-    ck_assert_uint_eq(json_array_size(json_object_get(error, "commands")), 4);
+    ck_assert_uint_eq(json_array_size(json_object_get(error, "commands")), 6);
     fails("$MORTISE approve r a --json </dev/null", 3, "E_INVALID");
     ck_assert_uint_eq(json_array_size(json_object_get(error, "commands")), 1);
     child_run("%s", json_string_value(

@@ -509,7 +509,7 @@ START_TEST(what_is_suggested_elsewhere_works)
               "--store 'a store'");
     desk_code(4);
     keep_all();
-    ck_assert_uint_eq(n_commands, 4);
+    ck_assert_uint_eq(n_commands, 6);
     check_pasted(commands[0]);
     child_run("$MORTISE approve --deployment \"it's a file.yaml\" --store "
               "'a store' r </dev/null");
@@ -714,11 +714,28 @@ END_TEST
 /* What is missing or misspelt is named as whoever types it would. */
 START_TEST(what_was_meant)
 {
+    const char *command;
+
     desk_graph("g", waits[1].graph);
     child_run("$MORTISE run g.yaml --id r");
     child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_code(3);
     desk_err("--answer JSON");
+    desk_graph("h", waits[0].graph);
+    child_run("$MORTISE run h.yaml --id h");
+    desk_out(" --answer '\"TEXT\"'\n");
+    child_run("$MORTISE answer h $($MORTISE inbox h --ids | cut -d' ' -f2) 5");
+    desk_code(3);
+    desk_err("--value is missing");
+    desk_err("approve RUN ID --answer JSON");
+    child_run("$MORTISE answer $($MORTISE inbox h --ids) --value 5");
+    desk_code(3);
+    command = strstr(child.err, "mortise approve h ");
+    ck_assert_msg(command != NULL, "%s", child.err);
+    ck_assert_ptr_nonnull(strstr(command, " --answer 5 (E_INVALID)"));
+    desk_ok("$MORTISE%.*s", (int)strcspn(command, "(") - 7, command + 7);
+    desk_ok("$MORTISE show h --json | tr -d ' \\n'");
+    desk_out("\"answer\":5");
     desk_put("d.yaml", "apiVersion: mortise/v1\nkind: Deploymnt\n"
                        "metadata: {name: d}\n");
     child_run("$MORTISE check d.yaml");
