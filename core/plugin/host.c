@@ -278,8 +278,8 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                  "without a reason");
     else if (s->status < 0 && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
-                 "failed with status %d (%s) and without a message", (int)status,
-                 mortise_status_name(status));
+                 "failed with status %d (%s) and without a message",
+                 (int)status, mortise_status_name(status));
 }
 
 /* An outcome of our own making, in place of the plugin's: what succeeded did
