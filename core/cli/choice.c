@@ -312,18 +312,6 @@ static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
 
 /* ---- a command for another kind of request -------------------------------- */
 
-static void put_settling(const struct mortise_cli_way *way,
-                         const json_t *request)
-{
-    if (way->stuck)
-        return;
-    mortise_cli_lift(way);
-    if (mortise_cli_is_asked_again(way, request))
-        mortise_cli_offer(way, "resume");
-    else
-        mortise_cli_settle(way, request);
-}
-
 int mortise_cli_refuse_kind(struct mortise_cli *cli,
                             const struct mortise_cli_choice *c, const char *is)
 {
@@ -336,7 +324,7 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
 
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    put_settling(&way, c->request);
+    mortise_cli_print_commands(&way, c->request);
     mortise_out_flush(&o);
     lines = mortise_buf_cstr(&b);
     if (lines == NULL)

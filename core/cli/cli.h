@@ -367,6 +367,9 @@ struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
                                           struct mortise_out *o,
                                           const char *run,
                                           const json_t *blocked);
+/* Print the commands that settle a request, if the run can continue then. */
+void mortise_cli_print_commands(const struct mortise_cli_way *way,
+                                const json_t *request);
 /* Print what a request asks, and the commands that settle it. */
 void mortise_cli_print_request(const struct mortise_cli_way *way,
                                const json_t *request);

@@ -492,20 +492,26 @@ bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
            mortise_cli_is_kind(request, "approval_pending");
 }
 
-void mortise_cli_print_request(const struct mortise_cli_way *way,
-                               const json_t *request)
+void mortise_cli_print_commands(const struct mortise_cli_way *way,
+                                const json_t *request)
 {
-    mortise_cli_describe(way->o, request);
-    if (way->stuck || mortise_cli_asks_nobody(request)) {
-        if (mortise_cli_is_kind(request, "spawn"))
-            settle_child(way, request);
+    if (way->stuck)
         return;
-    }
     mortise_cli_lift(way);
     if (mortise_cli_is_asked_again(way, request))
         mortise_cli_offer(way, "resume");
     else
         mortise_cli_settle(way, request);
+}
+
+void mortise_cli_print_request(const struct mortise_cli_way *way,
+                               const json_t *request)
+{
+    mortise_cli_describe(way->o, request);
+    if (!way->stuck && !mortise_cli_asks_nobody(request))
+        mortise_cli_print_commands(way, request);
+    else if (mortise_cli_is_kind(request, "spawn"))
+        settle_child(way, request);
 }
 
 json_t *mortise_cli_command_list(const char *lines)
