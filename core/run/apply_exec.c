@@ -490,15 +490,6 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
 
 /* ---- requests for budgets -------------------------------------------------- */
 
-static bool has_purse(const struct mortise_run *r)
-{
-    const struct scope *in = r->graphs;
-
-    while (in != NULL && in->purse == NULL)
-        in = in->next;
-    return in != NULL;
-}
-
 /* Is it as the store has it?  A request just opened is, too. */
 static bool is_same(const json_t *a, const json_t *b)
 {
@@ -511,7 +502,7 @@ int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (r->n_asked == 0 || !has_purse(r))
+    if (r->n_asked_so[MORTISE_ASK_BUDGET] == 0)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
