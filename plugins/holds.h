@@ -145,4 +145,13 @@ MORTISE_INLINE mortise_status holds_json(mortise_jv v, char *why,
     return h.nomem ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
 }
 
+/* The same; the sentence follows `because`, which is shorter than the note. */
+MORTISE_INLINE mortise_status holds_note(mortise_jv v, const char *because,
+                                         char *note, size_t size)
+{
+    size_t n = (size_t)snprintf(note, size, "%s", because);
+
+    return holds_json(v, note + n, size - n);
+}
+
 #endif

@@ -138,14 +138,12 @@ static void give(const struct call *c, mortise_jv answer, int64_t code,
 static void give_held(const struct call *c, mortise_jv answer, int64_t code,
                       mortise_jv text, mortise_jv value)
 {
-    static const char because[] =
-        "stdout is JSON that no value can hold, and stays a text: ";
     char note[256];
-    mortise_status status;
+    mortise_status status = holds_note(
+        value,
+        "stdout is JSON that no value can hold, and stays a text: ", note,
+        sizeof note);
 
-    memcpy(note, because, sizeof because);
-    status = holds_json(value, note + sizeof because - 1,
-                        sizeof note - sizeof because + 1);
     if (status == MORTISE_S_NOMEM)
         no_memory(c);
     else if (status == MORTISE_S_OK)

@@ -257,14 +257,12 @@ static void give(const struct call *c, mortise_jv answer, mortise_jv body,
 static void give_held(const struct call *c, mortise_jv answer, mortise_jv text,
                       mortise_jv body)
 {
-    static const char because[] =
-        "the body is JSON that cannot be stored, so it is given as text: ";
     char note[256];
-    mortise_status status;
+    mortise_status status = holds_note(
+        body,
+        "the body is JSON that cannot be stored, so it is given as text: ",
+        note, sizeof note);
 
-    memcpy(note, because, sizeof because);
-    status = holds_json(body, note + sizeof because - 1,
-                        sizeof note - sizeof because + 1);
     if (status == MORTISE_S_NOMEM)
         http_no_memory(c->inst, c->id);
     else if (status == MORTISE_S_OK)
