@@ -4,14 +4,14 @@
  *     looked at because of something else is not guessed.
  * (2) Every line that is not ok says what to do.
  * (3) Nothing is changed: no store is made or opened but in a copy.  What is
- *     written to try the disk has no name and is gone at once.  Two plugins run:
- *     that of MCP, if the deployment has servers, since only a server that is
- *     asked says what it has; and the memory, if there are traces, since only the
- *     plugin knows its files.
+ *     written to try the disk has no name and is gone at once.  Two plugins may
+ *     run.  The plugin for MCP runs if the deployment has servers, because only
+ *     the servers know their tools.  The memory plugin runs if there are traces,
+ *     because only it can open them.
  *
  * The host itself is in doctor_host.c, the store in doctor_store.c, programs in
- * doctor_worker.c, traces in doctor_memory.c, MCP servers in doctor_mcp.c; here are the deployment, the keys
- * and the plugins.
+ * doctor_worker.c, traces in doctor_memory.c, MCP servers in doctor_mcp.c; here are
+ * the deployment, the keys and the plugins.
  */
 #include "cli/doctor.h"
 

@@ -451,9 +451,9 @@ START_TEST(what_is_in_a_store_is_judged)
 }
 END_TEST
 
-/* A directory with files of somebody is no place for a store: whoever names it is
- * told so, and it stays as it was.  One that is empty, or that a file system was
- * just mounted on, is.  A store that lost files is still a store. */
+/* A directory that has other files is refused as a store and stays unchanged.  An
+ * empty directory is accepted, and the top of a new file system, too.  A store that
+ * lost files is still a store. */
 START_TEST(files_of_others_are_no_store)
 {
     setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);

@@ -633,7 +633,7 @@ START_TEST(artifacts_without_digests)
         mortise_diags_finish(&diags);
         mortise_diags_init(&diags, &test_mem);
     }
-    /* What it says to do, does. */
+    /* The remedy in the message works. */
     test_write(in_dir("source.yaml"), source, strlen(source));
     free(source);
     source = test_read(shelf_object("ok_inline"), &s.n_objects);
