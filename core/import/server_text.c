@@ -334,7 +334,8 @@ static const char *secret_of(struct servers *all, const char *variable,
             base[n++] = (char)tolower((unsigned char)*p);
         else if (n > 0)
             base[n++] = '-';
-    snprintf(out, SECRET_MOST + 16, "%.*s", (int)n, base);
+    base[n] = '\0';
+    snprintf(out, SECRET_MOST + 16, "%s", base);
     if (n == 0)
         n = (size_t)snprintf(out, SECRET_MOST + 16, "secret");
     for (unsigned k = 2;; k++) {

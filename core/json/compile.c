@@ -614,8 +614,9 @@ int mortise_schema_compile_in(struct mortise_schema **out,
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && world->wrong != NULL &&
         c.n_wrong == 0)
         tell_wrong(&c, rv);
-    mortise_schema_spell_place(
-        where, where_size, rv == MORTISE_OK ? (struct schema_place){0} : c.at);
+    if (rv == MORTISE_OK)
+        c.at = (struct schema_place){0};
+    mortise_schema_spell_place(where, where_size, c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);
     if (rv != MORTISE_OK && c.whole != NULL)
         give_up(c.whole);

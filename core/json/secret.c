@@ -30,9 +30,9 @@ bool mortise_secret_is_name(const char *name)
 
     if (strchr("._-", name[0]) != NULL) /* or empty */
         return false;
-    while (is_name_char(name[n]))
+    while (n < MORTISE_SECRET_NAME && is_name_char(name[n]))
         n++;
-    return name[n] == '\0' && n <= MORTISE_SECRET_NAME;
+    return name[n] == '\0';
 }
 
 bool mortise_secret_in(const char *s)

@@ -308,11 +308,9 @@ static const struct mortise_inside_entry *innermost(const struct place *p)
 {
     unsigned depth = atomic_load(&p->depth);
 
-    if (depth == 0)
-        return NULL;
-    return &p->entries[(depth < MORTISE_INSIDE_DEPTH ? depth
-                                                     : MORTISE_INSIDE_DEPTH) -
-                       1];
+    if (depth > MORTISE_INSIDE_DEPTH)
+        depth = MORTISE_INSIDE_DEPTH;
+    return depth > 0 ? &p->entries[depth - 1] : NULL;
 }
 
 const struct mortise_inside_entry *mortise_inside_now(void)

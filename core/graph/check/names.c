@@ -520,7 +520,7 @@ static const void *member(void *ctx, const void *place, const char *name,
 {
     struct names *c = ctx;
     const struct place *of = place;
-    struct mortise_schema_seen said, declared;
+    struct mortise_schema_seen said, declared = {.listed = false};
     struct place *p;
     struct seen seen = {false, false};
 
@@ -540,8 +540,8 @@ static const void *member(void *ctx, const void *place, const char *name,
         seen = look_at_writes(c, p);
     }
     /* The schema of the state is not about what is an element's own. */
-    declared = seen.own ? (struct mortise_schema_seen){.listed = false}
-                        : look_at_declared(of, name, p);
+    if (!seen.own)
+        declared = look_at_declared(of, name, p);
     if (!seen.any && p->writes.hi > p->writes.lo && !declared.listed) {
         report_gone(c, p, where);
         return NULL;

@@ -74,10 +74,11 @@ static struct step *step_new(struct mortise_run *r, struct step_id id,
     size_t n = strlen(id.key) + 1, m = strlen(method) + 1;
     size_t size = sizeof(struct step) + n + m;
     struct step *s = mortise_zalloc(r->mem, size);
-    char *text = (char *)(s + 1);
+    char *text;
 
     if (s == NULL)
         return NULL;
+    text = (char *)(s + 1);
     s->size = size;
     s->ordinal = id.ordinal;
     s->key = memcpy(text, id.key, n);
