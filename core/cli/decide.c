@@ -603,10 +603,13 @@ const struct mortise_cmd mortise_cmd_pause = {
             "memory.  Decisions on its requests are still recorded.\n"
             "'mortise resume' continues the run.\n"
             "\n"
-            "The exit code is 0 if the run is paused and no effect is in\n"
-            "doubt.  It is 5 if an effect is in doubt, for example because\n"
-            "the run was interrupted during the effect.  The command then\n"
-            "prints how to settle the effect.\n" ABOUT_WHERE,
+            "The exit code is 0, and not 4, if the run is paused and no\n"
+            "effect is in doubt.  It is 5 if an effect is in doubt, for\n"
+            "example because the run was interrupted during the effect.  The\n"
+            "command then prints how to settle the effect.\n"
+            "\n"
+            "If another process has the store open, that process pauses the\n"
+            "run.  Otherwise this command does.\n",
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_BRIEF,
@@ -639,7 +642,10 @@ const struct mortise_cmd mortise_cmd_cancel = {
             "\n"
             "The exit code is 0 if the run is cancelled.  It is 5 if the run\n"
             "is cancelled and one of its effects may have happened.  The\n"
-            "command then names the node of the effect.\n" ABOUT_WHERE,
+            "command then names the node of the effect.\n"
+            "\n"
+            "If another process has the store open, that process cancels the\n"
+            "run.  Otherwise this command does.\n",
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel night --reason 'wrong file'",
