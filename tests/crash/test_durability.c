@@ -32,10 +32,10 @@ enum told { RUN, STEP, EFFECT, QUESTION, ANSWER, END, N_TOLD };
 static const char *const words[N_TOLD] = {
     [RUN] = "the id of a new run",
     [STEP] = "that a `pure` or `read` step ended",
-    [EFFECT] = "an effect in the world: its intent",
+    [EFFECT] = "the intent of an effect",
     [QUESTION] = "a question, in an event or the inbox",
     [ANSWER] = "that a command was applied",
-    [END] = "that the run ended, or rests"};
+    [END] = "that the run ended or stopped"};
 
 static const char *const modes[] = {"sync", "{batch: {max_ms: 50}}", "exit"};
 
