@@ -9,8 +9,8 @@
 
 const struct mortise_code mortise_error_codes[] = {
     {"bad_json", "the answer is not JSON",
-     "The server's answer is not valid JSON.  To get the answer unchanged, set "
-     "as: text for http/get.",
+     "The server's answer is not valid JSON.  To get the answer as a text, set "
+     "`as: text` for http/get.",
      "args: {url: \"${input.url}\", as: text}\n"},
     {"bad_output", "a plugin emitted invalid JSON",
      "The engine cannot parse the output or the update that the plugin "
@@ -24,27 +24,28 @@ const struct mortise_code mortise_error_codes[] = {
      "closing tag closes no open section.",
      NULL},
     {"budget", "a budget is used up",
-     "The next call could exceed a limit of `budget`, and on_exceeded is fail. "
-     " Raise the limit.  Or set on_exceeded: pause, so that a person can raise "
-     "it during the run.",
+     "The next call could exceed a limit of `budget`, and the graph sets "
+     "`on_exceeded: fail`.  Raise the limit.  Or set `on_exceeded: pause`, so "
+     "that a person can raise the limit during the run.",
      "budget: {usd: 0.50, on_exceeded: pause}\n"},
     {"busy", "a file is in use",
-     "Another process uses a file that the file plugin needs.  The call can be "
-     "retried.",
+     "Another process uses a file that the file plugin needs.  A retry may "
+     "succeed.",
      NULL},
     {"cancelled", "the call or the run was cancelled",
      "Somebody cancelled the run, another branch won a race, or a command such "
-     "as an update or a goto stopped the call.  This is not a fault.",
+     "as an update or a goto stopped the call.  The operation itself did not "
+     "fail.",
      NULL},
     {"compaction", "an output was cut because its compaction failed",
      "`compaction` shortens a long output before a leaf gets it.  The "
      "compaction failed, for the reason in the message.  The leaf got only the "
      "beginning of the output.  If the compacted text was too long, the leaf "
-     "got the beginning of that text.  The run is otherwise fine.",
+     "got the beginning of the compacted text.  The run continues.",
      NULL},
     {"config", "a plugin rejects its config",
-     "The plugin cannot work with its config in the deployment.  The message "
-     "names the cause.",
+     "The plugin cannot work with the config that the deployment gives it.  "
+     "The message names the cause.",
      NULL},
     {"conflict", "two parallel writes to one path",
      "Parallel branches wrote the same path, and this path has no reducer.  "
@@ -53,40 +54,41 @@ const struct mortise_code mortise_error_codes[] = {
      "state: {reducers: {scratch.notes: concat}}\n"},
     {"context", "a reply was cut because the model's window is full",
      "The conversation and the reply do not fit into the model's window, even "
-     "without the older half of the conversation.  Shorten the prompt, lower a "
-     "tool's max_output, or use a model with a larger window.",
+     "without the older half of the conversation.  Shorten the prompt, lower "
+     "the `max_output` of a tool, or use a model with a larger window.",
      NULL},
     {"conversation", "the conversation cannot be stored",
      "The node's `conversation` would be too large, or its value is not a "
      "conversation.  The message names the cause.",
      NULL},
     {"denied", "not permitted",
-     "The operating system or the deployment's grants do not allow the plugin "
-     "to do this.",
+     "The operating system or the permissions in the deployment do not allow "
+     "what the plugin tried to do.",
      NULL},
     {"determinism", "a plugin asked for something else than before",
-     "After a re-entry, the plugin did not repeat the recorded asks.  See "
-     "E_DETERMINISM: between its asks, a plugin must be a function of its "
-     "request and the answers.",
+     "After a re-entry (the engine calls the plugin again after an "
+     "interruption), the plugin did not repeat its recorded asks.  Between its "
+     "asks, a plugin must depend only on its request and on the answers.  This "
+     "is a bug of the plugin.",
      NULL},
     {"discovery.bad_answer", "a discovered tool is not on the allowlist",
-     "The answer of the deployment's discovery contained a tool that is not on "
-     "the node's allowlist, or the format of the answer was invalid.  The "
-     "engine then rejects the whole answer.",
+     "The answer of the deployment's discovery contains a tool that is not on "
+     "the node's allowlist, or the format of the answer is invalid.  The "
+     "engine rejects the whole answer.",
      NULL},
     {"discovery.failed", "discovery failed",
      "No discovery plugin of the deployment answered.  The message comes from "
-     "the first plugin, or reports that no plugin is configured.  The node "
-     "then gets its whole allowlist, unless discovery_policy sets fallback: "
-     "error.",
+     "the first plugin, or reports that no plugin is configured.  With "
+     "`fallback: error` in discovery_policy, the node fails.  Otherwise the "
+     "node gets its whole allowlist.",
      "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
     {"discovery.nothing", "discovery found nothing, and fallback is error",
-     "No tool that the node may use matches the query.  Set fallback: all to "
-     "offer the whole allowlist instead.",
+     "No tool on the node's allowlist matches the query.  Set `fallback: all` "
+     "to offer the whole allowlist instead.",
      "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
     {"discovery.query", "the query of a discovery edge failed",
-     "The expression of the query fails or does not give a string.  The run "
-     "then follows the fallback of the edge.",
+     "The expression of the query failed or does not give a string.  The run "
+     "follows the fallback of the edge.",
      "edges: [{from: a, discovery: {query: \"${output.text}\", fallback: "
      "b}}]\n"},
     {"discovery.timeout", "discovery took longer than the node's timeout",
@@ -94,32 +96,35 @@ const struct mortise_code mortise_error_codes[] = {
      "Raise `timeout`.",
      "timeout: 30s\n"},
     {"exists", "the file already exists",
-     "file/write with mode: create only creates new files.", NULL},
+     "With `mode: create`, file/write only creates new files.  `mode: replace` "
+     "replaces a file.",
+     NULL},
     {"expression", "an expression cannot be evaluated",
      "A condition, an `outputs`, `${...}` or on_error.value failed with the "
      "values of this run.  The message names the place in the file.  Use has() "
      "or a default value for members that may be absent.",
      "when: has(output.score) && output.score > 0.8\n"},
     {"failed", "a plugin failed without a code",
-     "The call failed, and the plugin gave no code.  The message is the "
-     "plugin's.",
+     "The call failed, and the plugin gave no code.  The message comes from "
+     "the plugin.",
      NULL},
     {"filter", "a server removed a part of the reply",
-     "The model's server filters its replies.  A retry seldom helps, but "
+     "The server of the model filtered the reply.  A retry seldom helps, but "
      "another model may help. llm.fallback does not apply to filtered replies.",
      NULL},
     {"exec.denied", "a program that may not run",
-     "The deployment's `programs` does not have this name, or does not declare "
-     "`reads: true` although this call needs it.  Or the plugin's "
-     "permissions.exec does not include the program.",
+     "The deployment's `programs` does not have this name.  Or the operation "
+     "only reads, such as exec/look, and the program is not declared with "
+     "`reads: true`.  Or the plugin's permissions.exec does not include the "
+     "program.",
      "# mortise.yaml\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true}}\n"},
     {"exec.exit", "a program exited with a code other than 0",
-     "The message contains the exit code and the end of stderr.  "
+     "The message contains the exit code and the end of stderr, and "
      "`error.exit_code` is the exit code.  The error is permanent.  To retry "
      "it, list exec.exit in retry_on, and select exit codes with `when`.  With "
-     "any_exit: true, the exit is not an error, and the output contains the "
-     "exit code.",
+     "`any_exit: true`, such an exit is not an error, and the output contains "
+     "the exit code.",
      "retry_policy: {max_attempts: 3, retry_on: [exec.exit], when: "
      "error.exit_code == 75}\n"},
     {"exec.failed", "a program failed", "The message names the cause.", NULL},
@@ -129,8 +134,9 @@ const struct mortise_code mortise_error_codes[] = {
      "restrict a program's access to files.",
      NULL},
     {"exec.signal", "a program was killed by a signal",
-     "The program crashed, or somebody killed it or mortise-worker.  Perhaps "
-     "the limit `memory` of the program in the deployment is too small.",
+     "The program crashed, or somebody killed the program or mortise-worker.  "
+     "Perhaps the limit `memory` of the program in the deployment is too "
+     "small.",
      NULL},
     {"exec.timeout", "a program took too long",
      "The call's timeout_ms or the node's timeout passed.  The program and all "
@@ -141,22 +147,24 @@ const struct mortise_code mortise_error_codes[] = {
      "killed.",
      "args: {program: git, args: [log], max_output: 8388608}\n"},
     {"guardrail", "a guardrail rejected a value",
-     "An input, an output or a decision violates a guardrail, and on_violation "
-     "is block.  The event guardrail_result names the guardrail and the "
-     "reason.",
+     "An input, an output or a decision violates a guardrail, and the graph "
+     "sets `on_violation: block`.  The event guardrail_result names the "
+     "guardrail and the reason.",
      NULL},
     {"http.404", "the server answered with an error (http.400 to http.599)",
-     "The number is the server's status, which `error.status` also contains. "
-     "408, 425, 429 and all from 500 are transient: all tries of `retries` "
-     "have failed, but a retry_policy can start a new call (docs/http.md).  "
-     "All other statuses are permanent and are retried only if retry_on lists "
-     "them.  With any_status: true, the answer is the output and not an error.",
+     "The number in the code is the server's status, which `error.status` also "
+     "contains. 408, 425, 429 and every status from 500 are transient: all "
+     "tries of `retries` have failed, but a retry_policy can start a new call "
+     "(docs/http.md).  All other statuses are permanent.  A permanent status "
+     "is retried only if retry_on lists its code.  With `any_status: true`, "
+     "the answer is the output and not an error.",
      "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
-    {"http.cancelled", "a request was cancelled", "See `cancelled`.", NULL},
+    {"http.cancelled", "a request was cancelled",
+     "The call that made the request was cancelled.  See `cancelled`.", NULL},
     {"http.denied", "a request that is not permitted",
      "Neither the plugin's permissions.net nor its config in the deployment "
-     "grants this host and port.  Or the name resolves to a private network, "
-     "and the grant has no `private`.",
+     "permits this host and port.  Or the name resolves to a private network, "
+     "and the entry that permits the host does not contain `private`.",
      "# mortise.yaml\n"
      "plugins: {config: {http: {allow: [\"https://api.example.com\"]}}}\n"},
     {"http.failed", "a request failed", "The message names the cause.", NULL},
@@ -164,7 +172,7 @@ const struct mortise_code mortise_error_codes[] = {
      "The URL, the method or a header is not valid in HTTP.", NULL},
     {"http.loop", "pages that link in a circle",
      "http/pages got the URL of a page that it had already requested.  The "
-     "server's last page must not link to another page.  Check the path in "
+     "last page of the list must not link to another page.  Check the path in "
      "`next`.",
      NULL},
     {"http.no_items", "the answer is not a page of a list",
@@ -175,7 +183,7 @@ const struct mortise_code mortise_error_codes[] = {
     {"http.other_origin", "the next page has another origin",
      "http/pages requests only pages with the scheme, host and port of its "
      "`url`, because its headers may contain credentials.  If the server "
-     "redirects, use the URL that it redirects to.",
+     "redirects to another origin, set `url` to the new address.",
      NULL},
     {"http.timeout", "a request was not answered in time",
      "The timeout_ms of the request passed.  Raise timeout_ms, or retry with "
@@ -187,23 +195,25 @@ const struct mortise_code mortise_error_codes[] = {
      "args: {url: \"${input.url}\", max_pages: 1000}\n"},
     {"http.unreachable", "no connection",
      "The host name is unknown, nothing listens on the port, or the connection "
-     "broke before the request was sent.  The request can be retried.",
+     "broke before the request was sent.  A retry may succeed.",
      NULL},
     {"in_doubt", "it is unknown whether an effect happened",
-     "A call with an effect was interrupted, and on_in_doubt is fail, or a "
-     "person chose fail.  See E_IN_DOUBT.  A retry_policy never repeats the "
-     "call.",
+     "A call with an effect was interrupted.  Then `on_in_doubt: fail` "
+     "applied, or a person chose fail.  A retry_policy never repeats the call. "
+     " See E_IN_DOUBT.",
      NULL},
     {"interrupted", "a signal interrupted the call",
-     "A signal stopped the call of a command (`plugin call`, `mcp`).  Nothing "
-     "of the call continues.",
+     "A signal such as Ctrl-C stopped a command that calls an operation "
+     "(`mortise plugin call`, `mortise mcp`).  The call ended with the "
+     "command.",
      NULL},
     {"invalid", "arguments or a config that a plugin rejects",
      "The message states what the plugin expects.", NULL},
     {"io", "an error of the operating system",
-     "The message is the operating system's.", NULL},
+     "The message comes from the operating system.", NULL},
     {"length", "a reply was cut at max_tokens",
-     "Raise the node's max_tokens, or ask for a shorter reply.",
+     "The reply reached the node's max_tokens.  Raise max_tokens, or ask for a "
+     "shorter reply.",
      "max_tokens: 2000\n"},
     {"limit", "a limit was exceeded",
      "The state is larger than limits.state, a value is nested too deep, or a "
@@ -211,17 +221,17 @@ const struct mortise_code mortise_error_codes[] = {
      "limits: {state: 16MiB}\n"},
     {"loop", "a loop that does not end as it should",
      "The model of a gmi node called the same tools with the same arguments "
-     "three times in a row.  Or a run took an edge back into a loop and an "
-     "edge out of it in the same visit.",
+     "three times in a row.  Or, in one visit of a loop, the run took both an "
+     "edge back into the loop and an edge out of it.",
      NULL},
     {"max_iterations", "a model did not finish within its turns",
      "The model gave max_internal_iterations replies.  The last reply still "
-     "calls tools, or does not match the requested output.  The message has "
-     "the text so far.",
+     "calls tools, or does not match the requested output.  The message "
+     "contains the text that the model wrote so far.",
      "max_internal_iterations: 20\n"},
     {"mcp.auth", "an MCP server requires authorization",
      "The deployment has no `auth` for the server, or a person rejected the "
-     "authorization.",
+     "request for authorization.",
      "# mortise.yaml\n"
      "tools: {mcp: {remote: {url: https://mcp.example.com/mcp, auth: "
      "{client_id: abc}}}}\n"},
@@ -233,14 +243,14 @@ const struct mortise_code mortise_error_codes[] = {
     {"mcp.failed", "an MCP call cannot be made", "The message names the cause.",
      NULL},
     {"mcp.lost", "the connection to an MCP server broke",
-     "The server's program exited, or the network failed.  Calls in flight "
-     "that did not happen or only read get this code, so they can be retried.  "
-     "All other calls in flight are in doubt instead.",
+     "The server's program exited, or the network failed.  A call gets this "
+     "code if it was not sent, or if its tool only reads or is idempotent.  A "
+     "retry may succeed.  Every other call in flight is in doubt instead.",
      "retry_policy: {max_attempts: 3, retry_on: [transient]}\n"},
     {"mcp.not_pinned", "the tool is not pinned",
-     "`mortise mcp pin SERVER` pins the server's tools, as mcp/SERVER/TOOL.  "
-     "The operation mcp/call calls tools without a pin only if the server has "
-     "`unpinned: true` and none of its tools is pinned.",
+     "`mortise mcp pin SERVER` pins the server's tools.  Graphs then call them "
+     "as mcp/SERVER/TOOL.  The operation mcp/call calls tools without a pin "
+     "only if the server has `unpinned: true` and none of its tools is pinned.",
      "# mortise.yaml\n"
      "tools: {mcp: {scratch: {command: [./server], unpinned: true}}}\n"},
     {"mcp.not_started", "an MCP server could not be started or reached",
@@ -252,12 +262,12 @@ const struct mortise_code mortise_error_codes[] = {
      "no supported version of the protocol.",
      NULL},
     {"mcp.refused", "an MCP server answered with an error",
-     "The message is the server's.  If the answer leaves open whether an "
+     "The message comes from the server.  If the answer leaves open whether an "
      "effect happened, the run is in doubt instead.",
      NULL},
     {"mcp.task", "a task of an MCP server ended without a result",
-     "The task failed, the server cancelled it, or the server no longer knows "
-     "it.",
+     "The tool runs as a task of the server.  The task failed, the server "
+     "cancelled it, or the server no longer knows it.",
      NULL},
     {"mcp.timeout", "an MCP server did not answer in time",
      "The server sent neither a complete answer nor progress during "
@@ -265,62 +275,63 @@ const struct mortise_code mortise_error_codes[] = {
      "# mortise.yaml\n"
      "tools: {mcp: {files: {command: [./server], timeout: 5m}}}\n"},
     {"mcp.tool_error", "a tool of an MCP server failed",
-     "The tool reported the error itself (isError).  The message is the "
-     "tool's.",
+     "The tool reported the error itself (isError).  The message comes from "
+     "the tool.",
      NULL},
     {"mcp.unknown_tool", "an MCP server has no such tool",
      "`mortise mcp inspect SERVER` lists the server's tools.", NULL},
     {"memory", "memory ran out",
-     "The process had no memory for a value that a plugin emitted.  The call "
-     "can be retried.  If a run is paused with this code, the memory plugin of "
-     "the deployment rejects a trace: `mortise why RUN` prints the message.",
+     "The process had no memory for a value that a plugin emitted.  A retry "
+     "may succeed.  If a run is paused with this code, the cause is another "
+     "one: the memory plugin of the deployment rejects a trace.  `mortise why "
+     "RUN` prints the message of the plugin.",
      NULL},
     {"memory.bad_answer", "an invalid answer of the memory",
      "The deployment's memory returned an invalid list of traces, or more "
      "traces than requested.  Report this to the plugin's author.",
      NULL},
     {"memory.busy", "another process uses the memory",
-     "Another process writes to the memory or has locked its file.  The call "
-     "can be retried.",
+     "Another process writes to the memory or has locked its file.  A retry "
+     "may succeed.",
      NULL},
     {"memory.corrupt", "the memory's file is damaged",
-     "The file is damaged, or another program wrote it.  Mortise wrote nothing "
-     "to it.  Move the file away, and import an earlier export.",
+     "The file is damaged, or another program wrote it.  Mortise did not "
+     "change the file.  Move it away, and import an earlier export.",
      "mortise memory import traces.jsonl\n"},
     {"memory.failed", "the memory failed",
-     "The deployment's memory failed to read or to write and gave no code.  If "
+     "The deployment's memory could not read or write, and gave no code.  If "
      "the class of the error allows a retry, retry_policy retries the call.",
      "retry_policy: {max_attempts: 3}\n"},
     {"memory.full", "no space for the memory", "The disk or its quota is full.",
      NULL},
     {"memory.io", "the memory's file cannot be used",
      "The file cannot be opened, read or written.  The message names the "
-     "cause.  The call can be retried.",
+     "cause.  A retry may succeed.",
      NULL},
     {"memory.request", "a request that the memory does not support",
      "The message states what the memory accepts.", NULL},
     {"memory.sql", "an error of the memory's database",
-     "The message is SQLite's.  Report it to the author of the memory plugin.",
+     "The message comes from SQLite.  Report it to the author of the memory "
+     "plugin.",
      NULL},
     {"memory.timeout", "the memory took longer than the node's timeout",
      "The node's timeout passed before the deployment's memory answered.  "
      "Raise `timeout`.",
      "timeout: 30s\n"},
     {"model.auth", "the server rejects the key",
-     "The server answered 401 or 403.  Check api_key of the alias, and the "
-     "value of its secret.",
+     "The server answered 401 or 403.  Check `api_key` of the alias, and the "
+     "value of the secret that it names.",
      "# mortise.yaml\n"
      "models: {default: {provider: openai, api_key: secret://openai}}\n"},
     {"model.connect", "no connection to the model's server",
-     "If nothing listens at base_url, the call can be retried.  If the "
-     "provider has no permission to connect to base_url, the error is "
-     "permanent.",
+     "If nothing listens at base_url, a retry may succeed.  If the provider "
+     "has no permission to connect to base_url, the error is permanent.",
      NULL},
     {"model.context", "the request is too long for the model",
      "The conversation is longer than the model's window.  A gmi node "
      "automatically omits the older half of the conversation, then more.  The "
-     "node fails with this code if that is not enough or nothing can be "
-     "omitted.",
+     "node fails with this code if the rest is still too long, or if nothing "
+     "can be omitted.",
      NULL},
     {"model.empty", "a model's reply is empty",
      "The reply has no text, no tool call and no refusal.  Reasoning, images "
@@ -329,62 +340,62 @@ const struct mortise_code mortise_error_codes[] = {
      "model once more.",
      NULL},
     {"model.failed", "a provider failed without a code",
-     "The provider gave no code.  The message is the provider's.", NULL},
+     "The provider gave no code.  The message comes from the provider.", NULL},
     {"model.not_found", "the server does not have the model",
      "Check `model` of the alias: it must be the server's name for the model.  "
-     "Check that base_url includes the version in its path.",
+     "Check that the path of base_url includes the version of the API.",
      NULL},
     {"model.overloaded", "the server is overloaded",
-     "The server answered 503 or 529.  The call can be retried, but not before "
-     "the time that the server gave.",
+     "The server answered 503 or 529.  A retry may succeed, but not before the "
+     "time that the server gave.",
      NULL},
     {"model.protocol", "an invalid reply",
-     "The answer does not follow the protocol, or is not a reply of "
+     "The answer violates the protocol of the server's API or of "
      "mortise.model/1.  Check that base_url belongs to the API that the "
      "provider uses.",
      NULL},
     {"model.provider", "the server rejects earlier parts of the conversation",
      "The conversation contains parts, such as reasoning, that only the server "
-     "that made them understands.  This server did not make them and rejects "
-     "them.",
+     "that made them understands.  This server did not make these parts, and "
+     "rejects them.",
      NULL},
     {"model.quota", "the account's quota is used up",
      "The account of the key has spent its quota.", NULL},
     {"model.rate_limit", "too many requests",
-     "The server answered 429.  The call can be retried, but not before the "
-     "time that the server gave.",
+     "The server answered 429.  A retry may succeed, but not before the time "
+     "that the server gave.",
      "retry_policy: {max_attempts: 4, delay: 2s, retry_on: [transient]}\n"},
     {"model.request", "the server or the host rejects the request",
-     "The message names the cause: an unknown alias, or an effort, a schema or "
-     "an `extra` that this model does not support.",
+     "The message names the cause: an unknown alias, or an `effort`, a schema "
+     "or an `extra` that this model does not support.",
      NULL},
     {"model.server", "the server failed",
-     "The server answered 500, 502 or 504.  The call can be retried.", NULL},
+     "The server answered 500, 502 or 504.  A retry may succeed.", NULL},
     {"model.stream", "a reply broke off",
-     "The connection closed in the middle of the reply.  The call can be "
-     "retried.",
+     "The connection closed in the middle of the reply.  A retry may succeed.",
      NULL},
     {"model.timeout", "a model did not answer in time",
-     "The alias's `timeout` passed, or its `idle_timeout` passed without a "
-     "byte.",
+     "The alias's `timeout` passed, or the server sent nothing for the alias's "
+     "`idle_timeout`.",
      "# mortise.yaml\n"
      "models: {default: {provider: openai, timeout: 5m, idle_timeout: 2m}}\n"},
-    {"no_memory", "memory ran out in a plugin", "The call can be retried.",
-     NULL},
+    {"no_memory", "memory ran out in a plugin",
+     "The plugin could not allocate memory.  A retry may succeed.", NULL},
     {"no_result", "an agent ended without a result",
-     "A gmi node with `reports` and an `output_schema` must call "
-     "report_result.  A child whose task has a result_schema must call it, "
-     "too.  The model ended without the call, got a reminder, and ended "
-     "again.  Describe the result in the instructions, or use another model.",
+     "The model of a gmi node with `reports` and an `output_schema` must call "
+     "report_result.  So must a child whose task has a result_schema.  The "
+     "model ended without the call, got a reminder, and ended again.  Describe "
+     "the result in the instructions, or use another model.",
      NULL},
     {"no_space", "the disk is full", "Free space on the disk, then retry.",
      NULL},
     {"no_value", "a name of a template has no value",
      "`values` of text/template does not have this name.", NULL},
     {"not_answered", "a question without an answer",
-     "A command called something that asks a person.  Nobody is at its "
-     "terminal, or the person gave no answer.  Run the command at a terminal, "
-     "or make the call in a graph, where the question waits for an answer.",
+     "A command called an operation that asks a person.  Nobody is at the "
+     "terminal of the command, or the person gave no answer.  Run the command "
+     "at a terminal, or make the call in a graph, where the question waits for "
+     "an answer.",
      NULL},
     {"not_dir", "not a directory", "The path does not lead to a directory.",
      NULL},
@@ -392,9 +403,9 @@ const struct mortise_code mortise_error_codes[] = {
     {"not_found", "no such file or directory",
      "The path names no file or directory.", NULL},
     {"not_listed", "a template's value is not on the allowlist",
-     "A template chooses the model that a node asks, or the operation that the "
-     "node calls.  The value of the template is not on the graph's allowlist.  "
-     "The message has the value and the list.",
+     "The template of a key chooses the model that a node asks, or the "
+     "operation that it calls.  The value of the template is not on the "
+     "allowlist in the graph.  The message contains the value and the list.",
      "llm: {provider_id: \"${input.size}\", allowlist: [small, large]}\n"},
     {"not_text", "not a text", "The file is not UTF-8.  Set encoding: base64.",
      "args: {path: picture.png, encoding: base64}\n"},
@@ -409,9 +420,9 @@ const struct mortise_code mortise_error_codes[] = {
      "goal, allow more attempts, or use another model.",
      NULL},
     {"planner", "an invalid answer of a planner",
-     "An operation or a model that is the planner of a gmi node must give "
-     "{done: true} or {done: false, message: ...}.  This planner gave another "
-     "answer, or failed.",
+     "The planner of a gmi node (an operation or a model) must give {done: "
+     "true} or {done: false, message: ...}.  This planner gave another answer, "
+     "or failed.",
      NULL},
     {"plugin", "a plugin cannot be called",
      "The plugin is not installed, does not start, is quarantined, or has not "
@@ -420,28 +431,28 @@ const struct mortise_code mortise_error_codes[] = {
      "succeed, the call fails with the plugin's own code instead.",
      NULL},
     {"reducer", "a reducer cannot combine the values",
-     "The written value has the wrong type (a text for `sum`, for example), or "
+     "The written value has the wrong type (for example, a text for `sum`), or "
      "the reducer's expression failed.",
      NULL},
     {"refusal", "the model refused",
-     "The model refused the request.  If the model gave a reason, the message "
-     "contains it.",
+     "The model refused the request.  If it gave a reason, the message "
+     "contains the reason.",
      NULL},
     {"registry.protocol", "an invalid index of tools",
      "The server's answer is neither an answer of an MCP registry nor a list "
      "of {name, description}.",
      NULL},
     {"rejected", "a person rejected it",
-     "A person rejected the approval.  The message names the person and the "
-     "reason.",
+     "A person rejected the request for approval.  The message names the "
+     "person and the reason.",
      NULL},
     {"reply", "an unusable reply",
-     "A model called a tool although the node offers none, or its reply ended "
-     "for an unknown reason.",
+     "A model called a tool although the node offers no tools, or the reply "
+     "ended for an unknown reason.",
      NULL},
     {"route", "no edge can be taken",
      "A router chose a node that is not among its targets, or the run cannot "
-     "enter the node to which an edge leads.",
+     "enter the node that an edge leads to.",
      NULL},
     {"schema", "a value that does not match its schema",
      "Arguments, an output, a reply, a field of the state or the final state "
@@ -453,25 +464,25 @@ const struct mortise_code mortise_error_codes[] = {
      "in the instructions when the task is done, or give the node other tools.",
      NULL},
     {"stopped", "a finaliser would have to wait",
-     "The graph was stopped, and a node with join: settled ran as its last "
-     "action.  This node cannot wait: if it asks a person or waits for a time, "
-     "it fails.",
+     "The graph was stopped.  Its finalisers (nodes with `join: settled`) "
+     "still run, but they cannot wait: a finaliser fails if it asks a person "
+     "or waits for a time.",
      NULL},
     {"suspended", "a plugin suspended without a reason",
-     "The plugin returned MORTISE_S_SUSPENDED but has no ask in flight.  This "
-     "is a bug of the plugin.",
+     "The plugin returned MORTISE_S_SUSPENDED without a pending ask (a request "
+     "to the host).  This is a bug of the plugin.",
      NULL},
     {"task", "a request for a child was rejected",
      "A model with subagents made a request that cannot be met.  A limit of "
      "limits.spawn is reached, the task does not exist or has ended, or the "
      "task is in another attempt.  The message begins with the host's code.  "
-     "With tool_errors: fail, the node fails.  Otherwise the model gets the "
+     "With `tool_errors: fail`, the node fails.  Otherwise the model gets the "
      "error.  A child also gets this code if it reports but is not the newest "
      "attempt of its task.",
      NULL},
     {"task_failed", "a child did not succeed",
      "A model with subagents waited for a task that failed or was cancelled, "
-     "and tool_errors: fail makes the node fail.  The message contains the "
+     "and `tool_errors: fail` makes the node fail.  The message contains the "
      "child's code.  `mortise show` prints the id of the child's run.",
      NULL},
     {"timeout", "time ran out",
@@ -490,7 +501,7 @@ const struct mortise_code mortise_error_codes[] = {
      "that `idle` of its manifest allows.",
      NULL},
     {"timeout.start", "a plugin took too long to start",
-     "create() of the plugin took too long.  The call can be retried.", NULL},
+     "create() of the plugin took too long.  A retry may succeed.", NULL},
     {"timeout.unresponsive", "a plugin did not return after a cancellation",
      "The engine cancelled the call, but the plugin did not return.  The "
      "plugin is quarantined, because the engine cannot stop its thread.  "
@@ -504,24 +515,25 @@ const struct mortise_code mortise_error_codes[] = {
      "map.over is not a list, or discovery.query is not a string.", NULL},
     {"unknown_tool", "the node does not offer this tool",
      "A model called a tool that its node does not have.  The model gets this "
-     "error and the names of the tools.",
+     "error and the names of the node's tools.",
      NULL},
     {"unscripted", "a test does not script this call",
      "This code occurs only in `mortise test`: see E0903.", NULL},
     {"unsigned_plugin", "a plugin without a signature",
-     "This is a warning of a run, not a failure.  The run uses a plugin from a "
-     "directory of plugins.dev.  The warning stays with the run.",
+     "This is a warning, not a failure.  The run uses a plugin from a "
+     "directory in plugins.dev, where plugins need no signature.  Commands "
+     "that show the run print the warning.",
      NULL},
     {"unsupported", "not supported on this system",
      "The operating system, or a library that the plugin uses, does not "
      "support the requested action.",
      NULL},
     {"usage", "more usage than the manifest declares, or unclear usage",
-     "This is a warning of an execution, not a failure.  A call reported more "
-     "than the engine had reserved; the budget counts the reported amount.  Or "
-     "a call or a model's server reported an amount that is negative or not a "
-     "number.  Then the reserved amount counts, and the sums of `mortise show` "
-     "have `unclear: true`.",
+     "This is a warning of an execution, not a failure.  Either a call "
+     "reported more than the engine had reserved, and the budget counts the "
+     "reported amount.  Or a call or a model's server reported an amount that "
+     "is negative or not a number.  Then the budget counts the reserved "
+     "amount, and the sums of `mortise show` have `unclear: true`.",
      NULL},
     {"voice.answer", "an invalid answer of a speech server",
      "The server's answer is not a transcription or a sound (WAV), or the host "
@@ -529,10 +541,10 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"voice.audio", "invalid or unsupported audio",
      "WAV files must be PCM with 8, 16, 24 or 32 bits and 8 to 48 kHz. .pcm "
-     "and .raw files contain 16-bit samples at 16 kHz, one channel.",
+     "and .raw files must contain 16-bit samples at 16 kHz, one channel.",
      NULL},
     {"voice.busy", "a speech server is unreachable or busy",
-     "The call can be retried.", NULL},
+     "A retry may succeed.", NULL},
     {"voice.config", "the deployment lacks something that a voice node needs",
      "The message names what is missing: a directory of audio files, a server, "
      "a model or a language.",
@@ -541,16 +553,17 @@ const struct mortise_code mortise_error_codes[] = {
     {"voice.line", "an audio terminal is missing or violates its protocol",
      "An audio terminal is the program behind a `unix:PATH` in audio_in or "
      "audio_out.  It must listen on this socket and exchange frames as "
-     "docs/voice.md describes.  The call can be retried.",
+     "docs/voice.md describes.  A retry may succeed.",
      NULL},
     {"voice.model", "the model of a conversation does not answer",
      "The provider of the model failed, and so did every model in "
      "llm.fallback.  The message comes from the last provider.",
      NULL},
     {"voice.server", "a speech server rejects the request",
-     "The message has the server's status and its reason.", NULL},
+     "The message contains the server's status and reason.", NULL},
     {"withdrawn", "the question was withdrawn",
-     "A command asked a person, but stopped waiting before the answer arrived.",
+     "A command called an operation that asks a person.  The plugin stopped "
+     "waiting before the answer arrived.",
      NULL},
 };
 

@@ -12,8 +12,8 @@
 
 const struct mortise_code mortise_codes[] = {
     {"E0101", "a file cannot be read",
-     "The file does not exist, is a directory, or this user has no permission "
-     "to read it.",
+     "The file does not exist, is a directory, or cannot be read by the user "
+     "who runs Mortise.",
      "# mortise check no-such-file.yaml\n"},
     {"E0102", "a file is too large",
      "A file can have at most 16 MiB.  The manifest of a plugin can have at "
@@ -23,12 +23,12 @@ const struct mortise_code mortise_codes[] = {
      "The file contains only white space and comments.",
      "# nothing but this comment\n"},
     {"E0104", "a character that is not allowed in a file",
-     "Files are UTF-8.  They cannot contain NUL bytes, the line breaks U+0085, "
-     "U+2028 and U+2029, or control characters except tab and line ends.  "
-     "Inside double quotes you can write every character as \\uXXXX.",
+     "Files are UTF-8.  They must not contain NUL bytes, the line breaks "
+     "U+0085, U+2028 and U+2029, or control characters other than tab and line "
+     "ends.  Inside double quotes you can write every character as \\uXXXX.",
      "name: \"write \\u0007, not the character itself\" # \a\n"},
     {"E0105", "a byte order mark",
-     "Save the file as UTF-8 without a byte order mark.",
+     "The file begins with a byte order mark.  Save it as UTF-8 without one.",
      "# The editor's \"UTF-8 with BOM\" is the wrong choice; \"UTF-8\" is "
      "right.\n"},
     {"E0106", "broken YAML",
@@ -45,32 +45,33 @@ const struct mortise_code mortise_codes[] = {
      "goal: count\n"
      "goal: count again\n"},
     {"E0109", "a key that is not a string",
-     "Keys must be strings, but 1, true, null and lists are not strings.  "
-     "Quote the key.",
+     "Every key must be a string.  Quote a key such as 1, true or null.",
      "nodes:\n"
      "  1: {type: tool, tool: text/lines}\n"},
     {"E0110", "a merge key",
-     "Merge keys (<<) are not part of YAML 1.2.  Use an alias for each value, "
-     "or write the keys out.",
+     "YAML 1.2 has no merge keys (<<).  Write the keys of the merged mapping "
+     "out, or use an alias for each of their values.",
      START_A "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
     {"E0111", "a tag or directive",
      "Tags (!name, !!str) and directives other than %YAML 1.2 are not allowed. "
-     " The type of a value follows from how it is written.",
+     " The spelling of a value decides its type: 12 is a number, \"12\" is a "
+     "string.",
      "goal: !!str 12   # write \"12\"\n"},
     {"E0112", "more than one document",
-     "A file can contain only one document.  Put each other document into its "
-     "own file.",
+     "A file can contain only one document.  Put each document into a file of "
+     "its own.",
      "goal: one\n"
      "---\n"
      "goal: two\n"},
-    {"E0113", "nested too deep", "Values can be nested at most 64 levels deep.",
+    {"E0113", "nested too deep",
+     "Lists and mappings can be nested at most 64 levels deep.",
      "x-deep: "
      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
      "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n"},
     {"E0114", "aliases exceed a limit",
-     "Aliases can add at most 100,000 nodes in total, and a file can have at "
-     "most 1,000 anchors.  The value of an alias counts towards the nesting "
-     "limit of 64 levels.",
+     "The aliases of a file can add at most 100,000 YAML values in total, and "
+     "a file can have at most 1,000 anchors.  A value that an alias inserts "
+     "counts towards the nesting limit of 64 levels.",
      "x-a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
      "x-b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
      "x-c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
@@ -81,8 +82,8 @@ const struct mortise_code mortise_codes[] = {
      "cannot refer to a value that contains it.",
      "goal: *there   # &there comes before\n"},
     {"E0116", "a number out of range",
-     "Integers have 64 bits and a sign, and numbers are finite.  Quote the "
-     "value if you mean a string.",
+     "An integer must fit into 64 bits with a sign, and a number must be "
+     "finite.  Quote the value if you mean a string.",
      "limits: {nodes: 99999999999999999999}\n"},
 
     {"E0201", "an unknown key",
@@ -90,8 +91,9 @@ const struct mortise_code mortise_codes[] = {
      "with x-, so you can use them for your own data.",
      "stat: a   # start\n"},
     {"E0202", "a key that this build does not support",
-     "The key belongs to the language, but this build does not implement it.  "
-     "Mortise rejects the key because ignoring it would be worse.",
+     "The key is part of mortise/v1, but this build does not implement it.  "
+     "Mortise rejects the file, because the file would not do what it says "
+     "without the key.  Remove the key, or use a version that implements it.",
      "kind: Deployment\nstore: {retention: {keep_last: 3}}\n"},
     {"E0203", "a value of the wrong type",
      "The key needs a value of another type.  Write durations and sizes with a "
@@ -99,13 +101,15 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: tool, tool: text/lines, timeout: 30, next: END}   # 30s\n"},
     {"E0204", "a key of another node type",
-     "The key belongs to the language, but nodes of this type do not have it.  "
-     "Remove the key, or change the type.",
+     "Only nodes of other types have this key.  Remove the key, or change the "
+     "type of the node.",
      START_A
      "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
     {"E0205", "a value that this build does not support",
-     "The value belongs to the language, but this build does not implement it. "
-     " Mortise rejects the value because ignoring it would be worse.",
+     "The value is part of mortise/v1, but this build does not implement it.  "
+     "Mortise rejects the file, because the file would not do what it says "
+     "without the value.  Use another value, or a version that implements this "
+     "one.",
      "state: {scratch: {$schema: 'http://json-schema.org/draft-07/schema#'}}"
      "\n"},
     {"E0206", "a missing key",
@@ -115,17 +119,18 @@ const struct mortise_code mortise_codes[] = {
      "The key accepts only certain words.  Use a word that the message lists.",
      START_A "  a: {type: tol, tool: text/lines, next: END}\n"},
     {"E0208", "a value out of bounds",
-     "The value has the right type, but it is too small, too large or empty.",
+     "The value has the right type, but it is too small, too large or empty.  "
+     "The message says what is allowed.",
      "limits: {concurrency: 0}\n"},
     {"E0209", "a broken JSON Schema",
-     "Schemas follow JSON Schema, draft 2020-12.  References must stay inside "
-     "the schema, because Mortise never fetches one.  `format` is "
-     "documentation only and checks nothing.  `pattern` is a regular "
+     "Schemas follow JSON Schema, draft 2020-12.  A `$ref` must stay inside "
+     "the schema, because Mortise fetches no other schema.  `format` is "
+     "documentation only: Mortise does not check it.  `pattern` is a regular "
      "expression of ECMA-262.",
      "state: {input: {type: strnig}}\n"},
     {"E0210", "another kind of file",
-     "The first lines of a file must have the keys `apiVersion: mortise/v1` "
-     "and `kind`, which declare the kind of the file.",
+     "A file must have the keys `apiVersion: mortise/v1` and `kind`.  `kind` "
+     "must be the kind of file that is expected here.",
      "apiVersion: mortise/v1\n"
      "kind: Grahp\n"},
     {"E0211", "an invalid name",
@@ -138,7 +143,8 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0212", "keys that do not go together",
-     "One of these keys requires the other, or the two exclude each other.",
+     "The message names the keys.  One of them requires the other, excludes "
+     "the other, or has no effect without the other.",
      START_A
      "  a: {type: tool, tool: text/lines, default: END}   # default needs "
      "routes\n"},
@@ -160,7 +166,8 @@ const struct mortise_code mortise_codes[] = {
      "and no node can have these ids.",
      START_A "  a: {type: tool, tool: text/lines, next: START}\n"},
     {"E0303", "a graph without a start",
-     "Set `start` to the id of a node, or add edges from START.",
+     "The graph does not declare where it starts.  Set `start` to the id of a "
+     "node, or add edges from START.",
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0304", "a cycle of depends_on",
@@ -172,8 +179,8 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, depends_on: [a, c]}\n"
      "  c: {type: tool, tool: text/lines}\n"},
     {"E0305", "a loop with several entry nodes",
-     "A loop has exactly one entry node, where each visit starts.  Every edge "
-     "from outside, also from START, must lead to this node.",
+     "A loop must have exactly one entry node.  Every edge that enters the "
+     "loop, also from START, must lead to this node.",
      "start: [a, b]   # a loop is entered at one node\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
@@ -186,8 +193,9 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
      "leads here?\n"},
     {"E0307", "an edge that contradicts itself",
-     "A conditional edge needs a condition (when).  A static edge cannot have "
-     "a condition.",
+     "The type of an edge does not fit its keys.  A conditional edge needs a "
+     "condition (`when`), and a static edge cannot have one.  An edge of type "
+     "map, personality or discovery needs the key of that name.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges:\n"
@@ -199,28 +207,29 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: router, routes: [{when: input.ok, to: END}]}   # default: "
      "END\n"},
     {"E0309", "an edge that bypasses the routes of a router",
-     "A router takes exactly one of its routes.  An edge that is always taken "
-     "contradicts this.",
+     "A router takes exactly one of its routes.  Another edge that leaves the "
+     "router would be taken in addition.  Make it a route, or remove it.",
      START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
      "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes choose "
      "the next node\n"},
     {"E0310", "a reroute without target, or a target without reroute",
-     "on_violation: reroute and reroute_target require each other.  Guardrails "
-     "that only check tool calls cannot reroute.",
+     "`on_violation: reroute` and `reroute_target` require each other.  "
+     "Guardrails that check only tool calls cannot reroute.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern], on_violation: reroute, "
      "next: END}\n"},
     {"E0311", "too many nodes, or none",
-     "A graph has at least one node and at most limits.nodes.",
+     "A graph must have at least one node, and can have at most `limits.nodes` "
+     "nodes.",
      "start: a\n"
      "nodes: {}\n"},
     {"E0312", "a map whose body is not closed",
      "The nodes between `to` and `join` of a map form its body, which runs "
-     "once for each element.  Edges enter the body only at `to` and leave it "
-     "only to `join` or END.  An edge from the body to END ends only its own "
-     "branch.  The result of an element is the output of the node that leads "
-     "to the join.",
+     "once for each element.  Edges enter the body only at `to` and leave the "
+     "body only to `join` or END.  An edge from the body to END ends only the "
+     "branch of that edge.  The result of an element is the output of the node "
+     "that leads to the join.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
      "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
@@ -241,36 +250,38 @@ const struct mortise_code mortise_codes[] = {
      "  c: {type: human, prompt: x}\n"},
     {"E0315", "a graph that does not exist",
      "`graph` names a file or a graph.  A value that contains a '/' or ends in "
-     ".yaml, .yml or .json is a path, relative to the file that contains it.  "
-     "Any other value is a NAME or NAME@VERSION, which Mortise looks up in the "
-     "metadata of the *.graph.yaml files in the same directory.",
+     ".yaml, .yml or .json is the path of a file, relative to the file that "
+     "contains the value.  Any other value is a NAME or NAME@VERSION.  Mortise "
+     "looks it up in the metadata of the *.graph.yaml files that are in the "
+     "same directory as this file.",
      START_A "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
     {"E0316", "a graph that contains itself",
      "A graph cannot contain itself, directly or through other graphs.  Use a "
      "loop of nodes to repeat something.",
      START_A "  a: {type: subgraph, graph: ./example.yaml}\n"},
     {"E0317", "a graph that differs from its pin",
-     "`version` and `digest` pin the file that `graph` names.  The file has "
-     "changed since.  Review the change, then update the pin.",
+     "`version` and `digest` pin the file that `graph` names.  The file no "
+     "longer matches the pin.  Review the change, then update the pin.",
      "metadata: {name: example, version: 1.0.0}\n" START_A
      "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
     {"E0318", "guardrails where there is no value to check",
-     "Guardrails of an edge check the output of the node that the edge leaves. "
-     " START and routers have no output.  Guardrails of tools need a gmi node "
-     "with a tool_allowlist, because they check the arguments and the results "
-     "of its tool calls.",
+     "Guardrails of an edge check the output of the node that the edge leaves, "
+     "but START and routers have no output.  Guardrails of tools check the "
+     "arguments and the results of tool calls.  They need a gmi node with a "
+     "tool_allowlist.",
      START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node can exceed",
      "Before each call, the engine reserves the most that the call can use.  "
-     "For an operation, this is the `usage` in the manifest.  For a model, it "
-     "is `max_tokens` of the node and `price` of the alias.  Here one of these "
-     "values is missing, so the engine does not know how much to reserve.  "
-     "Declare it: `max_tokens: N` on the node, `price` on the alias in the "
-     "deployment, or `usage` in the manifest.  For usd you can also set "
-     "`unpriced: allow`: the engine then makes the calls without a reservation "
-     "and counts the reported cost.",
+     "For an operation, this maximum is the `usage` in the manifest.  For a "
+     "model, it is `max_tokens` of the node and `price` of the alias.  Here "
+     "one of these values is missing, so the engine does not know how much to "
+     "reserve.  Declare the missing value: `max_tokens: N` on the node, "
+     "`price` on the alias in the deployment, or `usage` in the manifest.  For "
+     "a budget in dollars (`usd`) you can also set `unpriced: allow`.  The "
+     "engine then makes the calls without a reservation and counts the "
+     "reported cost.",
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
      "# a node that asks a model: max_tokens: 500\n"
      "# budget: {tokens: 1000}\n"
@@ -289,16 +300,17 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
      "next: END}\n"},
     {"E0403", "a value of the wrong type",
-     "This expression never has the type that its place needs.  A condition "
+     "This expression never has the type that is needed here.  A condition "
      "must give true or false.  A condition of a router can also give the id "
      "of a target node.  `over` needs a list.  A value that is written to a "
-     "path, or passed as an argument, must match its schema.",
+     "path, or passed as an argument, must match the schema of the path or of "
+     "the argument.",
      START_A
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
      "END}\n"},
     {"E0404", "a part of CEL that this build does not support",
-     "The expression is valid, but this build cannot evaluate it.  Write the "
-     "expression without this part.",
+     "The expression is valid CEL, but this build cannot evaluate a part of "
+     "it.  The message names the part.  Write the expression without it.",
      START_A "  a: {type: router, routes: [{when: \"input.?x > 1\", to: END}], "
              "default: "
              "END}\n"},
@@ -310,27 +322,28 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"E0411", "an artifact that is never set",
      "No node writes this artifact with outputs, output_as or output_mapping, "
-     "and it is not the result of a map.  It is therefore always absent.  If "
-     "only people (with an update) or plugins set the artifact, list it in the "
-     "schema state.artifacts.  For a path in scratch, the same problem is only "
-     "a warning (W0417), because people write to scratch when they repair a "
-     "run.",
+     "and the artifact is not the result of a map.  So the artifact is always "
+     "absent.  If only people (with an update) or plugins set the artifact, "
+     "list it in the schema state.artifacts.  For a path in scratch, the same "
+     "problem is only a warning (W0417), because people write to scratch when "
+     "they repair a run.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, output_as: summary,"
      " next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.sumary.lines[0]}\"}, next: END}\n"},
     {"E0412", "a member that never exists",
-     "The artifact is the output of a node, and a schema excludes this member. "
-     " This is the schema of the operation, the node's output_schema, or a "
-     "built-in schema such as the schema of a decision.",
+     "The artifact is the output of a node, and the schema of this output "
+     "excludes the member.  The schema comes from the operation, from the "
+     "node's output_schema, or from Mortise (for example, the schema of a "
+     "decision).",
      START_A
      "  a: {type: human, prompt: Go on?, next: b}\n"
      "  b: {type: router, routes: [{when: artifacts.a.aproved, to: END}], "
      "default: END}\n"},
     {"E0413", "an artifact that is set too late",
-     "No node that writes the artifact can run before the node that reads it.  "
-     "No path of edges leads from a writer to the reader, not even through a "
+     "No node that writes the artifact can run before the node that reads it: "
+     "no path of edges leads from a writer to the reader, not even through a "
      "loop.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
@@ -338,11 +351,13 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
 
     {"E0414", "an artifact of a map element that is read outside the map",
-     "Artifacts that nodes in the body of a map write belong to one element.  "
-     "Only later nodes of the same element can read these artifacts, and the "
-     "join discards them.  After the join, read artifacts.TO.results, which "
-     "lists the results of all elements.  An artifact whose path has a "
-     "declared reducer belongs to the run instead.",
+     "If a node in the body of a map writes an artifact, the artifact belongs "
+     "to one element.  Only later nodes of the same element can read this "
+     "artifact, and the join discards it.  After the join, read "
+     "artifacts.TO.results, where TO is the node that `to` names.  It lists "
+     "the results of all elements.  If a reducer is declared for the path of "
+     "an artifact, the artifact belongs to the run, and every later node can "
+     "read it.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, map: {over: "
      "output.lines, to: b, join: c}}\n"
@@ -363,8 +378,8 @@ const struct mortise_code mortise_codes[] = {
     {"E0451", "a memory that cannot read a snapshot",
      "By default, a node reads memory with the consistency `snapshot`: it gets "
      "only the traces that existed when its run started.  The manifest of this "
-     "memory does not declare `as_of`, so the memory cannot find these traces. "
-     " Use consistency: live.",
+     "memory plugin does not declare `as_of`, so the plugin cannot find out "
+     "which traces existed then.  Set `consistency: live`.",
      "# the deployment's memory has no `as_of: true`, and the graph\n"
      "#     a: {..., memory_policy: {read: {}}}   # consistency: live\n"},
     {"E0452", "the node has no conversation",
@@ -374,8 +389,8 @@ const struct mortise_code mortise_codes[] = {
      "#     memory_policy: {read: {scope: conversation}}, ...}\n"},
     {"E0453", "the deployment has no usable discovery plugin",
      "A discovery_policy asks the plugins of the deployment's `discovery`.  "
-     "They must be installed and trusted, must not be quarantined, and must "
-     "provide discovery.  The message names what is missing.",
+     "These plugins must be installed and trusted, must not be quarantined, "
+     "and must provide discovery.  The message names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# and the graph\n"
@@ -383,14 +398,15 @@ const struct mortise_code mortise_codes[] = {
      "...}\n"},
 
     {"E0501", "an operation that is not available",
-     "No manifest on plugins.path has this operation, or its plugin cannot be "
-     "used.  The plugin may have no trusted signature, or be revoked, "
-     "quarantined or broken.  The message names the cause and the remedy.",
+     "No manifest on plugins.path has this operation, or the plugin of the "
+     "operation cannot be used.  The plugin may have no trusted signature, or "
+     "be revoked, quarantined or broken.  The message names the cause and the "
+     "remedy.",
      START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not available",
      "The plugin of a guardrail must be installed and trusted, must not be "
-     "quarantined, and must provide guardrails.  Without the guardrail, a run "
-     "could only continue unprotected or stop, so Mortise rejects the graph.",
+     "quarantined, and must provide guardrails.  Mortise rejects the graph, "
+     "because a run without the guardrail would be unprotected.",
      START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation rejects",
      "The arguments do not match the operation's input_schema.  `mortise "
@@ -400,7 +416,8 @@ const struct mortise_code mortise_codes[] = {
      "text\n"},
     {"E0504", "an effect class weaker than the operation's",
      "The plugin declares the effect class of an operation.  A graph can only "
-     "replace it by a stricter class.",
+     "replace it by a stricter class.  The order is pure, read, write, "
+     "external.",
      START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is not an operation",
@@ -410,8 +427,9 @@ const struct mortise_code mortise_codes[] = {
      "calls.",
      START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "on_in_doubt: reconcile, but the operation cannot reconcile",
-     "on_in_doubt: reconcile asks the plugin whether the effect happened.  "
-     "This operation does not support that.  Use ask, retry or fail.",
+     "`on_in_doubt: reconcile` asks the plugin whether the effect happened.  "
+     "The plugin cannot answer this for this operation.  Use ask, retry or "
+     "fail.",
      START_A
      "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
      "END}\n"},
@@ -433,9 +451,10 @@ const struct mortise_code mortise_codes[] = {
      "#     limits: {steps: 500}\n"},
 
     {"E0509", "a resource of a node that does not write",
-     "Nodes of class write or external that name the same `resource` do not "
-     "run at the same time.  A node of another class can run beside any node, "
-     "so the key has no effect.  Remove the key, or correct the effect class.",
+     "Nodes that name the same `resource` do not run at the same time, if "
+     "their effect class is write or external.  A node of another class can "
+     "run beside any node, so the key has no effect here.  Remove the key, or "
+     "correct the effect class.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
      "next: END}\n"},
@@ -464,54 +483,56 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0513", "a model that does not exist or cannot be used",
      "llm.provider_id and llm.fallback name aliases of the deployment's "
-     "`models`.  A node without these keys uses the alias `default`.  So do "
-     "'mortise plan' and 'mortise chat' without --model.  Define the alias, "
-     "for example 'default: {provider: openai, base_url: URL, model: NAME}' "
-     "(docs/models.md).  Its provider must be usable (E0511).  The config of a "
-     "plugin can also name aliases, in members that its config_schema marks "
-     "with x-model: true.  If the config does not set such a member, the alias "
-     "in the member's `default` must exist.",
+     "`models`.  A node without these keys uses the alias `default`.  `mortise "
+     "plan` and `mortise chat` without --model also use `default`.  Define the "
+     "alias, for example 'default: {provider: openai, base_url: URL, model: "
+     "NAME}' (docs/models.md).  The provider of the alias must be usable "
+     "(E0511).  The config of a plugin can also name aliases, in members that "
+     "its config_schema marks with x-model: true.  If the config does not set "
+     "such a member, the alias in the member's `default` must exist.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
     {"E0514", "a tool that does not exist",
-     "tool_allowlist names installed operations and graphs.  For operations "
-     "you can write a pattern, in which * stands for any characters.  An entry "
-     "that matches nothing is an error, because the node would have fewer "
-     "tools than you expect.  `tool_choice` must name one of these tools.",
+     "tool_allowlist names installed operations and graphs.  An entry for "
+     "operations can be a pattern, in which * stands for any characters.  An "
+     "entry that matches nothing is an error, because the node would have "
+     "fewer tools than you expect.  `tool_choice` must name one of the tools "
+     "in the list.",
      START_A
      "  a: {type: gmi, prompt: hi, tool_allowlist: [txt/*], next: END}\n"},
 
     {"E0515", "a group that cannot share the store",
-     "store.access.group names a group of this machine.  The members of the "
-     "group can use the store's socket.  The group must exist, and the user "
-     "who reads the deployment must be root or a member of the group.  This "
-     "applies to the user of the engine and to the users of its clients.",
+     "store.access.group names a group of this machine, whose members can use "
+     "the store's socket.  The group must exist.  The user of the engine, and "
+     "each user who reads the deployment as a client, must be root or a member "
+     "of the group.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "store:\n"
      "  access: {group: no-such-group}\n"},
 
     {"E0517", "a memory that cannot be used",
-     "memory.plugin of a deployment names the plugin that stores traces.  It "
-     "must be installed and trusted, must not be quarantined, and must provide "
-     "memory.  The message names what is missing.",
+     "memory.plugin of a deployment names the plugin that stores traces, the "
+     "entries of a memory.  The plugin must be installed and trusted, must not "
+     "be quarantined, and must provide memory.  The message names what is "
+     "missing.",
      "# mortise.yaml says\n"
      "#     memory: {plugin: pattern}\n"
      "# and pattern is a guardrail\n"},
 
     {"E0518", "a discovery plugin that cannot be used",
-     "discovery.plugins names plugins of the kind discovery.  Each of them "
-     "must be installed, trusted and configured.  Write the config of a plugin "
-     "here ({plugin, config}) or under plugins.config.",
+     "discovery.plugins names plugins of the kind discovery.  Each of these "
+     "plugins must be installed, trusted and configured.  Write the config of "
+     "a plugin into its entry ({plugin, config}) or under plugins.config.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "discovery: {plugins: [catalgo]}   # did you mean catalog?\n"},
 
     {"E0520", "a compaction that changes the world",
      "`compaction` shortens an output with an operation of class pure or read. "
-     " Other classes are rejected, because the engine repeats the call after a "
-     "crash without asking anybody.",
+     " Mortise rejects an operation of another class, because after a crash "
+     "the engine repeats the call without asking anybody.",
      START_A
      "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
 
@@ -522,8 +543,8 @@ const struct mortise_code mortise_codes[] = {
      "store: {path: \"${env:NO_SUCH_VARIABLE}\"}   # or "
      "${env:NAME:-./state}\n"},
     {"E0602", "a file of ${file:...} that cannot be read",
-     "The path is relative to the deployment file.  The file must be UTF-8 and "
-     "at most 1 MiB large.",
+     "The path is relative to the directory of the deployment file.  The file "
+     "must be UTF-8 and at most 1 MiB large.",
      "kind: Deployment\n"
      "store: {path: \"${file:no-such-file}\"}\n"},
     {"E0603", "a broken ${...}",
@@ -534,9 +555,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0604", "a reference to a secret in the wrong place",
      "secret://NAME is allowed only where a schema of the plugin sets "
-     "x-secret.  The reference must be the whole value, or must end the value "
-     "after a blank (\"Bearer secret://NAME\").  The value cannot also contain "
-     "${...}.",
+     "x-secret.  The reference must be the whole value, or its last word "
+     "(\"Bearer secret://NAME\").  The value must not also contain ${...}.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"secret://key\"}, "
      "next: END}\n"},
@@ -551,9 +571,9 @@ const struct mortise_code mortise_codes[] = {
              "secret://nokey\"}}\n"
              "    next: END\n"},
     {"E0606", "a secret without a provider",
-     "A secret needs exactly one of env: VARIABLE, file: PATH, exec: [PROGRAM, "
-     "...] and systemd-creds: NAME.  Its name consists of letters, digits, "
-     "dots, _ and -.",
+     "A secret needs exactly one of these keys: env: VARIABLE, file: PATH, "
+     "exec: [PROGRAM, ...] or systemd-creds: NAME.  The name of a secret "
+     "consists of letters, digits, dots, _ and -.",
      "kind: Deployment\n"
      "secrets: {key: {}}\n"},
 
@@ -566,22 +586,23 @@ const struct mortise_code mortise_codes[] = {
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 
     {"E0608", "a plugin that does not start or stop",
-     "`mortise check --plugins` calls create() of each plugin that the graph "
-     "uses or the deployment configures, with its config and secrets.  A "
-     "deployment configures plugins as guardrail, memory, discovery plugin or "
-     "model, and in plugins.config, tools.mcp and executors.  This plugin "
-     "refused, crashed or did not return.  A run would fail at the first node "
-     "that needs it.  If the message reports that the plugin does not stop, "
-     "its quiesce() or destroy() failed.  An engine would then wait for the "
-     "plugin before it exits.",
+     "`mortise check --plugins` starts each plugin that the graph uses or that "
+     "the deployment configures.  It calls create() with the plugin's config "
+     "and secrets.  A deployment configures plugins with the keys guardrails, "
+     "memory, discovery, models, plugins.config, tools.mcp and executors.  If "
+     "the plugin does not start, create() failed, crashed or did not return.  "
+     "A run would fail at the first node that needs the plugin.  If the plugin "
+     "does not stop, its quiesce() or destroy() failed.  An engine would then "
+     "wait for the plugin before it exits.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins mortise.yaml\n"},
 
     {"E0609", "a program that could write what it must not",
      "`reads: true` declares that a program changes nothing, whatever its "
-     "arguments are.  This program therefore cannot have `write`.  No program "
-     "can write to the deployment file, its lock, its store, its plugins or "
-     "its trust files, because it could then extend its own permissions.",
+     "arguments are.  Therefore `reads: true` and `write` exclude each other.  "
+     "`write` must never include the deployment file and its lock file, the "
+     "store, or the directories of plugins and trust files.  Otherwise the "
+     "program could extend its own permissions.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
 
@@ -589,21 +610,21 @@ const struct mortise_code mortise_codes[] = {
      "A server under `tools.mcp` needs either `command` (a program that "
      "Mortise starts) or `url`.  The URL must use https, or http on this "
      "machine.  A program can use either no network (`net: []`) or the whole "
-     "network (`net: [\"*\"]`).  `write` cannot include the deployment file, "
-     "its lock, store, plugins and trust files.  `sampling` must name an alias "
-     "in `models`.",
+     "network (`net: [\"*\"]`).  `write` must not include the deployment file "
+     "and its lock file, the store, or the directories of plugins and trust "
+     "files.  `sampling` must name an alias in `models`.",
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
     {"E0611", "a config that belongs elsewhere",
-     "`tools.mcp` and the lock file configure the plugin `mcp`.  It cannot be "
-     "configured under `plugins.config`.",
+     "Configure the plugin `mcp` with `tools.mcp` and the lock file.  It has "
+     "no config under `plugins.config`.",
      "kind: Deployment\n"
      "plugins: {config: {mcp: {}}}   # tools: {mcp: {...}}\n"},
     {"E0612", "a broken lock file",
      "`mortise mcp pin` and `mortise discovery pin` write mortise.lock beside "
-     "the deployment.  Somebody edited the file, or a merge broke it.  Restore "
-     "one complete version of the file, then pin again.",
+     "the deployment.  The file is invalid: somebody edited it, or a merge "
+     "broke it.  Restore one complete version of the file, then pin again.",
      "# mortise.lock\n"
      "# {\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
      "{\"files\": "
@@ -616,10 +637,11 @@ const struct mortise_code mortise_codes[] = {
      "programs: {jq: {path: /usr/bin/jq, user: root}}\n"},
 
     {"E0701", "an invalid name of an operation",
-     "Names of operations follow the rules for plugin names and have at most "
-     "64 characters.  Graphs use PLUGIN/OPERATION.  `judged_as` must contain "
-     "{ARGUMENT}, where ARGUMENT is a string that the operation's input_schema "
-     "requires.",
+     "The name of an operation has at most 64 characters and follows the rules "
+     "for plugin names.  A graph calls the operation as PLUGIN/OPERATION.  "
+     "`judged_as` is a second name of a call, for the `tools` rules of a "
+     "deployment.  It must contain {ARGUMENT}, where ARGUMENT is a string that "
+     "the operation's input_schema requires.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {Re fund: {effect: external}}}}\n"},
     {"E0702", "an invalid version or range",
@@ -628,29 +650,29 @@ const struct mortise_code mortise_codes[] = {
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4-beta}\n"},
     {"E0703", "invalid artifacts",
-     "`mortise plugin sign` writes the list `artifacts`.  Each entry names the "
-     "file for one architecture, which is beside the manifest, with its size "
-     "and its BLAKE2b-256 in hex.  Do not edit the list.  Sign the plugin "
-     "again instead.",
+     "`mortise plugin sign` writes the list `artifacts`.  Each entry has the "
+     "name, the size and the BLAKE2b-256 digest (in hex) of the file for one "
+     "architecture.  These files are in the directory of the manifest.  Do not "
+     "edit the list.  Sign the plugin again instead.",
      "kind: Plugin\n"
      "artifacts: [{arch: x86_64-linux-gnu, file: ../acme_pay.so}]\n"},
     {"E0704", "x-secret: true in a place that is not searched",
      "Mortise finds x-secret: true only below properties, additionalProperties "
-     "and items of a schema, nested in any way.",
+     "and items of a schema, at any depth.",
      "kind: Plugin\n"
      "config_schema: {enum: [{x-secret: true}]}\n"},
     {"E0705", "an invalid permission",
      "net takes HOST:PORT, fs and exec take absolute paths, env takes names of "
-     "variables, and state takes paths of the run's state.  config:PATH stands "
-     "for a value of the deployment's config.",
+     "variables, and state takes paths of the run's state. config:PATH stands "
+     "for the value at PATH in the plugin's config.",
      "kind: Plugin\n"
      "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
     {"E0706", "an impossible intent",
-     "intent: steps declares that the operation changes the world only in two "
-     "ways.  It sends requests to the host (http.request/1 and so on), or it "
-     "marks its own steps with journal.begin/1 and journal.end/1.  The plugin "
-     "must require at least one of these methods.  Operations that are pure or "
-     "read have no intent.",
+     "`intent: steps` declares that the operation changes the world only in "
+     "two ways.  It sends requests through the host (http.request/1 and so "
+     "on), or it marks its own steps with journal.begin/1 and journal.end/1.  "
+     "The plugin must list at least one of these methods in requires.methods.  "
+     "An operation of class pure or read cannot set `intent`.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {refund: {effect: external, intent: "
      "steps}}}}\n"},
@@ -670,7 +692,7 @@ const struct mortise_code mortise_codes[] = {
      "Guardrails and models can ask the host only for the few methods that "
      "their headers list.  The manifest requires another method, which the "
      "host would always refuse.  Remove this method, or let the plugin also "
-     "provide an executor, whose operations can ask for it.",
+     "provide an executor, whose operations can ask for the method.",
      "kind: Plugin\n"
      "metadata: {name: acme.llm, version: 1.0.0}\n"
      "seq: 1\n"
@@ -680,17 +702,17 @@ const struct mortise_code mortise_codes[] = {
      "alone\n"},
     {"E0709", "an impossible background",
      "`background: true` means that the plugin maintains something between its "
-     "calls, such as connections.  The host calls its background() once, and "
-     "this call stays pending.  Only async plugins can have a pending call "
-     "that occupies no thread.",
+     "calls, such as connections.  The host calls background() of the plugin "
+     "once, and this call stays pending.  Only a plugin with `threading: "
+     "async` can have a pending call that occupies no thread.",
      "kind: Plugin\n"
      "provides: {executor: {threading: blocking, background: true}}   # "
      "async\n"},
     {"E0710", "a directory that the config cannot have",
      "`directory` of a memory plugin must name a member of the plugin's "
      "config.  The host sets this member to the directory for the memory's "
-     "files.  config_schema does not allow the member, so the plugin could "
-     "never start.",
+     "files.  Here config_schema does not allow the member, so the plugin "
+     "could never start.",
      "kind: Plugin\n"
      "metadata: {name: acme.notes, version: 1.4.2}\n"
      "seq: 1\n"
@@ -701,7 +723,8 @@ const struct mortise_code mortise_codes[] = {
      "                additionalProperties: false}\n"},
     {"E0711", "an invalid key",
      "Trust files accept minisign public keys, as text (RW...) or as the name "
-     "of a .pub file beside them.  Revocations also accept key ids.",
+     "of a .pub file in the directory of the trust file.  Revocations also "
+     "accept key ids.",
      "kind: Trust\n"
      "keys: [{key: RWnonsense, plugins: [acme.*]}]\n"},
     {"E0712", "an invalid pattern",
@@ -733,54 +756,57 @@ const struct mortise_code mortise_codes[] = {
      "# expect: {state: {scratch: {label: refund}}}   # and it was 'other'\n"},
     {"E0903", "something that the case does not script",
      "The run reached a call, a question or an effect in doubt for which the "
-     "case has no answer.  Tests never call operations that are not `pure`, "
-     "because these calls would reach the outside world.  Script the output, "
-     "or set `real: [PLUGIN]`.",
+     "case has no answer.  A test calls only operations that are `pure`, "
+     "because other calls would reach the outside world.  Script the output, "
+     "or let the test call the plugin with `real: [PLUGIN]`.",
      "# operations: {acme.pay/refund: {output: {id: re_1}}}   # was missing\n"},
     {"E0904", "a run that a crash changes",
      "`mortise test --crash-everywhere` killed the process at a commit and "
-     "continued the run in a new process.  The result differs from a run "
-     "without a crash.  Perhaps an operation violates its manifest, for "
-     "example a `read` operation that changes something.  Otherwise Mortise "
-     "has a bug: please report it.",
+     "continued the run in a new process.  The result differs from the result "
+     "of a run without a crash.  Perhaps an operation violates its manifest, "
+     "for example a `read` operation that changes something.  Otherwise "
+     "Mortise has a bug: please report it.",
      "# mortise test --crash-everywhere refund.test.yaml\n"},
     {"E1001", "a foreign file that cannot be imported",
      "`mortise graph import` and `mortise config import` do not know the "
      "format, or the file contradicts itself.  Examples: an edge to an unknown "
      "node, two nodes with one id, an executorConfig of another type than its "
-     "node, a server with neither a command nor a URL.  Nothing is written.",
+     "node, a server with neither a command nor a URL.  The import writes no "
+     "file.",
      "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
      "\"target\": \"b\"}]}\n"},
     {"E1101", "a node that can no longer be changed",
-     "A diff changes or removes a node that has begun, has ended or was "
-     "skipped, or whose team has ended.  Only nodes that have not begun can "
-     "change.  Instead, add a node that depends on this node: the new node "
-     "gets its output.",
+     "A diff (`mortise steer`) changes or removes a node that has begun, has "
+     "ended or was skipped, or whose team has ended.  Only nodes that have not "
+     "begun can change.  Instead, add a node that depends on this node.  The "
+     "new node gets the output of this node.",
      "# - set_role: {id: draft, role: critic}   # draft has begun\n"},
     {"E1102", "operations that contradict each other",
-     "Two operations of one diff set the same property of one node, or one "
-     "removes a node that the other refers to.  Mortise cannot know which "
-     "operation you mean.  Keep one of the two.  You can remove a node and "
-     "then add another node with the same id.",
+     "Two operations of one diff (`mortise steer`) set the same property of "
+     "one node, or one operation removes a node that the other refers to.  "
+     "Mortise cannot know which operation you mean.  Keep one of the two.  You "
+     "can remove a node and then add another node with the same id.",
      "# - set_role: {id: draft, role: critic}\n"
      "# - remove: draft\n"},
     {"E1103", "a node that others depend on",
-     "A diff removes a node, but another node still depends on it.  Reroute or "
-     "remove this other node in the same diff.",
+     "A diff (`mortise steer`) removes a node, but another node still depends "
+     "on it.  Reroute or remove that other node in the same diff.",
      "# - remove: draft\n"
      "# - reroute: {id: check, depends_on: []}   # it depended on draft\n"},
     {"E1104", "a place that cannot be changed",
      "The path of an operation leads into a node that has no task graph.  Only "
-     "nodes that have a task graph, such as teams, can be changed inside.  All "
-     "nodes that `wrap` puts into a team must belong to the same graph.",
+     "nodes with a task graph, such as teams, contain nodes that a diff can "
+     "change.  All nodes that `wrap` puts into a team must belong to the same "
+     "graph.",
      "# - remove: draft/intro   # draft is a leaf\n"},
     {"E1105", "an id that is in use",
-     "A diff adds a node under an id that another node has.  To replace that "
-     "node, remove it first, or split it.",
+     "A diff (`mortise steer`) adds a node under an id that another node has.  "
+     "To replace that node, remove it first, or split it.",
      "# - add: {id: draft, node: {goal: write it}}   # there is a draft\n"},
     {"E1106", "an invalid diff",
-     "A diff is a list of at most 256 operations.  An operation is a mapping "
-     "with one key: add, remove, split, reroute, set_role, set_tools or wrap.",
+     "A diff (`mortise steer`) is a list of at most 256 operations.  An "
+     "operation is a mapping with one key: add, remove, split, reroute, "
+     "set_role, set_tools or wrap.",
      "# - {remove: draft, add: {id: sketch, node: {goal: draw it}}}   # two\n"},
     {"W0215", "an unknown JSON Schema keyword",
      "Draft 2020-12 has no such keyword, so the keyword checks nothing.  Names "
@@ -803,26 +829,27 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0414", "a member that no schema lists",
      "A schema lists the members of this value, and this member is not among "
-     "them.  The schema allows other members, so the name may be right.  In an "
-     "output, every unlisted member gets this warning.  In the state, only a "
-     "name that is very similar to a listed name gets it.  If you mean this "
-     "name, list it in the schema of the state or in the node's output_schema.",
+     "them.  The schema allows other members, so the name may be right.  "
+     "Mortise warns about every unlisted member of an output.  In the state, "
+     "it warns only if the name is very similar to a listed name.  If you mean "
+     "this name, list it in the schema of the state or in the node's "
+     "output_schema.",
      START_A "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
              "{scratch.n: output.totl}, next: END}\n"},
     {"W0415", "a name that is read before it is set",
-     "No node that writes the name can run before the node that reads it.  No "
+     "No node that writes the name can run before the node that reads it: no "
      "path of edges leads from a writer to the reader, not even through a "
      "loop.  This is only a warning, because people can set the name with an "
-     "update: it is in scratch, or the state's schema lists it.",
+     "update.  The name is in scratch, or the state's schema lists it.",
      "state: {artifacts: {properties: {b: {type: object}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0416", "a template name without a value",
-     "The operation fills a text with values, as text/template does (its "
-     "input_schema has x-template).  The text uses a name that the values do "
-     "not have.  A {{name}} without a value fails the node.  A section without "
-     "a value is always left out.",
+     "The operation replaces names in a text by values, as text/template does "
+     "(its input_schema has x-template).  The text uses a name that the values "
+     "do not have.  A {{name}} without a value fails the node.  A section "
+     "({{#name}}) without a value is always left out.",
      "start: a\nnodes:\n"
      "  a:\n"
      "    type: tool\n"
@@ -840,17 +867,17 @@ const struct mortise_code mortise_codes[] = {
      "next: END}\n"},
     {"W0453", "a discovery edge without a usable discovery plugin",
      "A discovery edge asks the plugins of the deployment's `discovery`.  If "
-     "no plugin is configured there, or any of them cannot be used, the edge "
-     "finds nothing and each run takes the fallback.  The message names what "
-     "is missing.",
+     "no plugin is configured there, or one of them cannot be used, the edge "
+     "finds nothing, and each run takes the fallback of the edge.  The message "
+     "names what is missing.",
      "# mortise.yaml beside the graph has no\n"
      "#     discovery: {plugins: [NAME]}\n"
      "# edges:\n"
      "#   - {from: a, discovery: {query: \"${output.text}\", fallback: b}}\n"},
     {"W0801", "two nodes write the same path",
      "Neither node runs after the other, so the order of the writes is random. "
-     " A run in which both write fails.  Declare a reducer for the path under "
-     "state.reducers, for example `last`.",
+     " If both nodes write in the same run, the run fails.  Declare a reducer "
+     "for the path under state.reducers, for example `last`.",
      "start: [a, b]\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
@@ -864,19 +891,19 @@ const struct mortise_code mortise_codes[] = {
      "scratch.list\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0803", "a duplicate edge",
-     "The same edge is already declared, and counts only once.  Remove one of "
-     "the two.",
+     "The graph already declares the same edge.  The duplicate has no effect.  "
+     "Remove one of the two.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # the same as next: END\n"},
     {"W0804", "a loop without an exit",
-     "Each path through the loop leads back into it.  The run will pause at "
-     "limits.visits.  Add an edge that leaves the loop.",
+     "Each path through the loop leads back into it.  The run pauses when it "
+     "reaches limits.visits.  Add an edge that leaves the loop.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"W0805", "a list that grows without bound",
-     "Each visit of the loop appends to the list, and the state contains the "
-     "whole list.  Set max_items of the reducer.",
+     "Each visit of the loop appends to the list, and the whole list is part "
+     "of the state.  Set max_items of the reducer.",
      "state: {reducers: {scratch.list: concat}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.list: output.lines}, routes: [{when: node.visit < 3, to: a}], "
@@ -885,10 +912,11 @@ const struct mortise_code mortise_codes[] = {
      "The operation changes the world, is not idempotent, and cannot report "
      "whether the effect happened.  If the machine stops or a connection "
      "breaks before the answer of the operation is recorded, the effect is in "
-     "doubt.  on_in_doubt then decides: ask (a person decides; the default), "
-     "retry (the effect may happen twice) or fail.  The operation's `intent` "
-     "(mortise plugin inspect) shows whether the engine records each call of "
-     "the operation, or each request that a call makes to the host.",
+     "doubt.  Then on_in_doubt decides: ask (a person decides; the default), "
+     "retry (the effect may happen twice) or fail.  `mortise plugin inspect` "
+     "shows the `intent` of the operation: whether the engine records each "
+     "call of the operation, or each request that a call makes through the "
+     "host.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, next: END}\n"},
@@ -919,9 +947,9 @@ const struct mortise_code mortise_codes[] = {
     {"W0812", "a missing answer that the schema rejects",
      "A decision always has an `answer`, which is null if no person answered.  "
      "With `on_timeout: accept` the run continues with null, but `schema` does "
-     "not allow null.  Allow null in the schema and check every use of "
-     "`output.answer` and of the artifact.  Or choose another value of "
-     "on_timeout.",
+     "not allow null.  Allow null in the schema, and check every use of "
+     "`output.answer` and of the artifact.  You can also choose another value "
+     "of on_timeout.",
      START_A
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
@@ -939,30 +967,31 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"W0814", "an error class or code that is probably misspelled",
      "retry_on lists classes of errors (transient, timeout) and codes.  "
-     "`mortise explain CODE` knows the codes of Mortise and its plugins.  This "
-     "word is very similar to a known one.  Other plugins have codes of their "
-     "own, so this is only a warning.  A misspelled word never matches, so "
-     "nothing is retried.",
+     "`mortise explain` lists the codes of Mortise and its plugins.  This word "
+     "is not among them, but is very similar to one of them.  Other plugins "
+     "have codes of their own, so this is only a warning.  A misspelled word "
+     "never matches, so nothing is retried.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [transiant]}, next: "
      "END}\n"},
     {"W0820", "a deployment that you have not allowed yet",
      "Mortise found this mortise.yaml beside a graph or in the working "
-     "directory, but you did not name it.  Until you allow it, it cannot "
-     "choose code to run (`plugins.path`, `plugins.dev`, `trust`, `programs`, "
-     "`tools.mcp`).  It cannot read `secrets`, the environment or files "
-     "(`${env:...}`, `${file:...}`), or name an address or a path outside its "
-     "directory.  Read the file, then run `mortise config allow FILE`.  The "
-     "deployment and the files that it names must belong to root or to you, "
-     "and other users must not be able to write to them.  For commands that "
-     "would run something, this finding is an error.",
+     "directory.  Neither --deployment nor MORTISE_DEPLOYMENT names it.  Until "
+     "you allow the file, it cannot choose code to run (`plugins.path`, "
+     "`plugins.dev`, `trust`, `programs`, `tools.mcp`).  It cannot read "
+     "`secrets`, the environment or files (`${env:...}`, `${file:...}`), or "
+     "name an address or a path outside its directory.  Read the file, then "
+     "run `mortise config allow FILE`.  The deployment and the files that it "
+     "names must belong to root or to you, and other users must not be able to "
+     "write to them.  A command that would run something fails with exit code "
+     "77 instead of this warning.",
      "# mortise check graph.yaml, beside this mortise.yaml\n"
      "# plugins: {dev: [.]}   code that nobody signed\n"},
     {"W0821", "a secret that is not masked",
-     "If a server or a plugin repeats a secret, Mortise replaces it by "
-     "\"[secret NAME]\".  It does not search for secrets of less than eight "
-     "bytes, because they would match everywhere.  Use a longer secret.",
+     "Mortise replaces a secret that a server or a plugin repeats by \"[secret "
+     "NAME]\".  It does not search for secrets of less than eight bytes, "
+     "because they would match everywhere.  Use a longer secret.",
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
     {"W0822", "a permission that grants nothing",
@@ -986,7 +1015,7 @@ const struct mortise_code mortise_codes[] = {
      "plugins: {path: [./plugin]}   # ./plugins\n"},
     {"W0824", "a pin without effect",
      "mortise.lock pins the tools of a server that `tools.mcp` does not have, "
-     "or a tool whose schema is invalid.  The tool cannot be called.  Check "
+     "or a tool whose schema is invalid.  Such a tool cannot be called.  Check "
      "the spelling of the server's name, or remove the pin with `mortise mcp "
      "pin NAME`.",
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
@@ -1004,42 +1033,44 @@ const struct mortise_code mortise_codes[] = {
      "a guardrail that is already in the list; a trait that no personality "
      "edge and no gmi node uses; an empty persona; memory_consistency in a "
      "graph without a memory_policy; discovery of tools for a node without "
-     "tools; `default` in a schema; `end: first` without an edge to END.",
+     "tools; `default` in a schema (Mortise does not fill in missing values); "
+     "`end: first` without an edge to END.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern, pattern], next: END}\n"},
     {"W0828", "a way around the tool policy",
-     "tools.allow, ask, deny and pins check operations.  The config of this "
-     "plugin allows requests to the host of an MCP server.  Such a request "
-     "names the tool in its body, which the policy does not check.",
+     "The rules and pins under `tools` apply to operations.  The config of "
+     "this plugin allows requests to the host of an MCP server.  Such a "
+     "request names a tool of the server in its body, where the rules and pins "
+     "do not apply.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "plugins: {config: {http: {allow: [mcp.example.com:443]}}}\n"
      "tools: {mcp: {shop: {url: \"https://mcp.example.com/mcp\"}}}\n"},
     {"W0830", "a template in a key that takes none",
      "Only some keys accept templates: prompt, goal, args, instructions and "
-     "others that mortise-graph(5) marks.  In any other key ${...} is not "
-     "evaluated and stays as it is written.",
+     "others that mortise-graph(5) marks.  In any other key, Mortise does not "
+     "evaluate ${...} and uses the text as it is written.",
      START_A
      "  a: {type: human, prompt: Well?, assignees: [\"${input.who}\"], next: "
      "END}\n"},
     {"W0904", "a scripted answer that a schema rejects",
      "A case scripts an output that does not match the schema of the operation "
-     "or of the node, so the node fails.  Or the answer or the changed "
-     "arguments that the case scripts for a person do not match the schema of "
-     "the request, so the case fails.  Correct the misspelled member, or add "
-     "the missing one.  Ignore the warning if the case tests exactly this.",
+     "or of the node, so the node fails.  Or a case scripts an answer or "
+     "changed arguments of a person that do not match the schema of the "
+     "request, so the case fails.  Correct the misspelled member, or add the "
+     "missing one.  Ignore the warning if the case tests exactly this.",
      "# cases:\n"
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
     {"W0905", "an expectation that can never be met",
-     "No node of the graph writes this member of the state, and no schema "
-     "lists it.  Or the output in an artifact, or an event of this type, "
-     "cannot have this member.",
+     "The case expects a member of the state that no node writes and no schema "
+     "lists.  Or it expects a member that the output in an artifact, or an "
+     "event of this type, cannot have.",
      "# cases:\n"
      "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
     {"W1001", "something that the import leaves out",
-     "A field of the foreign file has no equivalent here, or the import cannot "
-     "translate its meaning.  Examples: a condition that is a function, or a "
-     "server with a transport that this build does not support.  If the "
+     "A field of the foreign file has no equivalent in Mortise, or the import "
+     "cannot translate its meaning.  Examples: a condition that is a function, "
+     "or a server with a transport that this build does not support.  If the "
      "missing part decides what runs, `mortise check` rejects the new file at "
      "that place until you add the part.",
      "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
@@ -1053,29 +1084,29 @@ const struct mortise_code mortise_codes[] = {
      "digits, '_' and '-'.  Graphs use this name to call the server's tools.",
      "# \"first step\" is called first_step\n"},
     {"W1003", "a server that could not start here",
-     "The import leaves this server out.  Its command downloads the program "
-     "(npx, uvx) or needs a daemon of the machine (docker).  Mortise runs "
-     "programs in a sandbox that can reach neither the download nor the "
-     "daemon.  Install the program and import the list again (npx), or name "
-     "the installed program.  Another cause: the server is on another machine "
-     "and its URL uses http.  Others could read and change this traffic, so "
-     "Mortise requires https.",
+     "The import leaves this server out, because the server could not start.  "
+     "Its command downloads the program (npx, uvx) or needs a daemon of the "
+     "machine (docker).  Mortise runs programs in a sandbox that can reach "
+     "neither the download nor the daemon.  Install the program and import the "
+     "list again (npx), or name the installed program.  Another cause: the "
+     "server is on another machine, and its URL uses http.  Others could read "
+     "and change this traffic, so Mortise requires https.",
      "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
      "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},
     {"W1004", "a secret that others can see",
      "An argument or a URL of an imported server looks like a secret.  The "
-     "import did not copy the value.  Instead, the new file reads it from an "
-     "environment variable.  Other users can see the arguments of a program, "
-     "and URLs are logged.  Pass the secret in `env` or `headers`, as a "
-     "reference to a secret.",
+     "import did not copy the secret: the new file reads it from an "
+     "environment variable.  But other users can see the arguments of a "
+     "program, and URLs are logged.  Pass the secret in `env` or `headers`, as "
+     "a reference to a secret.",
      "# tools: {mcp: {shop: {command: [./shop], env: {SHOP_KEY: "
      "\"secret://shop\"}}}}\n"},
     {"W1005", "an imported server that would read too much",
      "An argument names the whole file system, a home directory, /etc or a "
      "directory of keys.  In other systems, the program can read all files of "
-     "its user.  In Mortise it can read only the paths that its sandbox "
-     "grants, and the import did not grant this path.  Name the directory that "
-     "the server needs.",
+     "its user.  In Mortise, the program can read only the paths that its "
+     "sandbox grants, and the import did not grant this path.  Name the "
+     "directory that the server needs.",
      "# tools: {mcp: {files: {command: [./files, ./notes],\n"
      "#                       sandbox: {fs: {read: [./notes]}}}}}\n"},
 };
