@@ -100,9 +100,10 @@ const struct mortise_code mortise_error_codes[] = {
      "replaces a file.",
      NULL},
     {"expression", "an expression cannot be evaluated",
-     "A condition, an `outputs`, `${...}` or on_error.value failed with the "
-     "values of this run.  The message names the place in the file.  Use has() "
-     "or a default value for members that may be absent.",
+     "An expression in a condition, in `outputs`, in `${...}` or in "
+     "on_error.value failed with the values of this run.  The message names "
+     "the place in the file.  Use has() or a default value for members that "
+     "may be absent.",
      "when: has(output.score) && output.score > 0.8\n"},
     {"failed", "a plugin failed without a code",
      "The call failed, and the plugin gave no code.  The message comes from "
@@ -191,7 +192,8 @@ const struct mortise_code mortise_error_codes[] = {
      "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
     {"http.too_many", "a list that is too long",
      "The list has more than 100 pages, and the call of http/pages does not "
-     "set max_pages.  Or its items exceed the size limit of an output.",
+     "set max_pages.  Or the items of the list exceed the size limit of an "
+     "output.",
      "args: {url: \"${input.url}\", max_pages: 1000}\n"},
     {"http.unreachable", "no connection",
      "The host name is unknown, nothing listens on the port, or the connection "
@@ -255,7 +257,7 @@ const struct mortise_code mortise_error_codes[] = {
      "tools: {mcp: {scratch: {command: [./server], unpinned: true}}}\n"},
     {"mcp.not_started", "an MCP server could not be started or reached",
      "The message contains the end of the program's stderr.  `mortise doctor` "
-     "starts each server once.",
+     "starts each server once and reports the errors.",
      NULL},
     {"mcp.protocol", "an MCP server violates the protocol",
      "The server's answer is invalid or cannot be stored, or the server speaks "
@@ -410,14 +412,16 @@ const struct mortise_code mortise_error_codes[] = {
     {"not_text", "not a text", "The file is not UTF-8.  Set encoding: base64.",
      "args: {path: picture.png, encoding: base64}\n"},
     {"outside_roots", "a path outside the permitted directories",
-     "The file plugin can use only the directories in `roots` and `writable` "
-     "of its config.  Symbolic links cannot lead to other directories.",
+     "The file plugin can read only below the directories in `roots` and "
+     "`read_only` of its config, and write only below `roots`.  A symbolic "
+     "link must not lead out of these directories.",
      "# mortise.yaml\n"
      "plugins: {config: {file: {roots: [./data]}}}\n"},
     {"plan", "a plan that cannot run",
-     "In `mortise plan`, the model corrected its plan --max-replans times.  "
-     "The last plan still has findings; the message lists them.  Reword the "
-     "goal, allow more attempts, or use another model.",
+     "In `mortise plan`, the model corrected its plan as often as "
+     "--max-replans allows.  The last plan still has findings, which the "
+     "message lists.  Reword the goal, allow more attempts, or use another "
+     "model.",
      NULL},
     {"planner", "an invalid answer of a planner",
      "The planner of a gmi node (an operation or a model) must give {done: "

@@ -138,7 +138,8 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise cancel RUN   # which has ended\n"
      "$ mortise pause RUN    # which has ended\n"},
     {"E_NO_SPACE", "the disk is full",
-     "No acknowledged data is lost.  Free space on the disk, then resume.",
+     "No acknowledged data is lost.  Free space on the disk, then resume the "
+     "run.",
      "$ mortise run a.yaml\n"},
     {"E_STALE_TOKEN", "a spawn handle was claimed again",
      "A spawn handle records one child that a program made for a run "

@@ -113,7 +113,7 @@ const struct mortise_code mortise_codes[] = {
      "state: {scratch: {$schema: 'http://json-schema.org/draft-07/schema#'}}"
      "\n"},
     {"E0206", "a missing key",
-     "A required key is missing.  The message names it.",
+     "A required key is missing.  The message names the key.",
      START_A "  a: {type: tool, next: END}   # which tool?\n"},
     {"E0207", "an unknown word",
      "The key accepts only certain words.  Use a word that the message lists.",
@@ -443,8 +443,8 @@ const struct mortise_code mortise_codes[] = {
      "#     a: {type: tool, tool: file/write}\n"},
 
     {"E0508", "a limit above the deployment's",
-     "The limits of a deployment are the defaults of all graphs.  They are "
-     "also the highest values that a graph can set.",
+     "The limits of a deployment are the defaults of all graphs, and also the "
+     "highest values that a graph can set.",
      "# mortise.yaml beside the graph says\n"
      "#     limits: {steps: 100}\n"
      "# and the graph\n"
@@ -995,9 +995,9 @@ const struct mortise_code mortise_codes[] = {
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
     {"W0822", "a permission that grants nothing",
-     "`config:PATH` stands for a value in the deployment's config of the "
-     "plugin.  The plugin's config_schema has no property at this path, so the "
-     "permission grants nothing.",
+     "`config:PATH` stands for the value at PATH in the config that the "
+     "deployment gives the plugin.  The plugin's config_schema has no property "
+     "at this path, so the permission grants nothing.",
      "kind: Plugin\n"
      "metadata: {name: acme.pay, version: 1.4.2}\n"
      "seq: 1\n"
@@ -1023,8 +1023,9 @@ const struct mortise_code mortise_codes[] = {
     {"W0825", "a tool pattern that matches nothing",
      "tools.allow, ask and deny of a deployment contain patterns for the names "
      "of operations.  This pattern matches no operation of any installed "
-     "plugin.  A misspelled `deny` denies nothing.  Tools of MCP servers are "
-     "matched only if tools.mcp and the lock file list them.",
+     "plugin.  So a misspelled pattern in `deny` denies nothing.  A pattern "
+     "matches tools of MCP servers only if tools.mcp and the lock file list "
+     "these tools.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "tools: {deny: [file/wirte]}   # file/write\n"},
@@ -1079,9 +1080,10 @@ const struct mortise_code mortise_codes[] = {
      "A node id begins with a letter or '_', followed by letters, digits, '_' "
      "and '-', with at most 64 characters.  START and END are not allowed.  "
      "The import renames every reference to the node in the file.  Check "
-     "prompts and everything that reads the artifacts.  The name of an MCP "
-     "server begins with a lowercase letter, followed by lowercase letters, "
-     "digits, '_' and '-'.  Graphs use this name to call the server's tools.",
+     "whether prompts, and programs that read the artifacts, still use the old "
+     "id.  The name of an MCP server begins with a lowercase letter, followed "
+     "by lowercase letters, digits, '_' and '-'.  Graphs use this name to call "
+     "the server's tools.",
      "# \"first step\" is called first_step\n"},
     {"W1003", "a server that could not start here",
      "The import leaves this server out, because the server could not start.  "
