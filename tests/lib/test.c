@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Guards what follows: workers allocate too. */
@@ -52,6 +54,8 @@ int test_run(Suite *s)
     fresh_dir(state_home);
     setenv("XDG_STATE_HOME", state_home, 1);
     name_us();
+    /* Messages quote what programs print.  Of one over 4 KiB, Check loses all. */
+    check_set_max_msg_size((size_t)1 << 20);
     srunner_run_all(sr, CK_ENV);
     n = srunner_ntests_failed(sr);
     srunner_free(sr);
@@ -197,6 +201,20 @@ const char *test_mkdir(void)
 
     ck_assert(fresh_dir(dir));
     return dir;
+}
+
+int test_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, size), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+    close(fd);
+    return ntohs(a.sin_port);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag,

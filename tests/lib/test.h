@@ -36,6 +36,10 @@ void test_nothing_left(void);
 const char *test_mkdir(void);
 void test_rmdir(const char *dir);
 
+/* A TCP port of 127.0.0.1 that nobody uses now, for a page that shows a fixed
+ * one. */
+int test_port(void);
+
 /* Whole files; test_read gives malloc()ed bytes with a NUL behind. */
 void test_write(const char *path, const void *p, size_t n);
 char *test_read(const char *path, size_t *n);

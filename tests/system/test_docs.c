@@ -18,6 +18,7 @@
 #include "lib/test.h"
 
 static char root[4096], dir[4096];
+static int port; /* in place of the port 8787 that the pages show */
 static glob_t pages;
 
 static void begin(void)
@@ -25,8 +26,10 @@ static void begin(void)
     ck_assert_ptr_nonnull(getcwd(root, sizeof root));
     strcpy(dir, test_mkdir());
     child_dir(dir);
-    child_run("cp -r %s/configs . && ln -s %s build && ln -s %s/sdk sdk", root,
-              child_build(""), root);
+    port = test_port();
+    child_run("cp -r %s/configs . && ln -s %s build && ln -s %s/sdk sdk && "
+              "sed -i 's/8787/%d/' configs/refund/mortise.yaml",
+              root, child_build(""), root, port);
     ck_assert_msg(child.code == 0, "%s", child.err);
     ck_assert_int_eq(glob("docs/*.md", 0, NULL, &pages), 0);
     ck_assert_int_eq(glob("docs/tutorials/*.md", GLOB_APPEND, NULL, &pages), 0);
@@ -57,7 +60,8 @@ static void run_block(const char *page, const char *info, const char *p)
     test_write(script, p, (size_t)(stop - p) + 1);
     /* What it makes is made as by who reads it, whatever we are made of. */
     child_run("unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CXXFLAGS LDFLAGS B V "
-              "ONLY; sh -e script");
+              "ONLY; sed -i 's/ 8787 / %d /' script; sh -e script",
+              port);
     ck_assert_msg(child.code == want,
                   "%s: exit code %d, not %d, of\n%.*s\n%s%s", page, child.code,
                   want, (int)(stop - p), p, child.out, child.err);
