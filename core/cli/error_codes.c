@@ -49,8 +49,9 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"conflict", "two parallel writes to one path",
      "Parallel branches wrote the same path, and this path has no reducer.  "
-     "Declare a reducer (`last`, if the order does not matter), or write to "
-     "different paths.",
+     "Declare a reducer for the path: `concat` or `merge` keeps what both "
+     "branches wrote, and `last` keeps one of the two.  Or let the branches "
+     "write to different paths.",
      "state: {reducers: {scratch.notes: concat}}\n"},
     {"context", "a reply was cut because the model's window is full",
      "The conversation and the reply do not fit into the model's window, even "
