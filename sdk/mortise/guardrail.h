@@ -13,29 +13,35 @@
  * get_interface() returns that struct for MORTISE_GUARDRAIL_2.
  *
  * Threads    As in the manifest's `threading`.
- *              `inline`    check() decides before it returns, and may not ask.
+ *              `inline`    check() must decide before it returns, and cannot
+ *                          use ask().
  *              `async`     check() may return MORTISE_S_PENDING, ask(), and
  *                          finish() later, from any thread.
- *              `blocking`  the same with ask_wait(), on a thread of a pool.
+ *              `blocking`  the same with ask_wait() instead of ask(), on a
+ *                          thread of a pool.
  *            Up to `concurrency` checks run at once.
- * Stage      The point at which the value is judged: MORTISE_STAGE_...
- *            Texts of tools have the stage MORTISE_STAGE_TOOL_RESULT.  They
- *            may try to give instructions to a model.
- * Verdict    Emitted as "verdict", one JSON object: {"violation": bool,
- *            "reason"?: text}.  A check without a verdict is a violation.
- * Errors     A negative status, and a message by fail() or finish().  Errors,
- *            crashes and timeouts are violations without a replacement.
- * Asking     A check only reads, and is never suspended.  It may ask
- *            state.get/1, kv.get/1, secret.get/1, schema.check/1 and
- *            http.request/1 with GET or HEAD.  It may also ask model.call/1
- *            and model.embed/1, which cost money.  An ask that changes
- *            something or stores a value is refused with MORTISE_S_DENIED; one
- *            that waits for a person or a time, with MORTISE_S_UNSUPPORTED.
- * Replay     A check that was in flight when the process died is made again.
- *            Its answers are stored with the run, as those of an executor.
- *            The same asks about the same value get the same answers without
- *            being performed again.  Therefore, between asks, your code must
- *            depend only on the request and on the answers.
+ * Stage      The place in the run where the value is judged: one of
+ *            MORTISE_STAGE_... below.  For example, results of tools have the
+ *            stage MORTISE_STAGE_TOOL_RESULT.
+ * Verdict    Emit one JSON object as "verdict": {"violation": bool, "reason"?:
+ *            text}.  If a check emits no verdict, the value counts as a
+ *            violation.
+ * Errors     Return a negative status, and a message by fail() or finish().  If
+ *            a check fails, crashes or times out, the value counts as a
+ *            violation without a replacement.
+ * Asking     A check must not change anything, and is never suspended.  It may
+ *            ask state.get/1, kv.get/1, secret.get/1, schema.check/1 and
+ *            http.request/1 with GET or HEAD.  It may also ask model.call/1 and
+ *            model.embed/1, which cost money.  If an ask would change or store
+ *            something, the host refuses it with MORTISE_S_DENIED.  If an ask
+ *            would wait for a person or a time, the host refuses it with
+ *            MORTISE_S_UNSUPPORTED.
+ * Replay     If the process dies during a check, the engine makes the check
+ *            again.  The answers to the asks of a check are stored with the
+ *            run, as for executors.  So the same asks about the same value get
+ *            the same answers, and are not performed again.  Therefore, between
+ *            asks, your code must depend only on the request and on the
+ *            answers.
  * ABI        As in mortise/plugin.h. */
 #ifndef MORTISE_SDK_GUARDRAIL_H
 #define MORTISE_SDK_GUARDRAIL_H
@@ -53,16 +59,17 @@ extern "C" {
 #define MORTISE_STAGE_OUTPUT 2 /* the output of a node */
 #define MORTISE_STAGE_EDGE   3 /* a value that passes along an edge */
 #define MORTISE_STAGE_NODE   4 /* the target of a guardrail node */
-/* A tool's result, before the model that called the tool reads it.  Its author
- * is outside Mortise, and nobody has checked the text. */
+/* The result of a tool, before the model that called the tool reads it.  The
+ * text comes from outside and may try to give instructions to the model. */
 #define MORTISE_STAGE_TOOL_RESULT 5
-/* The arguments with which a model calls a tool, an object.  Checked before the
- * call is approved and before the tool runs. */
+/* The arguments with which a model calls a tool: a JSON object.  The check is
+ * made before a person approves the call and before the tool runs. */
 #define MORTISE_STAGE_TOOL_CALL 6
-/* The traces that a node's memory returned, a list, before the node gets them.
- * Anyone may have written them, also a model that was manipulated. */
+/* The traces that the memory returned for a node: a JSON list, before the node
+ * gets it.  A trace can be the text of any person, or of a model that was
+ * manipulated. */
 #define MORTISE_STAGE_MEMORY_READ 7
-/* An output that is about to be stored as a trace. */
+/* The output of a node that is about to be stored as a trace in the memory. */
 #define MORTISE_STAGE_MEMORY_WRITE 8
 
 typedef struct mortise_guardrail {
@@ -70,13 +77,14 @@ typedef struct mortise_guardrail {
     uint32_t flags; /* 0 */
 
     /* Judge request->body; request->operation is empty.  Emit "verdict".  If
-     * you can offer a harmless replacement of the whole body, emit it as
-     * "output": the graph decides whether it is used.  [call & created] */
+     * you can offer a harmless replacement for the whole body, also emit the
+     * replacement as "output".  The graph decides whether the run uses it.
+     * [call & created] */
     mortise_status (*check)(mortise_inst *, uint32_t stage,
                             const mortise_request *);
 } mortise_guardrail;
 
-/* At most 1000 bytes of reason text; invalid UTF-8 is replaced. */
+/* Write at most 1000 bytes of the reason; replace bytes that are not UTF-8. */
 MORTISE_INLINE void mortise_jp_reason(mortise_jw *w, const char *reason)
 {
     const char *p = reason, *end = p + strlen(p);
@@ -95,8 +103,9 @@ MORTISE_INLINE void mortise_jp_reason(mortise_jw *w, const char *reason)
     mortise_jw_string_end(w);
 }
 
-/* Emit a verdict, once per check.  `reason` is for people, NUL-terminated (""
- * or NULL: none), and cut to a kilobyte. */
+/* Emit the verdict of a check; call this once for each check.  `reason` is a
+ * NUL-terminated text for people ("" or NULL: none), of which a kilobyte is
+ * used. */
 MORTISE_INLINE mortise_status mortise_emit_verdict(mortise_host *host,
                                                    const mortise_host_api *api,
                                                    mortise_call call,

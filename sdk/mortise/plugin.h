@@ -187,7 +187,7 @@ typedef struct mortise_host_api {
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 
-    /* Return 1 if the call should stop, otherwise 0. This function makes no
+    /* Return 1 if the call should stop, otherwise 0.  This function makes no
      * system call, so call it often.  It also shows that the call is not idle,
      * as emit() and ask() do: if a call uses none of these functions for the
      * time `idle` of the manifest, the host cancels the call. */
@@ -275,9 +275,9 @@ typedef struct mortise_executor {
      * happen, also after cancel().  There are two exceptions: MORTISE_S_DOUBT
      * at any time, and MORTISE_S_CANCELLED or MORTISE_S_TIMEOUT after cancel(),
      * which report only that you stopped.  After them, the effect may have
-     * happened, and the call is in doubt.  The engine then calls an
-     * `idempotent` operation again; otherwise it calls reconcile() or asks a
-     * person.  [call & created] */
+     * happened: the call is in doubt, and the engine calls reconcile() or asks
+     * a person.  For an `idempotent` operation, they are ordinary errors.
+     * [call & created] */
     mortise_status (*execute)(mortise_inst *, const mortise_request *);
 
     /* Report whether an earlier execute() with the same request and idempotency
@@ -319,7 +319,7 @@ typedef struct mortise_plugin {
      * does not insert a `default` of the schema.  `api` and `host` are valid
      * until destroy() returns.
      *
-     * On an error, call api->fail(host, 0, ...)  with the reason.  If the class
+     * On an error, call api->fail(host, 0, ...) with the reason.  If the class
      * of the error is "transient", the call that needed the instance fails with
      * this error, and a retry of that call calls create() again.  An error of
      * any other class is permanent.  [ctl] */
