@@ -40,6 +40,7 @@
  *
  * ---- the request
  * -------------------------------------------------------------
+ *
  * request->operation is empty.  request->body is one JSON object:
  *
  *   query        text, 1 to MORTISE_DISCOVERY_QUERY_MAX bytes: the search text
@@ -57,6 +58,7 @@
  *
  * ---- the answer
  * --------------------------------------------------------------
+ *
  * Emit one JSON object as "output", in any number of pieces:
  *
  *   results      a list of at most `max` results, the best first:
@@ -74,10 +76,12 @@
  *                text is added to the prompt.
  *     tier       how much `text` contains: "name", "summary" or "full";
  *                required with `text`, and not allowed without it
+ *
  * The host refuses the whole answer if it breaks these rules, for example if it
  * has the same id and kind twice, more than `max` results, a kind that was not
  * requested, or an id that no candidate has.  An empty list is valid: nothing
  * was found.
+ *
  * If the deployment has several plugins, they all get the same request.  The
  * host merges their lists by reciprocal rank: a result gets 1 / (60 + p) points
  * from each plugin that lists it at place p (from 1).  Results with equal
@@ -88,6 +92,7 @@
  *
  * ---- pinned entries
  * --------------------------------------------------------------
+ *
  * Some descriptions come from a server or another source outside, which can
  * change them at any time, and models read them.  A plugin must use such a
  * description only if a person has approved its digest.  The host adds `pins`

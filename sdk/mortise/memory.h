@@ -60,6 +60,7 @@
  *   created_at  time
  *   metadata    an object, up to MORTISE_MEMORY_METADATA bytes of JSON;
  *               optional.  Only the writer of the trace interprets it.
+ *
  * After a trace is written, its members never change.  Only its current
  * strength can change, as your plugin decides: for example, the strength decays
  * with time, and grows when a write reports a use of the trace.
@@ -69,13 +70,14 @@
  *
  * ---- sequence numbers
  * ----------------------------------------------------------
+ *
  * Each write() or forget() that changes something gets a sequence number, which
  * is larger than all earlier ones in the same tenant.  All changes of one call
- * become visible at the same time.  The member `seq` of an answer is the number of the
- * newest change that the answer includes, or 0 if there is no change.  A read
- * with `as_of` N returns the same as an earlier read whose answer had `seq` N,
- * including strengths (for the same `now`).  There is one exception: no read
- * returns a forgotten trace, whatever its `as_of`.
+ * become visible at the same time.  The member `seq` of an answer is the number
+ * of the newest change that the answer includes, or 0 if there is no change.  A
+ * read with `as_of` N returns the same as an earlier read whose answer had
+ * `seq` N, including strengths (for the same `now`).  There is one exception:
+ * no read returns a forgotten trace, whatever its `as_of`.
  *
  * ---- read: the request
  * ---------------------------------------------------------
@@ -103,6 +105,7 @@
  *
  * ---- read: the answer
  * ----------------------------------------------------------
+ *
  * Emit one JSON object as "output":
  *
  *   traces   a list of at most max_traces traces, each with its strength at
@@ -132,6 +135,7 @@
  *             them once.  Ignore a use of a trace that does not exist.
  *   restore   true: write forgotten traces again, because a person asked for
  *             it; absent: false
+ *
  * Emit {written, seq} as "output".  `written` is the number of new traces; they
  * are visible from `seq` on.  If a trace with the same id exists, do not change
  * it.  If a trace with the same id was forgotten, do not write it, unless

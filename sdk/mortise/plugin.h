@@ -108,6 +108,7 @@ typedef struct mortise_host_api {
     void (*log)(mortise_host *, int32_t level, mortise_str msg);
 
     /* Pass a piece of data to the host.  `kind` is one of:
+     *
      * "output"  A piece of the result.  All pieces together are one JSON value.
      * "update"  A piece of {"scratch"?, "artifacts"?}.  All pieces together are
      *           one JSON value.  The engine writes each member into the run's
