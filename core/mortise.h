@@ -187,9 +187,9 @@ struct mortise_options {
 };
 
 /* Open the store and read the plugins' manifests.  If the store does not exist,
- * it is created with mode 0700.  The message of MORTISE_EBUSY has the pid of the
- * process that uses the store.  The engine does not continue an interrupted run
- * until a command resumes the run. */
+ * it is created with mode 0700.  The message of MORTISE_EBUSY has the pid of
+ * the process that uses the store.  The engine does not continue an interrupted
+ * run until a command resumes the run. */
 MORTISE_API int mortise_open(struct mortise **out,
                              const struct mortise_options *options,
                              struct mortise_err *err);

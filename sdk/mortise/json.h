@@ -5,16 +5,17 @@
  * Reading    mortise_jv_parse() checks a whole text once, strictly: RFC 8259,
  *            UTF-8, no lone surrogates, nesting up to MORTISE_JV_DEPTH, and
  *            nothing after the value.  It returns a value, which is a slice of
- *            that text.  The other functions only walk through the slice; they
- *            copy and allocate nothing, and never read outside the slice,
- *            whatever its content is.
- * Writing    A mortise_jw writes into your buffer, adds commas and escapes, and
- *            keeps the first failure: check once, at mortise_jw_finish().  When
- *            the buffer is full it calls your `more`, which may enlarge the
- *            buffer or send its content away.
- * Threads    [any]; one thread at a time for one writer.  There is no global
- *            state.
- * Locale     Independent of setlocale().
+ *            that text.  The other functions read this slice.  They copy and
+ *            allocate nothing, and never read outside the slice, whatever its
+ *            content is.
+ * Writing    A mortise_jw writes JSON into your buffer, and adds commas and
+ *            escapes.  It remembers the first failure, so check only the result
+ *            of mortise_jw_finish().  When the buffer is full, it calls your
+ *            function `more`, which can enlarge the buffer, or consume its
+ *            content and empty it.
+ * Threads    [any], but only one thread at a time may use a writer.  There is
+ *            no global state.
+ * Locale     The functions do not depend on setlocale().
  *
  *     mortise_jv body, v;
  *     mortise_str path;
@@ -43,15 +44,15 @@
 
 #include <mortise/plugin.h>
 
-/* A function of a header; unused ones cause no warning. */
+/* For functions in a header: an unused function causes no warning. */
 #if defined(__GNUC__)
 #define MORTISE_INLINE static inline __attribute__((unused))
 #else
 #define MORTISE_INLINE static inline
 #endif
 
-/* The code between MORTISE_C_BEGIN and MORTISE_C_END is C.  C++ code of yours
- * may be compiled with warnings about C casts and NULL; suppress them here. */
+/* The code between MORTISE_C_BEGIN and MORTISE_C_END is C.  If you include it
+ * in C++ code, these macros suppress warnings about C casts and NULL. */
 #if defined(__cplusplus) && defined(__GNUC__)
 #define MORTISE_C_BEGIN                                                        \
     _Pragma("GCC diagnostic push")                                             \
@@ -80,13 +81,13 @@ extern "C" {
 #define MORTISE_JV_ARRAY  5
 #define MORTISE_JV_OBJECT 6
 
-/* A value: its bytes, in place.  Lent by the owner of the text. */
+/* A value: a slice of the text.  It is valid as long as the text. */
 typedef struct mortise_jv {
     const char *p;
     uint64_t n;
 } mortise_jv;
 
-/* A walk over the members of an object or the elements of an array. */
+/* An iterator over the members of an object or the elements of an array. */
 typedef struct mortise_jv_iter {
     const char *p, *end;
     int32_t is_object;
@@ -146,8 +147,8 @@ MORTISE_INLINE uint32_t mortise_jp_hex4(const char *p, const char *end)
     return v;
 }
 
-/* The escape at p (a backslash): its length and its code point.  A surrogate
- * pair counts as one escape; half a pair is an error. */
+/* Return the length of the escape at p (a backslash), and set its code point.
+ * A surrogate pair counts as one escape; half a pair is an error. */
 MORTISE_INLINE size_t mortise_jp_escape(const char *p, const char *end,
                                         uint32_t *cp)
 {
@@ -260,7 +261,7 @@ MORTISE_INLINE const char *mortise_jp_name(const char *p, const char *end)
     return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* Which of the open levels are objects: one bit per level. */
+/* For each open level, one bit: 1 if the level is an object. */
 typedef struct mortise_jp_levels {
     uint32_t depth;
     unsigned char objects[MORTISE_JV_DEPTH / 8];
@@ -305,8 +306,8 @@ MORTISE_INLINE const char *mortise_jp_open(const char *p, const char *end,
     return object ? mortise_jp_name(p, end) : p;
 }
 
-/* After a value: close the levels that end here and move to the next value, or
- * return with depth 0. */
+/* After a value: close the levels that end at p.  Then move to the next value,
+ * or return with depth 0 if there is none. */
 MORTISE_INLINE const char *mortise_jp_after(const char *p, const char *end,
                                             mortise_jp_levels *l)
 {
@@ -349,7 +350,8 @@ MORTISE_INLINE const char *mortise_jp_value(const char *p, const char *end)
 }
 
 /* Skip the string at p, in a text that was checked: find the first quote with
- * an even number of backslashes before it.  Return `end` if there is none. */
+ * an even number of backslashes before it.  Return `end` if no quote is
+ * found. */
 MORTISE_INLINE const char *mortise_jp_skip_string(const char *p,
                                                   const char *end)
 {
@@ -403,8 +405,8 @@ MORTISE_INLINE const char *mortise_jp_skip(const char *p, const char *end)
     return p;
 }
 
-/* The next piece of a string's content at p (p < end): its length in the text,
- * and the bytes that it decodes to. */
+/* Decode the next piece of a string's content at p (p < end).  Return the
+ * length of the piece in the text, and set the bytes that it decodes to. */
 MORTISE_INLINE size_t mortise_jp_piece(const char *p, const char *end,
                                        char out[4], size_t *n_out)
 {
@@ -431,8 +433,8 @@ MORTISE_INLINE size_t mortise_jp_piece(const char *p, const char *end,
 
 /* ---- text -------------------------------------------------------------- */
 
-/* The number of bytes from the start of s that are whole, well-formed UTF-8;
- * s.n if all are. */
+/* Return the number of bytes at the start of s that are complete, valid UTF-8;
+ * s.n if all of s is valid. */
 MORTISE_INLINE uint64_t mortise_str_utf8(mortise_str s)
 {
     uint64_t at = 0;
@@ -456,8 +458,8 @@ MORTISE_INLINE mortise_jv mortise_jv_none(void)
     return v;
 }
 
-/* Check the whole text; *out is its value.  MORTISE_S_INVALID, and no value, if
- * the text is not exactly one JSON value. */
+/* Check the whole text, and set *out to its value.  If the text is not exactly
+ * one JSON value, return MORTISE_S_INVALID and set *out to no value. */
 MORTISE_INLINE mortise_status mortise_jv_parse(mortise_str text,
                                                mortise_jv *out)
 {
@@ -476,9 +478,9 @@ MORTISE_INLINE mortise_status mortise_jv_parse(mortise_str text,
     return MORTISE_S_OK;
 }
 
-/* The value of a text that is known to be JSON without blanks around it.  All
- * texts of the host are: a request's body, a config, an answer.  The text is
- * not checked again, which saves time if it is long. */
+/* Return the value of a text that is known to be JSON without blanks around it,
+ * such as every text of the host: a request's body, a config, an answer.  The
+ * text is not checked again, which saves time if it is long. */
 MORTISE_INLINE mortise_jv mortise_jv_of(mortise_str text)
 {
     mortise_jv v;
@@ -510,7 +512,8 @@ MORTISE_INLINE int32_t mortise_jv_type(mortise_jv v)
     }
 }
 
-/* Start a walk; it is empty if v is neither object nor array. */
+/* Start to iterate over v.  If v is neither object nor array, there are no
+ * members. */
 MORTISE_INLINE mortise_jv_iter mortise_jv_each(mortise_jv v)
 {
     int32_t type = mortise_jv_type(v);
@@ -525,8 +528,9 @@ MORTISE_INLINE mortise_jv_iter mortise_jv_each(mortise_jv v)
     return it;
 }
 
-/* Get the next member or element.  Returns 1, or 0 at the end.  *name (may be
- * NULL) is the member's name, a string value; in an array it is none. */
+/* Get the next member or element.  Return 1, or 0 at the end.  If name is not
+ * NULL, *name is set to the member's name, a string value, or to no value in an
+ * array. */
 MORTISE_INLINE int mortise_jv_next(mortise_jv_iter *it, mortise_jv *name,
                                    mortise_jv *value)
 {
@@ -553,7 +557,8 @@ MORTISE_INLINE int mortise_jv_next(mortise_jv_iter *it, mortise_jv *name,
     return value->n > 0;
 }
 
-/* The number of members or elements; 0 for any other value. */
+/* Return the number of members or elements, or 0 if v is neither object nor
+ * array. */
 MORTISE_INLINE uint64_t mortise_jv_count(mortise_jv v)
 {
     mortise_jv_iter it = mortise_jv_each(v);
@@ -590,8 +595,9 @@ MORTISE_INLINE int mortise_jv_is(mortise_jv v, mortise_str text)
     return at == text.n;
 }
 
-/* Get the member of that name; none if it is absent or v is no object.  Of
- * duplicate names the last counts, as in most readers. */
+/* Get the member of that name, or no value if the member is absent or v is not
+ * an object.  If several members have the name, get the last, as most readers
+ * do. */
 MORTISE_INLINE mortise_jv mortise_jv_getn(mortise_jv v, mortise_str name)
 {
     mortise_jv_iter it = mortise_jv_each(v);
@@ -612,9 +618,9 @@ MORTISE_INLINE mortise_jv mortise_jv_get(mortise_jv v, const char *name)
     return mortise_jv_getn(v, s);
 }
 
-/* Decode a string into room; v.n bytes always suffice.  The result may contain
- * NULs and is not NUL-terminated.  MORTISE_S_INVALID: v is no string.
- * MORTISE_S_NOMEM: room is too small. */
+/* Decode a string into room; a room of v.n bytes is always large enough.  The
+ * result can contain NULs and is not NUL-terminated.  MORTISE_S_INVALID: v is
+ * not a string.  MORTISE_S_NOMEM: room is too small. */
 MORTISE_INLINE mortise_status mortise_jv_decode(mortise_jv v, char *room,
                                                 uint64_t cap, uint64_t *n)
 {
@@ -645,8 +651,9 @@ MORTISE_INLINE mortise_status mortise_jv_decode(mortise_jv v, char *room,
     return MORTISE_S_OK;
 }
 
-/* The content of a string: in place if it has no escapes, else decoded into
- * room. Otherwise as mortise_jv_decode(). */
+/* Get the content of a string.  If the string has no escapes, the result points
+ * into the text; otherwise it is decoded into room.  Errors are those of
+ * mortise_jv_decode(). */
 MORTISE_INLINE mortise_status mortise_jv_text(mortise_jv v, char *room,
                                               uint64_t cap, mortise_str *out)
 {
@@ -661,8 +668,8 @@ MORTISE_INLINE mortise_status mortise_jv_text(mortise_jv v, char *room,
     return mortise_jv_decode(v, room, cap, &out->n);
 }
 
-/* The content of a string, NUL-terminated.  MORTISE_S_INVALID if it contains a
- * NUL. */
+/* Copy the content of a string into room, NUL-terminated.  Errors are those of
+ * mortise_jv_decode(), and MORTISE_S_INVALID if the content contains a NUL. */
 MORTISE_INLINE mortise_status mortise_jv_cstr(mortise_jv v, char *room,
                                               uint64_t cap)
 {
@@ -686,10 +693,10 @@ MORTISE_INLINE mortise_status mortise_jv_bool(mortise_jv v, int32_t *out)
     return MORTISE_S_OK;
 }
 
-/* A number reduced for strtod(): its significant digits as an integer, and an
- * exponent.  There is no decimal point, so no locale can misread it.  More than
- * 768 digits never change how a double rounds, except that one of the others
- * may be nonzero: the last digit records that. */
+/* A number, reduced for strtod(): its significant digits as an integer, and an
+ * exponent.  It has no decimal point, so it does not depend on the locale.
+ * Digits after the 768th change how a double rounds only if one of them is not
+ * zero: the last stored digit records this. */
 #define MORTISE_JP_DIGITS 780
 
 typedef struct mortise_jp_decimal {
@@ -758,7 +765,8 @@ MORTISE_INLINE int64_t mortise_jp_exponent(const char *p, const char *end)
     return negative ? -v : v;
 }
 
-/* The nearest double.  MORTISE_S_INVALID: no number, or out of range. */
+/* Get the nearest double.  MORTISE_S_INVALID: v is not a number, or out of
+ * range. */
 MORTISE_INLINE mortise_status mortise_jv_double(mortise_jv v, double *out)
 {
     const char *p = v.p, *end;
@@ -786,9 +794,9 @@ MORTISE_INLINE mortise_status mortise_jv_double(mortise_jv v, double *out)
     return MORTISE_S_OK;
 }
 
-/* An integer; 5.0 and 5e0 are 5, as in JSON Schema.  MORTISE_S_INVALID: no
- * number, a fraction, or out of range: 64 bits, or 2^53 if it has a point or an
- * exponent. */
+/* Get an integer; 5.0 and 5e0 are 5, as in JSON Schema.  MORTISE_S_INVALID: v
+ * is not a number, is a fraction, or is out of range.  The range is 64 bits, or
+ * 2^53 if the number has a point or an exponent. */
 MORTISE_INLINE mortise_status mortise_jv_int(mortise_jv v, int64_t *out)
 {
     const char *p = v.p, *end;
@@ -819,12 +827,14 @@ MORTISE_INLINE mortise_status mortise_jv_int(mortise_jv v, int64_t *out)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* Its fields are for mortise_jw_more_fn; other code calls the functions. */
+/* A writer.  Only your `more` function may use its members; other code must
+ * call the functions. */
 typedef struct mortise_jw mortise_jw;
 
-/* Called when the buffer is full.  Make w->n < w->cap: either set another w->p
- * (with the first w->n bytes kept) and w->cap, or consume the bytes.  Otherwise
- * return an error. */
+/* The type of `more`, which the writer calls when the buffer is full.  Make
+ * w->n < w->cap: either set w->p to a larger buffer with the same first w->n
+ * bytes, and w->cap to its size; or consume the bytes and set w->n to 0.  If you
+ * can do neither, return an error. */
 typedef mortise_status mortise_jw_more_fn(mortise_jw *w, void *ud);
 
 struct mortise_jw {
@@ -834,12 +844,13 @@ struct mortise_jw {
     void *ud;
     mortise_status status; /* the first failure; later writes do nothing */
     mortise_jp_levels levels;
-    unsigned char comma;     /* a value precedes on this level */
-    unsigned char keyed;     /* a name was written, its value not yet */
+    unsigned char comma;     /* this level already has a value */
+    unsigned char keyed;     /* a name was written, but not its value */
     unsigned char in_string; /* between string_begin and string_end */
 };
 
-/* Write into these bytes; MORTISE_S_NOMEM if they are not enough. */
+/* Start a writer with a fixed buffer.  If the buffer is too small, the status
+ * becomes MORTISE_S_NOMEM. */
 MORTISE_INLINE void mortise_jw_fixed(mortise_jw *w, char *p, uint64_t cap)
 {
     memset(w, 0, sizeof *w);
@@ -847,7 +858,8 @@ MORTISE_INLINE void mortise_jw_fixed(mortise_jw *w, char *p, uint64_t cap)
     w->cap = cap;
 }
 
-/* Write into these bytes (may be none yet); `more` makes room. */
+/* Start a writer with a buffer (cap may be 0) and a function `more` that makes
+ * room. */
 MORTISE_INLINE void mortise_jw_growing(mortise_jw *w, char *p, uint64_t cap,
                                        mortise_jw_more_fn *more, void *ud)
 {
@@ -971,7 +983,7 @@ MORTISE_INLINE void mortise_jw_end(mortise_jw *w)
     w->comma = 1;
 }
 
-/* Write the name of the next value. */
+/* Write the name of the next member of an object; then write its value. */
 MORTISE_INLINE void mortise_jw_keyn(mortise_jw *w, mortise_str name)
 {
     if (!mortise_jp_in_object(&w->levels) || w->keyed || w->in_string)
@@ -993,8 +1005,8 @@ MORTISE_INLINE void mortise_jw_key(mortise_jw *w, const char *name)
     mortise_jw_keyn(w, s);
 }
 
-/* Write a string in pieces, each whole UTF-8; otherwise the status becomes
- * MORTISE_S_INVALID. */
+/* Write a string in pieces.  Each piece must be complete, valid UTF-8;
+ * otherwise the status becomes MORTISE_S_INVALID. */
 MORTISE_INLINE void mortise_jw_string_begin(mortise_jw *w)
 {
     mortise_jp_begin(w);
@@ -1053,7 +1065,7 @@ MORTISE_INLINE void mortise_jw_null(mortise_jw *w)
     mortise_jp_put(w, "null", 4);
 }
 
-/* Write a value that was read, unchanged. */
+/* Write a value that a reader returned, unchanged. */
 MORTISE_INLINE void mortise_jw_value(mortise_jw *w, mortise_jv v)
 {
     mortise_jp_begin(w);
@@ -1062,9 +1074,9 @@ MORTISE_INLINE void mortise_jw_value(mortise_jw *w, mortise_jv v)
     mortise_jp_put(w, v.p, v.n);
 }
 
-/* The shortest digits that read back as v (> 0): 15, 16 or 17, without trailing
- * zeros.  printf's decimal point is removed, whatever it is.  *exponent is that
- * of the first digit. */
+/* Get the shortest decimal digits that are read back as v (> 0): 15, 16 or 17,
+ * without trailing zeros.  The decimal point that printf() wrote is removed.
+ * *exponent is the exponent of the first digit. */
 MORTISE_INLINE size_t mortise_jp_shortest(char digits[20], double v,
                                           int64_t *exponent)
 {
@@ -1104,8 +1116,9 @@ MORTISE_INLINE void mortise_jp_pointed(mortise_jw *w, const char *digits,
     }
 }
 
-/* Write the shortest text that reads back as the same double, always with a
- * point or an exponent.  NaN and infinities are MORTISE_S_INVALID. */
+/* Write the shortest text that is read back as the same double, always with a
+ * point or an exponent.  For NaN and infinities, the status becomes
+ * MORTISE_S_INVALID. */
 MORTISE_INLINE void mortise_jw_double(mortise_jw *w, double v)
 {
     char digits[20], exp[24];
@@ -1131,9 +1144,10 @@ MORTISE_INLINE void mortise_jw_double(mortise_jw *w, double v)
     mortise_jp_put(w, exp, mortise_jp_itoa(exp, exponent));
 }
 
-/* Return MORTISE_S_OK and the text (the part that `more` has not consumed), or
- * the first failure.  An incomplete value is MORTISE_S_INVALID.  This function
- * writes nothing, so you may also call it in between, to read w->status. */
+/* Return MORTISE_S_OK and set the text (the part that `more` has not consumed),
+ * or return the first failure.  If the value is not complete, that is a
+ * failure: MORTISE_S_INVALID.  This function writes nothing, so you may call it
+ * again.  To check for a failure in between, read w->status. */
 MORTISE_INLINE mortise_status mortise_jw_finish(mortise_jw *w,
                                                 mortise_str *text)
 {
