@@ -117,7 +117,7 @@ enum mortise_result {
     MORTISE_ENOT_RUNNING = -25,        /* no child is registered */
     MORTISE_EALREADY_REGISTERED = -26, /* the handle has another child, or
                                           the child has another handle */
-    MORTISE_ESTALE_ATTEMPT = -27 /* the child makes another attempt now */
+    MORTISE_ESTALE_ATTEMPT = -27       /* the child makes another attempt now */
 };
 
 /* Return the version of the library that is loaded, as text.  It may be later

@@ -1,8 +1,9 @@
 /* mortise/ask.h -- typed wrappers for the functions of the host, so that you
- * need not build their JSON and strings by hand.
+ * need not build JSON and strings by hand.
  *
- * Three parts: make a mortise_str; emit or fail in one line; and a pair of
- * functions for each method of host->ask().  This version has the methods
+ * The header has three parts: functions that make a mortise_str; functions that
+ * emit a result or an error; and a pair of functions for each method of
+ * host->ask().  This version has the methods
  *
  *   state.get/1      read a path of the run's state
  *   http.request/1   make an HTTP request
@@ -10,7 +11,7 @@
  *   process.spawn/1, process.write/1, process.end/1
  *                    start a program, write lines to it, end it
  *   interrupt.request/1              ask a person
- *   timer.wait/1                     sleep, durably
+ *   timer.wait/1                     sleep, across restarts
  *   kv.get/1, kv.put/1               read and store values of the plugin
  *   schema.check/1                   check a value against a JSON Schema
  *   graph.check/1                    check whether a graph can run
@@ -20,8 +21,8 @@
  *   memory.read/1, memory.write/1    read and write the deployment's memory
  *   tool.list/1, tool.invoke/1       list and run the node's tools
  *   discovery.query/1                find tools, skills, extensions and nodes
- *   conversation.keep/1              store messages for other nodes
- *   journal.begin/1, journal.end/1   a step that the plugin performs itself
+ *   conversation.keep/1              store messages in a conversation
+ *   journal.begin/1, journal.end/1   record a step that the plugin performs
  *   spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
  *                    durable records of children that the plugin makes
  *   spawn.start/1, spawn.await/1     children that are runs
@@ -29,11 +30,17 @@
  *                    list, message and cancel children; report progress
  *
  * Any other method gives MORTISE_S_UNSUPPORTED.  The manifest must list each
- * method that the plugin uses (`requires.methods`).  The arguments are always
- * the host, its table, the call, then those of the method.
+ * method that the plugin uses (`requires.methods`).  The first arguments of
+ * each function are the host, its table of functions, and the call.
  *
- * Use a _wait form only from [call] of a `blocking` interface.  Its answer is
- * lent until the call's next ask_wait(), or until the call ends. */
+ * Each method has two functions.  mortise_NAME() asks and returns at once, like
+ * host->ask().  mortise_NAME_wait() waits for the answer, like
+ * host->ask_wait(): use it only in a [call] function of a `blocking` interface.
+ * Its answer is valid until the next ask_wait() of the call, or until the call
+ * ends.
+ *
+ * In the bodies and answers below, a question mark after a member ("step"?)
+ * means that it is optional. */
 #ifndef MORTISE_SDK_ASK_H
 #define MORTISE_SDK_ASK_H
 
@@ -55,7 +62,7 @@ MORTISE_INLINE mortise_str mortise_strn(const char *p, uint64_t n)
     return s;
 }
 
-/* The string of a literal or of any NUL-terminated text; NULL is empty. */
+/* Return the string of a NUL-terminated text; NULL gives an empty string. */
 MORTISE_INLINE mortise_str mortise_strz(const char *text)
 {
     return mortise_strn(text, text != NULL ? strlen(text) : 0);
@@ -83,7 +90,8 @@ MORTISE_INLINE mortise_status mortise_emit_output(mortise_host *host,
     return api->emit(host, call, mortise_strz("output"), json);
 }
 
-/* {"scratch"?, "artifacts"?}: written into the state with the result. */
+/* Emit an "update": {"scratch"?, "artifacts"?}.  The engine writes these
+ * members into the state together with the result of the call. */
 MORTISE_INLINE mortise_status mortise_emit_update(mortise_host *host,
                                                   const mortise_host_api *api,
                                                   mortise_call call,
@@ -92,7 +100,8 @@ MORTISE_INLINE mortise_status mortise_emit_update(mortise_host *host,
     return api->emit(host, call, mortise_strz("update"), json);
 }
 
-/* The node at which the run continues: an id of the node's `targets`. */
+/* Emit a "goto": the id of the node at which the run continues.  It must be in
+ * the `targets` of this node. */
 MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
                                                 const mortise_host_api *api,
                                                 mortise_call call,
@@ -101,8 +110,8 @@ MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
     return api->emit(host, call, mortise_strz("goto"), id);
 }
 
-/* {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?, "model"? ...}
- * (plugin.h): what was used since the last "usage". */
+/* Emit a "usage": {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?,
+ * "model"? ...}, the usage since the last "usage" (plugin.h). */
 MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
                                                  const mortise_host_api *api,
                                                  mortise_call call,
@@ -116,7 +125,8 @@ MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
  *     return mortise_refuse(host, api, call, MORTISE_S_NOTFOUND, "permanent",
  *                           "not_found", "there is no such file");
  *
- * `klass` and `code` are those of fail() in plugin.h; either may be NULL. */
+ * `klass` and `code` are the class and the code of fail() in plugin.h; each may
+ * be NULL. */
 MORTISE_INLINE mortise_status mortise_refuse(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_status status, const char *klass, const char *code, const char *msg)
@@ -144,8 +154,8 @@ MORTISE_INLINE mortise_status mortise_refuse(
     return status;
 }
 
-/* A JSON writer that emits its bytes as the call's output whenever its buffer
- * is full.  A large result needs little memory:
+/* A JSON writer that emits its bytes as the call's output when its buffer is
+ * full.  So a large result needs only a small buffer:
  *
  *     mortise_emitter out;
  *     char room[4096];
@@ -155,7 +165,7 @@ MORTISE_INLINE mortise_status mortise_refuse(
  *     ...
  *     return mortise_emitter_finish(&out);
  *
- * The emitter must not move between init and finish. */
+ * Do not copy or move the emitter between init and finish. */
 typedef struct mortise_emitter {
     mortise_jw w;
     mortise_host *host;
@@ -163,7 +173,7 @@ typedef struct mortise_emitter {
     mortise_call call;
 } mortise_emitter;
 
-/* A mortise_jw_more_fn. */
+/* The `more` function of the emitter's writer. */
 MORTISE_INLINE mortise_status mortise_emitter_more(mortise_jw *w, void *ud)
 {
     mortise_emitter *e = (mortise_emitter *)ud;
@@ -187,7 +197,8 @@ MORTISE_INLINE void mortise_emitter_init(mortise_emitter *e, mortise_host *host,
     e->call = call;
 }
 
-/* Emit the rest.  Returns the first failure of the writer or of the host. */
+/* Emit the bytes that are still in the buffer.  Return the first failure of the
+ * writer or of the host, or MORTISE_S_OK. */
 MORTISE_INLINE mortise_status mortise_emitter_finish(mortise_emitter *e)
 {
     mortise_str rest;
@@ -198,7 +209,8 @@ MORTISE_INLINE mortise_status mortise_emitter_finish(mortise_emitter *e)
 
 /* ---- asking ------------------------------------------------------------ */
 
-/* How each pair below ends: ask, unless the body could not be made. */
+/* The common end of each pair of functions below: ask, unless making the body
+ * failed. */
 MORTISE_INLINE mortise_status
 mortise_ask_made(mortise_host *host, const mortise_host_api *api,
                  mortise_call call, mortise_status made, const char *method,
@@ -223,7 +235,8 @@ mortise_wait_made(mortise_host *host, const mortise_host_api *api,
 
 #define MORTISE_STATE_GET_1 "state.get/1"
 
-/* {"path": ...} into room, which is enough for paths of up to 512 bytes. */
+/* The size of the room for {"path": ...}, enough for paths of up to 512
+ * bytes. */
 #define MORTISE_STATE_GET_ROOM (6 * 512 + 16)
 
 MORTISE_INLINE mortise_status mortise_state_get_body(char *room,
@@ -241,8 +254,9 @@ MORTISE_INLINE mortise_status mortise_state_get_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* Read the value at a path of the state, such as "scratch.label" or
- * "input.a.b", as the call sees it.  The answer is that value as JSON.
+/* Read the value at a path of the run's state, such as "scratch.label" or
+ * "input.a.b".  The state is the one that the call's node reads.  The answer is
+ * the value as JSON.
  *
  * MORTISE_S_NOTFOUND  The path has no value.
  * MORTISE_S_DENIED    The manifest's permissions.state does not list the path.
@@ -279,53 +293,56 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
 
 /* A request.  Zero the struct (`= {0}`); only `url` is required.
  *
- * permissions.net of the manifest lists where a request may go.  "HOST:PORT" is
- * one place.  "config:PATH" is the value at that path of the plugin's config: a
- * place, a URL, or a list of them; nothing if the config has no value.  A URL
- * of the config may end in " private" (mortise-plugin(5)); cut that off before
+ * permissions.net of the manifest lists the servers to which a request may be
+ * sent.  An entry "HOST:PORT" allows one server.  An entry "config:PATH" allows
+ * the value at that path of the plugin's config: HOST:PORT, a URL, or a list of
+ * them.  If the config has no value there, the entry allows nothing.  A URL in
+ * the config may end in " private" (mortise-plugin(5)): remove this word before
  * you ask.  The host checks every redirect like the first URL.
  *
- * A method other than GET, HEAD and OPTIONS changes something on the server.
- * The host sends it once, unless `retries` allows more.  mortise_http_request()
- * describes what follows in an operation that has an effect. */
+ * The host assumes that a request changes something on the server if its method
+ * is not GET, HEAD or OPTIONS.  It sends such a request once, unless `retries`
+ * allows more.  The comment of mortise_http_request() describes how such a
+ * request can be in doubt. */
 typedef struct mortise_http_ask {
     mortise_str method; /* empty: GET */
     mortise_str url;
     const mortise_str *headers; /* name, value, name, value ... */
     uint64_t n_headers;         /* pairs */
-    /* At most one of: UTF-8 text, or any JSON value, sent as it is.  p NULL:
-     * none. */
+    /* The body of the request; set at most one of the two.  `body` is UTF-8
+     * text; `json` is any JSON value, sent unchanged.  p NULL: none. */
     mortise_str body, json;
-    uint64_t timeout_ms;      /* for the whole request; 0: as the call */
+    uint64_t timeout_ms;      /* for the whole request; 0: the call's limit */
     uint64_t idle_timeout_ms; /* without a byte; 0: 60 s */
     uint64_t max_body;        /* bytes, decompressed; 0: 16 MiB */
-    int32_t no_redirects;     /* return redirects as answers */
-    int32_t stream;           /* also deliver pieces: see below */
-    /* Headers whose values are references to secrets: whole values, or behind a
-     * blank at the end ("Bearer secret://NAME").  The host inserts the secrets
-     * when it sends the request.  permissions.secrets of the manifest must
-     * cover the names.  Records contain only the reference. */
+    int32_t no_redirects;     /* 1: return a redirect as the answer */
+    int32_t stream;           /* 1: also deliver pieces: see below */
+    /* Headers whose values are, or end in, a reference to a secret:
+     * "secret://NAME" or "Bearer secret://NAME".  The host replaces the
+     * reference by the secret when it sends the request.  permissions.secrets
+     * of the manifest must list the names.  Records contain only the
+     * reference. */
     const mortise_str *secret_headers;
     uint64_t n_secret_headers; /* pairs */
-    /* Basic authorization (RFC 7617); the host builds the header.  Each is a
-     * text or a whole reference ("secret://NAME"); at least one is a reference.
-     * The user must contain no colon.  p NULL: none. */
+    /* Basic authorization (RFC 7617); the host makes the header.  Each of the
+     * two is a text or a reference ("secret://NAME"); at least one must be a
+     * reference.  The user must not contain a colon.  p NULL: none. */
     mortise_str basic_user, basic_password;
-    /* Retries of the request, 0 to 10, when another try may help: no
-     * connection, a broken connection, or status 408, 425, 429, 500, 502, 503
-     * or 504.
+    /* The maximum number of retries, 0 to 10.  The host retries if there was no
+     * connection, if the connection broke, or after status 408, 425, 429, 500,
+     * 502, 503 or 504.
      *
-     * A request that may not be repeated is sent once whatever `retries` is.
-     * That is any method but GET, HEAD, OPTIONS, PUT and DELETE, in an
-     * operation that is neither a read nor `idempotent`.
+     * The host never retries a request that must not be repeated: a request
+     * with another method than GET, HEAD, OPTIONS, PUT and DELETE, in an
+     * operation that is neither a `read` nor `idempotent`.
      *
      * The host waits up to 0.5 s, 1 s, 2 s ... 10 s between tries, or as long
-     * as Retry-After asks, if that is at most one minute.  Waits count for
-     * timeout_ms. All tries are one request with one answer, the last.  Not
-     * with `stream`. */
+     * as the header Retry-After demands, if this is at most one minute.  These
+     * waits are part of timeout_ms.  You get only the answer of the last try.
+     * Not with `stream`. */
     uint64_t retries;
-    /* Instead of body and json: bytes that are not text, in base64 (RFC 4648).
-     * p NULL: none. */
+    /* Instead of body and json: a body of any bytes, in base64 (RFC 4648).  p
+     * NULL: none. */
     mortise_str body_base64;
 } mortise_http_ask;
 
@@ -417,9 +434,10 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
     return mortise_jw_finish(&w, body);
 }
 
-/* Make the request.  Its JSON is written into `room`, which is yours again when
- * this function returns; MORTISE_S_NOMEM if it does not fit.  Enough room: the
- * size of h->json, six times the size of the texts, and 512 bytes.
+/* Make the request.  The function writes the JSON of the request into `room`,
+ * which you can use again when the function returns.  If `room` is too small,
+ * it returns MORTISE_S_NOMEM.  The size of h->json, plus six times the size of
+ * the texts, plus 512 bytes is enough.
  *
  * An HTTP answer with any status is MORTISE_S_OK and an object:
  *
@@ -431,41 +449,46 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
  *   class           "transient" | "permanent": for a status from 400 on
  *   retry_after_ms  if the server sent it
  *
- * Without a whole answer, the status is one of these, and the answer a message:
+ * If there is no complete answer, the status is one of these, and the answer is
+ * an error message:
  *
- *   MORTISE_S_IO       No connection, or it broke; another try may help.  With
- *                      `stream`: it broke, if the head had come.
+ *   MORTISE_S_IO       There was no connection, or the connection broke;
+ *                      another try may help.  With `stream`, the connection
+ *                      broke if the head of the answer had come.
  *   MORTISE_S_TIMEOUT  The time for the request or for the next byte passed.
- *   MORTISE_S_DENIED   permissions.net does not allow the place.
+ *   MORTISE_S_DENIED   permissions.net does not allow the server.
  *   MORTISE_S_INVALID  The request is invalid.
  *   MORTISE_S_FAILED   Another try would fail in the same way: TLS does not
  *                      verify, the body is too large, or the peer does not
  *                      speak HTTP.
  *
- * In doubt: the operation is `write` or `external` and not `idempotent`, and
- * the request is not GET, HEAD, OPTIONS, PUT or DELETE.  Then these outcomes
- * leave open whether the request took effect:
+ * In doubt: a request can be in doubt if the operation is `write` or `external`
+ * and not `idempotent`, and if the method is not GET, HEAD, OPTIONS, PUT or
+ * DELETE.  It is in doubt if
  *
- *   - the connection broke or the time ran out after a part was sent
- *   - the answer is cut, too large or not HTTP
- *   - the status is 408, 500, 502 or 504, or another from 500 on but 503
+ *   - the connection broke or the time ran out after a part of the request was
+ *     sent
+ *   - the answer is incomplete, too large or not HTTP
+ *   - the status is 408, or 500 or higher except 503
  *   - the request failed after a redirect that reports success (303)
  *
- * The answer is then MORTISE_S_SUSPENDED.  Suspend, as after a question.  The
- * engine re-enters the call when a person or your reconcile() has settled it.
- * The answer is then the person's, or the request is made again under the same
- * key.
+ * If a request is in doubt, the answer is MORTISE_S_SUSPENDED.  End the call
+ * with this status.  A person or your reconcile() then decides whether the
+ * request took effect, and the engine re-enters the call.  The same ask then
+ * gets the result that the person entered, or the host makes the request again
+ * under the same key.
  *
- * This holds for both values of `intent` in the manifest.  With `intent: call`
- * the engine also records an intent for each entry of the call, for effects
- * that the plugin makes itself.  With `intent: steps` the plugin promises to
- * have effects only by asking the host.
+ * The value of `intent` in the manifest does not change this.  With `intent:
+ * call`, the engine additionally records an intent each time that it enters the
+ * call, because the plugin itself may change something.  With `intent: steps`,
+ * the plugin promises to have effects only by asking the host.
  *
- * With `stream`, on_answer first gets pieces with MORTISE_S_PENDING: the answer
- * without its body, then pieces of the body as they come, raw bytes, cut
- * anywhere. The last answer is still the whole one.  When the host answers from
- * its record (after a crash; never for model plugins), only the whole answer
- * comes. */
+ * With `stream`, on_answer first gets the answer without its body, and then
+ * pieces of the body when they arrive, all with MORTISE_S_PENDING.  Pieces are
+ * raw bytes and can end anywhere, even inside a character.  The last answer is
+ * again the whole answer.  After a crash, the host answers from its record, and
+ * on_answer gets only the whole answer.  (This does not happen in model
+ * plugins.) */
 MORTISE_INLINE mortise_status
 mortise_http_request(mortise_host *host, const mortise_host_api *api,
                      mortise_call call, const mortise_http_ask *h, char *room,
@@ -489,10 +512,11 @@ MORTISE_INLINE mortise_status mortise_http_request_wait(
                              body, answer);
 }
 
-/* The error detail for a request that failed, or that was answered with a
- * status from 400 on.  It is written into room; 256 bytes are enough.  Codes:
- * "http.404" and so on; "http.unreachable", "http.timeout", "http.denied",
- * "http.invalid", "http.cancelled", "http.failed". */
+/* Make the `detail` for fail() from a request that failed, or that was answered
+ * with a status from 400 on.  The detail is written into room; 256 bytes are
+ * enough.  Its code is "http.404" and so on for a status, or
+ * "http.unreachable", "http.timeout", "http.denied", "http.invalid",
+ * "http.cancelled" or "http.failed". */
 MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
                                                mortise_str answer, char *room,
                                                uint64_t cap)
@@ -551,26 +575,27 @@ MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
 
 #define MORTISE_PROCESS_RUN_1 "process.run/1"
 
-/* A program, run to its end.  Zero the struct (`= {0}`); only `program` is
+/* A program to run to its end.  Zero the struct (`= {0}`); only `program` is
  * required.
  *
- * `program` is a name from the deployment's `programs`, which defines the file
- * and what it may access.  permissions.exec of the manifest lists the programs
- * that the plugin may run: names, "*" for all, or "config:PATH" for the names
- * at that path of the plugin's config.  The host uses no shell and passes
- * nothing of the engine's environment.
+ * `program` is a name in the deployment's `programs`.  The entry there defines
+ * the file and what the program may access.  permissions.exec of the manifest
+ * lists the programs that the plugin may run: names, "*" for all, or
+ * "config:PATH" for the names at that path of the plugin's config.  The host
+ * uses no shell, and passes no variable of the engine's environment to the
+ * program.
  *
- * The program counts as an effect unless `reads` is set.  The host refuses
- * `reads` unless the deployment also has `reads: true` for the program.  A
- * program that changes something is run once; mortise_http_request() describes
- * what follows in an operation that has an effect.  The program finds the
- * idempotency key of the step in MORTISE_IDEMPOTENCY_KEY. */
+ * If `reads` is 0, the host assumes that the program changes something, and
+ * runs it only once.  Such a program can be in doubt, like a request (see
+ * mortise_http_request()).  Set `reads` to 1 if the program changes nothing;
+ * the deployment must also have `reads: true` for it.  The environment variable
+ * MORTISE_IDEMPOTENCY_KEY contains the idempotency key of the step. */
 typedef struct mortise_process_ask {
     mortise_str program;
     const mortise_str *args;
     uint64_t n_args;
-    /* At most one of: UTF-8 text, or any JSON value, sent as it is.  p NULL:
-     * none. */
+    /* The program's stdin; set at most one of the two.  `input` is UTF-8 text;
+     * `json` is any JSON value, sent unchanged.  p NULL: none. */
     mortise_str input, json;
     const mortise_str *env; /* name, value, name, value ... */
     uint64_t n_env;         /* pairs */
@@ -578,7 +603,7 @@ typedef struct mortise_process_ask {
      * mortise_http_ask.  The host masks them in the program's output. */
     const mortise_str *secret_env;
     uint64_t n_secret_env; /* pairs */
-    uint64_t timeout_ms;   /* 0: as the call */
+    uint64_t timeout_ms;   /* 0: the call's limit */
     uint64_t max_output;   /* bytes of stdout; 0: 1 MiB */
     int32_t reads;
 } mortise_process_ask;
@@ -631,23 +656,26 @@ MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
     return mortise_jw_finish(&w, body);
 }
 
-/* Run the program.  Enough room: six times the size of the texts, and 256
- * bytes.
+/* Run the program.  A `room` of six times the size of the texts, plus 256
+ * bytes, is enough.
  *
  * The answer is {"exit", "stdout" | "stdout_base64", "stderr" |
- * "stderr_base64", "stderr_cut"?}, whatever the exit code is.  The host keeps
+ * "stderr_base64", "stderr_cut"?}, whatever the exit code is.  The answer has
  * the first 64 KiB of stderr; if there was more, stderr_cut is true.
  *
  *   MORTISE_S_NOTFOUND     The program could not be started.  Nothing happened.
  *   MORTISE_S_DENIED       The program is not allowed.  Nothing happened.
  *   MORTISE_S_UNSUPPORTED  mortise-worker is not installed.
- *   MORTISE_S_TIMEOUT      The host killed it and all that it started.
- *   MORTISE_S_FAILED       The same, for more output than max_output.
- *   MORTISE_S_IO           A signal ended it, or its end is unknown.
+ *   MORTISE_S_TIMEOUT      The time limit passed: the host killed the program
+ *                          and all processes that it started.
+ *   MORTISE_S_FAILED       The output was larger than max_output: the host
+ *                          killed the program and all its processes.
+ *   MORTISE_S_IO           A signal ended the program, or it is unknown how it
+ *                          ended.
  *
- * After the last three it may have had a part of its effect.  In an operation
- * that has an effect, the answer is then MORTISE_S_SUSPENDED instead, and a
- * person decides. */
+ * In the last three cases, the program may have had a part of its effect.  In
+ * an operation that has an effect, the answer is then MORTISE_S_SUSPENDED
+ * instead, and a person decides. */
 MORTISE_INLINE mortise_status
 mortise_process_run(mortise_host *host, const mortise_host_api *api,
                     mortise_call call, const mortise_process_ask *p, char *room,
@@ -677,7 +705,7 @@ MORTISE_INLINE mortise_status mortise_process_run_wait(
 #define MORTISE_PROCESS_WRITE_1 "process.write/1"
 #define MORTISE_PROCESS_END_1   "process.end/1"
 
-/* {"NAME": name} and, if it is not 0, {"max_line"}, into room, which is enough
+/* The size of the room for {"program" or "server": name, "max_line"?}, enough
  * for names of up to 128 bytes. */
 #define MORTISE_PROCESS_SPAWN_ROOM (6 * 128 + 64)
 
@@ -702,32 +730,38 @@ MORTISE_INLINE mortise_status mortise_process_spawn_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* Start a program that runs beside the plugin, and receive its output by lines.
+/* Start a program that runs beside the plugin, and receive its output line by
+ * line.
  *
  *   kind       `name` is one of the deployment's  permissions.exec has
  *   "program"  `programs`                         "NAME", or "*" for all
  *   "server"   `tools.mcp` with a `command`       "mcp:NAME", or "mcp:*"
  *
- * The deployment defines the file, its arguments and environment, and what it
- * may access.  max_line is in bytes; 0 is 16 MiB.
+ * The deployment defines the file, its arguments and environment, and what the
+ * program may access.  max_line is in bytes; 0 is 16 MiB.
  *
- * on_answer is called with MORTISE_S_PENDING once the program has started, with
- * {"process": N}.  N is the number for the two functions below; only the same
- * call may use it.  Then on_answer is called with MORTISE_S_PENDING for each
- * line of its stdout: any bytes, without the line's end, with the deployment's
- * secrets masked.  The last call of on_answer has one of
+ * When the program has started, the host calls on_answer with MORTISE_S_PENDING
+ * and {"process": N}.  Pass N to the two functions below; only the same call
+ * can use this number.  Then the host calls on_answer with MORTISE_S_PENDING
+ * for each line of the program's stdout: any bytes, without the line end, with
+ * the deployment's secrets masked.  The last call of on_answer has one of
  *
- *   MORTISE_S_OK           {"exit": code, "stderr": the last 4096 bytes of it}
- *   MORTISE_S_IO           A signal ended it, or its end is unknown.
- *   MORTISE_S_FAILED       A line was longer than max_line: it was killed.
+ *   MORTISE_S_OK           The program exited: {"exit": code, "stderr": its
+ *                          last 4096 bytes}
+ *   MORTISE_S_IO           A signal ended the program, or it is unknown how it
+ *                          ended.
+ *   MORTISE_S_FAILED       A line was longer than max_line; the host killed the
+ *                          program.
  *   MORTISE_S_NOTFOUND, MORTISE_S_DENIED, MORTISE_S_UNSUPPORTED,
- *   MORTISE_S_NOMEM        It was not started; the message has the reason.
+ *   MORTISE_S_NOMEM        The program was not started; the message has the
+ *                          reason.
  *   MORTISE_S_CANCELLED    The call ends.
  *
- * Nothing of it is recorded: a call that suspends starts the program again when
- * it is re-entered.  To keep a program longer than a call, ask for it in the
- * background (plugin.h).  When its call ends, the host closes the program's
- * stdin, sends SIGTERM after 2 s, and SIGKILL after 2 s more. */
+ * The host does not record these answers: if a call suspends, it starts the
+ * program again when it is re-entered.  If a program must run longer than a
+ * call, start it in background() (plugin.h).  When the call ends, the host
+ * closes the program's stdin, sends SIGTERM after 2 s, and SIGKILL after 2 s
+ * more. */
 MORTISE_INLINE mortise_status
 mortise_process_spawn(mortise_host *host, const mortise_host_api *api,
                       mortise_call call, const char *kind, mortise_str name,
@@ -742,10 +776,11 @@ mortise_process_spawn(mortise_host *host, const mortise_host_api *api,
                             body, on_answer, ud);
 }
 
-/* Write a line to its stdin: UTF-8 without a line's end, which the host
- * appends. `room` is yours again when this function returns; six times the text
- * and 64 bytes are enough, else MORTISE_S_NOMEM.  The answer is null when its
- * stdin has taken the whole line.  MORTISE_S_IO: the program can take no more.
+/* Write a line to the stdin of the program: UTF-8 without a line end, which the
+ * host appends.  You can use `room` again when this function returns.  A room
+ * of six times the text plus 64 bytes is enough; if it is too small, the
+ * function returns MORTISE_S_NOMEM.  The answer is null, and comes when the
+ * whole line is written.  MORTISE_S_IO: the program reads no more input.
  * MORTISE_S_DENIED: 64 MiB already wait to be written. */
 MORTISE_INLINE mortise_status mortise_process_write(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
@@ -794,15 +829,16 @@ MORTISE_INLINE mortise_status mortise_process_end(
 
 #define MORTISE_INTERRUPT_REQUEST_1 "interrupt.request/1"
 
-/* A question to a person.  Zero the members that you do not need (`= {0}`). */
+/* A question to a person.  Zero the struct (`= {0}`), then set the members that
+ * you need. */
 typedef struct mortise_question {
     mortise_str prompt;
-    /* JSON, p NULL for none: what the person needs to see, and a schema that
-     * the answer must fit. */
+    /* JSON; p NULL: none.  `payload` is data that the person needs to see; the
+     * answer must fit `schema`. */
     mortise_str payload, schema;
-    uint64_t for_ms;  /* ms to answer it; 0: no limit */
-    uint64_t hold_ms; /* ms before it suspends, see below; 0: none */
-    mortise_str step; /* its name (plugin.h); empty: by its order */
+    uint64_t for_ms;  /* time for the answer, in ms; 0: no limit */
+    uint64_t hold_ms; /* ms before the call suspends: see below; 0: none */
+    mortise_str step; /* the "step" of the ask (plugin.h); empty: none */
 } mortise_question;
 
 MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
@@ -844,23 +880,26 @@ MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
     return mortise_jw_finish(&w, body);
 }
 
-/* Ask a person.  The first answer is MORTISE_S_SUSPENDED: suspend (plugin.h).
- * When the engine re-enters the call and it asks the same, the answer is the
- * person's as JSON, or MORTISE_S_TIMEOUT if `for_ms` passed.
+/* Ask a person.  The first answer is MORTISE_S_SUSPENDED: end the call with
+ * this status (plugin.h).  After the person has answered, the engine re-enters
+ * the call.  The same ask then gets the person's answer as JSON, or
+ * MORTISE_S_TIMEOUT if `for_ms` passed.
  *
- * A call that suspends loses its connections, for example to a server.  hold_ms
- * avoids that: the question is open at once, and its first answer comes when
- * the person answers, or is MORTISE_S_SUSPENDED after hold_ms.  hold_ms also
- * allows a question inside a step of the plugin's own (journal.begin/1).  The
- * step stays open.  If it may be repeated, end it as `undone` before you
+ * A call that suspends loses its connections, for example to a server.  With
+ * hold_ms, the call can stay open for some time: if the person answers within
+ * hold_ms, the first answer is that of the person.  Otherwise it is
+ * MORTISE_S_SUSPENDED, after hold_ms.  With hold_ms you can also ask a question
+ * inside a step of the plugin (journal.begin/1).  The step stays open
+ * meanwhile.  If the step may be repeated, end it as `undone` before you
  * suspend; otherwise the step is in doubt.
  *
- * If the schema has the property `approved`, the question can be settled by
- * `mortise approve` and `mortise reject`.  Its answer is then {"approved":
+ * If the schema has the property `approved`, people can also answer with
+ * `mortise approve` and `mortise reject`.  The answer is then {"approved":
  * bool, "answer"?, "reason"?}.
  *
- * The JSON of the question is written into `room`, which is yours again when
- * this function returns; MORTISE_S_NOMEM if it does not fit. */
+ * The JSON of the question is written into `room`, which you can use again when
+ * this function returns.  If `room` is too small, the function returns
+ * MORTISE_S_NOMEM. */
 MORTISE_INLINE mortise_status mortise_interrupt_request(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     const mortise_question *q, char *room, uint64_t cap,
@@ -890,7 +929,7 @@ MORTISE_INLINE mortise_status mortise_interrupt_request_wait(
 
 #define MORTISE_TIMER_WAIT_ROOM 48
 
-/* {"for_ms": N}, or {"until_ms": N} if `until` is not 0 */
+/* Make the body: {"for_ms": N}, or {"until_ms": N} if `until` is not 0. */
 MORTISE_INLINE mortise_status mortise_timer_body(char *room, int32_t until,
                                                  uint64_t ms, mortise_str *body)
 {
@@ -904,11 +943,13 @@ MORTISE_INLINE mortise_status mortise_timer_body(char *room, int32_t until,
     return mortise_jw_finish(&w, body);
 }
 
-/* Sleep for `ms` milliseconds (ten years at most), or until `ms` milliseconds
- * after 1970 (UTC).  A sleeping call needs only disk space, and the wait
- * continues across restarts.  The first answer is MORTISE_S_SUSPENDED: suspend.
- * When the engine re-enters the call, the same ask is answered with null.  If
- * the time has already passed, that happens as soon as the call suspends. */
+/* Sleep for `ms` milliseconds (ten years at most), or, if `until` is not 0,
+ * until `ms` milliseconds after 1970 (UTC).  A sleeping call needs only disk
+ * space, and the wait continues across restarts.  The first answer is
+ * MORTISE_S_SUSPENDED: end the call with this status.  When the time has
+ * passed, the engine re-enters the call, and the same ask is answered with
+ * null.  If the time has already passed, the engine re-enters the call at
+ * once. */
 MORTISE_INLINE mortise_status mortise_timer_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     int32_t until, uint64_t ms, mortise_answer_fn *on_answer, void *ud)
@@ -939,23 +980,24 @@ MORTISE_INLINE mortise_status mortise_timer_wait_wait(
 #define MORTISE_KV_GET_1 "kv.get/1"
 #define MORTISE_KV_PUT_1 "kv.put/1"
 
-/* Durable values of the plugin, in a namespace of its own in each tenant,
- * shared by all runs.  Limits:
+/* Durable values of the plugin.  All runs of a tenant share the values; other
+ * plugins and other tenants cannot access them.  Limits:
  *
  *     key      1 to 512 bytes of UTF-8, also with NULs
  *     value    up to 1 MiB of JSON
- *     keys     65,536; a put of another key is refused (MORTISE_S_DENIED)
+ *     keys     65,536; a put of a further key is refused (MORTISE_S_DENIED)
  *
- * Values stay until a put replaces or removes them.
+ * A value stays stored until a put replaces or removes it.
  *
  * A put is answered when it is on disk, in the commit that records the put in
- * the journal.  After a crash it was made, or it is made again: never twice,
- * and never in doubt.  It stays if the execution fails; a new attempt makes its
- * puts again. If a key is put several times, by any run, the last put counts.
+ * the journal.  So after a crash, a put was made or is made again, but never
+ * twice, and it is never in doubt.  If the execution fails, its puts are not
+ * undone, and a new attempt makes its own puts.  If a key is put several times,
+ * by any run, the last put is stored.
  *
- * A get sees all earlier puts of its own run, and those puts of other runs that
- * are on disk.  Its answer is journaled: a re-entered execution gets the same.
- * Guardrails may get but not put. */
+ * A get returns all earlier puts of its own run, and the puts of other runs
+ * that are on disk.  The answer is journaled: if the call is re-entered, it
+ * gets the same answer.  Guardrails may ask kv.get/1, but not kv.put/1. */
 
 #define MORTISE_KV_KEY_ROOM (6 * 512 + 16)
 
@@ -1024,7 +1066,8 @@ MORTISE_INLINE mortise_status mortise_kv_get_wait(mortise_host *host,
                              answer);
 }
 
-/* The value in the answer to a get; MORTISE_S_NOTFOUND if there is none. */
+/* Read the value in the answer to a get; MORTISE_S_NOTFOUND if the key has no
+ * value. */
 MORTISE_INLINE mortise_status mortise_kv_value(mortise_str answer,
                                                mortise_jv *value)
 {
@@ -1037,10 +1080,11 @@ MORTISE_INLINE mortise_status mortise_kv_value(mortise_str answer,
     return value->p != NULL ? MORTISE_S_OK : MORTISE_S_NOTFOUND;
 }
 
-/* Store `value` (JSON; null is a value too) under a key.  p NULL removes the
- * key. The answer is null.  The JSON of the request is written into `room`,
- * which is yours again when this function returns.  It needs the value's size
- * and MORTISE_KV_KEY_ROOM; MORTISE_S_NOMEM if it does not fit. */
+/* Store `value` under a key.  The value is JSON, and can be null; value.p NULL
+ * removes the key.  The answer is null.  The JSON of the request is written
+ * into `room`, which you can use again when this function returns.  The room
+ * needs the size of the value plus MORTISE_KV_KEY_ROOM; if it is too small, the
+ * function returns MORTISE_S_NOMEM. */
 MORTISE_INLINE mortise_status
 mortise_kv_put(mortise_host *host, const mortise_host_api *api,
                mortise_call call, mortise_str key, mortise_str value,
@@ -1069,7 +1113,7 @@ mortise_kv_put_wait(mortise_host *host, const mortise_host_api *api,
 
 #define MORTISE_SECRET_GET_1 "secret.get/1"
 
-/* {"name": ...} into room, which is enough for the name of any secret. */
+/* The size of the room for {"name": ...}, enough for the name of any secret. */
 #define MORTISE_SECRET_GET_ROOM 512
 
 MORTISE_INLINE mortise_status mortise_secret_get_body(char *room,
@@ -1087,15 +1131,16 @@ MORTISE_INLINE mortise_status mortise_secret_get_body(char *room,
                                                        : MORTISE_S_INVALID;
 }
 
-/* Get a secret of the deployment that permissions.secrets of the manifest
- * covers. The answer is {"value": text}.  It is never recorded: ask again when
- * the call is re-entered.  Do not show it in anything that is recorded: output,
- * updates, events and bodies of other asks.  To send a secret in a header, use
- * mortise_http_ask.secret_headers; then the plugin never sees it.
+/* Get a secret of the deployment.  permissions.secrets of the manifest must
+ * list the secret.  The answer is {"value": text}, and is never recorded: ask
+ * again when the call is re-entered.  Do not put the value into anything that
+ * is recorded: output, updates, events and bodies of other asks.  To send a
+ * secret in a header, use mortise_http_ask.secret_headers; then the plugin
+ * never sees the value.
  *
  *   MORTISE_S_NOTFOUND  The deployment has no such secret.
- *   MORTISE_S_DENIED    This plugin may not have it.
- *   MORTISE_S_FAILED    Its source does not provide it. */
+ *   MORTISE_S_DENIED    This plugin may not use the secret.
+ *   MORTISE_S_FAILED    The source of the secret does not provide a value. */
 MORTISE_INLINE mortise_status mortise_secret_get(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_answer_fn *on_answer, void *ud)
@@ -1129,18 +1174,21 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
 #define MORTISE_SECRET_KEEP_1 "secret.keep/1"
 #define MORTISE_SECRET_KEPT_1 "secret.kept/1"
 
-/* Store a secret that the plugin received, for example a token, for later
- * processes of this user: text of up to 64 KiB, under a name of up to 512
- * bytes. Other plugins cannot read it.  value.p NULL removes it.
+/* Store a secret that the plugin received, for example a token, so that later
+ * processes of this user can get it: a text of up to 64 KiB, under a name of up
+ * to 512 bytes.  Other plugins cannot read the secret.  value.p NULL removes
+ * it.
  *
- * The secret is in no record and no store.  From now on the host masks it in
- * all that is shown and in all that the plugin receives, except answers to
- * http.request/1 in the background.
+ * The secret is stored in a directory of the user, not in the store, and never
+ * recorded.  From now on, the host masks the secret in everything that it
+ * shows, and in everything that it passes to the plugin, except answers to
+ * http.request/1 in background().
  *
- * The JSON is written into `room`; six times name and value and 64 bytes are
- * enough, else MORTISE_S_NOMEM.  The answer is null.  MORTISE_S_NOTFOUND,
- * _DENIED or _IO: this user's directory for secrets cannot be used; the message
- * has the reason. */
+ * The JSON is written into `room`; six times the size of name and value, plus
+ * 64 bytes, is enough.  If `room` is too small, the function returns
+ * MORTISE_S_NOMEM.  The answer is null.  MORTISE_S_NOTFOUND, MORTISE_S_DENIED
+ * or MORTISE_S_IO: this user's directory for secrets cannot be used; the
+ * message has the reason. */
 MORTISE_INLINE mortise_status mortise_secret_keep(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_str value, char *room, uint64_t cap,
@@ -1165,7 +1213,8 @@ MORTISE_INLINE mortise_status mortise_secret_keep(
                             on_answer, ud);
 }
 
-/* Get the secret of that name: {"value": text}.  MORTISE_S_NOTFOUND: none. */
+/* Get the secret that secret.keep/1 stored under this name.  The answer is
+ * {"value": text}.  MORTISE_S_NOTFOUND: there is no such secret. */
 MORTISE_INLINE mortise_status mortise_secret_kept(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str name, mortise_answer_fn *on_answer, void *ud)
@@ -1190,13 +1239,13 @@ MORTISE_INLINE mortise_status mortise_secret_kept(
 #define MORTISE_SCHEMA_CHECK_1 "schema.check/1"
 
 /* Check a value against a JSON Schema (draft 2020-12).  The body is {"schema",
- * "value"}; make it with _body() in a writer of yours.
+ * "value"}; mortise_schema_fits_body() makes it with your writer.
  *
- * The answer is {"valid": true}, or {"valid": false, "reason"} with the place
- * and the reason.  It is not recorded, because the same ask always has the same
- * answer.  MORTISE_S_INVALID: the schema is invalid, or the check takes too
- * many steps on this value; treat the value as unchecked.  The message has the
- * reason. */
+ * The answer is {"valid": true}, or {"valid": false, "reason"}; the reason
+ * names the place in the value.  The answer is not recorded, because the same
+ * ask always has the same answer.  MORTISE_S_INVALID: the schema is invalid, or
+ * the check takes too many steps for this value; the message has the reason.
+ * The value is then unchecked. */
 MORTISE_INLINE mortise_status mortise_schema_fits_body(mortise_jw *w,
                                                        mortise_jv schema,
                                                        mortise_jv value,
@@ -1235,14 +1284,15 @@ MORTISE_INLINE mortise_status mortise_schema_fits_wait(
  *
  *     source   the graph's text, YAML or JSON
  *     path?    the file name to print in findings
- *     with?    an object that is laid over the graph and wins
+ *     with?    an object that is merged into the graph; its members replace
+ *              members of the graph
  *     types?   a list: the node types that are allowed, at any depth
  *
  * The answer is {"valid": true, "graph", "picture"}, or {"valid": false,
- * "graph", "findings"}, as `mortise check` prints them.  "graph" is the text
- * that was checked; findings point into it.  The graph is not valid if it names
- * other files or refers to secrets: the author of the text, perhaps a model,
- * would choose them. */
+ * "graph", "findings"}.  "findings" are errors as `mortise check` prints them.
+ * "graph" is the text that was checked, with the lines to which the findings
+ * refer.  A graph that names other files or refers to secrets is not valid:
+ * otherwise the author of the text, perhaps a model, could choose them. */
 MORTISE_INLINE mortise_status mortise_graph_check(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1265,47 +1315,50 @@ MORTISE_INLINE mortise_status mortise_graph_check_wait(
 #define MORTISE_MODEL_EMBED_1 "model.embed/1"
 
 /* Make one call of a model.  The body is one JSON object.  It has `alias`, a
- * name of the deployment's models ("default" if absent), and the members of a
- * chat (or embed) request in mortise/model.h.  `model` may be absent: it is the
- * deployment's.
+ * name in the deployment's `models` ("default" if absent), and the members of a
+ * chat (or embed) request in mortise/model.h.  If `model` is absent, the
+ * deployment's `model` is used.
  *
- * A conversation need not be sent again with each turn.  Give one of these:
+ * You need not send all messages of a conversation again with each turn.  Give
+ * one of these:
  *
  *   messages         all messages
- *   after, append    "after" is the "step" of an earlier model call of this
- *                    call that had one and got a reply.  The messages are all
+ *   after, append    "after" is the "step" of an earlier model.call/1 in this
+ *                    call that got a reply.  The messages are all messages
  *                    up to that reply, followed by "append".
  *   continue: true, append, messages?
- *                    the conversation of the node (the graph's
- *                    `conversation`), with "messages" in front of it and
- *                    "append" after it
+ *                    the messages are "messages", then the conversation of the
+ *                    node (the graph's `conversation`), then "append"
  *
- * Also:
+ * Further members:
  *
- *   prune   0 < x < 1: leave out the oldest messages, so that this share of
- *           the bytes stays.  Leading system messages and the first user
- *           message stay, and no result is separated from its call.
- *   beyond  with prune, default 0: if no more than this many messages can be
- *           left out, send nothing and refuse the ask (MORTISE_S_NOTFOUND)
- *   tools: true   the tools that the node allows (tool.list/1)
+ *   prune   a number between 0 and 1: leave out the oldest messages, so that
+ *           this share of the bytes remains.  System messages at the beginning
+ *           and the first user message are never left out, and a tool result
+ *           is never separated from its call.
+ *   beyond  only with prune, default 0: if at most this number of messages can
+ *           be left out, the host sends nothing and refuses the ask
+ *           (MORTISE_S_NOTFOUND)
+ *   tools: true   send the tools that the node allows (tool.list/1)
  *
- * The answer is {"reply": {...}, "usage": {...}}, the reply as in
- * mortise/model.h (of embed: {"vectors": ...}).  It may also have
+ * The answer is {"reply": {...}, "usage": {...}}; the reply is as in
+ * mortise/model.h (for embed: {"vectors": ...}).  The answer may also have
  *
- *   json       the value of a complete reply that had to be JSON (`response`);
- *              or
- *   invalid    a text: why the reply is not the JSON that was asked for
- *   told       messages that people sent to the node meanwhile (`mortise
- *              tell`); the model received them after all others
- *   more: true people have sent further messages since
+ *   json       with `response`: the value of a complete reply, if it is JSON
+ *              that fits; or
+ *   invalid    with `response`: a text, why the reply is not such JSON
+ *   told       messages that people sent to the node since its last model
+ *              call (`mortise tell`); the model received them after all others
+ *   more: true people have sent further messages during this call
  *   left_out   the number of messages that `prune` left out
  *
  * If the model plugin failed, the answer is {"error": {"code", "class",
- * "message", "retry_after_ms"?}, "usage"?, "left_out"?}.  Both kinds of answer
- * are recorded.  The usage counts for this call, which need not emit it.
+ * "message", "retry_after_ms"?}, "usage"?, "left_out"?}.  Both kinds of answers
+ * are recorded.  The host counts the usage for this call; do not emit it again.
  *
  * MORTISE_S_INVALID   The body is invalid; the message has the reason.
- * MORTISE_S_NOTFOUND  There is no such alias, or nothing can be left out.
+ * MORTISE_S_NOTFOUND  There is no such alias, or too few messages can be left
+ *                     out (`beyond`).
  *
  * Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_model_call(
@@ -1344,26 +1397,27 @@ MORTISE_INLINE mortise_status mortise_model_embed_wait(
 
 #define MORTISE_DISCOVERY_QUERY_1 "discovery.query/1"
 
-/* Find what the node may use that matches a text, with the deployment's
- * discovery plugins (mortise/discovery.h).  The body is {"query": text,
- * "kind"?: "tool", "extension", "skill", "node" or "any" (default), "max"?: 1
- * to 100 (default 8), "tokens"?: for all texts of the answer (default 4000),
- * "step"?}.
+/* Search with the deployment's discovery plugins (mortise/discovery.h) for
+ * tools, extensions, nodes and skills that match a text and that the node may
+ * use.  The body is {"query": text, "kind"?: "tool", "extension", "skill",
+ * "node" or "any" (default), "max"?: 1 to 100 (default 8), "tokens"?: the limit
+ * for all texts of the answer (default 4000), "step"?}.  The host searches in
  *
- *     tools        those of the node (tool.list/1; the id is its `tool`)
- *     extensions   those of these tools that are operations of plugins
- *     nodes        those that the node may hand over to
- *     skills       those of the discovery plugins
+ *     tools        the tools of the node (tool.list/1); the id is the tool's
+ *                  `tool`
+ *     extensions   the tools of the node that are operations of plugins
+ *     nodes        the nodes to which the node may hand over
+ *     skills       the skills that the discovery plugins know
  *
  * The answer is {"results": [{"id", "kind", "score", "text"?, "tier"?} ...],
- * "failed"?: [{"plugin", "code", "message"} ...]}, the best first.  `failed`
- * lists plugins that failed while others answered.  The answer is recorded, and
- * is the same when the call is re-entered.
+ * "failed"?: [{"plugin", "code", "message"} ...]}, with the best result first.
+ * If some plugins failed, `failed` lists them.  The answer is recorded, and is
+ * the same when the call is re-entered.
  *
  *   MORTISE_S_NOTFOUND  The deployment has no discovery.
- *   MORTISE_S_FAILED    None of its plugins answered.
+ *   MORTISE_S_FAILED    No discovery plugin answered.
  *
- * Only for executors.  Otherwise as host->ask(). */
+ * Only executors may use this method.  Otherwise as host->ask(). */
 MORTISE_INLINE mortise_status mortise_discovery_query(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1390,19 +1444,21 @@ MORTISE_INLINE mortise_status mortise_discovery_query_wait(
  * the host sets: `tenant`, `now`, and a trace's `id` and `created_at`.
  *
  *   read   {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
- *          order?, after?}: max_traces is 8 by default.  Scopes with keys
- *          return only traces whose keys are in `keys`.
+ *          order?, after?}.  The default of max_traces is 8.  Traces of the
+ *          scopes "persona", "session" and "conversation" are returned only
+ *          if their key is in `keys`.
  *   write  {traces?: [{type, scope, key?, content, strength?, metadata?} ...],
- *          uses?}: strength is 0.5 by default
+ *          uses?}.  The default of strength is 0.5.
  *
- * The answers are those of the memory plugin.  A write also has `ids`, the ids
- * of the traces in their order.  `usage`, if there is any, counts for this
- * call.
+ * The answers are those of the memory plugin.  The answer to a write also has
+ * `ids`, the ids of the traces in the same order.  If an answer has `usage`,
+ * the host counts it for this call.
  *
- * A read is journaled: a re-entered execution gets the same answer.  A write is
- * an effect of the operation; an operation without an effect gets
- * MORTISE_S_DENIED. A write may be made again.  The ids derive from its
- * idempotency key, so each trace is stored once.
+ * A read is journaled: if the call is re-entered, it gets the same answer.  A
+ * write is an effect: if the operation is `pure` or `read`, the answer is
+ * MORTISE_S_DENIED.  The host may repeat a write after a crash, but stores each
+ * trace once, because the ids of traces derive from the idempotency key of the
+ * write.
  *
  * MORTISE_S_NOTFOUND  The deployment has no memory.
  * MORTISE_S_INVALID   The body is invalid; the message has the reason.
@@ -1447,10 +1503,10 @@ MORTISE_INLINE mortise_status mortise_memory_write_wait(
 #define MORTISE_TOOL_LIST_1   "tool.list/1"
 #define MORTISE_TOOL_INVOKE_1 "tool.invoke/1"
 
-/* List the tools of the node (tool_allowlist, handoffs): {"tools": [{name,
- * description?, parameters, tool?, effect?} ...]}.  `name` is the name for
- * models, `tool` the name in graphs, `effect` the effect class.  A tool without
- * `tool` hands over to another node. */
+/* List the tools of the node (from its tool_allowlist and handoffs).  The
+ * answer is {"tools": [{name, description?, parameters, tool?, effect?} ...]}.
+ * `name` is the name for models, `tool` is the name in graphs, `effect` is the
+ * declared effect.  A tool without `tool` hands over to another node. */
 MORTISE_INLINE mortise_status mortise_tool_list(mortise_host *host,
                                                 const mortise_host_api *api,
                                                 mortise_call call,
@@ -1469,21 +1525,25 @@ mortise_tool_list_wait(mortise_host *host, const mortise_host_api *api,
                              mortise_strz("{}"), answer);
 }
 
-/* Run a tool.  The body is {"tool": either of its names; "arguments": {...};
- * "tool_use_id"?: the model's id of this use, for people to see; "step"?}.  The
- * tool is an execution of the run, with the graph's settings for it: schema,
- * guardrails, approval, timeout, retries and record.  The answer is one of
+/* Run a tool.  The body is {"tool": its `name` or its `tool`; "arguments":
+ * {...}; "tool_use_id"?: the model's id of this use, for people to see;
+ * "step"?}.  The tool runs as an execution of the run.  The graph's settings
+ * for the tool apply: schema, guardrails, approval, timeout and retries; and
+ * the execution is recorded.  The answer is one of
  *
  *     {"output": any}
+ *                      the output of the tool
  *     {"text": ..., "cut": {"bytes", "of"}}
- *                      its JSON, or its text, is longer than max_output
- *     {"goto": node}   hand over: emit that `goto`, and end
+ *                      the beginning of the output, which is longer than
+ *                      max_output
+ *     {"goto": node}   the tool hands over: emit this `goto`, and end the call
  *     {"error": {code, class, message}}
- *                      it failed or was rejected, or the tool does not exist
+ *                      the tool failed or was rejected, or does not exist
  *                      (unknown_tool)
  *
- *   MORTISE_S_SUSPENDED  It waits for a person, or needs the `concurrency` slot
- *                        of this call: suspend.
+ *   MORTISE_S_SUSPENDED  The tool waits for a person, or needs the
+ *                        `concurrency` slot of this call: end the call with
+ *                        this status.
  *   MORTISE_S_INVALID    The body is invalid; the message has the reason.
  *   MORTISE_S_DENIED     The node has no tools.
  *
@@ -1508,13 +1568,15 @@ MORTISE_INLINE mortise_status mortise_tool_invoke_wait(
 
 #define MORTISE_CONVERSATION_KEEP_1 "conversation.keep/1"
 
-/* {"after": the step of a model call; "append"?: messages}.  Store the messages
- * of this call up to that reply, and `append`, in the node's conversation when
- * the node succeeds.  The last ask of a call counts.  The answer is null.
+/* Store messages in the node's conversation when the node succeeds.  The body
+ * is {"after": the step of a model.call/1; "append"?: messages}.  The stored
+ * messages are those of this call up to the reply of that step, and then
+ * `append`.  If a call asks this several times, the last ask counts.  The
+ * answer is null.
  *
  * MORTISE_S_DENIED   The node has no conversation.
- * MORTISE_S_INVALID  There is no such reply, or a tool call has no result; the
- *                    message has the reason. */
+ * MORTISE_S_INVALID  There is no such reply, or a tool call in the messages has
+ *                    no result; the message has the reason. */
 MORTISE_INLINE mortise_status mortise_conversation_keep(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1536,35 +1598,39 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
 #define MORTISE_JOURNAL_BEGIN_1 "journal.begin/1"
 #define MORTISE_JOURNAL_END_1   "journal.end/1"
 
-/* Begin a step of the plugin's own: an effect that it makes without the host.
- * The body is an object:
+/* Begin a step: an effect that the plugin makes itself, without the host.  The
+ * body is an object:
  *
  *     step        the name of the step in this call
- *     arguments?  any JSON that identifies the step; people see it
- *     repeat?     true: done twice, it has the same effect as done once
+ *     arguments?  any JSON that describes the step; people see it
+ *     repeat?     true: performing the step twice has the effect of once
  *
- * The engine records the intent and answers when it is on disk:
+ * The engine records the intent of the step, and answers when it is on disk:
  *
- *     {"key": text}    Do it now, under that idempotency key, which is the same
- *                      however often the step is begun.  An operation that only
- *                      reads gets no key.
- *     {"result": any}  It was done before, with that result: do not do it.
+ *     {"key": text}    Perform the step now, under this idempotency key, which
+ *                      is the same each time that the step is begun.  In an
+ *                      operation that is `pure` or `read`, the answer has no
+ *                      key.
+ *     {"result": any}  The step was performed before, with this result: do not
+ *                      perform it again.
  *
- * After the effect, call mortise_journal_end().  Asks in between are part of
- * the step and are not recorded: state.get/1, secret.get/1 and http.request/1.
- * http.request/1 answers MORTISE_S_DOUBT there instead of MORTISE_S_IO if a
- * part of the request was sent and it may have happened.
+ * After the effect, call mortise_journal_end().  Between the two, you may ask
+ * state.get/1, secret.get/1 and http.request/1.  These asks are part of the
+ * step and are not recorded.  If a part of an HTTP request was sent and the
+ * request may have taken effect, the answer inside a step is MORTISE_S_DOUBT
+ * instead of MORTISE_S_IO.
  *
- * Three methods are recorded as usual: interrupt.request/1 with hold_ms,
- * model.call/1 and model.embed/1.  They need a `step`, by which they are found
- * when this step is begun again; they do not count in the order of asks.  If a
- * budget is used up, a model gives MORTISE_S_DENIED there, so that no effect is
- * left in doubt.
+ * Inside a step you may also ask interrupt.request/1 with hold_ms, model.call/1
+ * and model.embed/1, and these asks are recorded.  They need a `step`, by which
+ * the engine finds their answers when this step is begun again; they do not
+ * count in the order of asks.  If a budget is used up, a model call inside a
+ * step gives MORTISE_S_DENIED and does not wait for more budget, so that no
+ * effect is left in doubt.
  *
- * Steps neither nest nor overlap.  A call that ends inside a step leaves the
- * step in doubt.  The operation's effect class and on_in_doubt decide what
- * follows, unless `repeat` is true.  A person may then give the result, which
- * must fit `step_result` of the manifest, if there is one.
+ * Steps must not nest or overlap.  If a call ends inside a step, the step is in
+ * doubt, unless `repeat` is true.  The operation's effect and the node's
+ * on_in_doubt decide what happens then.  If a person enters the result of the
+ * step, it must fit `step_result` of the manifest, if there is one.
  *
  * MORTISE_S_INVALID: the body is invalid; the message has the reason.
  * Otherwise as host->ask(). */
@@ -1584,11 +1650,12 @@ MORTISE_INLINE mortise_status mortise_journal_begin_wait(
                              MORTISE_JOURNAL_BEGIN_1, body, answer);
 }
 
-/* {"step", "result": any}: the effect happened, with that result.  {"step",
- * "undone": true}: it did not happen, and may be begun again under the same
- * name. A cancelled call may ask this too.  The answer is null.  It is on disk
- * before anything that follows from it.  MORTISE_S_INVALID: no such step is
- * open; the message has the reason. */
+/* End a step.  The body is {"step", "result": any} if the effect happened, with
+ * its result.  It is {"step", "undone": true} if the effect did not happen; you
+ * may then begin a step with the same name again.  A cancelled call may ask
+ * this too.  The answer is null.  The end of the step is on disk before
+ * anything that follows from it.  MORTISE_S_INVALID: no such step is open; the
+ * message has the reason. */
 MORTISE_INLINE mortise_status mortise_journal_end(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1620,53 +1687,60 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 #define MORTISE_SPAWN_CANCEL_1   "spawn.cancel/1"
 #define MORTISE_SPAWN_REPORT_1   "spawn.report/1"
 
-/* Durable records of children that the plugin makes itself: sessions, jobs,
- * processes elsewhere.  Each child has a handle.  Claim the handle before you
- * make the child, register the child, advance the handle when the child has its
- * instructions and when it works, and settle the handle with the child's
- * result. After an interruption, claim again under the same `call`: the answer
- * has the progress so far.
+/* Durable records of children that the plugin makes itself, such as sessions,
+ * jobs, or processes on another machine.  The record of a child is a handle.
+ * Claim the handle before you make the child, and register the child with it.
+ * Advance the handle when the child has its instructions, and when the child
+ * works.  Settle the handle with the child's result.  After an interruption,
+ * claim again under the same `call`: the answer has the progress so far.
  *
  * Each ask is answered when it is on disk, in the commit that records it in the
- * journal.  A refusal is MORTISE_S_DENIED.  It is journaled, and its message
- * begins with a code:
+ * journal.  If the engine refuses an ask, the answer is MORTISE_S_DENIED, the
+ * refusal is journaled too, and the message begins with a code:
  *
- *     E_LIMIT               "E_LIMIT: limits.spawn.active is 16: ...", a cap
- *     E_DETERMINISM         the claim differs from the one before
- *     E_STALE_TOKEN         the handle was claimed again since
+ *     E_LIMIT               a limit is reached, which the message names:
+ *                           "E_LIMIT: limits.spawn.active is 16: ..."
+ *     E_DETERMINISM         the claim differs from an earlier claim
+ *     E_STALE_TOKEN         a later claim replaced the token
  *     E_ALREADY_SETTLED     the handle is settled or abandoned
  *     E_NOT_RUNNING         no child is registered
- *     E_ALREADY_REGISTERED  the handle or the child is taken
+ *     E_ALREADY_REGISTERED  the handle has another child, or the child has
+ *                           another handle
  *     E_NOT_FOUND           this run has no such handle
  *
- * When the run ends, its open handles are abandoned, unless they are detached.
+ * When the run ends, the engine abandons its open handles, unless they are
+ * detached.
  *
- * Bodies are JSON; texts in them have at most 128 bytes and no control
+ * Bodies are JSON.  Texts in them must have at most 128 bytes and no control
  * characters. */
 
-/* {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}.
- * `call` is unique in the execution and the same in a replay and in a later
- * attempt, so that a later attempt finds what an earlier one began.  The answer
- * is {"outcome", "handle", "name", "state", "token"?, "child"?,
- * "terminal_status"?, "terminal_result"?}; `outcome` is
+/* Claim a handle.  The body is
+ * {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}.
+ * `call` is a name that is unique in the execution.  Use the same name in a
+ * replay and in a later attempt, so that the later attempt finds the handle of
+ * the earlier one.  The answer is {"outcome", "handle", "name", "state",
+ * "token"?, "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
  *
  *   claimed                the handle is new
- *   claimed_pending_child  it exists without a child: make or find the child
+ *   claimed_pending_child  the handle exists, but has no child: make or find
+ *                          the child
  *   already_running        continue with `child`; send its instructions only
  *                          if `state` is created
  *   already_settled        the child has ended; there is no token
  *
- * `native` (only in nodes of type gmi or leaf): the child is a run of the same
- * store; `child` of every claim has its id.  Its task is an object:
+ * If `native` is true (only in nodes of type gmi or leaf), the child is a run
+ * in the same store, and `child` of each answer is the id of this run.  The
+ * task of a native child is an object:
  *
- *   instructions     text: what the child is to do
+ *   instructions     text: the task of the child
  *   result_schema?   the schema of its result
  *   message_schema?  the schema of messages to it (spawn.message/1)
  *   seed?            the step of a model.call/1 of this call: the child begins
  *                    with the messages of that call
  *
- * spawn.start/1 starts a native child, and its end settles the handle:
- * register, advance and settle are E_NOT_ALLOWED. */
+ * Start a native child with spawn.start/1.  When the child ends, the engine
+ * settles the handle.  The methods register, advance and settle are refused for
+ * it with E_NOT_ALLOWED. */
 MORTISE_INLINE mortise_status mortise_spawn_claim(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1683,8 +1757,8 @@ MORTISE_INLINE mortise_status mortise_spawn_claim_wait(
                              MORTISE_SPAWN_CLAIM_1, body, answer);
 }
 
-/* {"handle", "token", "child"}: register the child.  The answer is {"handle",
- * "name", "state"}, also of the next two functions. */
+/* Register a child with its handle.  The body is {"handle", "token", "child"}.
+ * The answer is {"handle", "name", "state"}. */
 MORTISE_INLINE mortise_status mortise_spawn_register(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1701,8 +1775,9 @@ MORTISE_INLINE mortise_status mortise_spawn_register_wait(
                              MORTISE_SPAWN_REGISTER_1, body, answer);
 }
 
-/* {"handle", "token", "state": "dispatched" | "running"}; the state never goes
- * back. */
+/* Advance a handle.  The body is {"handle", "token", "state": "dispatched" |
+ * "running"}.  An earlier state than the present one changes nothing.  The
+ * answer is {"handle", "name", "state"}. */
 MORTISE_INLINE mortise_status mortise_spawn_advance(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1719,10 +1794,11 @@ MORTISE_INLINE mortise_status mortise_spawn_advance_wait(
                              MORTISE_SPAWN_ADVANCE_1, body, answer);
 }
 
-/* {"handle", "token", "status", "result"?: any}: the child has ended.  `status`
- * is completed, failed, cancelled, timed_out, max_iterations, budget or
- * abandoned. The result has at most 1 MiB.  Repeating it with the same two is
- * allowed. */
+/* Settle a handle, because the child has ended.  The body is {"handle",
+ * "token", "status", "result"?: any}.  `status` is completed, failed,
+ * cancelled, timed_out, max_iterations, budget or abandoned.  The result has at
+ * most 1 MiB.  You may settle a handle again with the same status and result.
+ * The answer is {"handle", "name", "state"}. */
 MORTISE_INLINE mortise_status mortise_spawn_settle(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1739,15 +1815,17 @@ MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
                              MORTISE_SPAWN_SETTLE_1, body, answer);
 }
 
-/* {"handle", "token", "task"}: start a native child, or continue it if it was
- * started before.  `task` is that of the claim.  The child is an agent like the
- * node that asks, with the same model, tools, guardrails and limits.  The
- * answer is {"handle", "name", "state", "child", "terminal_status"?,
- * "terminal_result"?}.  A child that cannot start is settled as failed.
+/* Start a native child, or continue a child that was started before.  The body
+ * is {"handle", "token", "task"}, with the same task as in the claim.  The
+ * child is an agent like the node that asks, with the same model, tools,
+ * guardrails and limits.  The answer is {"handle", "name", "state", "child",
+ * "terminal_status"?, "terminal_result"?}.  If the child cannot start, its
+ * handle is settled as failed.
  *
- * When the asking run ends, the engine cancels its children that are not
- * detached, and their children.  It does the same for the children of an
- * execution that ended without an output of its own and is not tried again. */
+ * When the run that asks ends, the engine cancels all children of the run that
+ * are not detached, and the children of these children.  If an execution ends
+ * without an output of its own and is not tried again, the engine does the same
+ * for the children of this execution. */
 MORTISE_INLINE mortise_status mortise_spawn_start(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1764,15 +1842,17 @@ MORTISE_INLINE mortise_status mortise_spawn_start_wait(
                              MORTISE_SPAWN_START_1, body, answer);
 }
 
-/* {"handle"}: wait for the end of a child of the run, whichever node made it.
- * The answer is {"status", "child"?, "result"?}: the terminal status and the
- * result.  The result of a native child is {"output": artifacts}, in which
- * `result` is the agent's, or {"error"}.
+/* Wait for the end of a child of the run; any node may have made the child.
+ * The body is {"handle"}.  The answer is {"status", "child"?, "result"?}: the
+ * status with which the child ended, and its result.  The result of a native
+ * child is {"error"}, or {"output": artifacts} with the artifacts of the
+ * child's run; the artifact `result` is the result of the agent.
  *
- * The call stays open while a native child works.  The answer is
- * MORTISE_S_SUSPENDED if the child stops without an end, if other calls queue
- * for this call's `concurrency` slot, or if the child is no run: return that
- * status. The engine re-enters the call when the child ends. */
+ * While a native child works, the call stays open.  The answer is
+ * MORTISE_S_SUSPENDED if the child stops before its end (for example, it waits
+ * for a person), if other calls queue for this call's `concurrency` slot, or if
+ * the child is not native.  End the call with this status; the engine re-enters
+ * the call when the child ends. */
 MORTISE_INLINE mortise_status mortise_spawn_await(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1789,19 +1869,19 @@ MORTISE_INLINE mortise_status mortise_spawn_await_wait(
                              MORTISE_SPAWN_AWAIT_1, body, answer);
 }
 
-/* {"handle"?}: list the run's children, or the child of that handle.  The
- * answer is {"tasks": [{"task", "name", "state", "attempt", "child"?,
+/* List the children of the run or, with {"handle"} as the body, only one child.
+ * The answer is {"tasks": [{"task", "name", "state", "attempt", "child"?,
  * "detached"?, "progress"?, "status"?}]}:
  *
  *     task      the handle
  *     state     queued, running, awaiting_input (a child run waits for people,
  *               is paused or is blocked), succeeded, failed or cancelled
- *     attempt   the child's current attempt at its task
- *     progress  the child's own report
+ *     attempt   the number of the child's current attempt at its task
+ *     progress  the last progress that the child reported (spawn.report/1)
  *     status    the terminal status of a child that has ended
  *
- * If a handle was given and its child has ended, there is also "result", or
- * "error" {"code", "message"}. */
+ * If the body has a handle, and the child of this handle has ended, its entry
+ * also has "result", or "error" {"code", "message"}. */
 MORTISE_INLINE mortise_status mortise_spawn_list(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1818,19 +1898,20 @@ MORTISE_INLINE mortise_status mortise_spawn_list_wait(
                              MORTISE_SPAWN_LIST_1, body, answer);
 }
 
-/* {"step", "handle", "message": any, "attempt"?}: send a message to a child
- * run. Its model receives it with its next turn: a text as it is, any other
- * value as JSON.  The child receives it once, however often it is sent under
- * the same step; so a step name is required.  The answer is {"handle", "name",
+/* Send a message to a native child.  The body is {"step", "handle", "message":
+ * any, "attempt"?}.  The child's model receives the message with its next call:
+ * a text unchanged, any other value as JSON.  If a message is sent several
+ * times under the same step, for example after a crash, the child receives it
+ * once; therefore "step" is required.  The answer is {"handle", "name",
  * "state"}.
  *
  * Refusals are MORTISE_S_DENIED, with a message that begins with a code:
  *
  *     E_INVALID          the message does not fit the task's message_schema
- *     E_STALE_ATTEMPT    the child does not make that attempt
+ *     E_STALE_ATTEMPT    the child is not at the attempt `attempt`
  *     E_ALREADY_SETTLED  the child has ended
  *     E_NOT_RUNNING      the child has not started
- *     E_NOT_ALLOWED      the child is no run
+ *     E_NOT_ALLOWED      the child is not native
  *     E_NOT_FOUND        there is no such handle */
 MORTISE_INLINE mortise_status mortise_spawn_message(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
@@ -1848,9 +1929,9 @@ MORTISE_INLINE mortise_status mortise_spawn_message_wait(
                              MORTISE_SPAWN_MESSAGE_1, body, answer);
 }
 
-/* {"step", "handle", "attempt"?}: cancel a child run and its children.  A child
- * that has ended stays as it is.  Answer and refusals are those of
- * spawn.message/1. */
+/* Cancel a native child and the children of this child.  The body is {"step",
+ * "handle", "attempt"?}.  If the child has ended, this changes nothing.  The
+ * answer and the refusals are those of spawn.message/1. */
 MORTISE_INLINE mortise_status mortise_spawn_cancel(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1867,11 +1948,12 @@ MORTISE_INLINE mortise_status mortise_spawn_cancel_wait(
                              MORTISE_SPAWN_CANCEL_1, body, answer);
 }
 
-/* {"progress"?: text, "attempt"?}: report the progress of this call's node, at
- * most 4096 bytes, to live subscribers and, if the run is a child, to its
- * parent. `attempt` is the call's own by default.  If a later attempt has
- * already reported, the report is refused: MORTISE_S_DENIED, "E_STALE_ATTEMPT:
- * ...". Without progress, only the attempt is reported.  The answer is
+/* Report the progress of this call's node to live subscribers and, if the run
+ * is a child, to its parent.  The body is {"progress"?: a text of at most 4096
+ * bytes, "attempt"?}.  The default of `attempt` is the attempt of the call.  If
+ * a later attempt has already reported, the report is refused:
+ * MORTISE_S_DENIED, with a message that begins with E_STALE_ATTEMPT.  If the
+ * body has no progress, only the attempt is reported.  The answer is
  * {"attempt", "progress"?, "handle"?, "name"?, "state"?}. */
 MORTISE_INLINE mortise_status mortise_spawn_report(
     mortise_host *host, const mortise_host_api *api, mortise_call call,

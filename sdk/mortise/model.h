@@ -242,7 +242,7 @@ typedef struct mortise_model {
 #define MORTISE_MODEL_AUTH      "model.auth"      /* permanent: 401, 403 */
 #define MORTISE_MODEL_NOT_FOUND "model.not_found" /* permanent: 404 */
 #define MORTISE_MODEL_REQUEST   "model.request"   /* permanent: 400, 413, 422 */
-#define MORTISE_MODEL_CONTEXT   "model.context" /* permanent: too long */
+#define MORTISE_MODEL_CONTEXT   "model.context"   /* permanent: too long */
 #define MORTISE_MODEL_QUOTA     "model.quota"   /* permanent: 402 */
 #define MORTISE_MODEL_RATE      "model.rate_limit" /* transient: 429 */
 #define MORTISE_MODEL_OVERLOAD  "model.overloaded" /* transient: 503, 529 */
