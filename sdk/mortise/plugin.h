@@ -28,13 +28,13 @@
  *            The host treats a status that it does not know as
  *            MORTISE_S_FAILED.
  * ABI        New members are added only at the end of a struct.  The first
- *            member, `size`, is the size of the struct in the header that the
- *            side which fills it was compiled with.  Before you read a member
- *            that is newer than ABI 1.0, check that `size` includes the member.
- *            If the meaning of a member changes, the interface gets a new id.
- *            LP64 only.  No enum, bool, bit-field, long, va_list, FILE*,
- *            time_t, errno or locale crosses the boundary, and no exception or
- *            longjmp may cross it.
+ *            member is `size`: the side that fills the struct sets it to the
+ *            sizeof of the struct.  Before you read a member that is newer than
+ *            ABI 1.0, check that `size` includes the member.  If the meaning of
+ *            a member changes, the interface gets a new id.  LP64 only.  No
+ *            enum, bool, bit-field, long, va_list, FILE*, time_t, errno or
+ *            locale crosses the boundary, and no exception or longjmp may cross
+ *            it.
  * Text       UTF-8.  Bodies, outputs, details and configs are JSON.  JSON that
  *            you pass to the host must follow some rules: no object has a
  *            duplicate name, and no name contains a NUL.  Whole numbers fit 64
