@@ -89,7 +89,7 @@ enum mortise_result {
     MORTISE_ECHECK = -5,         /* the file has errors; the report lists
                                     them */
     MORTISE_ECONFIG = -6,        /* the deployment has an error */
-    MORTISE_EFORMAT = -7,        /* the store has an unknown format */
+    MORTISE_EFORMAT = -7,        /* stored data has an unknown format */
     MORTISE_ECORRUPT = -8,       /* the store's content is damaged */
     MORTISE_EBUSY = -9,          /* another process uses the store */
     MORTISE_EDENIED = -10,       /* trust, permission or the actor's rights

@@ -152,8 +152,8 @@
  *   stop      why the reply ended:
  *             "end"      the model had finished, or wrote a text of `stop`
  *             "tools"    the reply has tool calls to run
- *             "length"   max_tokens is reached: the reply is cut, and perhaps
- *                        its tool calls
+ *             "length"   max_tokens is reached: the reply is cut, including its
+ *                        tool calls
  *             "context"  the context window is full: the reply is cut
  *             "refusal"  the model or the server refused
  *             "filter"   the server removed something from the reply
