@@ -462,8 +462,9 @@ const struct mortise_code mortise_error_codes[] = {
     {"schema", "a value that does not match its schema",
      "Arguments, an output, a reply, a field of the state or the final state "
      "do not match the declared schema.  The message has the place and what "
-     "was expected.",
-     NULL},
+     "was expected.  Only a model's reply can be retried: list schema in "
+     "retry_on of a gmi node or a leaf with single_turn.",
+     "retry_policy: {max_attempts: 3, retry_on: [schema]}\n"},
     {"stagnation", "a model's turns bring nothing new",
      "The results of three turns in a row repeated earlier results.  Describe "
      "in the instructions when the task is done, or give the node other tools.",

@@ -955,10 +955,15 @@ const struct mortise_code mortise_codes[] = {
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
     {"W0813", "a retry of an error that is never retried",
-     "The engine never retries its own permanent errors: `schema`, "
-     "`expression`, `guardrail` and others.  A permanent error of an operation "
-     "is retried if retry_on lists its code, such as `http.404` or "
-     "`exec.exit`.  A retry_policy never repeats a call in doubt, because the "
+     "The engine never retries its own permanent errors: `expression`, "
+     "`guardrail`, `schema` for arguments or an output, and others.  A "
+     "permanent error that a node's operation reports is retried if retry_on "
+     "lists its code, such as `http.404` or `exec.exit`.  A gmi node and a "
+     "leaf "
+     "also report `schema`, for a model's reply that does not match "
+     "output_schema.  With `tool_errors: fail`, a gmi node reports the code of "
+     "the tool's error.  A retry_policy never repeats a call in doubt, because "
+     "the "
      "call may have happened.  The plugin, `on_in_doubt` or a person must "
      "settle the call first.",
      START_A

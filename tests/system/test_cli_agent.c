@@ -258,6 +258,12 @@ static const struct {
                           "      - {when: {user: not what was asked}, json: "
                           "{n: 1}}\n",
      "    response: json\n", "{\"n\": 1}"},
+    /* The engine's own error of a tool is the node's, and is retried by its code. */
+    {"      - {when: {attempt: 1}, tool_calls: [{name: tried__fail, arguments: "
+     "{code: 7}}]}\n      - {text: at last}\n",
+     "    tool_errors: fail\n    retry_policy: {max_attempts: 2, delay: 1ms, "
+     "retry_on: [schema]}\n",
+     "\"at last\""},
 };
 
 START_TEST(calls_become_outputs)

@@ -407,6 +407,30 @@ START_TEST(the_same_is_not_asked_again)
 }
 END_TEST
 
+/* A reply that does not fit is the operation's error `schema`.  With single_turn it is
+ * retried if its code is listed.  The graph gets no warning. */
+START_TEST(a_reply_that_does_not_fit_is_retried)
+{
+    char node[256];
+
+    deploy("  default: {provider: scripted, model: s, replies: [{when: "
+           "{attempt: 1}, text: no number}, {text: '7'}]}\n",
+           "");
+    snprintf(node, sizeof node,
+             "    prompt: hello\n    output_schema: {type: integer}\n"
+             "    retry_policy: {max_attempts: 2, delay: 10ms, retry_on: "
+             "[%s]}\n",
+             _i == 0 ? "schema" : "timeout");
+    run(node);
+    desk_code(_i);
+    ck_assert_ptr_null(strstr(child.err, "W0813"));
+    if (_i == 0)
+        gave("7");
+    else
+        failed("schema", "the reply is not JSON");
+}
+END_TEST
+
 /* retry_policy holds for what a provider calls transient. */
 START_TEST(transient_errors_are_retried)
 {
@@ -895,6 +919,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, others_are_failures, 0,
                         sizeof failures / sizeof failures[0]);
     tcase_add_loop_test(tc, the_same_is_not_asked_again, 0, 2);
+    tcase_add_loop_test(tc, a_reply_that_does_not_fit_is_retried, 0, 2);
     tcase_add_test(tc, transient_errors_are_retried);
     tcase_add_loop_test(tc, budgets_hold_inside, 0,
                         sizeof bounds / sizeof bounds[0]);

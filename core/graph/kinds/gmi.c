@@ -440,5 +440,6 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 const struct mortise_node_kind mortise_graph_kind_gmi = {
     .place = {MORTISE_KIND_PLACE("gmi", keys)},
     .size = sizeof(struct gmi),
+    .is_agent = true,
     .begin = begin,
     .finish = finish};

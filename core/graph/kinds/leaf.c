@@ -132,5 +132,6 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 const struct mortise_node_kind mortise_graph_kind_leaf = {
     .place = {MORTISE_KIND_PLACE("leaf", keys), .implied_by = "goal"},
     .size = sizeof(struct leaf),
+    .is_agent = true,
     .begin = begin,
     .finish = finish};

@@ -109,7 +109,7 @@ static const struct mortise_key default_keys[] = {
      .about = "The default retry_policy of nodes.",
      .value = MORTISE_V_MAP,
      .place = &mortise_retry_place,
-     .read = mortise_load_retry,
+     .read = mortise_load_default_retry,
      MORTISE_AT(struct mortise_retry, struct mortise_defaults, retry)},
     {.name = "effect_class",
      .about =

@@ -361,8 +361,9 @@ void mortise_check_names(struct mortise_loader *ld);
 
 extern const struct mortise_retry mortise_retry_default;
 extern const struct mortise_place mortise_retry_place;
-/* Into the field of its row, a struct mortise_retry. */
-mortise_key_fn mortise_load_retry;
+/* Into the field of its row, a struct mortise_retry; of a node that is read, and of
+ * the defaults. */
+mortise_key_fn mortise_load_retry, mortise_load_default_retry;
 
 /* ---- node.c ---------------------------------------------------------- */
 

@@ -36,6 +36,7 @@ bool mortise_node_says(const struct mortise_reading *r, const char *key);
 struct mortise_node_kind {
     struct mortise_place place; /* of mortise_node_place */
     size_t size;                /* of `own` of its nodes, zeroed; 0: none */
+    bool is_agent;              /* its operation asks models (agent.h) */
     /* Before its keys are read: what it runs, where none of them says it. */
     void (*begin)(struct mortise_loader *ld, struct mortise_reading *r);
     /* All that stands in it was read.  NULL: nothing is left to do. */

@@ -3,17 +3,26 @@
  * A node's policy replaces the default one as a whole: half of one and half of
  * the other would be a policy that nobody wrote.
  *
- * Permanent errors never retry by their class, and those of the engine not by
- * their code either; who asks for it is told.  Plugins have codes of their own,
- * so a word that nobody knows is none's mistake, unless it is a class or a known
- * code but for one slip of the finger.
+ * A permanent error is never retried by its class.  If a node's operation reports
+ * the error, it is retried if its code is listed.  An error that the engine itself
+ * finds is not: such a code has no effect, and gets a warning (W0813).
+ *
+ * Operations of agents report codes of the engine, too.  A reply that does not fit
+ * its schema is `schema`.  With `tool_errors: fail` the node's error has the code of
+ * the tool's, unless that code is for the engine alone (json/code.h).  These codes get
+ * no warning there.
+ *
+ * Plugins have codes of their own, so an unknown word is no mistake.  One that
+ * differs in one slip from a class or a known code gets a warning (W0814).
  *
  * `when` sees `error` and `node` alone, so that one of `defaults`, and one of a
  * tool of a node, means the same at each node.
  */
-#include "graph/load/loader.h"
+#include "graph/load/node.h"
 
 #include <string.h>
+
+#include "json/code.h"
 
 static const char *const default_retry_on[] = {"transient", "timeout"};
 
@@ -102,15 +111,6 @@ static void read_retry_on(void *ctx, void *into,
                               "remove it; use `on_in_doubt: retry` if a second "
                               "effect does no harm");
         }
-        if (is_permanent(codes[i]))
-            mortise_diag_help(
-                ld->diags,
-                mortise_diag_add(ld->diags, "W0813",
-                                 slot->value->items[i]->span,
-                                 "'%s' is a permanent error of the engine, and "
-                                 "permanent errors are never retried",
-                                 codes[i]),
-                "remove it, or handle it with 'on_error'");
         if (strcmp(codes[i], "permanent") != 0)
             continue;
         d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
@@ -175,16 +175,51 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_retry_place = {
     MORTISE_PLACE_OF("retry_policy", keys)};
 
-void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
+/* May the operation of an agent report an error with this code of the engine? */
+static bool may_report(const struct mortise_loader *ld,
+                       const struct mortise_slot *slot, const char *code)
 {
-    struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *errors =
+        mortise_yaml_get(slot->map, "tool_errors");
+
+    if (errors == NULL)
+        errors = ld->defaults.tool_errors;
+    return !mortise_code_is_of_engine(code) &&
+           (strcmp(code, "schema") == 0 ||
+            (errors != NULL && errors->kind == MORTISE_YAML_STRING &&
+             strcmp(errors->str, "fail") == 0));
+}
+
+/* Codes that are listed and have no effect. */
+static void check_effect(struct mortise_loader *ld,
+                         const struct mortise_slot *slot, bool is_agent)
+{
+    const struct mortise_yaml *list = mortise_yaml_get(slot->value, "retry_on");
+
+    for (size_t i = 0; list != NULL && i < list->n; i++) {
+        const struct mortise_yaml *code = list->items[i];
+
+        if (code->kind == MORTISE_YAML_STRING && is_permanent(code->str) &&
+            !(is_agent && may_report(ld, slot, code->str)))
+            mortise_diag_help(
+                ld->diags,
+                mortise_diag_add(ld->diags, "W0813", code->span,
+                                 "the engine never retries its own '%s' errors",
+                                 code->str),
+                "remove it, or handle it with 'on_error'");
+    }
+}
+
+static void load(struct mortise_loader *ld, const struct mortise_slot *slot,
+                 bool is_agent)
+{
     struct mortise_retry *out = slot->field;
     const struct mortise_yaml *at;
     struct mortise_diag *d;
 
-    (void)into;
     *out = mortise_retry_default;
     mortise_keys_enter(slot, ld, out, ld->diags);
+    check_effect(ld, slot, is_agent);
     if (out->delay_ms <= out->max_delay_ms)
         return;
     at = mortise_yaml_get(slot->value, "delay");
@@ -194,4 +229,19 @@ void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
                          "'delay' is longer than 'max_delay' (%llu ms)",
                          (unsigned long long)out->max_delay_ms);
     mortise_diag_help(ld->diags, d, "raise max_delay (default: 30s)");
+}
+
+void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct mortise_reading *r = into;
+
+    load(ctx, slot, mortise_node_kind_of(r->node->type)->is_agent);
+}
+
+/* A default may be meant for the agents of the graph. */
+void mortise_load_default_retry(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    (void)into;
+    load(ctx, slot, true);
 }
