@@ -173,6 +173,16 @@ int mortise_cli_format(struct mortise_cli *cli);
 int mortise_cli_source(struct mortise_cli *cli, const char *path, json_t **out,
                        struct mortise_err *err);
 
+/* ---- pinned_file.c -------------------------------------------------------- */
+
+/* The path of a graph file that differs from what the run pinned.  NULL: no file is
+ * known to differ.  To be freed with mortise_release_str(). */
+char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run);
+/* The message about that file; its argument is the path. */
+#define MORTISE_CLI_CHANGED_FILE                                               \
+    "the run continues with its own copy of the graph, which differs from "    \
+    "the file %s as it is now; to use the file, start a new run"
+
 /* ---- graph.c: a graph as a file ------------------------------------------ */
 
 struct mortise_graph;

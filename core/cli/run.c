@@ -240,6 +240,15 @@ static void warn_of_removed(struct mortise_cli *cli, const char *run,
     json_decref(show);
 }
 
+static void note_changed_file(struct mortise_cli *cli, const char *run)
+{
+    char *path = mortise_cli_changed_file(cli, run);
+
+    if (path != NULL)
+        mortise_cli_note(cli, MORTISE_LOG_WARN, MORTISE_CLI_CHANGED_FILE, path);
+    mortise_release_str(cli->mem, path);
+}
+
 static int resume(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
@@ -264,6 +273,7 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
     if (a->update != NULL && !a->merge) /* the first command */
         warn_of_removed(cli, run,
                         json_object_get(json_array_get(commands, 0), "value"));
+    note_changed_file(cli, run);
     return mortise_cli_command(cli, run, commands, true, err);
 }
 
@@ -298,6 +308,9 @@ const struct mortise_cmd mortise_cmd_resume = {
         "stay pending, and everything that does not need an answer\n"
         "continues.  A run that has completed or was cancelled is only\n"
         "shown.  To continue this run, name a node with --goto.\n"
+        "\n"
+        "The run keeps the graph that it started with.  If the graph file\n"
+        "has changed since then, a warning names the file.\n"
         "\n"
         "--update changes the state before the run continues.  It replaces\n"
         "each object that it names: --update '{\"artifacts\": {\"b\": 5}}'\n"

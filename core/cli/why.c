@@ -666,6 +666,15 @@ static void say_unsigned(struct why *w)
         say(w, ".");
 }
 
+static void say_changed_file(struct why *w)
+{
+    char *path = mortise_cli_changed_file(w->cli, w->run);
+
+    if (path != NULL)
+        say(w, " Note that " MORTISE_CLI_CHANGED_FILE ".", path);
+    mortise_release_str(w->cli->mem, path);
+}
+
 /* ---- all of it -------------------------------------------------------------
  */
 
@@ -705,6 +714,8 @@ static int compose(struct why *w, struct mortise_err *err)
     mortise_buf_put(&w->text_bytes, blocked.p, blocked.n);
     mortise_buf_finish(&blocked);
     say_unsigned(w);
+    if (!over)
+        say_changed_file(w);
     mortise_out_flush(&w->text);
     mortise_out_flush(&w->commands);
     if (mortise_buf_cstr(&w->text_bytes) == NULL ||

@@ -576,9 +576,14 @@ static void answer_diff(struct mortise_query *q, const struct mortise_run *r)
         mortise_query_fail(q, rv, &err);
 }
 
+static bool has_diff(const struct mortise_query *q)
+{
+    return q->diff != NULL && !json_is_null(q->diff);
+}
+
 static void answer_graph(struct mortise_query *q, const struct mortise_run *r)
 {
-    if (q->diff != NULL && !json_is_null(q->diff))
+    if (has_diff(q))
         answer_diff(q, r);
     else
         mortise_query_answer(q, graph_json(q, mortise_run_graph(r)));
@@ -591,8 +596,10 @@ static void graph_stored(struct mortise_stored *s, int rv,
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
-    else
+    else if (s->run != NULL)
         answer_graph(q, s->run);
+    else
+        mortise_query_answer(q, graph_json(q, s->graph));
 }
 
 static void graph_of_head(struct mortise_stored *s, int rv,
@@ -608,8 +615,10 @@ static void graph_of_head(struct mortise_stored *s, int rv,
     live = mortise_live_find(s->m, s->tenant, s->id);
     if (live != NULL && !live->lost) /* it knows what has begun */
         answer_graph(q, live->run);
-    else
+    else if (has_diff(q))
         mortise_stored_rest(s, graph_stored);
+    else /* the head names it: nothing is replayed */
+        mortise_stored_graph(s, graph_stored);
 }
 
 void mortise_query_graph(struct mortise *m, struct mortise_query *q,

@@ -693,6 +693,83 @@ START_TEST(approval_of_a_changed_plugin)
 }
 END_TEST
 
+static const char asks[] = "start: in\nnodes:\n  in: {type: subgraph, graph: "
+                           "inner.yaml, next: END}\n";
+static const char asks_inside[] =
+    "start: ask\nnodes:\n  ask: {type: human, prompt: Shall we?, next: END}\n";
+
+/* `why` and `resume` name this file, or no file. */
+static void follows_other_than(const char *file)
+{
+    static const char *const asking[] = {"why", "resume"};
+    char words[128];
+
+    snprintf(words, sizeof words, "which differs from the file %s as it is now",
+             file != NULL ? file : "");
+    for (size_t i = 0; i < 2; i++) {
+        const char *said;
+
+        child_run("$MORTISE %s r", asking[i]);
+        desk_code(i == 0 ? 0 : 4);
+        said = i == 0 ? child.out : child.err;
+        for (char *p = child.out; *p != '\0'; p++)
+            if (*p == '\n')
+                *p = ' ';
+        ck_assert_msg((strstr(said, "its own copy of the graph") != NULL) ==
+                              (file != NULL) &&
+                          (file == NULL || strstr(said, words) != NULL),
+                      "%s\n%s%s", asking[i], child.out, child.err);
+    }
+}
+
+/* A run keeps the graph that it began with (R4).  `why` and `resume` name a file that
+ * has changed since then.  The file is compared and not parsed.  A path without a
+ * regular file changes nothing. */
+START_TEST(a_changed_file)
+{
+    desk_graph("inner", asks_inside);
+    desk_graph("ask", asks);
+    child_run("$MORTISE run ask.yaml --id r");
+    desk_code(4);
+    follows_other_than(NULL);
+    desk_ok("touch ask.yaml inner.yaml");
+    follows_other_than(NULL);
+    desk_ok("cp inner.yaml was && sed -i s/Shall/Could/ inner.yaml");
+    follows_other_than("inner.yaml");
+    desk_ok("mv was inner.yaml && echo '  ]: no YAML' >>ask.yaml");
+    follows_other_than("ask.yaml");
+    desk_ok("rm ask.yaml && mkfifo ask.yaml");
+    follows_other_than(NULL);
+    desk_ok("rm ask.yaml");
+    follows_other_than(NULL);
+    desk_graph("ask", "start: x\nnodes: {x: {type: pass, value: 1}}\n");
+    follows_other_than("ask.yaml");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
+    why("r");
+    desk_out("has completed");
+    desk_not_out("its own copy");
+}
+END_TEST
+
+/* The process that holds the store reads the run's graph, and the command the
+ * file. */
+START_TEST(a_changed_file_beside_an_engine)
+{
+    pid_t engine;
+
+    desk_graph("inner", asks_inside);
+    desk_graph("ask", asks);
+    child_run("$MORTISE run ask.yaml --id r");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    follows_other_than(NULL);
+    desk_ok("echo '# more' >>ask.yaml");
+    follows_other_than("ask.yaml");
+    ck_assert_int_eq(kill(engine, SIGTERM), 0);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
 /* The same as JSON, commands and all. */
 START_TEST(json)
 {
@@ -745,6 +822,8 @@ static Suite *suite(void)
                         sizeof parts / sizeof parts[0]);
     tcase_add_test(tc, an_engine_has_its_plugins);
     tcase_add_test(tc, approval_of_a_changed_plugin);
+    tcase_add_test(tc, a_changed_file);
+    tcase_add_test(tc, a_changed_file_beside_an_engine);
     tcase_add_test(tc, json);
     suite_add_tcase(s, tc);
     return s;
