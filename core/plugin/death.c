@@ -156,7 +156,8 @@ static void put_where(struct text *t, const struct mortise_inside_entry *e)
     else if (e->stage == MORTISE_INSIDE_THREAD)
         put(t, " in its own thread");
     if (e->is_unstored)
-        PUT(t, " (node ", e->path, " of a new run)");
+        PUT(t, " (node ", e->path,
+            " of a new run, which may not be recorded: see 'mortise runs')");
     else if (e->run[0] != '\0')
         PUT(t, " (node ", e->path, " of run ", e->run, ")");
 }

@@ -388,6 +388,7 @@ struct mortise_live { /* a run in memory */
     uint64_t unsaid; /* live events that were missed, to be said with the next
                         one that is held back */
     uint64_t created_ms;
+    char *starter; /* the actor of a new run, until the run is on disk */
     uint64_t written, synced; /* the newest commit that is stored; on disk */
     /* The newest synced commit that the run was told of. */
     uint64_t told_synced;

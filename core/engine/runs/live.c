@@ -206,6 +206,7 @@ static void live_free(struct mortise_live *live)
     mortise_table_remove(&m->lives, &live->entry);
     mortise_run_free(live->run);
     mortise_graph_unref(live->graph);
+    mortise_release_str(m->mem, live->starter);
     mortise_release(m->mem, live, sizeof *live);
 }
 
@@ -524,6 +525,16 @@ void mortise_live_go_on(struct mortise_live *live)
     mortise_ready(live->m, &live->landed_task);
 }
 
+/* A run that was not on disk does not exist after a crash (R3), so it has not
+ * started before. */
+static void say_started(struct mortise_live *live)
+{
+    mortise_log(live->m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s",
+                live->id, live->graph->name, live->starter);
+    mortise_release_str(live->m->mem, live->starter);
+    live->starter = NULL;
+}
+
 void mortise_live_landed(struct mortise_live *live, uint64_t written,
                          uint64_t synced)
 {
@@ -531,6 +542,8 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
         return;
     live->written = written;
     live->synced = synced;
+    if (synced > 0 && live->starter != NULL)
+        say_started(live);
     mortise_live_go_on(live);
 }
 
@@ -596,6 +609,9 @@ static void start_now(struct mortise_new_run *n)
     struct mortise_live *live = live_new(m, n->graph, n->tenant, n->run, &err);
     int rv = live != NULL ? admit(live, n, &err) : MORTISE_ENOMEM;
 
+    if (rv == MORTISE_OK &&
+        (live->starter = mortise_strdup(m->mem, n->actor)) == NULL)
+        rv = mortise_nomem(&err);
     if (rv != MORTISE_OK) {
         mortise_actions_clear(&m->actions);
         if (live != NULL)
@@ -605,8 +621,6 @@ static void start_now(struct mortise_new_run *n)
     }
     live->checked = true;
     mortise_watch_attach(live);
-    mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s",
-                live->id, live->graph->name, n->actor);
     perform(live);
     join_tree(live);
     err.code = MORTISE_OK;
