@@ -141,6 +141,23 @@ static int print_all(struct mortise_cli *cli, struct list *l,
     return rv;
 }
 
+/* A list may be empty because the command looked at another store than was meant:
+ * name it. */
+static void print_none(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *none)
+{
+    struct mortise_settings settings;
+
+    if (mortise_cli_peek(cli, &settings, NULL) != MORTISE_OK)
+        mortise_out_printf(o, "%s\n", none);
+    else if (cli->no_store)
+        mortise_out_say(o, "%s: there is no store at %s\n", none,
+                        settings.store);
+    else
+        mortise_out_say(o, "%s in the store %s\n", none, settings.store);
+    mortise_settings_close(&settings);
+}
+
 /* The whole command; `none` is said when there was nothing. */
 static int list(struct mortise_cli *cli, struct list *l, const char *none,
                 struct mortise_err *err)
@@ -151,7 +168,7 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
 
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
         !mortise_cli_lacks(cli, &lack))
-        mortise_out_printf(o, "%s\n", none);
+        print_none(cli, o, none);
     if (rv == MORTISE_OK && l->after != NULL)
         mortise_cli_more(cli, json_string_value(l->after));
     json_decref(l->after);

@@ -90,6 +90,32 @@ START_TEST(existing_says_nothing)
 }
 END_TEST
 
+/* An empty list names the store that the command looked at. */
+START_TEST(an_empty_list_names_the_store)
+{
+    static const char *const commands[] = {"runs", "runs --by-id", "inbox"};
+
+    for (size_t i = 0; i < 3; i++) {
+        desk_ok("rm -rf state other && $MORTISE %s", commands[i]);
+        desk_out(": there is no store at ");
+        desk_out("/state\n");
+        desk_ok("test ! -e state && mkdir -p other/empty && cd other/empty && "
+                "$MORTISE %s",
+                commands[i]);
+        desk_out(": there is no store at ./.mortise\n");
+    }
+    desk_graph("g", graph);
+    desk_ok("$MORTISE run g.yaml --id r");
+    desk_ok("$MORTISE runs --status failed");
+    desk_out("no matching runs in the store ");
+    desk_ok("$MORTISE inbox");
+    desk_out("no requests are pending in the store ");
+    desk_out("/state\n");
+    desk_ok("$MORTISE runs --tenant other --json");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
 /* --versions: some versions of a plugin are revoked, others not. */
 START_TEST(versions_are_revoked)
 {
@@ -120,6 +146,7 @@ static Suite *suite(void)
     tcase_add_test(tc, plugins_do_not_print_into_json);
     tcase_add_test(tc, the_log_has_times);
     tcase_add_test(tc, existing_says_nothing);
+    tcase_add_test(tc, an_empty_list_names_the_store);
     tcase_add_test(tc, versions_are_revoked);
     suite_add_tcase(s, tc);
     return s;

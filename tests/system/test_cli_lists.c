@@ -56,9 +56,9 @@ START_TEST(runs_newest_first)
     LISTS("--since 1h --status failed,waiting", "ann mary ");
     LISTS("--since 2020-01-01", "bob ann mary zoe ");
     desk_ok("$MORTISE runs --since 2090-01-01T00:00:00+02:00");
-    ck_assert_str_eq(child.out, "no matching runs\n");
+    desk_out("no matching runs in the store ");
     desk_ok("$MORTISE runs --tenant other");
-    ck_assert_str_eq(child.out, "no runs\n");
+    desk_out("no runs in the store ");
 }
 END_TEST
 
