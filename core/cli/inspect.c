@@ -129,6 +129,10 @@ static void print_manifest(struct mortise_out *o,
         mortise_out_puts(o, "operations\n");
     for (size_t i = 0; i < m->n_ops; i++)
         print_operation(o, &m->ops[i]);
+    if (m->config_schema != NULL) {
+        mortise_out_puts(o, "config\n");
+        mortise_cli_print_schema(o, mortise_schema_json(m->config_schema), 2);
+    }
 }
 
 /* ---- the grant ---------------------------------------------------------- */
@@ -423,10 +427,11 @@ const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .operands = "NAME|NAME/OPERATION|FILE",
     .summary = "Show the manifest of a plugin: operations, permissions",
     .text = "Reads the manifest and runs no plugin code.  The manifest is not\n"
-            "verified: see 'mortise plugin verify'.  For a NAME, the command\n"
-            "also prints the permissions that the deployment's config grants\n"
-            "(`grant`), and those of each guardrail and model that uses the\n"
-            "plugin (`grants`).\n"
+            "verified: see 'mortise plugin verify'.  `config` lists the keys\n"
+            "that the plugin's config in a Deployment file can have.  For a\n"
+            "NAME, the command also prints the permissions that the\n"
+            "deployment's config grants (`grant`), and those of each\n"
+            "guardrail and model that uses the plugin (`grants`).\n"
             "\n"
             "For NAME/OPERATION, it prints the arguments, the output and the\n"
             "effect of the operation: one line for each member with its type.\n"

@@ -1362,6 +1362,7 @@ START_TEST(effective_grant)
     expect_out("writes in   /a\n            /b\n");
     ok(child_run("$MORTISE plugin inspect http"));
     expect_out("external  intent:steps Make a request");
+    expect_out("config\n  allow ");
     expect_out("may reach   api.acme.com:443\n            [::1]:80\n");
     ok(child_run("$MORTISE plugin inspect file --json | tr -d ' \\n'"));
     expect_out("\"grant\":{\"net\":[],\"fs\":{\"read\":[\"/a\",\"/b\","
