@@ -98,6 +98,11 @@ int mortise_cli_value(struct mortise_cli *cli, const char *what,
     if (given[0] == '@' || strcmp(given, "-") == 0)
         return mortise_cli_json(cli, what, given + (given[0] == '@'), out, err);
     rv = mortise_json_parse(out, given, strlen(given), err);
+    if (rv == MORTISE_EINVAL)
+        return mortise_doing(err, rv,
+                             "%s must be JSON, such as '{\"a\": 1}' or "
+                             "'\"text\"', or @FILE",
+                             what);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", what);
 }
 
