@@ -11,7 +11,7 @@ struct mortise_doctor {
     unsigned n_ailing, n_sick;
 };
 
-/* One line: how the thing is, and (NULL: nothing) what to do about it where it
+/* doctor_say.c.  One line: how the thing is, and (NULL: nothing) what to do about it where it
  * is not healthy. */
 void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
                         const char *what, const char *remedy, const char *fmt,

@@ -1,0 +1,52 @@
+/* doctor_say.c -- `mortise doctor`: one line of its output.
+ *
+ * It is below all files that check something, so that none of them calls another
+ * one in a circle. */
+#include "cli/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void print_json(struct mortise_out *o, const char *level,
+                       const char *what, const char *remedy, const char *words)
+{
+    json_t *v = json_pack("{s:s, s:s, s:s, s:s*}", "level", level, "what", what,
+                          "message", words, "remedy", remedy);
+
+    if (v != NULL)
+        mortise_out_json(o, v, false);
+    else
+        o->errnum = ENOMEM;
+    json_decref(v);
+}
+
+void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
+                        const char *what, const char *remedy, const char *fmt,
+                        ...)
+{
+    static const char *const levels[] = {"ok", "warn", "fail"};
+    static const enum mortise_style styles[] = {MORTISE_GOOD, MORTISE_ASKS,
+                                                MORTISE_BAD};
+    struct mortise_out *o = &d->cli->out;
+    char words[2048];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    if (health == MORTISE_HEALTHY)
+        remedy = NULL;
+    d->n_ailing += health == MORTISE_AILING;
+    d->n_sick += health == MORTISE_SICK;
+    if (d->cli->args.json) {
+        print_json(o, levels[health], what, remedy, words);
+        return;
+    }
+    mortise_out_styled(o, styles[health], levels[health], 5);
+    mortise_out_cell(o, what, 12);
+    mortise_out_say(o, "%s\n", words);
+    if (remedy != NULL)
+        mortise_out_text(o, remedy, 17);
+    mortise_out_flush(o);
+}
