@@ -158,8 +158,25 @@ int mortise_program_find(const struct mortise_programs *programs,
     for (; n < programs->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = programs->list[n].name;
     near = mortise_nearest(name, names, n);
-    return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment has no program '%.64s'%s%s%s", name,
-                        near != NULL ? "; did you mean '" : "",
-                        near != NULL ? near : "", near != NULL ? "'?" : "");
+    if (near != NULL)
+        return mortise_fail(
+            why, MORTISE_ENOTFOUND,
+            "the deployment has no program '%.64s'; did you mean '%s'?", name,
+            near);
+    return mortise_fail(
+        why, MORTISE_ENOTFOUND,
+        "the deployment has no program '%.64s': write '%.64s: {path: FILE}' "
+        "under 'programs' of the Deployment file",
+        name, name);
+}
+
+int mortise_program_only_reads(const struct mortise_program *program,
+                               struct mortise_err *why)
+{
+    return program->reads
+               ? MORTISE_OK
+               : mortise_fail(why, MORTISE_EDENIED,
+                              "the deployment does not declare that program "
+                              "'%.64s' only reads (programs.%.64s.reads)",
+                              program->name, program->name);
 }

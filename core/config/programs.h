@@ -42,4 +42,8 @@ int mortise_program_find(const struct mortise_programs *programs,
                          const char *name, const struct mortise_program **out,
                          struct mortise_err *why);
 
+/* MORTISE_OK, or MORTISE_EDENIED: it is not declared that it changes nothing. */
+int mortise_program_only_reads(const struct mortise_program *program,
+                               struct mortise_err *why);
+
 #endif

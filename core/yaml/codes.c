@@ -536,6 +536,18 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
 
+    {"E0521", "a program that the operation cannot run",
+     "An argument names a program that `programs` of the deployment does not "
+     "have.  Operations of class pure or read run only programs with `reads: "
+     "true`.  permissions.exec of the plugin must include the program.  "
+     "Plugins mark such arguments with x-program: true in their "
+     "input_schema.  `mortise doctor` checks whether the files of `programs` "
+     "exist on this machine.",
+     "# mortise.yaml beside the graph says\n"
+     "#     programs: {count: {path: ./count.sh, reads: true}}\n"
+     "# and the graph\n"
+     "#     a: {type: tool, tool: exec/look, args: {program: cuont}}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails if NAME is not set.  Set the variable, or write a "
      "default: ${env:NAME:-default}.",

@@ -99,6 +99,13 @@ static struct entry {
             .description = "",
             .effect = MORTISE_READ,
             .asks_models = true}},
+    {.op = {.plugin = "exec",
+            .name = "look",
+            .description = "",
+            .effect = MORTISE_READ},
+     .input = "{\"type\":\"object\",\"properties\":{\"program\":"
+              "{\"type\":\"string\",\"x-program\":true},\"args\":"
+              "{\"type\":\"array\"}}}"},
     {.op = {.plugin = "voice",
             .name = "run",
             .description = "",
@@ -184,6 +191,17 @@ static int secret(void *ud, const char *plugin, const char *name,
                         name);
 }
 
+static int program(void *ud, const struct mortise_operation *op,
+                   const char *name, struct mortise_err *why)
+{
+    (void)ud;
+    (void)op;
+    return strcmp(name, "count") == 0
+               ? MORTISE_OK
+               : mortise_fail(why, MORTISE_ENOTFOUND,
+                              "the deployment has no program '%s'", name);
+}
+
 static int model(void *ud, const char *alias, bool *priced,
                  struct mortise_err *why)
 {
@@ -241,6 +259,7 @@ const struct mortise_catalog *test_catalog(void)
                                                    .operations = operations,
                                                    .guardrail = guardrail,
                                                    .secret = secret,
+                                                   .program = program,
                                                    .model = model,
                                                    .memory = memory,
                                                    .discovery = discovery,

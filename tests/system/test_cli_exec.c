@@ -182,11 +182,11 @@ START_TEST(ends_are_said)
     child_run("$MORTISE run g.yaml");
     desk_code(5); /* how much of it happened? */
     desk_out("signal 15 killed the program");
-    graph("run", "{program: nobody}");
+    graph("run", "{program: \"${'no' + 'body'}\"}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
     desk_out("exec.denied: the deployment has no program 'nobody'");
-    graph("look", "{program: sh, args: [-c, ls]}");
+    graph("look", "{program: \"${'s' + 'h'}\", args: [-c, ls]}");
     child_run("$MORTISE run g.yaml");
     desk_code(1);
     desk_out(
@@ -196,6 +196,42 @@ START_TEST(ends_are_said)
     child_run("$MORTISE run g.yaml");
     desk_code(1);
     desk_out("exec.not_started: /nowhere/cat: No such file or directory");
+}
+END_TEST
+
+/* `check` reports a program that the operation cannot run, and `run` refuses the
+ * graph.  In a test of the graph, a script answers instead of the program. */
+START_TEST(names_are_checked)
+{
+    static const struct {
+        const char *op, *args, *says;
+    } rows[] = {
+        {"run", "{program: caat}",
+         "error[E0521]: the deployment has no program 'caat'; did you mean "
+         "'cat'?"},
+        {"look", "{program: wc}",
+         "error[E0521]: the deployment has no program 'wc': write 'wc: {path: "
+         "FILE}' under 'programs' of the Deployment file"},
+        {"look", "{program: sh, args: [\"${input.x}\"]}",
+         "error[E0521]: the deployment does not declare that program 'sh' only "
+         "reads (programs.sh.reads)"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        graph(rows[i].op, rows[i].args);
+        child_run("$MORTISE check g.yaml");
+        desk_code(2);
+        desk_out(rows[i].says);
+        child_run("$MORTISE run g.yaml");
+        desk_code(2);
+        desk_err(rows[i].says);
+    }
+    desk_put("g.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.yaml\ncases:\n  one:\n    input: {x: a}\n"
+             "    nodes: {a: {output: {exit: 0, stdout: x, stderr: ''}}}\n"
+             "    expect: {status: completed}\n");
+    desk_ok("$MORTISE check g.test.yaml && $MORTISE test g.test.yaml");
 }
 END_TEST
 
@@ -518,6 +554,7 @@ static Suite *suite(void)
     tcase_add_test(tc, nothing_of_the_engine_is_its);
     tcase_add_test(tc, secrets_are_covered);
     tcase_add_test(tc, ends_are_said);
+    tcase_add_test(tc, names_are_checked);
     tcase_add_test(tc, exit_codes_are_retried);
     tcase_add_test(tc, bounds_end_all_of_it);
     tcase_add_test(tc, a_node_took_its_last_attempt);

@@ -1,4 +1,5 @@
-/* grants.c -- which plugin may have which secret, and the config that it gets.
+/* grants.c -- which plugin may have which secret and which program, and the config
+ * that it gets.
  * secret.c has the promises, and answers those that ask.
  */
 #include "engine/common/grants.h"
@@ -50,6 +51,34 @@ int mortise_secret_granted(const struct mortise_deployment *d,
     mortise_arena_finish(&arena);
     json_decref(config);
     return rv;
+}
+
+int mortise_program_granted(const struct mortise_deployment *d,
+                            const struct mortise_manifest *m, const char *as,
+                            const char *name, const char *all,
+                            struct mortise_err *why)
+{
+    json_t *config = mortise_deployment_config(d, m->name, as);
+    struct mortise_arena arena;
+    struct mortise_grant may;
+    bool granted = false;
+    int rv;
+
+    mortise_arena_init(&arena, d->arena.mem);
+    rv = config != NULL
+             ? mortise_grant_make(&may, &arena, &m->exec, config, why)
+             : mortise_nomem(why);
+    for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
+        granted |= strcmp(may.list[i].value, all) == 0 ||
+                   strcmp(may.list[i].value, name) == 0;
+    mortise_arena_finish(&arena);
+    json_decref(config);
+    if (rv != MORTISE_OK || granted)
+        return rv;
+    return mortise_fail(
+        why, MORTISE_ENOTFOUND,
+        "permissions.exec of plugin %s does not include '%.64s'", m->name,
+        name);
 }
 
 /* ---- config: as it is written -------------------------------------------- */

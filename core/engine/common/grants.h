@@ -1,4 +1,5 @@
-/* grants.h -- which plugin may have which secret, and the config that it gets.
+/* grants.h -- which plugin may have which secret and which program, and the config
+ * that it gets.
  *
  * Everything here is [loop] unless it says otherwise. */
 #ifndef MORTISE_ENGINE_COMMON_GRANTS_H
@@ -16,6 +17,13 @@ struct mortise_manifest;
 int mortise_secret_granted(const struct mortise_deployment *d,
                            const struct mortise_manifest *m, const char *as,
                            const char *name, struct mortise_err *why);
+
+/* Does permissions.exec of this plugin include `name`, or `all` of its kind?
+ * MORTISE_OK, or why not.  [any] */
+int mortise_program_granted(const struct mortise_deployment *d,
+                            const struct mortise_manifest *m, const char *as,
+                            const char *name, const char *all,
+                            struct mortise_err *why);
 
 /* The references in a plugin's config (`json` is what is written there):
  * findings for those that stand where its config_schema does not mark a secret,

@@ -481,6 +481,25 @@ static int secret(void *ud, const char *plugin, const char *name,
     return mortise_secret_granted(s->deployment, m, "", name, why);
 }
 
+static int program(void *ud, const struct mortise_operation *op,
+                   const char *name, struct mortise_err *why)
+{
+    struct mortise_plugin_catalog *s = ud;
+    const struct mortise_manifest *m =
+        s->is_idle ? NULL : mortise_plugins_find(s->plugins, op->plugin, why);
+    const struct mortise_program *p;
+    int rv;
+
+    if (m == NULL) /* nothing is called, or the missing plugin was reported */
+        return MORTISE_OK;
+    rv = mortise_program_find(&s->deployment->programs, name, &p, why);
+    if (rv == MORTISE_OK)
+        rv = mortise_program_granted(s->deployment, m, "", name, "*", why);
+    return rv == MORTISE_OK && op->effect <= MORTISE_READ
+               ? mortise_program_only_reads(p, why)
+               : rv;
+}
+
 /* A stand-in is not kept: the strict catalogue must go on to refuse it.  It
  * lives as long as the catalogue all the same. */
 static const struct mortise_operation *any_operation(void *ud,
@@ -541,6 +560,7 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                          .operations = operations,
                                          .guardrail = guardrail,
                                          .secret = secret,
+                                         .program = program,
                                          .model = model,
                                          .memory = memory,
                                          .discovery = discovery,

@@ -19,10 +19,10 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "config/deploy.h"
+#include "engine/common/grants.h"
 #include "engine/common/secret_store.h"
 #include "engine/host/secret.h"
 #include "mortise/plugin.h"
-#include "plugin/grant.h"
 
 /* What systemd gives to services without a user: nobody's by convention, and
  * there in containers, too, which have 65536 of them. */
@@ -41,44 +41,16 @@ static const char *const system_reads[] = {
 
 /* ---- which it is --------------------------------------------------------- */
 
-/* Does permissions.exec come to `name`, or to `all` of its kind? */
-static int grant(const struct mortise_asked *a, const char *name,
-                 const char *all, struct mortise_err *err)
-{
-    json_t *config = mortise_deployment_config(a->m->settings.deployment,
-                                               a->manifest->name, a->as);
-    struct mortise_arena arena;
-    struct mortise_grant may;
-    bool granted = false;
-    int rv;
-
-    mortise_arena_init(&arena, a->m->mem);
-    rv = config != NULL
-             ? mortise_grant_make(&may, &arena, &a->manifest->exec, config, err)
-             : mortise_nomem(err);
-    for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
-        granted |= strcmp(may.list[i].value, all) == 0 ||
-                   strcmp(may.list[i].value, name) == 0;
-    mortise_arena_finish(&arena);
-    json_decref(config);
-    if (rv != MORTISE_OK || granted)
-        return rv;
-    return mortise_fail(
-        err, MORTISE_ENOTFOUND,
-        "permissions.exec of plugin %s does not include '%.64s'",
-        a->manifest->name, name);
-}
-
 int mortise_launching_find(const struct mortise_asked *a, const char *name,
                            struct mortise_launched *out,
                            struct mortise_err *err)
 {
-    int rv = grant(a, name, "*", err);
+    const struct mortise_deployment *d = a->m->settings.deployment;
+    int rv = mortise_program_granted(d, a->manifest, a->as, name, "*", err);
 
     *out = (struct mortise_launched){0};
     return rv == MORTISE_OK
-               ? mortise_program_find(&a->m->settings.deployment->programs,
-                                      name, &out->program, err)
+               ? mortise_program_find(&d->programs, name, &out->program, err)
                : rv;
 }
 
@@ -87,14 +59,14 @@ int mortise_launching_find_server(const struct mortise_asked *a,
                                   struct mortise_launched *out,
                                   struct mortise_err *err)
 {
-    const struct mortise_mcp_servers *servers =
-        &a->m->settings.deployment->tools.mcp;
+    const struct mortise_deployment *d = a->m->settings.deployment;
+    const struct mortise_mcp_servers *servers = &d->tools.mcp;
     char granted[256];
     int rv;
 
     *out = (struct mortise_launched){0};
     snprintf(granted, sizeof granted, "mcp:%s", name);
-    rv = grant(a, granted, "mcp:*", err);
+    rv = mortise_program_granted(d, a->manifest, a->as, granted, "mcp:*", err);
     if (rv == MORTISE_OK)
         rv = mortise_mcp_program(servers, name, &out->program, err);
     if (rv == MORTISE_OK)

@@ -135,13 +135,10 @@ static int32_t check_program(const struct mortise_asked *a, char *words)
     if (rv != MORTISE_OK)
         return mortise_ask_refuse(words, mortise_launching_status(rv), "%.500s",
                                   err.msg);
-    return program->reads || !reads(a->body)
+    return !reads(a->body) ||
+                   mortise_program_only_reads(program, &err) == MORTISE_OK
                ? MORTISE_S_OK
-               : mortise_ask_refuse(
-                     words, MORTISE_S_DENIED,
-                     "the deployment does not declare that program '%.64s' "
-                     "only reads (programs.%.64s.reads)",
-                     program->name, program->name);
+               : mortise_ask_refuse(words, MORTISE_S_DENIED, "%.500s", err.msg);
 }
 
 static int32_t check(struct mortise_asked *a, char *words)

@@ -370,6 +370,36 @@ static void check_named(struct mortise_loader *ld,
     json_decref(args);
 }
 
+/* x-program: the argument names a program of the deployment.  In the schema of a
+ * tool of an MCP server, the mark is that server's, and means nothing. */
+static void check_programs(struct mortise_loader *ld,
+                           const struct mortise_reading *r)
+{
+    const struct mortise_catalog *catalog = ld->catalog;
+    const struct mortise_operation *op = r->node->op;
+    const struct mortise_yaml *args = r->args;
+    const json_t *members;
+    struct mortise_err why;
+
+    if (catalog->program == NULL || op == NULL || op->input == NULL ||
+        op->pinned || args == NULL || args->kind != MORTISE_YAML_MAP)
+        return;
+    members = json_object_get(mortise_schema_json(op->input), "properties");
+    for (size_t i = 0; i < args->n; i++) {
+        const struct mortise_yaml *v = args->items[i];
+        const json_t *member = json_object_get(members, args->keys[i]->str);
+        int rv;
+
+        if (!json_is_true(json_object_get(member, "x-program")) ||
+            v->kind != MORTISE_YAML_STRING || mortise_tmpl_in(v))
+            continue;
+        rv = catalog->program(catalog->ud, op, v->str, &why);
+        ld->nomem |= rv == MORTISE_ENOMEM;
+        if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
+            mortise_diag_add(ld->diags, "E0521", v->span, "%s", why.msg);
+    }
+}
+
 /* If a member is a template, each member has a finding of its own, and the rules of
  * the whole (a missing member) are looked at when the members are right. */
 void mortise_node_check_args(struct mortise_loader *ld,
@@ -380,6 +410,7 @@ void mortise_node_check_args(struct mortise_loader *ld,
     size_t before;
 
     check_named(ld, r);
+    check_programs(ld, r);
     before = ld->diags->n_errors;
     if (v != NULL && v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v))
         for (size_t i = 0; i < v->n; i++)

@@ -93,6 +93,10 @@ struct mortise_catalog {
      * asks. */
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
+    /* MORTISE_OK when the operation may have the deployment's program of this
+     * name run; NULL: nobody asks. */
+    int (*program)(void *ud, const struct mortise_operation *op,
+                   const char *name, struct mortise_err *why);
     /* MORTISE_OK when the deployment has a model under this alias; *priced: it
      * says what it costs.  NULL: nobody asks. */
     int (*model)(void *ud, const char *alias, bool *priced,
