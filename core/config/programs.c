@@ -14,6 +14,7 @@
  * Nothing else is ever run. */
 #include "config/programs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -27,6 +28,25 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)into;
     *(const char **)slot->field = mortise_config_path(r, slot->value);
+}
+
+/* The file of a program.  A path without a slash is a file beside the deployment:
+ * nothing looks for it on PATH, as happens with the command of an MCP server. */
+static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    const char *path = mortise_config_path(r, slot->value);
+    size_t size = path != NULL ? strlen(path) + sizeof "./" : 0;
+    char *beside;
+
+    (void)into;
+    *(const char **)slot->field = path;
+    if (path == NULL || strchr(path, '/') != NULL)
+        return;
+    beside = mortise_config_take(r, size);
+    if (beside != NULL)
+        snprintf(beside, size, "./%s", path);
+    *(const char **)slot->field = beside;
 }
 
 static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
@@ -70,7 +90,7 @@ static const struct mortise_key keys[] = {
      .about = "The file that is executed, without a shell.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_path,
+     .read = read_file,
      MORTISE_AT(const char *, struct mortise_program, path)},
     {.name = "args",
      .about = "The first arguments; the arguments of the graph follow.",

@@ -235,6 +235,17 @@ START_TEST(names_are_checked)
 }
 END_TEST
 
+/* The path of a program is a file beside the deployment: PATH is not searched. */
+START_TEST(a_path_is_beside_the_deployment)
+{
+    desk_ok("printf '#!/bin/sh\\necho mine\\n' >cat && chmod +x cat");
+    deploy("programs: {cat: {path: cat, reads: true, read: [.]}}\n");
+    graph("look", "{program: cat}");
+    desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("\"stdout\": \"mine\\n\"");
+}
+END_TEST
+
 /* A program is run again by its exit code where retry_policy says so; a test of
  * the graph says the same of a code that it scripts, whenever it is killed.
  *
@@ -555,6 +566,7 @@ static Suite *suite(void)
     tcase_add_test(tc, secrets_are_covered);
     tcase_add_test(tc, ends_are_said);
     tcase_add_test(tc, names_are_checked);
+    tcase_add_test(tc, a_path_is_beside_the_deployment);
     tcase_add_test(tc, exit_codes_are_retried);
     tcase_add_test(tc, bounds_end_all_of_it);
     tcase_add_test(tc, a_node_took_its_last_attempt);
