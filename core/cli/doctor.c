@@ -10,8 +10,8 @@
  *     because only it can open them.
  *
  * The host itself is in doctor_host.c, the store in doctor_store.c, programs in
- * doctor_worker.c, traces in doctor_memory.c, MCP servers in doctor_mcp.c; here are
- * the deployment, the keys and the plugins.
+ * doctor_worker.c, paths of configs in doctor_paths.c, traces in doctor_memory.c,
+ * MCP servers in doctor_mcp.c; here are the deployment, the keys and the plugins.
  */
 #include "cli/doctor.h"
 
@@ -308,8 +308,10 @@ static void check_settings(struct mortise_doctor *d)
         check_directories(d, settings);
         check_plugins(d, &set);
         if (!d->cli->looks) { /* else nothing of it may run */
-            if (set.plugins != NULL)
+            if (set.plugins != NULL) {
+                mortise_doctor_paths(d, settings->deployment, set.plugins);
                 mortise_doctor_memory(d, settings, set.plugins);
+            }
             mortise_doctor_mcp(d, settings->deployment);
         }
     }
@@ -348,6 +350,8 @@ const struct mortise_cmd mortise_cmd_doctor = {
         "checksums,\n"
         "    as 'store salvage' reads it: tables in place, logs in a copy\n"
         "  - keys and plugins\n"
+        "  - the files and directories of the deployment's programs, and\n"
+        "    those in the configs of plugins; no program is started\n"
         "  - the deployment's memory: its plugin is started once, with the\n"
         "    stored traces\n"
         "  - the deployment, as 'mortise check' does, and unset secrets\n"

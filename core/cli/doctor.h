@@ -30,6 +30,10 @@ struct mortise_plugins;
 void mortise_doctor_memory(struct mortise_doctor *d,
                            const struct mortise_settings *settings,
                            struct mortise_plugins *plugins);
+/* doctor_paths.c */
+void mortise_doctor_paths(struct mortise_doctor *d,
+                          const struct mortise_deployment *deployment,
+                          struct mortise_plugins *plugins);
 /* doctor_mcp.c */
 void mortise_doctor_mcp(struct mortise_doctor *d,
                         const struct mortise_deployment *deployment);

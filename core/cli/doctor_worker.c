@@ -1,9 +1,12 @@
 /* doctor_worker.c -- `mortise doctor`: can programs be started here?
  *
  * That takes mortise-worker, and a kernel with what it holds them by.  So one is
- * started, as the deployment's are, that does nothing. */
+ * started, as the deployment's are, that does nothing.  The deployment's own
+ * programs are not started.  doctor checks that their files and directories
+ * exist, because the launch of a program fails if one of them is missing. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -131,10 +134,77 @@ static int try_program(struct trial *t, const struct mortise_mem *mem,
     return rv;
 }
 
-/* ---- the line ---------------------------------------------------------------- */
+/* ---- the programs of the deployment ------------------------------------------ */
 
-void mortise_doctor_worker(struct mortise_doctor *d,
-                           const struct mortise_settings *settings)
+/* The errno of a file that cannot be executed; 0: it can. */
+static int executable(const char *file)
+{
+    struct stat st;
+
+    if (stat(file, &st) != 0)
+        return errno;
+    return S_ISREG(st.st_mode) && access(file, X_OK) == 0 ? 0 : EACCES;
+}
+
+/* Report a path of a program, under that key, unless `errnum` is 0. */
+static bool check_path(struct mortise_doctor *d,
+                       const struct mortise_program *p, const char *key,
+                       const char *path, int errnum)
+{
+    char remedy[160];
+
+    if (errnum == 0)
+        return true;
+    snprintf(remedy, sizeof remedy,
+             "correct the path, or programs.%.64s.%s of the deployment",
+             p->name, key);
+    mortise_doctor_say(d, MORTISE_SICK, "programs", remedy,
+                       "'%.64s' cannot start: %s: %s", p->name, path,
+                       strerror(errnum));
+    return false;
+}
+
+static bool check_paths(struct mortise_doctor *d,
+                        const struct mortise_program *p, const char *key,
+                        const struct mortise_paths *paths)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < paths->n; i++)
+        ok &= check_path(d, p, key, paths->list[i],
+                         access(paths->list[i], F_OK) == 0 ? 0 : errno);
+    return ok;
+}
+
+/* Without `dir`, a program starts in one of its paths, which are checked below. */
+static bool check_start(struct mortise_doctor *d,
+                        const struct mortise_program *p)
+{
+    const char *dir = mortise_launching_dir(p);
+    struct stat st;
+
+    if (stat(dir, &st) != 0)
+        return p->dir == NULL || check_path(d, p, "dir", dir, errno);
+    return S_ISDIR(st.st_mode) || check_path(d, p, "dir", dir, ENOTDIR);
+}
+
+static void check_program(struct mortise_doctor *d,
+                          const struct mortise_program *p)
+{
+    bool ok = check_path(d, p, "path", p->path, executable(p->path));
+
+    ok &= check_start(d, p);
+    ok &= check_paths(d, p, "read", &p->read);
+    ok &= check_paths(d, p, "write", &p->write);
+    if (ok)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL, "%s: %s",
+                           p->name, p->path);
+}
+
+/* ---- the lines --------------------------------------------------------------- */
+
+static void check_worker(struct mortise_doctor *d,
+                         const struct mortise_settings *settings)
 {
     struct trial t = {.worker = settings->worker,
                       .store = settings->store,
@@ -164,4 +234,15 @@ void mortise_doctor_worker(struct mortise_doctor *d,
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL,
                            "%s starts programs in a sandbox", t.worker);
+}
+
+void mortise_doctor_worker(struct mortise_doctor *d,
+                           const struct mortise_settings *settings)
+{
+    const struct mortise_programs *all = &settings->deployment->programs;
+
+    check_worker(d, settings);
+    if (!d->cli->looks) /* else doctor reads nothing that it names */
+        for (size_t i = 0; i < all->n; i++)
+            check_program(d, &all->list[i]);
 }

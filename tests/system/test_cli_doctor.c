@@ -129,6 +129,70 @@ START_TEST(workers)
 }
 END_TEST
 
+/* Each file and directory without which a program of the deployment cannot start
+ * has its line.  No program is started. */
+START_TEST(programs)
+{
+    desk_deploy("programs:\n"
+                "  gone: {path: ./gone, reads: true, read: [none, .]}\n"
+                "  plain: {path: /etc/passwd, dir: nowhere}\n"
+                "  file: {path: /bin/sh, read: [/etc/passwd], write: [out]}\n"
+                "  base: {path: /bin/sh, read: [/etc/passwd]}\n"
+                "  mine: {path: run.sh, reads: true, read: [.]}\n");
+    desk_put("run.sh", "#!/bin/sh\n: >started\n");
+    desk_ok("chmod +x run.sh");
+    child_run("$MORTISE doctor --deployment mortise.yaml");
+    desk_code(2);
+    desk_out("fail programs    'gone' cannot start: ./gone: No such file");
+    desk_out("correct the path, or programs.gone.path of the deployment");
+    desk_out("fail programs    'gone' cannot start: none: No such file");
+    desk_out("programs.gone.read of");
+    desk_out("fail programs    'plain' cannot start: /etc/passwd: Permission");
+    desk_out("fail programs    'plain' cannot start: nowhere: No such file");
+    desk_out("programs.plain.dir of");
+    desk_out("fail programs    'file' cannot start: out: No such file");
+    desk_out("programs.file.write of");
+    desk_out("fail programs    'base' cannot start: /etc/passwd: Not a dir");
+    desk_out("ok   programs    mine: ./run.sh\n");
+    desk_out(child_fitness(6, 0));
+    desk_ok("test ! -e started");
+}
+END_TEST
+
+/* A path in the config of a plugin that does not exist. */
+START_TEST(paths_of_configs)
+{
+    desk_deploy("discovery: {plugins: [{plugin: catalog, config: {skills: "
+                "[here, none]}}]}\n");
+    desk_ok("sed -i 's|^plugins: {|plugins: {config: {file: {roots: [here, "
+            "./gone], read_only: [away]}}, |' mortise.yaml && mkdir here");
+    desk_ok("$MORTISE doctor --deployment mortise.yaml");
+    desk_out("warn plugin      the config of file (line ");
+    desk_out(" names ./gone: No such file or directory\n");
+    desk_out(" names away: No such file or directory\n");
+    desk_out("warn plugin      the config of catalog (line ");
+    desk_out(" names none: No such file or directory\n");
+    desk_out(child_fitness(0, 3));
+}
+END_TEST
+
+/* An MCP server whose command is not there. */
+START_TEST(commands_of_servers)
+{
+    desk_deploy("tools: {mcp: {a: {command: [no-such-server]}, b: {command: "
+                "[./none.js]}, c: {command: [sh], sandbox: {fs: {read: "
+                "[none]}}}}}\n");
+    child_run("$MORTISE doctor --deployment mortise.yaml");
+    desk_code(2);
+    desk_out("fail mcp         a: the engine's PATH has no program "
+             "'no-such-server'\n");
+    desk_out("fail mcp         b: ");
+    desk_out("/none.js: No such file or directory\n");
+    desk_out("fail mcp         c: ");
+    desk_out("/none: No such file or directory\n");
+}
+END_TEST
+
 /* Limits and disks of the process's own. */
 START_TEST(limits)
 {
@@ -279,6 +343,9 @@ static Suite *suite(void)
     tcase_add_test(tc, well);
     tcase_add_loop_test(tc, broken, 0, N_BAD);
     tcase_add_test(tc, workers);
+    tcase_add_test(tc, programs);
+    tcase_add_test(tc, paths_of_configs);
+    tcase_add_test(tc, commands_of_servers);
     tcase_add_test(tc, limits);
     tcase_add_test(tc, engines);
     tcase_add_test(tc, a_tampered_object_is_listed);

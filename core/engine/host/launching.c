@@ -141,8 +141,7 @@ static void put_files(struct mortise_buf *b, const struct mortise_program *p)
         put_path(b, "write", p->write.list[i]);
 }
 
-/* Where it works. */
-static const char *dir_of(const struct mortise_program *p)
+const char *mortise_launching_dir(const struct mortise_program *p)
 {
     if (p->dir != NULL)
         return p->dir;
@@ -236,7 +235,7 @@ int mortise_launching_program(struct mortise_buf *b,
         rv = put_found(b, p->path, err);
     for (size_t i = 0; i < p->n_args; i++)
         put(b, "arg", p->args[i]);
-    put_path(b, "cwd", dir_of(p));
+    put_path(b, "cwd", mortise_launching_dir(p));
     put_files(b, p);
     mortise_launching_user(b, a->m->settings.store, p);
     if (!p->online)

@@ -28,6 +28,8 @@ int mortise_launching_await(struct mortise_asked *a,
                             void (*then)(struct mortise_asked *a),
                             struct mortise_err *err);
 
+/* The directory that it starts in. */
+const char *mortise_launching_dir(const struct mortise_program *p);
 /* What the deployment says of it: which file, its first arguments, where it
  * works, and what it may touch.  MORTISE_ENOTFOUND: no such file is on PATH. */
 int mortise_launching_program(struct mortise_buf *words,
