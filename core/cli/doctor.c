@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/userdir.h"
 #include "cli/plugin_set.h"
+#include "config/guarded.h"
 #include "plugin/trust.h"
 
 /* ---- keys ------------------------------------------------------------------
@@ -200,11 +201,13 @@ static void say_finding(struct mortise_doctor *d, const struct mortise_diag *f)
 }
 
 /* What `mortise check` says of the deployment, which has more to say than who
- * opens it: secrets that are not set, configs that plugins refuse. */
+ * opens it: secrets that are not set, configs that plugins refuse.  `check` reads
+ * the environment and the files that a file given to it names.  So nothing of
+ * that is done with a file that was found and that nobody allowed. */
 static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
 {
     struct mortise_cli *cli = d->cli;
-    bool looks = cli->looks, found;
+    bool looks = cli->looks, found, may = true;
     const char *file;
     struct mortise_err err;
 
@@ -213,6 +216,10 @@ static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
         return; /* who opens it says so */
     file = cli->deployment;
     found = cli->found;
+    if (found && (mortise_guarded_may_resolve(cli->mem, file, &may, &err) !=
+                      MORTISE_OK ||
+                  !may))
+        return; /* open_settings() reports it */
     (void)mortise_cli_check_file(cli, file, diags, &err);
     mortise_diags_sort(diags);
     for (size_t i = 0; i < diags->n; i++)

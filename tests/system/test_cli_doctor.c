@@ -159,6 +159,28 @@ START_TEST(programs)
 }
 END_TEST
 
+/* doctor reads no variable and no file that a found deployment names, until
+ * somebody allows the deployment. */
+START_TEST(what_is_not_allowed_is_not_looked_at)
+{
+    desk_deploy("programs: {gone: {path: ./gone}}\n"
+                "secrets: {a: {env: UNSET_TOO}, b: {file: ./short}}\n"
+                "models: {default: {provider: openai, model: m, base_url: "
+                "\"http://${env:HOST_TOO}/v1\"}}\n");
+    child_allows(false);
+    child_run("printf x >short; HOST_TOO=h $MORTISE doctor");
+    child_allows(true);
+    desk_code(2);
+    desk_out("mortise config allow");
+    desk_out(child_fitness(1, 0));
+    desk_ok("printf x >short; HOST_TOO=h $MORTISE doctor --deployment "
+            "mortise.yaml || true");
+    desk_out("UNSET_TOO");
+    desk_out("shorter than 8 bytes");
+    desk_out("cannot start");
+}
+END_TEST
+
 /* A path in the config of a plugin that does not exist. */
 START_TEST(paths_of_configs)
 {
@@ -344,6 +366,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, broken, 0, N_BAD);
     tcase_add_test(tc, workers);
     tcase_add_test(tc, programs);
+    tcase_add_test(tc, what_is_not_allowed_is_not_looked_at);
     tcase_add_test(tc, paths_of_configs);
     tcase_add_test(tc, commands_of_servers);
     tcase_add_test(tc, limits);

@@ -258,6 +258,23 @@ START_TEST(destinations_are_checked)
 }
 END_TEST
 
+/* `check` accepts any value for a ${...} of a deployment that nobody allowed. */
+START_TEST(what_is_not_resolved_may_be_right)
+{
+    desk_graph("g", "start: a\nnodes:\n  a: {type: tool, tool: text/lines, "
+                    "args: {text: x}, next: END}\n");
+    desk_deploy("models: {m: {provider: openai, model: m, base_url: "
+                "\"${env:T_NOT_SET}\", api: \"${env:T_NOT_SET}\"}}\n"
+                "guardrails: {j: {plugin: judge, config: {criteria: x, model: "
+                "\"${env:T_NOT_SET}\"}}}\n");
+    child_allows(false);
+    child_run("$MORTISE check g.yaml");
+    child_allows(true);
+    desk_code(0);
+    desk_out("W0820");
+}
+END_TEST
+
 /* What a deployment names and is not there is a warning, where it stands. */
 START_TEST(what_is_not_there_is_told)
 {
@@ -795,6 +812,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_schema_decides);
     tcase_add_test(tc, a_model_judges);
     tcase_add_test(tc, destinations_are_checked);
+    tcase_add_test(tc, what_is_not_resolved_may_be_right);
     tcase_add_test(tc, what_is_not_there_is_told);
     tcase_add_test(tc, pins_of_nothing_are_told);
     tcase_add_test(tc, permissions_of_nothing_are_told);

@@ -46,11 +46,16 @@ static bool is_secret(const struct mortise_yaml *v)
            mortise_secret_name(v->str) != NULL;
 }
 
-/* Of a broken deployment, a ${...} without a value is still as it was written. */
+/* A ${...} stays as it was written if it has no value, or if nobody allowed the
+ * deployment. */
+static bool is_lost(const struct mortise_yaml *v)
+{
+    return v->kind == MORTISE_YAML_STRING && strstr(v->str, "${") != NULL;
+}
+
 static bool is_secret_or_lost(const struct mortise_yaml *v)
 {
-    return is_secret(v) ||
-           (v->kind == MORTISE_YAML_STRING && strstr(v->str, "${") != NULL);
+    return is_secret(v) || is_lost(v);
 }
 
 /* The config `json`.  If it is written so in the deployment, as `config`, secrets and
@@ -66,7 +71,8 @@ static int fit(const struct checking *c, const struct mortise_yaml *config,
     unknown = json_string("secret://");
     if (unknown != NULL)
         partial = mortise_yaml_json_partly(
-            config, unknown, c->d->broken ? is_secret_or_lost : is_secret);
+            config, unknown,
+            c->d->broken || c->d->unresolved ? is_secret_or_lost : is_secret);
     if (partial != NULL)
         rv = mortise_schema_check_partly(c->m->config_schema, partial, unknown,
                                          err);
@@ -115,6 +121,7 @@ static void check_alias(const struct checking *c, const struct mortise_yaml *v)
     struct mortise_err why;
 
     if (v->kind == MORTISE_YAML_STRING && !is_secret(v) && !c->d->broken &&
+        !(c->d->unresolved && is_lost(v)) &&
         mortise_model_need(&c->d->models, v->str, &why) != MORTISE_OK)
         mortise_diag_add(c->diags, "E0513", v->span, "%s", why.msg);
 }
@@ -182,7 +189,7 @@ static int check_net(const struct checking *c,
     struct mortise_err err;
     int rv;
 
-    if (config == NULL || c->diags->n_errors > c->errors)
+    if (config == NULL || c->d->unresolved || c->diags->n_errors > c->errors)
         return MORTISE_OK;
     mortise_arena_init(&a, c->diags->arena.mem);
     rv = mortise_egress_make(&e, &a, &c->m->net, json, &err);
