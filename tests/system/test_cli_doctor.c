@@ -316,6 +316,9 @@ static const struct {
      2},
     {"plugins.nope: 1\n", 2},
     {"secrets: {pay: {file: ./not-there}}\nlimits: {steps: 0}\n", 2},
+    {"models: {default: {provider: openai, model: m, base_url: "
+     "\"localhost:11434\"}}\n",
+     2},
     {"tools: {allow: [nope/never]}\nsecrets: {a: {env: UNSET_TOO}}\n", 0},
 };
 enum { N_DEPLOYMENTS = sizeof deployments / sizeof deployments[0] };

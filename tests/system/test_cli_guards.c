@@ -258,6 +258,40 @@ START_TEST(destinations_are_checked)
 }
 END_TEST
 
+/* The address of a server is a URL: a HOST:PORT would fail at the first call.  The
+ * schema's own description of the member is the help. */
+START_TEST(addresses_of_servers_are_urls)
+{
+    static const char *const rows[] = {
+        "models: {m: {provider: openai, model: m, base_url: PLACE}}\n",
+        "models: {m: {provider: anthropic, model: m, base_url: PLACE}}\n",
+        ("discovery: {plugins: [{plugin: registry, config: {base_url: "
+         "PLACE}}]}\n"),
+        "plugins: {config: {voice: {stt: {model: m, base_url: PLACE}}}}\n",
+        "plugins: {config: {voice: {tts: {model: m, base_url: PLACE}}}}\n",
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "apiVersion: mortise/v1\nkind: Deployment\n"
+                 "metadata: {name: d}\n%s",
+                 rows[i]);
+        desk_put("d.yaml", text);
+        child_run("sed -i 's|PLACE|\"localhost:11434\"|' d.yaml && $MORTISE "
+                  "check d.yaml");
+        desk_code(2);
+        desk_out("d.yaml:4:");
+        desk_out("base_url: does not match /^https?://./\n");
+        desk_out("help: base_url: w");
+        desk_out("https://");
+        desk_ok("sed -i 's|localhost:11434|http://&/v1|' d.yaml && $MORTISE "
+                "check d.yaml");
+    }
+}
+END_TEST
+
 /* `check` accepts any value for a ${...} of a deployment that nobody allowed. */
 START_TEST(what_is_not_resolved_may_be_right)
 {
@@ -812,6 +846,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_schema_decides);
     tcase_add_test(tc, a_model_judges);
     tcase_add_test(tc, destinations_are_checked);
+    tcase_add_test(tc, addresses_of_servers_are_urls);
     tcase_add_test(tc, what_is_not_resolved_may_be_right);
     tcase_add_test(tc, what_is_not_there_is_told);
     tcase_add_test(tc, pins_of_nothing_are_told);

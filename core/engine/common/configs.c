@@ -81,6 +81,39 @@ static int fit(const struct checking *c, const struct mortise_yaml *config,
     return rv;
 }
 
+/* The schema's description of the member at which the words of a finding begin ("at
+ * /stt/base_url: ..."), or NULL.  *name: the member. */
+static const char *description_of(const struct checking *c, const char *words,
+                                  char name[128])
+{
+    const json_t *schema = mortise_schema_json(c->m->config_schema);
+
+    if (strncmp(words, "at /", 4) != 0)
+        return NULL;
+    for (words += 3; *words == '/' && schema != NULL;
+         words += strcspn(words, "/:")) {
+        words++;
+        snprintf(name, 128, "%.*s", (int)strcspn(words, "/:"), words);
+        schema = json_object_get(json_object_get(schema, "properties"), name);
+    }
+    return json_string_value(json_object_get(schema, "description"));
+}
+
+static void refuse_config(const struct checking *c,
+                          const struct mortise_yaml *config,
+                          struct mortise_span at, const char *words)
+{
+    char name[128];
+    const char *is = description_of(c, words, name);
+    struct mortise_diag *d = mortise_diag_add(
+        c->diags, "E0607",
+        config != NULL ? mortise_yaml_meant(config, words)->span : at,
+        "plugin '%s' rejects this config: %s", c->m->name, words);
+
+    if (is != NULL)
+        mortise_diag_help(c->diags, d, "%s: %s", name, is);
+}
+
 static int check_schema(const struct checking *c,
                         const struct mortise_yaml *config, const json_t *json,
                         struct mortise_span at)
@@ -95,10 +128,7 @@ static int check_schema(const struct checking *c,
                          c->m->name);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    mortise_diag_add(
-        c->diags, "E0607",
-        config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
-        "plugin '%s' rejects this config: %s", c->m->name, err.msg);
+    refuse_config(c, config, at, err.msg);
     return MORTISE_OK;
 }
 
