@@ -1025,8 +1025,8 @@ const struct mortise_code mortise_codes[] = {
      "permissions: {net: [config:urll]}   # config:url\n"
      "config_schema: {type: object, properties: {url: {type: string}}}\n"},
     {"W0823", "something that does not exist",
-     "The deployment names a directory, a variable or a file that does not "
-     "exist on this machine.",
+     "The deployment names a directory, a variable, a file or the program of a "
+     "secret that does not exist on this machine.",
      "# mortise check mortise.yaml\n"
      "kind: Deployment\n"
      "plugins: {path: [./plugin]}   # ./plugins\n"},

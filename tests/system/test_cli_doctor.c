@@ -319,6 +319,7 @@ static const struct {
     {"models: {default: {provider: openai, model: m, base_url: "
      "\"localhost:11434\"}}\n",
      2},
+    {"secrets: {pay: {exec: [no-such-program, pay]}}\n", 0},
     {"tools: {allow: [nope/never]}\nsecrets: {a: {env: UNSET_TOO}}\n", 0},
 };
 enum { N_DEPLOYMENTS = sizeof deployments / sizeof deployments[0] };

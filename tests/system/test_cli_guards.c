@@ -319,7 +319,10 @@ START_TEST(what_is_not_there_is_told)
                        "secrets:\n"
                        "  a: {env: T_NOT_SET}\n"
                        "  b: {file: no-file}\n"
-                       "  c: {env: PATH}\n");
+                       "  c: {env: PATH}\n"
+                       "  d: {exec: [no-such-program, d]}\n"
+                       "  e: {exec: [./no-such-file]}\n"
+                       "  f: {exec: [sh, -c, ': >ran']}\n");
     desk_ok("mkdir here && $MORTISE check d.yaml");
     desk_out("d.yaml:4:26: warning[W0823]: no directory ");
     desk_out("d.yaml:4:41: warning[W0823]: no directory ");
@@ -327,8 +330,13 @@ START_TEST(what_is_not_there_is_told)
     desk_out("d.yaml:7:3: warning[W0823]: the secret 'a' is in the environment "
              "variable T_NOT_SET, which is not set here");
     desk_out("d.yaml:8:3: warning[W0823]: the secret 'b' is in the file ");
+    desk_out("d.yaml:10:3: warning[W0823]: the secret 'd' is the output of the "
+             "program no-such-program, which cannot be run here");
+    desk_out("d.yaml:11:3: warning[W0823]: the secret 'e' is the output of ");
     desk_not_out("directory ./here");
     desk_not_out("d.yaml:9");
+    desk_not_out("d.yaml:12");
+    desk_ok("test ! -e ran");
 }
 END_TEST
 

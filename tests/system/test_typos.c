@@ -325,12 +325,13 @@ static void begin(void)
     desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
     desk_ok("mkdir -p configs/plugins/dev configs/trust.d && echo 12345678 "
             ">configs/mail.key");
+    desk_ok("mkdir bin && ln -s /bin/true bin/vault");
 }
 
 static void check(size_t dir)
 {
-    child_run("SHOP_TOKEN=12345678 MORTISE_DEPLOYMENT=%s/mortise.yaml $MORTISE "
-              "check %s/*.yaml",
+    child_run("PATH=$PWD/bin:$PATH SHOP_TOKEN=12345678 "
+              "MORTISE_DEPLOYMENT=%s/mortise.yaml $MORTISE check %s/*.yaml",
               dirs[dir], dirs[dir]);
 }
 

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -501,6 +502,24 @@ static size_t length_of(const struct mortise_provider *from)
     return strcspn(text, "\r\n");
 }
 
+/* Would posix_spawnp() find the program?  Nothing is started. */
+static bool can_run(const char *program)
+{
+    const char *path = getenv("PATH"), *end;
+    char file[PATH_MAX];
+
+    if (strchr(program, '/') != NULL)
+        return access(program, X_OK) == 0;
+    for (; path != NULL && *path != '\0'; path = *end != '\0' ? end + 1 : end) {
+        end = strchrnul(path, ':');
+        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path,
+                 program);
+        if (access(file, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* One that gives nothing, here and now. */
 static void advise_provider(const struct mortise_provider *from,
                             struct mortise_span at, struct mortise_diags *diags)
@@ -516,6 +535,11 @@ static void advise_provider(const struct mortise_provider *from,
                          "the secret '%s' is in the file %s, which cannot be "
                          "read: %s",
                          from->name, from->text, strerror(errno));
+    else if (from->kind == MORTISE_PROVIDER_EXEC && !can_run(from->text))
+        mortise_diag_add(diags, "W0823", at,
+                         "the secret '%s' is the output of the program %s, "
+                         "which cannot be run here",
+                         from->name, from->text);
 }
 
 static void advise_dir(const char *dir, struct mortise_span at,
