@@ -466,10 +466,17 @@ static void check_required(const struct walk *w, struct mortise_span at,
 {
     char one[160];
 
-    for (size_t i = 0; i < w->n; i++)
-        if (w->rows[i]->required && w->slots[i].name == NULL)
-            mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
-                             called(w->place, one), w->rows[i]->name);
+    for (size_t i = 0; i < w->n; i++) {
+        const struct mortise_key *row = w->rows[i];
+        struct mortise_diag *d;
+
+        if (!row->required || w->slots[i].name != NULL)
+            continue;
+        d = mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
+                             called(w->place, one), row->name);
+        if (row->about != NULL)
+            mortise_diag_help(diags, d, "%s: %s", row->name, row->about);
+    }
 }
 
 static bool is_map(const struct mortise_place *place,

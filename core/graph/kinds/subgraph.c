@@ -65,11 +65,16 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
     {
         if (is_mapped(r->node, json_string_value(member)))
             continue;
-        mortise_diag_add(ld->diags, "E0206",
-                         at != NULL ? at->span : r->key->span,
-                         "the inner graph requires input.%s, but "
-                         "'input_mapping' does not set it",
-                         json_string_value(member));
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0206",
+                             at != NULL ? at->span : r->key->span,
+                             "the inner graph requires input.%s, but "
+                             "'input_mapping' does not set it",
+                             json_string_value(member)),
+            "set it to a value of this graph, such as the output of an earlier "
+            "node: input_mapping: {input.%s: artifacts.NODE}",
+            json_string_value(member));
     }
 }
 
