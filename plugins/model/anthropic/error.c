@@ -282,6 +282,8 @@ static void write_words(char *words, char *all, int64_t status,
     if (status > 0)
         snprintf(words, WORDS, "the server answered with status %lld",
                  (long long)status);
+    if (status == 404) /* base_url may be wrong */
+        append(words, " for ", mortise_jv_get(answer, "url"), SHOWN / 2);
     all[0] = '\0';
     append(all, "", mortise_jv_get(t->error, "type"), SHOWN / 6);
     append(all, " ", mortise_jv_get(details, "error_code"), SHOWN / 6);

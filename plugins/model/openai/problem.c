@@ -295,6 +295,7 @@ static void cut(struct bytes *t)
 static void say(struct problem *p, mortise_jv answer, int64_t status,
                 mortise_jv message)
 {
+    mortise_jv url = mortise_jv_get(answer, "url");
     char words[128], room[64];
 
     snprintf(words, sizeof words, "the server answered with status %d",
@@ -302,6 +303,10 @@ static void say(struct problem *p, mortise_jv answer, int64_t status,
     say_more(p, answer.n > 0
                     ? words
                     : "the server stopped in the middle of its answer");
+    if (status == 404 && url.n > 0) { /* base_url may be wrong */
+        say_more(p, " for ");
+        bytes_decode(&p->words, url);
+    }
     if (message.n > 0) {
         say_more(p, ": ");
         if (mortise_jv_type(message) == MORTISE_JV_STRING)

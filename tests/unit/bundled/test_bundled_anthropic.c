@@ -1121,6 +1121,8 @@ static const struct {
      0, -1},
     {404, NULL, ERROR("not_found_error", "model: m"), "model.not_found",
      "permanent", "model: m", 0, -1},
+    {404, NULL, "404 page not found", "model.not_found", "permanent",
+     "status 404 for http://server/: 404 page not found", 0, -1},
     {408, NULL, "", "model.timeout", "timeout",
      "the server answered with status 408", 0, -1},
     {409, NULL, "", "model.server", "transient", "", 0, -1},
