@@ -90,6 +90,24 @@ int mortise_cli_json(struct mortise_cli *cli, const char *what,
     return rv;
 }
 
+/* Text without quotes, the name of a file: what people give in place of JSON. */
+static int not_json(const char *what, const char *given, int rv,
+                    struct mortise_err *err)
+{
+    struct mortise_err why = *err;
+
+    if (rv != MORTISE_EINVAL)
+        return mortise_doing(err, rv, "%s", what);
+    if (access(given, F_OK) == 0)
+        return mortise_fail(err, rv, "%s: %.300s; to read the file, write @%s",
+                            what, why.msg, given);
+    return mortise_fail(
+        err, rv,
+        "%s: %.500s; write JSON, such as '{\"key\": \"text\"}', "
+        "'\"text\"' or 12; or @FILE; or - for stdin",
+        what, why.msg);
+}
+
 int mortise_cli_value(struct mortise_cli *cli, const char *what,
                       const char *given, json_t **out, struct mortise_err *err)
 {
@@ -98,12 +116,7 @@ int mortise_cli_value(struct mortise_cli *cli, const char *what,
     if (given[0] == '@' || strcmp(given, "-") == 0)
         return mortise_cli_json(cli, what, given + (given[0] == '@'), out, err);
     rv = mortise_json_parse(out, given, strlen(given), err);
-    if (rv == MORTISE_EINVAL)
-        return mortise_doing(err, rv,
-                             "%s must be JSON, such as '{\"a\": 1}' or "
-                             "'\"text\"', or @FILE",
-                             what);
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", what);
+    return rv == MORTISE_OK ? rv : not_json(what, given, rv, err);
 }
 
 int mortise_cli_number(const char *what, const char *given, uint64_t *out,

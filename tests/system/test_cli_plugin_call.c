@@ -51,7 +51,7 @@ static const struct {
     {"tried/fail '{\"code\": \"no.luck\"}' --json", "no.luck", 1},
     {"tried/echo", "mortise: tried/echo: schema: ", 1},
     {"tried/echo '[1]'", "ARGS: the arguments must be an object", 3},
-    {"tried/echo '{'", "ARGS must be JSON, such as", 3},
+    {"tried/echo '{'", "ARGS: ", 3},
     {"tried/ecko", "has no operation 'ecko'; did you mean 'echo'?", 3},
     {"tired/echo", "no plugin 'tired'", 3},
     {"tried", "an operation is named PLUGIN/OPERATION", 3},

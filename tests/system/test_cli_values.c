@@ -56,6 +56,21 @@ START_TEST(inputs_are_held_against_their_schema)
 }
 END_TEST
 
+/* A text without quotes, or the name of a file, is not JSON: the message has a hint. */
+START_TEST(what_is_not_json_is_helped)
+{
+    desk_graph("refund", refund);
+    child_run("$MORTISE run refund.yaml --input hello");
+    desk_code(3);
+    desk_err("--input: line 1 column 5: invalid token near 'hello'; write JSON, "
+             "such as '{\"key\": \"text\"}', '\"text\"' or 12; or @FILE; or - for "
+             "stdin (E_INVALID)");
+    child_run("$MORTISE run refund.yaml --input refund.yaml");
+    desk_code(3);
+    desk_err("; to read the file, write @refund.yaml (E_INVALID)");
+}
+END_TEST
+
 /* What a node takes, what it gives and what of that becomes state. */
 START_TEST(nodes_are_held_against_their_schemas)
 {
@@ -210,6 +225,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, inputs_are_held_against_their_schema);
+    tcase_add_test(tc, what_is_not_json_is_helped);
     tcase_add_test(tc, nodes_are_held_against_their_schemas);
     tcase_add_test(tc, answers_are_held_against_their_schema);
     tcase_add_test(tc, configs_are_held_against_their_schema);
