@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
@@ -113,9 +114,14 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
     json_t *all;
     int rv = mortise_allow_list(&all, cli->mem, err);
 
-    if (rv == MORTISE_OK && json_array_size(all) == 0)
-        mortise_out_puts(&cli->err, "no deployment is allowed; to allow one: "
-                                    "mortise config allow FILE\n");
+    if (rv == MORTISE_OK)
+        mortise_out_printf(
+            &cli->err,
+            "%s; to allow %s, name its file: mortise config allow %s\n",
+            json_array_size(all) == 0 ? "no deployment is allowed"
+                                      : "these deployments are allowed",
+            json_array_size(all) == 0 ? "one" : "another",
+            access("mortise.yaml", F_OK) == 0 ? "mortise.yaml" : "FILE");
     MORTISE_JSON_EACH (record, i, all)
         mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
     json_decref(all);

@@ -110,8 +110,8 @@ START_TEST(the_printed_command_works)
     desk_out("/mortise.yaml\n");
     desk_ok("XDG_STATE_HOME=$PWD/nowhere $MORTISE config allow");
     ck_assert_str_eq(child.out, "");
-    desk_err(
-        "no deployment is allowed; to allow one: mortise config allow FILE");
+    desk_err("no deployment is allowed; to allow one, name its file: mortise "
+             "config allow mortise.yaml");
     child_run("$MORTISE run g.yaml");
     desk_code(77);
     child_run("$MORTISE config allow mortise.yaml --remove");

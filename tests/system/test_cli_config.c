@@ -365,6 +365,24 @@ START_TEST(a_found_deployment_resolves_nothing)
 }
 END_TEST
 
+/* Without FILE, `config allow` names its list, and the command that allows one. */
+START_TEST(a_list_of_what_is_allowed)
+{
+    child_allows(false);
+    desk_ok("mkdir -p away home && cd away && XDG_STATE_HOME=$PWD/../home "
+            "$MORTISE config allow");
+    desk_err("no deployment is allowed; to allow one, name its file: mortise "
+             "config allow FILE\n");
+    desk_ok("XDG_STATE_HOME=$PWD/home $MORTISE config allow");
+    desk_err("name its file: mortise config allow mortise.yaml\n");
+    desk_ok("export XDG_STATE_HOME=$PWD/home; $MORTISE config allow "
+            "mortise.yaml && $MORTISE config allow");
+    desk_err("these deployments are allowed; to allow another, name its file: ");
+    desk_out("/mortise.yaml\n");
+    child_allows(true);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_config");
@@ -384,6 +402,7 @@ static Suite *suite(void)
     tcase_add_test(tc, broken_files_are_findings);
     tcase_add_test(tc, servers_are_imported);
     tcase_add_test(tc, a_found_deployment_resolves_nothing);
+    tcase_add_test(tc, a_list_of_what_is_allowed);
     suite_add_tcase(s, tc);
     return s;
 }
