@@ -432,7 +432,12 @@ const struct mortise_code mortise_error_codes[] = {
     {"plugin", "a plugin cannot be called",
      "The plugin is not installed, does not start, is quarantined, or has not "
      "returned from an earlier call.  The message names the cause.  `mortise "
-     "doctor` checks all plugins.  If a plugin reports that a later start may "
+     "doctor` checks all plugins.  A plugin whose config names a secret needs "
+     "its value when it starts.  `secrets` of the deployment says where the "
+     "value comes from, for example `secrets: {openai: {env: "
+     "OPENAI_API_KEY}}`. "
+     " Set this variable before you start `mortise`.  If a plugin reports that "
+     "a later start may "
      "succeed, the call fails with the plugin's own code instead.",
      NULL},
     {"reducer", "a reducer cannot combine the values",
