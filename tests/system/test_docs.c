@@ -212,6 +212,53 @@ static void check_link(const char *page, const char *target, size_t all)
         check_anchor(page, path, target + n + 1, all - n - 1);
 }
 
+/* The cells of a row: bars that are neither in code nor escaped. */
+static unsigned cells_of(const char *row)
+{
+    unsigned n = 0;
+    bool code = false;
+
+    for (; *row != '\n' && *row != '\0'; row++) {
+        if (*row == '`')
+            code = !code;
+        else if (*row == '\\' && row[1] == '|')
+            row++;
+        else if (*row == '|' && !code)
+            n++;
+    }
+    return n;
+}
+
+/* The rows of a table have as many cells as its head. */
+START_TEST(tables_have_rows)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = test_read(pages.gl_pathv[i], NULL);
+        unsigned head = 0;
+        bool code = false;
+
+        for (const char *p = text; *p != '\0'; p += p[0] == '\n') {
+            if (strncmp(p, "```", 3) == 0)
+                code = !code;
+            if (code || *p != '|')
+                head = 0;
+            else if (head == 0)
+                head = cells_of(p);
+            else
+                ck_assert_msg(cells_of(p) == head,
+                              "%s: not the %u cells of the head: %.80s",
+                              pages.gl_pathv[i], head - 1, p);
+            n += head > 0;
+            p += strcspn(p, "\n");
+        }
+        free(text);
+    }
+    ck_assert_uint_gt(n, 500);
+}
+END_TEST
+
 /* Links between pages, and to files, lead somewhere. */
 START_TEST(links_lead_somewhere)
 {
@@ -388,6 +435,7 @@ static Suite *suite(void)
     tcase_add_test(tc, resumes_have_their_deployment);
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, quotes_are_true);
+    tcase_add_test(tc, tables_have_rows);
     tcase_add_test(tc, links_lead_somewhere);
     tcase_add_test(tc, index_has_each_page);
     tcase_add_test(tc, paths_of_the_tree_are_said);
