@@ -23,8 +23,7 @@ static bool differs(struct mortise_cli *cli, const char *path,
     char *now;
     bool same;
 
-    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return false;
     if ((size_t)st.st_size != size)
         return true;
@@ -46,7 +45,8 @@ char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run)
     MORTISE_JSON_EACH (file, i, json_object_get(graph, "sources")) {
         const char *path = mortise_cli_text(file, "path");
 
-        if (changed == NULL && differs(cli, path, json_object_get(file, "text")))
+        if (changed == NULL &&
+            differs(cli, path, json_object_get(file, "text")))
             changed = mortise_strdup(cli->mem, path);
     }
     json_decref(graph);
