@@ -35,8 +35,10 @@
 
 static int too_large(const char *path, uint64_t max, struct mortise_err *err)
 {
-    return mortise_fail(err, MORTISE_EINVAL, "read %s: more than %llu bytes",
-                        path, (unsigned long long)max);
+    return mortise_fail(
+        err, MORTISE_EINVAL,
+        "read %s: the file is larger than the limit of %llu bytes", path,
+        (unsigned long long)max);
 }
 
 int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,

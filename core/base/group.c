@@ -108,11 +108,11 @@ int mortise_group_to_share(const struct mortise_mem *mem, const char *name,
     if (rv != MORTISE_OK || is)
         return rv;
     mortise_owner_name(geteuid(), us);
-    return mortise_fail(
-        err, MORTISE_EDENIED,
-        "this process (user %s) is not in the group '%.100s', and only its "
-        "members and root can use the store; new members must log in again",
-        us, name);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "this process (user %s) is not in the group '%.100s'; "
+                        "only root and members of this group can use the "
+                        "store; if you are a new member, log in again",
+                        us, name);
 }
 
 bool mortise_group_has_peer(const struct mortise_mem *mem, gid_t group, int fd)

@@ -23,7 +23,7 @@ const struct mortise_ascii mortise_ascii_digits = {{0x03FF000000000000, 0}};
 const struct mortise_ascii mortise_ascii_word = {
     {0x03FF000000000000, 0x07FFFFFE87FFFFFE}};
 
-/* "VERDICT: words (at its character n)"; the verdict has the standard's name. */
+/* "VERDICT: words (at character n)"; the verdict has the standard's name. */
 static _Noreturn void leave(struct mortise_pattern *p, const char *at,
                             const char *before, const char *behind,
                             const char *fmt, va_list ap) MORTISE_PRINTF(5, 0);
@@ -38,7 +38,7 @@ static _Noreturn void leave(struct mortise_pattern *p, const char *at,
     mortise_escape(
         &p->escape,
         mortise_fail(p->escape.err, MORTISE_EINVAL,
-                     "%s%s%s: %s (at its character %zu)", before, p->standard,
+                     "%s%s%s: %s (at character %zu)", before, p->standard,
                      behind, words,
                      mortise_utf8_count(p->text, (size_t)(at - p->text)) + 1));
 }

@@ -94,9 +94,9 @@ static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
     if (left == NULL)
         return MORTISE_OK;
     if (cost > *left)
-        return mortise_fail(
-            err, MORTISE_ELIMIT,
-            "the regular expression costs more than is left of the limit");
+        return mortise_fail(err, MORTISE_ELIMIT,
+                            "the search with the regular expression would "
+                            "exceed the cost limit");
     *left -= cost;
     return MORTISE_OK;
 }

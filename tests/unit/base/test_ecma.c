@@ -245,7 +245,7 @@ START_TEST(classes_of_posix_have_others_to_write)
 {
     static const char *const rows[][2] = {
         {"[[:alpha:]]",
-         "[:alpha:] is not supported: write [a-zA-Z] or \\p{L} (at its "
+         "[:alpha:] is not supported: write [a-zA-Z] or \\p{L} (at "
          "character 2)"},
         {"^[^_[:digit:]x]+$",
          "[:digit:] is not supported: write [0-9] or \\p{Nd}"},
@@ -366,7 +366,7 @@ START_TEST(point_9_what_ecma_lacks_is_refused)
                                             &err) == MORTISE_EINVAL,
                       "%s", rows[i].pattern);
         ck_assert_ptr_null(re);
-        snprintf(place, sizeof place, "(at its character %u)", rows[i].at);
+        snprintf(place, sizeof place, "(at character %u)", rows[i].at);
         ck_assert_msg(strstr(err.msg, rows[i].words) != NULL &&
                           (rows[i].at == 0 || strstr(err.msg, place) != NULL),
                       "%s: %s", rows[i].pattern, err.msg);

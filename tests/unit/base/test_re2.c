@@ -249,7 +249,7 @@ START_TEST(point_9_what_re2_lacks_is_refused)
                                             &err) == MORTISE_EINVAL,
                       "%s", rows[i].pattern);
         ck_assert_ptr_null(re);
-        snprintf(place, sizeof place, "(at its character %u)", rows[i].at);
+        snprintf(place, sizeof place, "(at character %u)", rows[i].at);
         ck_assert_msg(strstr(err.msg, rows[i].words) != NULL &&
                           strstr(err.msg, place) != NULL,
                       "%s: %s", rows[i].pattern, err.msg);

@@ -437,7 +437,7 @@ START_TEST(clashes_of_types_are_refused)
             "a map's key needs bool or int or uint or string, not double");
     refused("input.s.matches('(')", "'('",
             "not a regular expression of RE2: this group is not closed by ) "
-            "(at its character 1)");
+            "(at character 1)");
 }
 END_TEST
 

@@ -212,7 +212,7 @@ START_TEST(point_9_matches_is_re2)
                    "\"a\\nb\"", "[false,true,true,false]");
     test_cel_fails("x.matches('a(?=b)')", "\"a\"", "'a(?=b)'",
                    "not a regular expression of RE2: (?= is not supported: RE2 "
-                   "has no lookahead and no lookbehind (at its character 2)");
+                   "has no lookahead and no lookbehind (at character 2)");
     test_cel_fails("x.matches('(a)' + r'\\1')", "\"a\"", "matches",
                    "not a valid regular expression of RE2, or too large");
 }

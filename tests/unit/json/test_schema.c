@@ -189,10 +189,10 @@ START_TEST(broken_schemas_say_where)
          "'uniqueItems' must be true or false"},
         {"{'pattern':'a('}", "/pattern",
          "not a regular expression of ECMA-262: this group is not closed by ) "
-         "(at its character 2)"},
+         "(at character 2)"},
         {"{'patternProperties':{'[':{}}}", "/patternProperties/[",
          "not a regular expression of ECMA-262: this class is not closed by ] "
-         "(at its character 1)"},
+         "(at character 1)"},
         {"{'dependentRequired':{'a':['b','b']}}", "/dependentRequired",
          "'dependentRequired' lists 'b' twice"},
         {"{'dependentSchemas':{'a':[]}}", "/dependentSchemas/a",
@@ -1246,7 +1246,7 @@ START_TEST(every_mistake_is_told)
     ck_assert_str_eq(
         at, "/required: 'required' must be a list of "
             "names\n/properties/a/pattern: not a regular expression of "
-            "ECMA-262: (?i is not supported: write both cases: [aA] (at its "
+            "ECMA-262: (?i is not supported: write both cases: [aA] (at "
             "character 1)\n/properties/a/type/0: unknown type 'strng', did you "
             "mean 'string'?\n/properties/a/minimum: 'minimum' must be a "
             "number\n/properties/b: a schema must be an object, true or "
