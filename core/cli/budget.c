@@ -89,8 +89,10 @@ static int add_one(json_t *value, const char *given, struct mortise_err *err)
     json_t *one;
 
     if (n == 0 || n >= sizeof name || given[n] == '\0')
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "'%.100s' is not NAME=N or NAME=+N", given);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "'%.100s' must be NAME=N or NAME=+N, such as tool_calls=+10",
+            given);
     memcpy(name, given, n);
     name[n] = '\0';
     if (json_object_get(value, name) != NULL)

@@ -104,7 +104,7 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
         list_nodes(where, names, sizeof names);
         mortise_diag_help(diags, d,
                           where->offers != NULL
-                              ? "a tool is named as models see it: %s"
+                              ? "use the name of the tool that models see: %s"
                               : "the names are: %s",
                           names);
     }

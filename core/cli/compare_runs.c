@@ -66,9 +66,9 @@ static void differ(struct comparing *x, const char *what, const json_t *plain,
                    const json_t *crashed)
 {
     struct places p = {.mem = x->diags->arena.mem};
-    struct mortise_diag *d =
-        mortise_diag_add(x->diags, "E0904", x->c->name->span,
-                         "killed %s, %s differs", x->where, what);
+    struct mortise_diag *d = mortise_diag_add(
+        x->diags, "E0904", x->c->name->span,
+        "killed %s and continued, the run differs in %s", x->where, what);
 
     mortise_buf_init(&p.words, p.mem);
     x->diags->failed |=

@@ -61,8 +61,8 @@ static int no_key(const struct pinning *p, const char *key,
     }
     near = mortise_nearest(key, known, n);
     return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "'%s' has no entry '%.200s'%s%s%s", p->plugin, key,
-                        near != NULL ? "; did you mean '" : "",
+                        "the discovery plugin '%s' has no entry '%.200s'%s%s%s",
+                        p->plugin, key, near != NULL ? "; did you mean '" : "",
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 

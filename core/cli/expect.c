@@ -284,7 +284,7 @@ static void judge_contains(struct judge *j, const struct mortise_yaml *want,
         help_path(j,
                   mortise_diag_add(j->diags, "E0902", want->items[i]->span,
                                    "path: '%s' did not run%s", expected,
-                                   i > 0 ? " after the previous one" : ""),
+                                   i > 0 ? " after the previous entry" : ""),
                   nodes);
         return;
     }
@@ -322,8 +322,8 @@ static void judge_events(struct judge *j, const struct mortise_yaml *want,
         if (found)
             continue;
         d = mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                             "events: no event matches this%s",
-                             i > 0 ? " after the previous one" : "");
+                             "events: no event matches this entry%s",
+                             i > 0 ? " after the previous entry" : "");
         mortise_diag_help(j->diags, d,
                           "`mortise test --format json` prints all events");
         return;

@@ -108,9 +108,10 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
     mortise_hex(digest, g->content, MORTISE_DIGEST);
     if (strcmp(mortise_cli_text(json_object_get(show, "graph"), "digest"),
                digest) != 0)
-        mortise_cli_note(cli, MORTISE_LOG_WARN,
-                         "the run has another version of this graph; nodes are "
-                         "matched by id");
+        mortise_cli_note(
+            cli, MORTISE_LOG_WARN,
+            "the run started with another version of this graph; the drawing "
+            "shows its progress at nodes with the same ids");
 }
 
 /* *show: a new reference. */

@@ -74,7 +74,7 @@ static void stay(struct mortise_cli *cli, struct mortise *m)
 static void hand_over(struct mortise_cli *cli, struct mortise *m)
 {
     mortise_cli_note(cli, MORTISE_LOG_INFO,
-                     "pausing them and releasing the store");
+                     "pausing these runs and releasing the store");
     mortise_control_close(m);
     mortise_pause_all(m);
 }

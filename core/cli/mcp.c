@@ -561,7 +561,8 @@ static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (tool == NULL || tool[0] == '\0')
-        return mortise_cli_usage(cli, "a tool is named SERVER/TOOL");
+        return mortise_cli_usage(
+            cli, "write the tool as SERVER/TOOL, such as files/read_file");
     rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)
         rv = call(&m, server, tool, err);

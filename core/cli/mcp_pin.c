@@ -159,8 +159,9 @@ static int pin(struct pinning *p, struct mortise_err *err)
     int rv;
 
     if (deployment == NULL)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "no deployment has servers");
+        return mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "no deployment is in use, so there are no MCP servers to pin");
     rv = mortise_lock_path(p->path, deployment, err);
     if (rv == MORTISE_OK) {
         p->lock = mortise_lock_json(&p->m.deployment->lock);

@@ -75,10 +75,12 @@ static int read_trace(const struct importing *im, const char *text, size_t n,
 {
     const char *wrong = NULL;
     size_t column = 1;
-    int rv = n <= LINE_MAX_BYTES
-                 ? mortise_json_parse_line(out, text, n, &column, err)
-                 : mortise_fail(err, MORTISE_EINVAL,
-                                "the line is too long for a trace");
+    int rv =
+        n <= LINE_MAX_BYTES
+            ? mortise_json_parse_line(out, text, n, &column, err)
+            : mortise_fail(err, MORTISE_EINVAL,
+                           "the line exceeds the limit of %d bytes for a trace",
+                           LINE_MAX_BYTES);
 
     if (rv == MORTISE_OK) {
         rv = mortise_trace_check(*out, &wrong, err);

@@ -321,8 +321,7 @@ int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
     rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
     if (rv == MORTISE_OK && !json_is_object(*out)) {
         mortise_json_drop(out);
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "ARGS: the arguments must be an object");
+        rv = mortise_fail(err, MORTISE_EINVAL, "ARGS must be a JSON object");
     }
     return rv;
 }

@@ -210,7 +210,7 @@ static int check_shape(const struct mortise_yaml *root,
 
     if (root->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(diags, "E0203", root->span,
-                         "'roles' must be a mapping from ids to roles");
+                         "the file must be a mapping from ids to roles");
         return MORTISE_ECHECK;
     }
     if (root->n != 1 || strcmp(root->keys[0]->str, "roles") != 0)
@@ -219,10 +219,12 @@ static int check_shape(const struct mortise_yaml *root,
     if (in->kind != MORTISE_YAML_MAP || in->n == 0 ||
         in->items[0]->kind != MORTISE_YAML_MAP)
         return MORTISE_OK;
-    d = mortise_diag_add(diags, "E0203", root->keys[0]->span,
-                         "a role is not a mapping of roles");
-    mortise_diag_help(
-        diags, d, "remove `roles:`, and begin with the id of the first role");
+    d = mortise_diag_add(
+        diags, "E0203", root->keys[0]->span,
+        "this file must map ids to roles directly, without the key 'roles'");
+    mortise_diag_help(diags, d,
+                      "remove the line `roles:`, and begin the file with the "
+                      "id of the first role");
     return MORTISE_ECHECK;
 }
 
@@ -249,7 +251,7 @@ static int read_roles(struct mortise_cli *cli, struct roles *r,
     mortise_cli_findings(cli, &diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ECHECK
-               ? mortise_fail(err, rv, "%s has no roles for a plan", path)
+               ? mortise_fail(err, rv, "%s is not a valid file of roles", path)
                : rv;
 }
 

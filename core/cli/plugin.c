@@ -84,8 +84,8 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
 /* Neither `verify` nor `sign` runs it. */
 static const char only_its_code[] =
     "this command runs no code of the plugin; 'mortise check --plugins GRAPH' "
-    "also checks that it\nstarts and implements its manifest (reconcile, "
-    "background, its interfaces)\n";
+    "also starts the\nplugin and checks that it implements its manifest "
+    "(reconcile, background, interfaces)\n";
 
 static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 {

@@ -31,8 +31,11 @@ static int look_up(struct mortise_cli *cli, const char *called, const char *op,
     size_t n = (size_t)(op - 1 - called);
 
     if (n > MORTISE_NAME_MAX)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "no plugin has such a long name");
+        return mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "no plugin '%.*s...': names of plugins have at most "
+            "%d characters",
+            32, called, MORTISE_NAME_MAX);
     memcpy(plugin, called, n);
     plugin[n] = '\0';
     o = catalog->operation(catalog->ud, plugin, op, err);
@@ -42,8 +45,8 @@ static int look_up(struct mortise_cli *cli, const char *called, const char *op,
     if (!*has_effect || cli->args.effects)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EDENIED,
-                        "%s has an effect (%s), which really happens, and no "
-                        "run records it; to allow that, give --effects",
+                        "%s has an effect (%s), and no run records this call; "
+                        "to call the operation anyway, give --effects",
                         called, effects[o->effect]);
 }
 
@@ -80,7 +83,8 @@ static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (slash == NULL || slash == called || slash[1] == '\0')
-        return mortise_cli_usage(cli, "an operation is named PLUGIN/OPERATION");
+        return mortise_cli_usage(
+            cli, "write the operation as PLUGIN/OPERATION, such as file/write");
     rv = mortise_oneshot_open(&once, cli, err);
     if (rv == MORTISE_OK)
         rv = call(&once, called, slash + 1, err);

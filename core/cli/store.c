@@ -83,7 +83,8 @@ static int load(struct mortise_cli *cli,
     rv = mortise_cli_graph(cli, settings, path, &diags, out, err);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
-                          "%s has errors; no run can have pinned it", path);
+                          "%s has errors, so no run can have started with it",
+                          path);
     mortise_cli_findings(cli, &diags);
     return rv;
 }

@@ -232,7 +232,8 @@ static int run_file(struct testing *t, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM
                    ? mortise_nomem(err)
-                   : mortise_fail(err, rv, "%s is not a test", t->path);
+                   : mortise_fail(err, rv, "%s is not a valid test file",
+                                  t->path);
     rv = choose(t, err);
     if (rv == MORTISE_OK)
         rv = run_cases(t, err);

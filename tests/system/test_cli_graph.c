@@ -85,7 +85,7 @@ START_TEST(what_ran)
     ck_assert_str_eq(child.err, "");
     desk_ok("sed -i 's/Well/What/' g.yaml");
     desk_ok(SHOW "g.yaml --run r");
-    desk_err("the run has another version of this graph");
+    desk_err("the run started with another version of this graph");
     child_run(SHOW "g.yaml --run none");
     desk_code(3);
 }

@@ -168,10 +168,10 @@ START_TEST(called)
         child.err, "mortise: files/fail: mcp.tool_error: it went ?[31mwrong\n");
     child_run("$MORTISE mcp call files/echo '[1]'");
     desk_code(3);
-    desk_err("an object");
+    desk_err("ARGS must be a JSON object");
     child_run("$MORTISE mcp call files");
     desk_code(3);
-    desk_err("a tool is named SERVER/TOOL");
+    desk_err("write the tool as SERVER/TOOL, such as files/read_file");
     child_run("$MORTISE mcp call fiels/echo");
     desk_code(3);
     desk_err("did you mean 'files'?");
@@ -411,7 +411,7 @@ START_TEST(pinned_in_part)
     desk_code(3);
     child_run("rm mortise.yaml; $MORTISE mcp pin");
     desk_code(3);
-    desk_err("no deployment has servers");
+    desk_err("no deployment is in use, so there are no MCP servers to pin");
 }
 END_TEST
 

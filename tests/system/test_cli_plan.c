@@ -556,7 +556,7 @@ START_TEST(roles_are_a_file_of_their_own)
     child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
     desk_code(2);
     desk_err("roles.yaml:1:1: error[E0203]");
-    desk_err("help: remove `roles:`");
+    desk_err("help: remove the line `roles:`");
     desk_ok("mkdir team");
     desk_put("team/mortise.yaml", "kind: Nothing\n");
     desk_put("team/roles.yaml", "scout: {display_name: Scout}\n");

@@ -383,7 +383,8 @@ START_TEST(tools_are_scripted_and_approved)
     desk_code(2);
     desk_err("error[E0501]: no node of the graph uses the plugin 'agnet'");
     desk_err("and providers of the deployment's models");
-    desk_err("a tool is named as models see it: tried__nap, tried__echo");
+    desk_err(
+        "use the name of the tool that models see: tried__nap, tried__echo");
     desk_deploy("models:\n  default: {provider: openai, model: m, base_url: "
                 "\"http://127.0.0.1:1/v1\"}\n");
     desk_put("far.test.yaml",
@@ -1043,7 +1044,8 @@ START_TEST(sleeps_are_no_time)
     desk_ok("$MORTISE test --crash-everywhere --filter two t.test.yaml");
     child_run("$MORTISE test --crash-everywhere --filter one t.test.yaml");
     desk_code(1);
-    desk_out("error[E0904]: killed before commit 1 was written, state differs");
+    desk_out("error[E0904]: killed before commit 1 was written and continued, "
+             "the run differs in state");
 }
 END_TEST
 
