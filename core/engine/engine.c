@@ -318,7 +318,9 @@ int mortise_engine_open(struct mortise **out,
     if (rv != MORTISE_OK)
         return rv;
     if (sodium_init() < 0)
-        return mortise_fail(err, MORTISE_EIO, "no source of random numbers");
+        return mortise_fail(err, MORTISE_EIO,
+                            "libsodium cannot be initialised: the system "
+                            "provides no random numbers");
     const struct mortise_mem *mem =
         options->mem != NULL ? options->mem : &mortise_heap;
     m = mortise_zalloc(mem, sizeof *m);

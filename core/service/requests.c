@@ -273,7 +273,7 @@ static int get_beginning(struct mortise_request *q, struct mortise_err *err)
 
     q->order.id = q->asked.order;
     if (q->order.id != NULL)
-        rv = mortise_check_name("request's order", q->order.id, err);
+        rv = mortise_check_name("order id", q->order.id, err);
     return rv == MORTISE_OK ? get_watch(q, err) : rv;
 }
 

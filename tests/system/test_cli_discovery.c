@@ -145,7 +145,7 @@ static const struct {
     const char *plugin, *code, *words;
 } broken[] = {
     {"discovery_lies", "bad_output",
-     "'exec/run' is not a tool among the candidates"},
+     "the result 'exec/run' is not a tool among the candidates"},
     {"discovery_floods", "bad_output",
      "2000 results were returned, but at most 8 were requested"},
     {"discovery_hangs", "timeout.idle", "showed no activity"},
@@ -177,9 +177,9 @@ START_TEST(nobody_answers)
     deploy("[discovery_lies]", "");
     look_for("sleeps");
     desk_ok("$MORTISE run g.yaml --id r");
-    gave("r",
-         "{\"status\": -1, \"words\": \"no discovery plugin answered: "
-         "discovery_lies: 'exec/run' is not a tool among the candidates\"}");
+    gave("r", "{\"status\": -1, \"words\": \"no discovery plugin answered: "
+              "discovery_lies: the result 'exec/run' is not a tool among the "
+              "candidates\"}");
 }
 END_TEST
 
@@ -751,9 +751,11 @@ static const struct {
      "\", \"entry\": 7}]}",
      "the key of an entry must have 1 to 512 bytes"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"0A\", \"entry\": 7}]}",
-     "'k' must have a digest of 64 hexadecimal digits and an entry"},
+     "the entry 'k' must have a 'digest' of 64 hexadecimal digits and a value "
+     "'entry'"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\"}]}",
-     "'k' must have a digest of 64 hexadecimal digits and an entry"},
+     "the entry 'k' must have a 'digest' of 64 hexadecimal digits and a value "
+     "'entry'"},
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX
      "\", \"entry\": 7}, {\"key\": \"k\", \"digest\": \"" HEX
      "\", \"entry\": 7}]}",

@@ -346,8 +346,9 @@ START_TEST(a_stored_graph_that_does_not_compile)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         child_run("$MORTISE %s", lines[i]);
         ck_assert_msg(child.code != 0, "%s: %s", lines[i], child.out);
-        desk_err("run r: the stored copy of its graph g.yaml (digest ");
-        desk_err("not a file on disk now) does not compile with this mortise");
+        desk_err("run r: the copy of graph g.yaml that the run stored at its "
+                 "start (digest ");
+        desk_err(") does not compile with this mortise");
         desk_err("Continue the run with the versions that it started with, or "
                  "start a new run");
         desk_err("'humxx'");

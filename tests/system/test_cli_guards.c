@@ -324,9 +324,9 @@ START_TEST(what_is_not_there_is_told)
                        "  e: {exec: [./no-such-file]}\n"
                        "  f: {exec: [sh, -c, ': >ran']}\n");
     desk_ok("mkdir here && $MORTISE check d.yaml");
-    desk_out("d.yaml:4:26: warning[W0823]: no directory ");
-    desk_out("d.yaml:4:41: warning[W0823]: no directory ");
-    desk_out("d.yaml:5:14: warning[W0823]: no directory ");
+    desk_out("d.yaml:4:26: warning[W0823]: there is no directory ");
+    desk_out("d.yaml:4:41: warning[W0823]: there is no directory ");
+    desk_out("d.yaml:5:14: warning[W0823]: there is no directory ");
     desk_out("d.yaml:7:3: warning[W0823]: the secret 'a' is in the environment "
              "variable T_NOT_SET, which is not set here");
     desk_out("d.yaml:8:3: warning[W0823]: the secret 'b' is in the file ");

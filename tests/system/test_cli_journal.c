@@ -119,8 +119,9 @@ START_TEST(a_kill_leaves_doubt)
         "$MORTISE inbox --json | sed 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/' "
         "> id; $MORTISE resolve r $(cat id) --done '{\"status\": 200}'");
     desk_code(3);
-    desk_err("not a valid answer to journal.begin/1, which is {\"result\": its "
-             "result}");
+    desk_err(
+        "the answer to journal.begin/1 is invalid: it must be {\"result\": its "
+        "result}");
     child_run("$MORTISE resolve r $(cat id) --done '{\"result\": \"seen\"}'");
     desk_code(0);
     done("one last three ");

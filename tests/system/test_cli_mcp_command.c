@@ -384,7 +384,8 @@ START_TEST(path_of_others)
     child_run(
         "PATH=$PWD/bin:$PATH $MORTISE mcp list odd --deployment own.yaml");
     desk_code(1);
-    ck_assert_ptr_nonnull(strstr(child.err, "can be changed by other users"));
+    ck_assert_ptr_nonnull(
+        strstr(child.err, "other users can change the program '"));
 }
 END_TEST
 

@@ -294,14 +294,14 @@ START_TEST(wrong_imports_are_told)
         {"{\"id\":\"x\",\"type\":\"odd\",\"scope\":\"global\",\"content\":"
          "\"x\","
          "\"strength\":1,\"created_at\":1}",
-         "t.jsonl:3:18: 'type' takes episodic, "},
+         "t.jsonl:3:18: 'type' must be episodic, "},
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"session\","
          "\"content\":"
          "\"x\",\"strength\":1,\"created_at\":1}",
-         "needs a 'key' if and only if"},
+         "must have a 'key', unless its scope is 'global'"},
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"global\",\"content\":"
          "\"x\",\"strength\":2,\"created_at\":1}",
-         "'strength' takes a number from 0 to 1"},
+         "'strength' must be a number from 0 to 1"},
         {"{\"id\":\"x\",\"type\":\"semantic\",\"scope\":\"global\",\"content\":"
          "\"x\",\"strength\":1,\"created_at\":1,\"more\":1}",
          "t.jsonl:3:95: unknown member 'more'"},
@@ -642,11 +642,11 @@ static const struct {
     {"write", "{traces: [{type: semantic, scope: global, content: x, id: y}]}",
      "the host sets `id`"},
     {"write", "{traces: [{type: semantic, scope: session, content: x}]}",
-     "needs a 'key' if and only if"},
+     "must have a 'key', unless its scope is 'global'"},
     {"write", "{restore: true}", "cannot have 'restore'"},
     {"read", "{tenant: other}", "cannot have 'tenant'"},
     {"read", "{as_of: 1}", "cannot have 'as_of'"},
-    {"read", "{max_traces: 9999}", "'max_traces' takes a number"},
+    {"read", "{max_traces: 9999}", "'max_traces' must be a number"},
 };
 
 /* What is no request, or none of theirs to make, is refused in words. */
@@ -698,7 +698,8 @@ END_TEST
 static const struct {
     const char *plugin, *read, *write;
 } broken[] = {
-    {"memory_lies", "this trace was not requested", "'written' takes a number"},
+    {"memory_lies", "this trace was not requested",
+     "'written' must be a number"},
     {"memory_floods", "more traces than requested", ""},
     {"memory_hangs", "showed no activity", "showed no activity"},
 };
@@ -749,7 +750,7 @@ static const struct {
     {"lie", LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.05"),
      "this trace was not requested"},
     {"lie", LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 2"),
-     "'strength' takes a number from 0 to 1"},
+     "'strength' must be a number from 0 to 1"},
     {"lie",
      LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.5, \"tenant\": "
                "\"other\""),
@@ -757,7 +758,7 @@ static const struct {
     {"lie",
      LIE("\"scope\": \"global\", \"key\": \"me\", \"type\": \"semantic\", "
          "\"strength\": 0.5"),
-     "its scope is not 'global'"},
+     "unless its scope is 'global'"},
     {"lie",
      LIE(OF_ME ", \"type\": \"semantic\", \"strength\": 0.5}, {\"id\": \"t\", "
                "\"content\": \"LIE\", \"created_at\": 1, " OF_ME
@@ -767,7 +768,7 @@ static const struct {
     {"lie", "", "the value is not an object"},
     {"write_lie", "[]", "the value is not an object"},
     {"write_lie", "", "the value is not an object"},
-    {"write_lie", "{\"written\": 1, \"seq\": -1}", "'seq' takes"},
+    {"write_lie", "{\"written\": 1, \"seq\": -1}", "'seq' must be"},
 };
 
 /* What it gives a node is what the node asked for, or an error of its; what it

@@ -614,12 +614,13 @@ START_TEST(a_plan_is_leaves_and_teams)
     } plans[] = {
         {REPLY("metadata: {name: p}\\nstart: [a, b]\\nnodes: {a: {goal: look}, "
                "b: " DOES "}"),
-         "the type of 'b' cannot be 'tool' in this graph; its node types are "
+         "node 'b' cannot have the type 'tool': nodes of this graph can only "
+         "have the types "
          "leaf, team"},
         {REPLY("metadata: {name: p}\\nstart: a\\nnodes: {a: {type: team, goal: "
                "look, graph: {start: in, nodes: {in: {type: human, prompt: "
                "well?}}}}}"),
-         "type of 'in' cannot be 'human' in this graph"}};
+         "node 'in' cannot have the type 'human'"}};
     struct httpd *d = httpd_start();
     char text[1024];
 

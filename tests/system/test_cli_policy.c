@@ -408,8 +408,8 @@ START_TEST(a_host_with_tools_is_a_way_around)
                 "'https://b.example/mcp'}}}");
     desk_ok("sed -i '4d' mortise.yaml && $MORTISE check mortise.yaml");
     desk_out("warning[W0828]: plugin 'http' can connect to the MCP server 's' "
-             "itself, at a.example:443");
-    desk_not_out("'t' itself");
+             "directly, at a.example:443");
+    desk_not_out("'t' directly");
 }
 END_TEST
 

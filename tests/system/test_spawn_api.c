@@ -348,7 +348,7 @@ START_TEST(e_already_registered)
     OK(enlist("session-1"));
     FAILS(MORTISE_EALREADY_REGISTERED, "session-1", enlist("session-2"));
     OK(claim("c2"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "it is already a child",
+    FAILS(MORTISE_EALREADY_REGISTERED, "it already is a child",
           enlist("session-1"));
     start_with("q", "");
     OK(enlist("q"));
@@ -356,9 +356,9 @@ START_TEST(e_already_registered)
     FAILS(MORTISE_EALREADY_REGISTERED, "ancestor", enlist("p"));
     start_with("o", "");
     OK(claim_for("o", "c"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "it is already a child", enlist("q"));
+    FAILS(MORTISE_EALREADY_REGISTERED, "it already is a child", enlist("q"));
     OK(claim("c3"));
-    FAILS(MORTISE_EALREADY_REGISTERED, "has children itself", enlist("o"));
+    FAILS(MORTISE_EALREADY_REGISTERED, "has children, or", enlist("o"));
 }
 END_TEST
 

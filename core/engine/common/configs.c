@@ -548,7 +548,7 @@ static void advise_dir(const char *dir, struct mortise_span at,
     struct stat st;
 
     if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        mortise_diag_add(diags, "W0823", at, "no directory %s", dir);
+        mortise_diag_add(diags, "W0823", at, "there is no directory %s", dir);
 }
 
 static void advise_dirs(const struct mortise_deployment *d,
@@ -576,7 +576,7 @@ static void advise_lock(const struct mortise_deployment *d,
         if (mortise_mcp_find(&d->tools.mcp, d->lock.list[i].name) == NULL)
             mortise_diag_add(diags, "W0824", d->lock.list[i].at->span,
                              "tools.mcp of the deployment has no server '%s', "
-                             "so its pins have no effect",
+                             "so the pins of this server have no effect",
                              d->lock.list[i].name);
 }
 
@@ -594,10 +594,11 @@ static void advise_found(const struct mortise_deployment *d,
 {
     for (size_t i = 0; i < d->lock.n_discovery; i++)
         if (!discovers(d, d->lock.discovery[i].plugin))
-            mortise_diag_add(diags, "W0824", d->lock.discovery[i].pins->span,
-                             "discovery.plugins of the deployment has no "
-                             "plugin '%s', so its pins have no effect",
-                             d->lock.discovery[i].plugin);
+            mortise_diag_add(
+                diags, "W0824", d->lock.discovery[i].pins->span,
+                "discovery.plugins of the deployment has no plugin '%s', so "
+                "the pins of this plugin have no effect",
+                d->lock.discovery[i].plugin);
 }
 
 static int advise_pin(const struct mortise_deployment *d,

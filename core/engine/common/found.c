@@ -95,8 +95,8 @@ static int judge_text(const json_t *one, const char *id,
         (text != NULL &&
          !is_one_of(tier, tiers, sizeof tiers / sizeof tiers[0])))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' must have both 'text' and 'tier' (name, "
-                            "summary or full), or neither",
+                            "the result '%.200s' must have both 'text' and "
+                            "'tier' (name, summary or full), or neither",
                             id);
     return MORTISE_OK;
 }
@@ -117,15 +117,15 @@ static int judge_one(const json_t *request, const json_t *known, json_t *seen,
         (strcmp(wanted, "any") != 0 && strcmp(wanted, kind) != 0))
         return mortise_fail(
             why, MORTISE_EINVAL,
-            "the kind of '%.200s' is not the requested kind (%s)", name,
-            wanted);
+            "the kind of the result '%.200s' is not the requested kind (%s)",
+            name, wanted);
     if (!json_is_number(score) || !isfinite(json_number_value(score)))
         return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' has no numeric score", name);
+                            "the result '%.200s' has no numeric score", name);
     if (strcmp(kind, "skill") != 0 && !knows(known, kind, name))
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "'%.200s' is not a %s among the candidates", name,
-                            kind);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "the result '%.200s' is not a %s among the candidates", name, kind);
     if (knows(seen, kind, name))
         return mortise_fail(why, MORTISE_EINVAL, "'%.200s' occurs twice", name);
     return judge_text(one, name, why);
@@ -211,10 +211,10 @@ static int judge_entry(json_t *out, const json_t *one, struct mortise_err *why)
                             "the key of an entry must have 1 to %d bytes",
                             MORTISE_DISCOVERY_KEY_MAX);
     if (!is_digest(digest) || entry == NULL)
-        return mortise_fail(
-            why, MORTISE_EINVAL,
-            "'%.200s' must have a digest of %d hexadecimal digits and an entry",
-            name, MORTISE_DIGEST_HEX - 1);
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "the entry '%.200s' must have a 'digest' of %d "
+                            "hexadecimal digits and a value 'entry'",
+                            name, MORTISE_DIGEST_HEX - 1);
     if (json_object_get(out, name) != NULL)
         return mortise_fail(why, MORTISE_EINVAL, "'%.200s' occurs twice", name);
     return json_object_set_new(

@@ -11,8 +11,8 @@ int mortise_check_name(const char *what, const char *name,
 
     if (n == 0 || n > MORTISE_NAME_MAX || name[n] != '\0')
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a %s must have 1 to 128 letters, digits, '.', '_' "
-                            "or '-'; '%.200s' does not",
-                            what, name);
+                            "'%.200s' is not a valid %s: use 1 to 128 letters, "
+                            "digits, '.', '_' and '-'",
+                            name, what);
     return MORTISE_OK;
 }

@@ -25,8 +25,9 @@ static void judge_server(const struct mortise_egress *egress,
         return;
     d = mortise_diag_add(
         diags, "W0828", s->at->span,
-        "plugin '%s' can connect to the MCP server '%s' itself, at %s:%u; "
-        "tools.allow, ask, deny and pins do not apply to such calls",
+        "plugin '%s' can connect to the MCP server '%s' directly, at %s:%u; "
+        "tools.allow, tools.ask, tools.deny and the pins do not restrict the "
+        "calls of this connection",
         m->name, s->name, to.host, (unsigned)to.port);
     mortise_diag_help(diags, d,
                       "remove the host from the plugin's config, or deny the "

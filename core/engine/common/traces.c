@@ -232,7 +232,7 @@ static int check_both(const struct member *rows, const struct member *more,
             return mortise_fail(err, MORTISE_EINVAL, "unknown member '%.64s'",
                                 name);
         if (!m->is(one))
-            return mortise_fail(err, MORTISE_EINVAL, "'%s' takes %s", name,
+            return mortise_fail(err, MORTISE_EINVAL, "'%s' must be %s", name,
                                 m->what);
     }
     *wrong = NULL;
@@ -257,8 +257,8 @@ static int check_key(int rv, const json_t *v, struct mortise_err *err)
     return rv != MORTISE_OK || is_global == (json_object_get(v, "key") == NULL)
                ? rv
                : mortise_fail(err, MORTISE_EINVAL,
-                              "a trace needs a 'key' if and only if its scope "
-                              "is not 'global'");
+                              "a trace must have a 'key', unless its scope is "
+                              "'global': then it must have none");
 }
 
 int mortise_trace_check(const json_t *trace, const char **wrong,
@@ -351,7 +351,7 @@ static int check_read(const struct mortise_manifest *m, const json_t *body,
                : mortise_fail(
                      err, MORTISE_EINVAL,
                      "plugin '%s' cannot read the traces as of an earlier "
-                     "number: its manifest does not set `as_of: true`",
+                     "sequence number: its manifest does not set `as_of: true`",
                      m->name);
 }
 

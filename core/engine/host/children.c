@@ -298,9 +298,10 @@ static int put_seed(struct starting *s, const struct mortise_asked *a,
     if (json_object_set_new(s->input, "messages", told) != 0)
         return mortise_nomem(&s->why);
     return mortise_secret_store_tells(s->m->secret_store, s->input)
-               ? mortise_fail(&s->why, MORTISE_EINVAL,
-                              "the child would store the parent's "
-                              "conversation, which contains a secret")
+               ? mortise_fail(
+                     &s->why, MORTISE_EINVAL,
+                     "the child cannot start with the parent's conversation: "
+                     "the run would store it, and it contains a secret")
                : MORTISE_OK;
 }
 

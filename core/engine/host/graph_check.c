@@ -130,8 +130,8 @@ static void find_others(const json_t *types, const char *names,
 
         if (!is_one_of(types, type))
             mortise_diag_add(diags, "E0207", n->span,
-                             "the type of '%s' cannot be '%s' in this graph; "
-                             "its node types are %s",
+                             "node '%s' cannot have the type '%s': nodes of "
+                             "this graph can only have the types %s",
                              n->id, type, names);
         if (n->sub != NULL)
             find_others(types, names, n->sub, diags);

@@ -41,8 +41,8 @@ static int32_t check_begin(struct mortise_asked *a, char *words)
             a->method_name);
     if (a->call->is_serving)
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "a call that performs an ask is part of that "
-                                  "step and cannot begin a step");
+                                  "a call that serves a step of another call "
+                                  "cannot begin a step of its own");
     if (a->call->own != NULL)
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,

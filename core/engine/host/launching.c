@@ -173,8 +173,8 @@ static int put_found(struct mortise_buf *b, const char *name,
     }
     if (passed)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "'%.128s' on the engine's PATH can be changed by "
-                            "other users: %.300s",
+                            "other users can change the program '%.128s' on "
+                            "the engine's PATH: %.300s",
                             name, why.msg);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "the engine's PATH has no program '%.128s'", name);

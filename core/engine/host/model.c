@@ -113,7 +113,7 @@ static int check_tools(const struct mortise_asked *a, struct mortise_err *why)
     return json_is_true(json_object_get(a->body, "tools")) &&
                    tools_of(a) == NULL
                ? mortise_fail(why, MORTISE_EINVAL,
-                              "at /tools: the node does not allow tools")
+                              "at /tools: the node has no tools")
                : MORTISE_OK;
 }
 
@@ -531,8 +531,9 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
     json_t *out;
 
     if (n == 0 && stop != NULL && strcmp(stop, "tools") == 0)
-        n = mortise_fail(why, MORTISE_EINVAL,
-                         "the reply stopped for tools, but it calls none");
+        n = mortise_fail(
+            why, MORTISE_EINVAL,
+            "the reply has the stop reason 'tools', but no tool calls");
     out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
 
     if (out == NULL || follows == NULL ||

@@ -513,8 +513,9 @@ static int take_basic(struct wish *w, const struct mortise_asked *a,
     if (rv != MORTISE_OK)
         return rv;
     if (strchr(user, ':') != NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the user of `basic` contains a colon");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the user of `basic` contains a colon, which HTTP does not allow");
     value = encode_basic(w, user, password);
     if (value == NULL)
         return mortise_nomem(err);

@@ -129,7 +129,7 @@ static int32_t check_invoke(struct mortise_asked *a, char *words)
                                   "the node has no planner");
     if (a->call->node->tools == NULL)
         return mortise_ask_refuse(words, MORTISE_S_DENIED,
-                                  "the node does not allow tools");
+                                  "the node has no tools");
     if (id != NULL &&
         mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");

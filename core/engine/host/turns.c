@@ -422,7 +422,7 @@ static int find_before(const struct mortise_asked *a, const struct turns *all,
     if (t->before == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,
-            "at /after: no step '%.128s' of this call called a model", after);
+            "at /after: this call has no model.call step '%.128s'", after);
     if (t->before->reply == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,

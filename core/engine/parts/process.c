@@ -484,9 +484,10 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
     if (in->fd < 0 || p->grace_ms != 0)
         return no_stdin(err);
     if (n > MORTISE_PROCESS_WAITING_MAX - (in->waiting.n - in->taken))
-        return mortise_fail(err, MORTISE_ELIMIT,
-                            "the program has not read %d MiB of its input yet",
-                            MORTISE_PROCESS_WAITING_MAX >> 20);
+        return mortise_fail(
+            err, MORTISE_ELIMIT,
+            "the program would have more than %d MiB of unread input",
+            MORTISE_PROCESS_WAITING_MAX >> 20);
     mortise_buf_put(&in->waiting, text, n);
     if (in->waiting.failed)
         return mortise_nomem(err);

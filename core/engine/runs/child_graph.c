@@ -156,8 +156,7 @@ static int compile(struct mortise_live *live, const char *path,
     rv = mortise_graphs_derive(live->m, live->graph, &file, out, &report, err);
     if (rv == MORTISE_ECHECK && mortise_buf_cstr(&report) != NULL)
         mortise_fail(err, rv,
-                     "a child of this node has a graph of its own, which is "
-                     "not valid by itself:\n%.400s",
+                     "the graph of a child of this node is not valid:\n%.400s",
                      report.p);
     mortise_buf_finish(&report);
     return rv;

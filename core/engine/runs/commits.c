@@ -502,7 +502,8 @@ static void refused(struct mortise_flight *f, int result)
                      f->m->settings.store, MORTISE_STORE_FREE_MIB);
     else
         mortise_fail(&why, result,
-                     "another command changed run %s; look at the run again",
+                     "another command changed run %s first, so this command "
+                     "changed nothing; look at the run, then decide again",
                      f->commit.run);
     mortise_live_lose(f->live, &why);
 }

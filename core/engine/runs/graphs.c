@@ -173,8 +173,8 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
     mortise_hex(hex, digest, MORTISE_DIGEST);
     return mortise_fail(
         err, code,
-        "the stored copy of its graph %s (digest %.16s; not a file on disk "
-        "now) does not compile with this mortise (%s), its plugins and this "
+        "the copy of graph %s that the run stored at its start (digest %.16s) "
+        "does not compile with this mortise (%s), its plugins and this "
         "deployment.  Continue the run with the versions that it started with, "
         "or start a new run.\n%.560s",
         file->path, hex, MORTISE_VERSION, findings);

@@ -919,8 +919,8 @@ static int check_resolved(const struct mortise_run *r,
     return expects == NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
-                              "not a valid answer to %s, which is %s", name,
-                              expects);
+                              "the answer to %s is invalid: it must be %s",
+                              name, expects);
 }
 
 int mortise_host_call_check_resolved(const struct mortise_run *r,

@@ -745,11 +745,12 @@ static int check_deaths(struct mortise *m, const char *tenant, const char *run,
         d.times < MORTISE_DEATHS_BLOCK)
         return MORTISE_OK;
     mortise_time_text(when, d.last_ms);
-    return mortise_fail(err, MORTISE_EBLOCKED,
-                        "run %s: plugin '%s' crashed the process %u times in "
-                        "node %s (at %s it %s).  Install a version that does "
-                        "not crash, or retry: `mortise plugin unquarantine %s`",
-                        run, plugin, d.times, d.path, when, d.how, plugin);
+    return mortise_fail(
+        err, MORTISE_EBLOCKED,
+        "run %s: plugin '%s' crashed the process %u times in node %s (the last "
+        "time at %s: it %s).  Install a version that does not crash, or retry: "
+        "`mortise plugin unquarantine %s`",
+        run, plugin, d.times, d.path, when, d.how, plugin);
 }
 
 /* Nobody is behind a pin. */

@@ -241,8 +241,8 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
         if (rv == MORTISE_OK && now->state != was->state && op->is_taken)
             rv = mortise_fail(
                 err, MORTISE_EALREADY_REGISTERED,
-                "run '%s' cannot be the child of this handle: it is already a "
-                "child, has children itself, or is an ancestor",
+                "run '%s' cannot be the child of this handle: it already is a "
+                "child, has children, or is an ancestor of the handle's run",
                 op->child);
         return rv;
     case MORTISE_SPAWN_STARTS:

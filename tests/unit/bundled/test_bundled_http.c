@@ -356,10 +356,11 @@ START_TEST(a_doubt_takes_answers_only)
     id = json_string_value(json_object_get(json_array_get(pending, 0), "id"));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ck_assert_msg(try_decide(id, bad[i]) == MORTISE_EINVAL, "%s", bad[i]);
-        ck_assert_msg(strstr(lone_err.msg,
-                             "not a valid answer to http.request/1, which "
-                             "is an object: `status` (100 to 599)") != NULL,
-                      "%s", lone_err.msg);
+        ck_assert_msg(
+            strstr(lone_err.msg,
+                   "the answer to http.request/1 is invalid: it must be "
+                   "an object: `status` (100 to 599)") != NULL,
+            "%s", lone_err.msg);
     }
     decide(id, "{\"status\": 201, \"url\": \"http://x/\", \"headers\": "
                "{\"a\": \"b\"}, \"body_base64\": \"/w==\"}");

@@ -369,7 +369,8 @@ START_TEST(calls_are_told_apart)
     say("stop");
     gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
          "\"model.protocol\",\"message\":\"the provider's reply is invalid: "
-         "the reply stopped for tools, but it calls none\"}" ONE_CALL "}");
+         "the reply has the stop reason 'tools', but no tool calls\"}" ONE_CALL
+         "}");
 }
 END_TEST
 

@@ -239,9 +239,9 @@ START_TEST(malformed_requests)
          "'order' must be a string"},
         {"{\"do\":\"command\",\"run\":\"x\",\"order\":\"a b\",\"commands\":"
          "[{\"kind\":\"resume\"}]}",
-         "order must have 1 to 128 letters"},
+         "is not a valid order id: use 1 to 128 letters"},
         {"{\"do\":\"start\",\"order\":\"\"," HUMAN "}",
-         "order must have 1 to 128 letters"},
+         "is not a valid order id: use 1 to 128 letters"},
         {"\xff\xfe", "E_INVALID"},
     };
     int fd = client();
