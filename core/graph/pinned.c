@@ -17,7 +17,7 @@ static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
         return text->failed ? mortise_nomem(why) : MORTISE_OK;
     }
     return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the run did not pin this file");
+                        "the run has no stored copy of this file");
 }
 
 /* All of them: the loader knows which lie in a directory. */

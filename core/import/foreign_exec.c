@@ -70,9 +70,10 @@ static void add_name(struct foreign *f, const struct mortise_yaml *id,
                         mortise_foreign_name(id->str, id->len));
     name = json_string_value(json_object_get(metadata, "name"));
     if (name != NULL && strcmp(name, id->str) != 0)
-        mortise_diag_add(
-            f->diags, "W1002", id->span,
-            "the graph is named '%s': its id is not a valid name here", name);
+        mortise_diag_add(f->diags, "W1002", id->span,
+                         "the graph is named '%s', because its id is not a "
+                         "valid name in Mortise",
+                         name);
 }
 
 /* Without a name of its own, the file's. */

@@ -68,9 +68,10 @@ static void rename_id(struct foreign *f, json_t *taken,
     find_free(f, taken, id);
     mortise_foreign_put(f, taken, id, json_integer(0));
     mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
-    d = mortise_diag_add(f->diags, "W1002", theirs->span,
-                         "'%.100s' is named '%s': it is not a valid id here",
-                         theirs->str, id);
+    d = mortise_diag_add(
+        f->diags, "W1002", theirs->span,
+        "'%.100s' is named '%s', because it is not a valid id in Mortise",
+        theirs->str, id);
     mortise_diag_help(
         f->diags, d,
         "an id has at most 64 letters, digits, '_' and '-', and begins with a "

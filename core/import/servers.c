@@ -124,10 +124,10 @@ static const char *name_of(struct servers *all, const struct mortise_yaml *key)
     sketch(name, key->str);
     find_free(all, name);
     mortise_foreign_put(&all->f, all->ours, name, json_true());
-    d = mortise_diag_add(
-        all->f.diags, "W1002", key->span,
-        "'%.100s' is named '%s': it is not a valid name of a server here",
-        key->str, name);
+    d = mortise_diag_add(all->f.diags, "W1002", key->span,
+                         "'%.100s' is named '%s', because it is not a valid "
+                         "name of a server in Mortise",
+                         key->str, name);
     mortise_diag_help(all->f.diags, d,
                       "a name begins with a lowercase letter, followed by "
                       "lowercase letters, digits, '_' and '-'");

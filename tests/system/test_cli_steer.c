@@ -426,7 +426,7 @@ START_TEST(all_or_nothing)
         {GOOD "- add: {id: x, node: {type: team, goal: go, graph: x.yaml}}\n",
          "diff.yaml:2:"},
         {GOOD "- add: {id: x, node: {type: subgraph, graph: x.yaml}}\n",
-         "the run did not pin this file"},
+         "the run has no stored copy of this file"},
         /* what one brought wrong, another one finds */
         {GOOD "- add: {id: x, node: {goal: go, depends_on: [[find]]}}\n"
               "- wrap: {ids: [x], team: {id: t, goal: go}}\n",

@@ -311,7 +311,7 @@ START_TEST(only_an_output_is_kept_back)
                     "    next: END\n");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
-    desk_out("error[E0212]: 'hold_back' needs 'output'");
+    desk_out("error[E0212]: 'hold_back' needs guardrails in 'output'");
 }
 END_TEST
 

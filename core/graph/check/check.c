@@ -30,7 +30,8 @@ static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
     node = &ld->g->nodes[e->from];
     if (mortise_node_gives(node) == MORTISE_GIVES_ROUTE)
         mortise_diag_add(ld->diags, "E0309", e->span,
-                         "'%s' is a %s: only its own routes can leave it",
+                         "edges cannot leave '%s', because a %s chooses the "
+                         "next node itself",
                          node->id, mortise_node_type_name(node->type));
 }
 

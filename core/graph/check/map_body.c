@@ -49,7 +49,7 @@ static void crossing(struct bodies *b, const struct mortise_edge *e,
         "this edge to '%s' crosses the boundary of the map that runs '%s'",
         nodes[e->to].id, nodes[map->entry].id);
     mortise_diag_help(b->ld->diags, d,
-                      "edges enter the nodes between '%s' and '%s' only at "
+                      "edges can enter the nodes between '%s' and '%s' only at "
                       "'%s', and leave them only to '%s'",
                       nodes[map->entry].id, nodes[map->join].id,
                       nodes[map->entry].id, nodes[map->join].id);

@@ -279,10 +279,11 @@ static void check_planner(struct mortise_loader *ld,
     if (!plans && planner != NULL &&
         !mortise_keys_may_say(&mortise_node_kind_of(r->node->type)->place,
                               r->map, "execution_mode"))
-        mortise_diag_help(ld->diags,
-                          mortise_diag_add(ld->diags, "E0212", planner->span,
-                                           "'planner' has no effect here"),
-                          "it needs execution_mode: planner_controlled");
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0212", planner->span,
+                             "'planner' has no effect here"),
+            "set execution_mode: planner_controlled, or remove 'planner'");
 }
 
 /* A model that is asked once runs no tools, and so none of these. */

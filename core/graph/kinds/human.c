@@ -131,8 +131,8 @@ static void read_guardrail_override(void *ctx, void *into,
     if (!human->auto_accept || r->node->guards[MORTISE_GUARD_DECISION].n == 0)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'guardrail_override' needs 'auto_accept' and "
-                         "'post_approval_guardrails': it sets whether they "
-                         "check an automatic acceptance");
+                         "'post_approval_guardrails': it sets whether the "
+                         "guardrails check an automatic acceptance");
 }
 
 /* ---- who judges in a person's place ---------------------------------------- */

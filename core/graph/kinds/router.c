@@ -113,10 +113,11 @@ static void check_results(struct mortise_loader *ld,
             ld->diags, "E0212", mortise_yaml_key(on_error, "value")->span,
             "a router has no output: use goto or fail in its on_error");
     if (r->node->cache && r->node->plugin == NULL)
-        mortise_diag_add(
-            ld->diags, "E0512", mortise_yaml_get(r->map, "cache")->span,
-            "'%s' has 'cache', but no operation with results to store",
-            r->node->id);
+        mortise_diag_add(ld->diags, "E0512",
+                         mortise_yaml_get(r->map, "cache")->span,
+                         "router '%s' has 'cache', but calls no operation, so "
+                         "there is no result to store",
+                         r->node->id);
     if (targets != NULL && !mortise_node_says(r, "condition") &&
         !mortise_node_says(r, "operation"))
         mortise_diag_add(ld->diags, "E0212", targets->span,

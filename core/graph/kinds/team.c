@@ -71,8 +71,8 @@ static void read_of_asking(void *ctx, void *into,
         read_of_leaf(ctx, into, slot);
     else
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'%s' has no effect with 'synthesis': it configures "
-                         "the leaf that the operation replaces",
+                         "'%s' has no effect with 'synthesis': an operation "
+                         "combines the results, not a leaf",
                          slot->name->str);
 }
 

@@ -372,11 +372,10 @@ static void check_asking(struct mortise_loader *ld,
 
         if (mortise_yaml_get(r->map, all[i]) != NULL &&
             (!asks || (answers && mode != MODE_CONVERSATION)))
-            says_nothing(
-                ld, mortise_yaml_key(r->map, all[i])->span, all[i],
-                answers
-                    ? "it needs mode: conversation"
-                    : "it needs mode: conversation, or endpointing: semantic");
+            says_nothing(ld, mortise_yaml_key(r->map, all[i])->span, all[i],
+                         answers ? "set mode: conversation, or remove the key"
+                                 : "set mode: conversation or endpointing: "
+                                   "semantic, or remove the key");
     }
 }
 

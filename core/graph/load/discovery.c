@@ -49,8 +49,8 @@ void mortise_check_capabilities(struct mortise_loader *ld)
                 mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
                                  "capability")
                     ->span,
-                "'capability' needs a discovery edge or handoffs: nothing else "
-                "uses it");
+                "'capability' has no effect: the graph has no discovery edge "
+                "and no handoffs");
             return;
         }
 }
@@ -160,7 +160,7 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
 
     if (n == 0) {
         d = mortise_diag_add(ld->diags, "E0307", span,
-                             "this edge cannot find any node");
+                             "this discovery edge cannot find any node");
         mortise_diag_help(ld->diags, d, "give another node a 'capability'%s",
                           r->type != 0 ? " and the type in 'kind'" : "");
     } else if (n == SIZE_MAX && ld->n_found == MAX_FOUND) {

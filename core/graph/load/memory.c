@@ -183,7 +183,7 @@ static void read_write(void *ctx, void *into, const struct mortise_slot *slot)
                           mortise_diag_add(ld->diags, "E0212", r->encoded->span,
                                            "'%s' has no effect here",
                                            r->encoded->str),
-                          "it needs auto_encode: true");
+                          "set auto_encode: true, or remove the key");
 }
 
 static void read_consistency(void *ctx, void *into,

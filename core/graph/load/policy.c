@@ -108,7 +108,7 @@ static void read_tool_guards(void *ctx, void *into,
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0318", slot->name->span,
-                             "a %s calls no tools",
+                             "a %s node calls no tools",
                              mortise_node_type_name(r->node->type)),
             "use 'input' to check the arguments of its call");
 }
@@ -195,9 +195,9 @@ static void check_hold_back(struct mortise_loader *ld,
 
     if (said != NULL &&
         !mortise_keys_meant(slot->key->place, slot->value, "output"))
-        mortise_diag_add(
-            ld->diags, "E0212", said->span,
-            "'hold_back' needs 'output': nothing else is held back");
+        mortise_diag_add(ld->diags, "E0212", said->span,
+                         "'hold_back' needs guardrails in 'output': only "
+                         "output is held back");
 }
 
 /* Those of tools alone: there is no way around a call, so it would be refused. */
@@ -209,10 +209,10 @@ static void check_way_around(struct mortise_loader *ld,
         return;
     mortise_diag_help(
         ld->diags,
-        mortise_diag_add(
-            ld->diags, "E0310",
-            mortise_yaml_get(slot->value, "on_violation")->span,
-            "guardrails of tools cannot reroute: they refuse the call"),
+        mortise_diag_add(ld->diags, "E0310",
+                         mortise_yaml_get(slot->value, "on_violation")->span,
+                         "guardrails in 'tools' and 'tool_results' cannot "
+                         "reroute: a violation rejects only the tool call"),
         "use block, or add guardrails to 'input', 'output', 'memory_read' or "
         "'memory_write'");
 }

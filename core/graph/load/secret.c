@@ -89,10 +89,10 @@ static int check_given(void *ud, const char *pointer, json_t **string)
         (at != NULL && at->kind == MORTISE_YAML_STRING &&
          strcmp(at->str, json_string_value(*string)) == 0))
         return MORTISE_OK;
-    return mortise_fail(
-        g->err, MORTISE_EINVAL,
-        "at %s: a reference to a secret must be written in the graph itself",
-        pointer);
+    return mortise_fail(g->err, MORTISE_EINVAL,
+                        "at %s: a reference to a secret must be written in the "
+                        "graph, not computed when the node runs",
+                        pointer);
 }
 
 int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,

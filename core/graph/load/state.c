@@ -65,8 +65,9 @@ static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
 static void not_below(struct mortise_loader *ld, const struct mortise_yaml *key,
                       const char *roots, const char *help)
 {
-    struct mortise_diag *d = mortise_diag_add(
-        ld->diags, "E0213", key->span, "'%s' is not below %s", key->str, roots);
+    struct mortise_diag *d =
+        mortise_diag_add(ld->diags, "E0213", key->span,
+                         "'%s' is not a field of %s", key->str, roots);
 
     mortise_diag_help(ld->diags, d, "%s", help);
 }

@@ -327,7 +327,7 @@ static void read_entry_keys(struct mortise_loader *ld, struct entry *e)
     if (e->ask && !e->as_tool->has_approvals) {
         d = mortise_diag_add(ld->diags, "E0514",
                              mortise_yaml_get(map, "ask")->span,
-                             "'ask' cannot be set for a graph");
+                             "'ask' cannot be set for a tool that is a graph");
         mortise_diag_help(ld->diags, d,
                           "set hitl_mode: approve_tools in the graph, or add a "
                           "human node to it");

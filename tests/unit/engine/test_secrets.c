@@ -322,11 +322,11 @@ START_TEST(inputs_choose_no_secrets)
                "tool: http/get, args: {url: \"%s\", headers: {X: "
                "\"${input.h}\"}}",
                httpd_url(d, "/x")),
-           "schema", "must be written in the graph itself");
+           "schema", "must be written in the graph, not computed");
     failed(run("{\"h\":{\"X\":\"secret://api\"}}",
                "tool: http/get, args: {url: \"%s\", headers: \"${input.h}\"}",
                httpd_url(d, "/x")),
-           "schema", "must be written in the graph itself");
+           "schema", "must be written in the graph, not computed");
     completed(run("{\"h\":\"secret://api\"}",
                   "tool: http/request, args: {url: \"%s\", body: "
                   "\"${input.h}\"}",

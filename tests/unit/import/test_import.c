@@ -204,7 +204,7 @@ START_TEST(left_is_refused)
     load_out();
     expect("E0206", "router 'blind' needs");
     expect("E0307", "a conditional edge needs 'when'");
-    expect("E0307", "this edge cannot find any node");
+    expect("E0307", "this discovery edge cannot find any node");
     import_file("task_left");
     expect("W1001", "'web_search' is not the name of a tool here");
     load_out();
