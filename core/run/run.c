@@ -661,7 +661,8 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
 
     if (seq != r->seq + 1)
         return mortise_fail(
-            err, MORTISE_ECORRUPT, "checkpoint %llu follows %llu",
+            err, MORTISE_ECORRUPT,
+            "checkpoint %llu comes directly after checkpoint %llu",
             (unsigned long long)seq, (unsigned long long)r->seq);
     r->time_ms = time_ms;
     mortise_arena_init(&a, r->mem);

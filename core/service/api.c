@@ -47,8 +47,9 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
     assert_on_loop(m);
     if (m->turning)
         return told(
-            mortise_fail(err, MORTISE_ESTATE,
-                         "called from inside a callback of this engine"),
+            mortise_fail(
+                err, MORTISE_ESTATE,
+                "mortise_poll() was called from a callback of this engine"),
             err, their_err);
     if (m->state != MORTISE_ENGINE_BROKEN)
         mortise_turn(m, timeout_ms);

@@ -617,9 +617,10 @@ static int make_room(struct mortise_conns *s, enum whose whose, uid_t uid,
 {
     if (count(s, whose, uid) < most || drop_idle(s, whose, uid))
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ELIMIT,
-                        "%u connections%s are in use here; try again", most,
-                        words);
+    return mortise_fail(
+        err, MORTISE_ELIMIT,
+        "all %u connections%s to this engine are in use; try again later", most,
+        words);
 }
 
 static int make_rooms(struct mortise_conns *s, uid_t uid,

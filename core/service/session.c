@@ -153,10 +153,11 @@ static int try_once(struct mortise_session *l, struct mortise_err *err)
     if (rv == MORTISE_OK &&
         (l->options.flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0) {
         mortise_client_close(&l->client);
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "an engine uses the store %s and cannot unload "
-                            "what it has loaded; stop the engine first",
-                            l->store);
+        return mortise_fail(
+            err, MORTISE_ESTATE,
+            "an engine uses the store %s and cannot replace the plugins that "
+            "it has loaded; stop the engine first",
+            l->store);
     }
     return rv == MORTISE_ENOTFOUND ? hold(l, err) : rv;
 }

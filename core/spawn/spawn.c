@@ -159,11 +159,11 @@ static int check_caps(const struct mortise_spawn_tree *tree,
     assert(c->depth > 0); /* the origin alone is at 0 */
     for (int i = 0; i < MORTISE_SPAWN_CAPS; i++)
         if (would[i] > most->most[i])
-            return mortise_fail(
-                err, MORTISE_ELIMIT,
-                "limits.spawn.%s is %llu, but with '%s' it would be %llu",
-                caps[i], (unsigned long long)most->most[i], c->name,
-                (unsigned long long)would[i]);
+            return mortise_fail(err, MORTISE_ELIMIT,
+                                "limits.spawn.%s allows %llu, but the child "
+                                "'%s' would make it %llu",
+                                caps[i], (unsigned long long)most->most[i],
+                                c->name, (unsigned long long)would[i]);
     return MORTISE_OK;
 }
 
@@ -203,7 +203,7 @@ static int check_same(const struct mortise_spawn *was,
     if (what == NULL)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EDETERMINISM,
-                        "call '%s' spawned '%s' before, but with another %s",
+                        "call '%s' already spawned '%s', but with another %s",
                         was->call, was->name, what);
 }
 
@@ -250,10 +250,11 @@ static int check_token(const struct mortise_spawn *was, const char *token,
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
     if (strcmp(was->token, token) == 0)
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ESTALE_TOKEN,
-                        "call '%s', '%s' was claimed again (epoch %llu), so "
-                        "this token is no longer valid",
-                        was->call, was->name, (unsigned long long)was->epoch);
+    return mortise_fail(
+        err, MORTISE_ESTALE_TOKEN,
+        "the spawn handle of call '%s' and name '%s' was claimed again (epoch "
+        "%llu), so this token is no longer valid",
+        was->call, was->name, (unsigned long long)was->epoch);
 }
 
 /* (7): does the claimer speak for the child? */
@@ -265,16 +266,17 @@ static int check_holder(const struct mortise_spawn *was, const char *token,
     if (rv != MORTISE_OK || !was->native)
         return rv;
     return mortise_fail(err, MORTISE_EDENIED,
-                        "the child of call '%s', '%s' is run %s, which settles "
-                        "the handle itself",
+                        "the child of call '%s' and name '%s' is run %s, which "
+                        "settles its handle itself",
                         was->call, was->name, was->child);
 }
 
 static int is_over(const struct mortise_spawn *was, struct mortise_err *err)
 {
-    return mortise_fail(err, MORTISE_EALREADY_SETTLED,
-                        "call '%s', '%s' is already settled: %s", was->call,
-                        was->name, mortise_spawn_status_name((int)was->status));
+    return mortise_fail(
+        err, MORTISE_EALREADY_SETTLED,
+        "the spawn handle of call '%s' and name '%s' is already settled: %s",
+        was->call, was->name, mortise_spawn_status_name((int)was->status));
 }
 
 /* (4) */
@@ -297,13 +299,15 @@ int mortise_spawn_after_start(const struct mortise_spawn *was,
     if (rv != MORTISE_OK)
         return rv;
     if (!was->native)
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "the child of call '%s', '%s' is not a run: the "
-                            "claiming process must create and register it",
-                            was->call, was->name);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "the child of call '%s' and name '%s' is not a run: the process "
+            "that claimed the handle must create and register the child",
+            was->call, was->name);
     if (memcmp(was->task, task, sizeof was->task) != 0)
         return mortise_fail(err, MORTISE_EDETERMINISM,
-                            "call '%s', '%s' was claimed for another task",
+                            "the spawn handle of call '%s' and name '%s' was "
+                            "claimed for another task",
                             was->call, was->name);
     *now = *was;
     if (was->state < MORTISE_SPAWN_RUNNING)
@@ -325,8 +329,9 @@ int mortise_spawn_after_register(const struct mortise_spawn *was,
         return MORTISE_OK;
     if (was->child[0] != '\0')
         return mortise_fail(err, MORTISE_EALREADY_REGISTERED,
-                            "call '%s', '%s' already has child %s", was->call,
-                            was->name, was->child);
+                            "the spawn handle of call '%s' and name '%s' "
+                            "already has the child %s",
+                            was->call, was->name, was->child);
     if (mortise_spawn_is_over(was))
         return is_over(was, err);
     now->child = child;
@@ -338,7 +343,8 @@ static int has_no_child(const struct mortise_spawn *was,
                         struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ENOT_RUNNING,
-                        "call '%s', '%s' has no child yet; register one first",
+                        "the spawn handle of call '%s' and name '%s' has no "
+                        "child yet; register one first",
                         was->call, was->name);
 }
 
@@ -408,8 +414,9 @@ int mortise_spawn_after_report(const struct mortise_spawn *was,
         return is_over(was, err);
     if (attempt < was->attempt)
         return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
-                            "'%s' is now in attempt %u, not %u", was->name,
-                            (unsigned)was->attempt, (unsigned)attempt);
+                            "the child '%s' is now in attempt %u, not %u",
+                            was->name, (unsigned)was->attempt,
+                            (unsigned)attempt);
     *now = *was;
     if (attempt == was->attempt && progress == NULL)
         return MORTISE_OK;
@@ -424,18 +431,18 @@ int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
                         struct mortise_err *err)
 {
     if (!s->native)
-        return mortise_fail(err, MORTISE_EDENIED,
-                            "the child of '%s' is not a run, so it cannot "
-                            "receive messages here",
-                            s->name);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "the child '%s' is not a run, so it cannot receive messages",
+            s->name);
     if (mortise_spawn_is_over(s))
         return is_over(s, err);
     if (s->state == MORTISE_SPAWN_PENDING)
         return mortise_fail(err, MORTISE_ENOT_RUNNING,
-                            "the child of '%s' has not started", s->name);
+                            "the child '%s' has not started", s->name);
     if (attempt != 0 && attempt != s->attempt)
         return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
-                            "'%s' is in attempt %u, not %u", s->name,
+                            "the child '%s' is in attempt %u, not %u", s->name,
                             (unsigned)s->attempt, (unsigned)attempt);
     return MORTISE_OK;
 }

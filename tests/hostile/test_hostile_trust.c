@@ -463,14 +463,15 @@ START_TEST(files_of_others_are_no_store)
         child_run("$MORTISE run g.yaml --id r %s",
                   i == 0 ? "" : "--store ./notes");
         desk_code(3);
-        desk_err("notes: it is no store and holds other files ('README'): name "
+        desk_err("notes: it is not a store, and it contains other files "
+                 "('README'): name "
                  "a new or an empty directory");
         desk_ok("test $(stat -c %%a notes) = 755 && test \"$(ls -A notes)\" = "
                 "README");
     }
     child_run("$MORTISE doctor");
     desk_code(2);
-    desk_out("fail store       notes: it is no store");
+    desk_out("fail store       notes: it is not a store");
     desk_ok("mkdir -p -m 0755 new/lost+found && $MORTISE run g.yaml --id r "
             "--store new && test $(stat -c %%a new) = 700");
     desk_ok("echo mine >new/README && $MORTISE show r --store new");

@@ -111,13 +111,15 @@ START_TEST(two_people_two_approvals)
     desk_code(4);
     child_run(BOB "approve $(" BOB "inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
-    desk_err("'bin' cannot answer 'first', which is assigned to others");
+    desk_err("'bin' cannot answer the question of node 'first', which is "
+             "assigned to other people");
     desk_ok(ANN "approve $(" ANN "inbox r --ids) --reason fine");
     desk_ok("for i in $(seq 1200); do " BOB "inbox r --ids 2>no | grep . && "
             "break; sleep 0.05; done"); /* the engine goes on meanwhile */
     child_run(ANN "approve $(" ANN "inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
-    desk_err("'daemon' cannot answer 'second', which is assigned to others");
+    desk_err("'daemon' cannot answer the question of node 'second', which is "
+             "assigned to other people");
     desk_ok(BOB "approve $(" BOB "inbox r --ids)");
     desk_ok(ANN "history r");
     desk_out("by daemon");
@@ -291,7 +293,7 @@ START_TEST(a_member_leaves_places)
     desk_ok(BOB "runs");
     child_run(ANN "runs");
     ck_assert_int_ne(child.code, 0);
-    desk_err("64 connections of yours are in use here");
+    desk_err("all 64 connections of yours to this engine are in use");
     kill(hog, SIGKILL);
     waitpid(hog, NULL, 0);
     desk_ok(ANN "runs");

@@ -209,7 +209,8 @@ START_TEST(children_of_children)
     run("", "[[[spawn_agent, {name: a, instructions: [[[spawn_agent, {name: "
             "b, instructions: [[[spawn_agent, {name: c, instructions: "
             "[never]}]], $last]}]], $last]}]], $last]");
-    says("E_LIMIT: limits.spawn.depth is 2, but with 'c' it would be 3");
+    says("E_LIMIT: limits.spawn.depth allows 2, but the child 'c' would make "
+         "it 3");
 }
 END_TEST
 

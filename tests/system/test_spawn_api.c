@@ -477,14 +477,16 @@ static const struct {
     bool detached; /* they are */
     bool settles;  /* each is settled before the next is tried */
 } caps[] = {
-    {"depth: 0", "limits.spawn.depth is 0", 0, false, false},
-    {"active: 3", "limits.spawn.active is 3", 3, false, false},
-    {"total: 4", "limits.spawn.total is 4", 4, false, true},
-    {"detached_active: 2", "limits.spawn.detached_active is 2", 2, true, false},
-    {"detached_total: 3", "limits.spawn.detached_total is 3", 3, true, true},
-    {"", "limits.spawn.active is 16", 16, false, false},
-    {"", "limits.spawn.detached_active is 8", 8, true, false},
-    {"", "limits.spawn.detached_total is 50", 50, true, true},
+    {"depth: 0", "limits.spawn.depth allows 0", 0, false, false},
+    {"active: 3", "limits.spawn.active allows 3", 3, false, false},
+    {"total: 4", "limits.spawn.total allows 4", 4, false, true},
+    {"detached_active: 2", "limits.spawn.detached_active allows 2", 2, true,
+     false},
+    {"detached_total: 3", "limits.spawn.detached_total allows 3", 3, true,
+     true},
+    {"", "limits.spawn.active allows 16", 16, false, false},
+    {"", "limits.spawn.detached_active allows 8", 8, true, false},
+    {"", "limits.spawn.detached_total allows 50", 50, true, true},
 };
 
 /* Each cap admits as many as it says, and the refusal names it; after it the
@@ -541,7 +543,7 @@ START_TEST(caps_are_a_trees)
     start_with("r", "");
     OK(enlist("r"));
     FAILS(MORTISE_ELIMIT,
-          "limits.spawn.depth is 2, but with 'helper' it would be 3",
+          "limits.spawn.depth allows 2, but the child 'helper' would make it 3",
           claim_for("r", "c1"));
     {
         struct mortise_spawn_claim c = claim_of("r", "c1");
@@ -549,7 +551,7 @@ START_TEST(caps_are_a_trees)
         c.flags = MORTISE_SPAWN_DETACHED;
         OK(try_claim(&c));
     }
-    FAILS(MORTISE_ELIMIT, "limits.spawn.active is 3", claim_for("q", "c2"));
+    FAILS(MORTISE_ELIMIT, "limits.spawn.active allows 3", claim_for("q", "c2"));
     OK(claim("c2"));
     counts(4, 4);
 }

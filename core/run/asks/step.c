@@ -859,8 +859,8 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 static int ask_aside(struct mortise_run *r, struct exec *x,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    const char *who =
-        x->call == MORTISE_RUN_CHECK ? "a guardrail" : "a call beside a node";
+    const char *who = x->call == MORTISE_RUN_CHECK ? "a guardrail"
+                                                   : "a compaction or a judge";
     char words[128];
 
     if (kinds[in->kind].changes) {

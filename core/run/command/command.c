@@ -87,9 +87,9 @@ static int check_pairs(const struct mortise_run *r,
                         "request '%s' is decided twice; give one decision",
                         a->id);
             } else if (a->kind == b->kind) {
-                return mortise_fail(
-                    err, MORTISE_EINVAL,
-                    "two commands of the same kind; give one at a time");
+                return mortise_fail(err, MORTISE_EINVAL,
+                                    "one call contains two commands of the "
+                                    "same kind; give each in its own call");
             }
         }
     }

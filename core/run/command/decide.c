@@ -214,10 +214,10 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
             "request '%s' waits for a child; it ends when the child ends",
             c->id);
     if (!may_answer_step(s, actor))
-        return mortise_fail(
-            err, MORTISE_EDENIED,
-            "'%s' cannot answer '%s', which is assigned to others", actor,
-            c->id);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%s' cannot answer request '%s', which is "
+                            "assigned to other people",
+                            actor, c->id);
     return c->value != NULL
                ? mortise_step_check_answer(r, s, c->value, err)
                : mortise_fail(err, MORTISE_EINVAL, "an answer needs a value");
@@ -312,8 +312,9 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
                             struct mortise_err *err)
 {
     if (c->value == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "done needs the result of the effect");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the decision 'done' needs the result of the effect");
     if (x->state == X_FAILED && !mortise_command_has(h, MORTISE_CMD_RESUME))
         return mortise_fail(err, MORTISE_EINVAL,
                             "node '%s' has failed; correct its result in the "
@@ -355,8 +356,9 @@ int mortise_command_check_resolve(struct mortise_run *r,
             "an effect in doubt is resolved with done, retry or fail, not '%s'",
             d);
     if (c->value == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "done needs the result of the effect");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "the decision 'done' needs the result of the effect");
     method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
                ? check_step(x, method != NULL ? method : "", c, err)

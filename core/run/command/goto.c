@@ -122,8 +122,8 @@ int mortise_command_check_goto(struct mortise_run *r,
     return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
                ? mortise_fail(
                      err, MORTISE_EINVAL,
-                     "node '%s' is in the body of a map and needs an element "
-                     "of its list; use goto with the node that starts the map",
+                     "node '%s' runs once for each element of a map's list; "
+                     "use goto with the node that starts the map",
                      c->node)
                : mortise_goto_check_settled(r, true, err);
 }

@@ -60,8 +60,8 @@ int mortise_command_check_resume(struct mortise_run *r,
                 !is_resolved(r, h, x))
                 return mortise_fail(
                     err, MORTISE_EINDOUBT,
-                    "the effect of node '%s' may have happened; find out, then "
-                    "resolve it (request %s)",
+                    "the effect of node '%s' may have happened; find out "
+                    "whether it did, then resolve it (request %s)",
                     mortise_exec_node(r, x)->id, x->request);
         }
     }

@@ -23,7 +23,8 @@ int mortise_run_may_steer(const struct mortise_run *r,
     if (to->former != r->graph)
         return mortise_fail(
             err, MORTISE_ECONFLICT,
-            "another command steered run %s first; look at the run again",
+            "another command steered run %s first, so this command changed "
+            "nothing; look at the run, then decide again",
             r->id);
     return mortise_regraph_check(r, to, err);
 }

@@ -79,7 +79,7 @@ int mortise_command_check_update(struct mortise_run *r,
         rv = mortise_fail(
             err, MORTISE_EINVAL,
             "an update of a path with a reducer cannot be in the same call as "
-            "an answer or a result; give it afterwards");
+            "an answer or a result; give the update in a later call");
     mortise_patch_finish(&u);
     return rv;
 }

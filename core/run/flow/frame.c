@@ -754,7 +754,7 @@ static int keep_lists(struct mortise_run *r, const struct exec *start,
                                   json_array_get(lists, k++), err);
     if (rv == MORTISE_OK && k != json_array_size(lists))
         rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "START has more lists than maps that it leads to");
+                          "the journal has more lists than START has maps");
     json_decref(lists);
     return rv;
 }

@@ -48,7 +48,10 @@ int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
     if (!json_is_array(list) ||
         (most != NULL && (json_integer_value(most) < 1 ||
                           json_integer_value(most) > MORTISE_MAX_PARALLEL)))
-        return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "the journal has no valid list for the map of node '%s'",
+            home->graph->nodes[home->graph->edges[edge].to].id);
     if (fan == NULL)
         return mortise_nomem(err);
     assert(child != NULL && child->map_edge == edge); /* apply.c looked */
@@ -404,7 +407,8 @@ int mortise_map_begin(struct mortise_run *r, struct item *it,
     int rv;
 
     if (fan == NULL || fan->preds.n > 0)
-        return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the journal starts a map without a list");
     fan->preds.n = preds->n;
     fan->preds.list =
         mortise_arena_alloc(&r->arena, preds->n * sizeof preds->list[0]);

@@ -79,10 +79,10 @@ static int check(struct mortise_run *r, const struct exec *x,
                  struct mortise_err *err)
 {
     if (!may_answer(human_of(r, x), actor))
-        return mortise_fail(
-            err, MORTISE_EDENIED,
-            "'%s' cannot answer '%s', which is assigned to others", actor,
-            mortise_exec_node(r, x)->id);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%s' cannot answer the question of node '%s', "
+                            "which is assigned to other people",
+                            actor, mortise_exec_node(r, x)->id);
     return check_value(r, human_of(r, x), value, err);
 }
 

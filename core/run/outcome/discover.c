@@ -83,10 +83,10 @@ static int check(const struct mortise_node *n, const json_t *results,
 {
     if (!json_is_array(results) ||
         json_array_size(results) > n->discovers->max_results)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "the answer of the discovery must be {results}, "
-                            "with at most %u results",
-                            (unsigned)n->discovers->max_results);
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "discovery must return {results}, with at most %u results",
+            (unsigned)n->discovers->max_results);
     MORTISE_JSON_EACH (one, i, results) {
         bool fits = is_skill(one) ? is_kind(n, "skill") || is_kind(n, "any")
                                   : !is_kind(n, "skill") && is_offered(n, one);
@@ -152,7 +152,8 @@ static const char *lacks(const struct exec *x, const json_t *value,
         json_array_size(json_object_get(value, "results")) > 0)
         return NULL;
     mortise_fail(why, MORTISE_ENOTFOUND,
-                 "discovery found nothing for '%s', and fallback is error",
+                 "discovery found nothing for '%s', and its discovery_policy "
+                 "sets fallback: error",
                  n->id);
     return "discovery.nothing";
 }

@@ -152,9 +152,10 @@ static int check_word(const json_t *value, size_t more, struct mortise_err *err)
 int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
 {
     return json_object_get(value, "graph") != NULL
-               ? mortise_fail(err, MORTISE_EINVAL,
-                              "the plan of a node cannot be edited by itself; "
-                              "reject it, or approve it and steer the run")
+               ? mortise_fail(
+                     err, MORTISE_EINVAL,
+                     "an answer cannot edit the plan of a node; reject the "
+                     "plan, or approve it and steer the run")
                : check_word(value, 0, err);
 }
 

@@ -102,8 +102,8 @@ static int check_member(const char *name, const json_t *value, uint64_t now,
 
     if (!json_is_integer(value) || said < 1 || said > UINT32_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a limit must be a whole number from 1 to %u: %s",
-                            UINT32_MAX, name);
+                            "limit %s must be a whole number from 1 to %u",
+                            name, UINT32_MAX);
     if ((uint64_t)said <= now)
         return mortise_fail(err, MORTISE_EINVAL,
                             "limit %s is already %llu; it can only be raised",

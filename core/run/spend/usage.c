@@ -90,8 +90,8 @@ static int warn_unclear(struct mortise_run *r, const struct exec *x,
 
     if (mortise_run_is_seen(r))
         extra = json_pack("{s:s, s:s}", "code", "usage", "message",
-                          "an amount of its usage is not a number from 0, so "
-                          "the reserved amount counts");
+                          "its usage has an amount that is not a number of at "
+                          "least 0, so the reserved amount counts");
     return mortise_event_announce(r, x, "warning", extra, err);
 }
 

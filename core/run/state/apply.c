@@ -20,9 +20,10 @@
 int mortise_entry_corrupt(struct mortise_err *err,
                           const struct mortise_entry *e)
 {
-    return mortise_fail(err, MORTISE_ECORRUPT,
-                        "a '%s' entry does not fit the run",
-                        mortise_entry_type_name(e->type));
+    return mortise_fail(
+        err, MORTISE_ECORRUPT,
+        "a journal entry of type '%s' does not match the state of the run",
+        mortise_entry_type_name(e->type));
 }
 
 /* ---- applying ------------------------------------------------------------ */

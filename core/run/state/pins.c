@@ -195,8 +195,10 @@ int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
         struct mortise_pin *p = pin(r, key);
 
         if (p == NULL)
-            return mortise_fail(err, MORTISE_ECORRUPT,
-                                "the new pin of '%s' replaces no pin", key);
+            return mortise_fail(
+                err, MORTISE_ECORRUPT,
+                "the run has no pin of '%s' that the new pin could replace",
+                key);
         if (read_digest(p, value, err) != MORTISE_OK)
             return err->code;
     }

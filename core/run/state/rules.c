@@ -29,11 +29,11 @@ int mortise_apply_rules(struct mortise_run *r, const struct mortise_entry *e,
     if (r->ruled || e->how == 0)
         return mortise_entry_corrupt(err, e);
     if (e->how != MORTISE_RULES)
-        return mortise_fail(
-            err, MORTISE_EFORMAT,
-            "the run was admitted under rules %u, but this program supports "
-            "only rules %d; use the mortise that started it, or a newer one",
-            (unsigned)e->how, MORTISE_RULES);
+        return mortise_fail(err, MORTISE_EFORMAT,
+                            "the run started with version %u of the engine's "
+                            "rules, but this program supports only version %d; "
+                            "use the mortise that started it, or a newer one",
+                            (unsigned)e->how, MORTISE_RULES);
     r->ruled = true;
     r->store = e->store;
     return MORTISE_OK;

@@ -35,7 +35,8 @@ static int write_of(struct mortise_run *r, struct exec *x,
             to->how = mortise_graph_reducer(x->frame->graph, path);
         if (rv == MORTISE_OK && to->reduce == MORTISE_REDUCE_EXPR &&
             (to->how == NULL || to->how->reduce != MORTISE_REDUCE_EXPR))
-            rv = mortise_fail(err, MORTISE_EINVAL, "no reducer at %s",
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "state.reducers has no expression for %s",
                               path->text);
         return rv == MORTISE_EINVAL
                    ? mortise_doing(err, MORTISE_ECORRUPT, "a write")

@@ -147,8 +147,8 @@ static int refuse_other(void *ud, int dir, const char *name,
     if (may_be_in_store(name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
-                        "it is no store and holds other files ('%s'): name a "
-                        "new or an empty directory",
+                        "it is not a store, and it contains other files "
+                        "('%s'): name a new or an empty directory",
                         name);
 }
 

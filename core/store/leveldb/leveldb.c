@@ -344,7 +344,8 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
         return mortise_nomem(err);
     seek_last_commit(s, it);
     if (!commit_at(it, &last, &newest, &rv) && !is_empty(it))
-        return mortise_fail(err, MORTISE_ECORRUPT, "it has no commit record");
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the record of its last commit is missing");
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "a commit record");
     s->commits = last;
@@ -427,7 +428,8 @@ static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
     if (rv == MORTISE_ENOTFOUND && s->commits == 0)
         return MORTISE_OK;
     if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, MORTISE_ECORRUPT, "it has no identity");
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the record of its identity is missing");
     if (rv != MORTISE_OK)
         return rv;
     if (s->water.fd >= 0 && memcmp(id, s->water.identity, sizeof id) != 0)

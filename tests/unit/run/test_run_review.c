@@ -1519,7 +1519,7 @@ START_TEST(other_rules_are_refused)
                          : rules == MORTISE_RULES ? MORTISE_OK
                                                   : MORTISE_EFORMAT);
         if (rules > MORTISE_RULES)
-            ck_assert_ptr_nonnull(strstr(err.msg, "supports only rules 1"));
+            ck_assert_ptr_nonnull(strstr(err.msg, "supports only version 1"));
         mortise_run_free(r);
     }
     at[1] = MORTISE_RULES;

@@ -1191,7 +1191,7 @@ START_TEST(a_store_without_its_identity_is_corrupt)
     mortise_buf_init(&k, &test_mem);
     mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
     meddle(&k, NULL, 0);
-    open_refused(MORTISE_ECORRUPT, "it has no identity");
+    open_refused(MORTISE_ECORRUPT, "the record of its identity is missing");
     meddle(&k, "\x01too short", 10);
     open_refused(MORTISE_ECORRUPT, "the store's identity cannot be decoded");
     mortise_buf_finish(&k);
@@ -1551,7 +1551,7 @@ START_TEST(records_without_commits_are_corrupt)
     mortise_buf_init(&k, &test_mem);
     mortise_key_commit(&k, 1);
     meddle(&k, NULL, 0);
-    open_refused(MORTISE_ECORRUPT, "no commit record");
+    open_refused(MORTISE_ECORRUPT, "the record of its last commit is missing");
     mortise_buf_finish(&k);
 }
 END_TEST
