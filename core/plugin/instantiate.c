@@ -38,9 +38,10 @@ static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
                 "%.16s... now); restart mortise",
                 want, got);
         return mortise_fail(err, MORTISE_EDENIED,
-                            "differs from the signed object: its manifest has "
-                            "%llu bytes and blake2b-256 %.16s..., but it has "
-                            "%zu and %.16s...; install it again",
+                            "differs from the signed object: the manifest "
+                            "declares %llu bytes and blake2b-256 %.16s..., but "
+                            "the object has %zu and %.16s...; install the "
+                            "plugin again",
                             (unsigned long long)a->size, want, o->n, got);
     }
     rv = mortise_trust_digest(p->trust, o->digest, err);

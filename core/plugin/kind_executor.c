@@ -355,9 +355,9 @@ static void check_background(struct mortise_reading *r)
     if (!p->background || p->threading == MORTISE_THREAD_ASYNC)
         return;
     d = mortise_diag_add(r->diags, "E0709", p->background_at->span,
-                         "background work needs an async plugin, because it "
-                         "stays pending without a thread");
-    mortise_diag_help(r->diags, d, "threading: async");
+                         "'background' needs threading: async, because "
+                         "background work stays pending without a thread");
+    mortise_diag_help(r->diags, d, "set threading: async");
 }
 
 static void check_kind(struct mortise_reading *r)

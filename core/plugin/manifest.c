@@ -393,7 +393,7 @@ static struct mortise_names names_of(struct mortise_reading *r,
             good(v->str))
             items[out.n++] = v->str;
         else
-            mortise_diag_add(r->diags, "E0705", v->span, "'%s' takes %s",
+            mortise_diag_add(r->diags, "E0705", v->span, "'%s' must list %s",
                              slot->key->name, expected);
     }
     return out;

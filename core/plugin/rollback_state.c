@@ -35,7 +35,7 @@ static int read_value(const struct mortise_mem *mem, const char *path,
     else if (rv == MORTISE_OK && sscanf(text.p, "%" SCNu64, value) != 1)
         rv = mortise_fail(err, MORTISE_ESTATE,
                           "%s does not begin with a number, so the recorded "
-                          "state is lost; remove the file to accept that",
+                          "state is lost; to accept this loss, remove the file",
                           path);
     mortise_buf_finish(&text);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;

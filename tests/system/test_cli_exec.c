@@ -104,7 +104,8 @@ START_TEST(json_that_no_value_holds_stays_a_text)
                 i);
         snprintf(text, sizeof text, "\"stdout\": \"%s\"", rows[i].shown);
         desk_out(text);
-        desk_out("stdout is JSON that no value can hold, and stays a text: ");
+        desk_out(
+            "stdout is JSON that cannot be stored, so it is given as text: ");
         desk_out(rows[i].why);
     }
     desk_ok("wc -l <out/log");

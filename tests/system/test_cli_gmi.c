@@ -333,7 +333,7 @@ static const struct {
 } failures[] = {
     {"    prompt: cut\n", "length", "cut at max_tokens"},
     {"    prompt: full\n", "context", "window is full"},
-    {"    prompt: bad\n", "refusal", "the model refused"},
+    {"    prompt: bad\n", "refusal", "the model refused to answer"},
     {"    prompt: filtered\n", "filter", "removed a part"},
     {"    prompt: odd\n", "reply", "an unknown reason (no reason given)"},
     {"    prompt: silent\n", "model.empty", "is empty"},
@@ -365,7 +365,7 @@ static const struct {
     {"image", "model.empty", "is an image without a text; ask the model for"},
     {"file", "model.empty", "is a file without a text; ask the model for"},
     {"blank", "model.empty", "the model's reply is empty"},
-    {"refuses", "refusal", "the model refused"},
+    {"refuses", "refusal", "the model refused to answer"},
     {"shown", NULL, "\"a cat\""},
 };
 

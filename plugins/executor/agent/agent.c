@@ -491,7 +491,7 @@ static void fail_of(struct call *c, mortise_jv reply)
     } ends[] = {
         {"length", "the reply was cut at max_tokens; raise max_tokens, or ask "
                    "for a shorter reply"},
-        {"refusal", "the model refused"},
+        {"refusal", "the model refused to answer"},
         {"filter", "the server removed a part of the reply"},
     };
 

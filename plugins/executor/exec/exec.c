@@ -141,7 +141,7 @@ static void give_held(const struct call *c, mortise_jv answer, int64_t code,
     char note[256];
     mortise_status status = holds_note(
         value,
-        "stdout is JSON that no value can hold, and stays a text: ", note,
+        "stdout is JSON that cannot be stored, so it is given as text: ", note,
         sizeof note);
 
     if (status == MORTISE_S_NOMEM)

@@ -59,7 +59,7 @@ static void let_go(struct mcp_call *c, mortise_status status)
     mcp_request_cancel(&c->request); /* which may settle it */
     if (c->asked == a && mcp_asked_is_sampling(a))
         mcp_asked_refuse(a, MCP_RPC_REJECTED,
-                         mortise_strz("the call was given up"));
+                         mortise_strz("the call was cancelled"));
     else if (c->asked == a)
         mcp_asked_answer(a, mortise_strz(cancel));
     mcp_call_end(c, status);

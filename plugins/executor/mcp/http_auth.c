@@ -140,8 +140,8 @@ mortise_status http_auth_need(struct mcp_server *s, struct http_waiter *w,
     if (mortise_jv_type(a->setup.auth) != MORTISE_JV_OBJECT &&
         http_says_authorization(s->config))
         return refuse(why, "mcp.auth",
-                      "the server rejects the Authorization in the headers of "
-                      "the deployment");
+                      "the server rejected the header Authorization that the "
+                      "deployment sets");
     if (which != a->which && a->keep.access.n > 0)
         return MORTISE_S_OK;
     if (a->doing != HTTP_NOTHING) {

@@ -184,9 +184,10 @@ static int ask_one(struct mcp_call *c)
         answer_roots(c);
         return 1;
     } else {
-        mcp_call_fail(c, "mcp.protocol", "permanent",
-                      mortise_strz("the server asks for something that was not "
-                                   "offered (sampling, or something newer)"));
+        mcp_call_fail(
+            c, "mcp.protocol", "permanent",
+            mortise_strz("the server requests something that Mortise did not "
+                         "offer (sampling, or a newer feature)"));
     }
     return 0;
 }

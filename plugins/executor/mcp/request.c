@@ -147,7 +147,7 @@ static void tell_cancelled(struct mcp_server *s, const struct mcp_request *r)
     mortise_jw_key(&w, "requestId");
     mortise_jw_int(&w, r->id);
     mortise_jw_key(&w, "reason");
-    mortise_jw_cstr(&w, "the call was given up");
+    mortise_jw_cstr(&w, "the call was cancelled");
     mcp_notify(s, &w, "notifications/cancelled");
 }
 

@@ -125,7 +125,8 @@ mortise_status text_no_result(const struct job *j, enum regex_result why)
         return text_no(j, &text_cancelled, "cancelled");
     case REGEX_TIME:
         return text_no(j, &text_timeout,
-                       "not finished within %d seconds or the deadline",
+                       "the operation did not finish within %d seconds or "
+                       "before the deadline",
                        REGEX_SECONDS);
     case REGEX_NOMEM:
         return text_no_mem(j);
