@@ -26,8 +26,9 @@
  * ABI        Each struct that you fill begins with `size`: set it to the sizeof
  *            of the struct.  Later versions add members only at the end.  A
  *            function returns MORTISE_EINVAL if a flag is unknown.
- * Process    The library installs no signal handler, never exits, prints only
- *            through `log`, and raises no SIGPIPE.  It makes no lasting change
+ * Process    The library installs no signal handler, prints only through `log`,
+ *            and raises no SIGPIPE.  It never exits, except when a plugin
+ *            leaves a process or thread of the engine (docs/embedding.md).  It makes no lasting change
  *            to the locale, signal mask, directory or environment.  Its
  *            threads block signals, except LevelDB's thread, which has the
  *            signal mask of the thread that started it.  Exec closes its

@@ -296,7 +296,7 @@ static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key requires_keys[] = {
     {.name = "host",
-     .about = "The versions of Mortise that the plugin works with.",
+     .about = "The versions of the plugin ABI that the plugin works with.",
      .value = MORTISE_V_STRING,
      .read = read_host},
     {.name = "methods",

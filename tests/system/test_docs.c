@@ -229,7 +229,7 @@ static unsigned cells_of(const char *row)
     return n;
 }
 
-/* The rows of a table have as many cells as its head. */
+/* The rows of a table have as many cells as its head, and end with a bar. */
 START_TEST(tables_have_rows)
 {
     unsigned n = 0;
@@ -251,6 +251,9 @@ START_TEST(tables_have_rows)
                               "%s: not the %u cells of the head: %.80s",
                               pages.gl_pathv[i], head - 1, p);
             n += head > 0;
+            ck_assert_msg(head == 0 || p[strcspn(p, "\n") - 1] == '|',
+                          "%s: no bar ends the row: %.80s", pages.gl_pathv[i],
+                          p);
             p += strcspn(p, "\n");
         }
         free(text);
