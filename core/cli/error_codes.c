@@ -59,7 +59,8 @@ const struct mortise_code mortise_error_codes[] = {
      "the `max_output` of a tool, or use a model with a larger window.",
      NULL},
     {"conversation", "the conversation cannot be stored",
-     "The node's `conversation` would be too large, or its value is not a "
+     "The engine cannot store the new messages of the node's conversation.  "
+     "The conversation would become too large, or the stored value is not a "
      "conversation.  The message names the cause.",
      NULL},
     {"denied", "not permitted",
@@ -115,10 +116,10 @@ const struct mortise_code mortise_error_codes[] = {
      "another model may help. llm.fallback does not apply to filtered replies.",
      NULL},
     {"exec.denied", "a program that may not run",
-     "The deployment's `programs` does not have this name.  Or the operation "
-     "only reads, such as exec/look, and the program is not declared with "
-     "`reads: true`.  Or the plugin's permissions.exec does not include the "
-     "program.",
+     "The deployment's `programs` does not define a program of this name.  Or "
+     "the operation only reads, such as exec/look, and the program is not "
+     "declared with `reads: true`.  Or the plugin's permissions.exec does not "
+     "include the program.",
      "# mortise.yaml\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true}}\n"},
     {"exec.exit", "a program exited with a code other than 0",
@@ -156,10 +157,11 @@ const struct mortise_code mortise_error_codes[] = {
     {"http.404", "the server answered with an error (http.400 to http.599)",
      "The number in the code is the server's status, which `error.status` also "
      "contains. 408, 425, 429 and every status from 500 are transient: all "
-     "tries of `retries` have failed, but a retry_policy can start a new call "
-     "(docs/http.md).  All other statuses are permanent.  A permanent status "
-     "is retried only if retry_on lists its code.  With `any_status: true`, "
-     "the answer is the output and not an error.",
+     "attempts that the argument `retries` allows have failed, but a "
+     "retry_policy can start a new call (docs/http.md).  All other statuses "
+     "are permanent.  A permanent status is retried only if retry_on lists its "
+     "code.  With `any_status: true`, the answer is the output and not an "
+     "error.",
      "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
     {"http.cancelled", "a request was cancelled",
      "The call that made the request was cancelled.  See `cancelled`.", NULL},
@@ -202,8 +204,8 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"in_doubt", "it is unknown whether an effect happened",
      "A call with an effect was interrupted.  Then `on_in_doubt: fail` "
-     "applied, or a person chose fail.  A retry_policy never repeats the call. "
-     " See E_IN_DOUBT.",
+     "applied, or a person chose `mortise resolve --fail`.  A retry_policy "
+     "never repeats the call.  See E_IN_DOUBT.",
      NULL},
     {"interrupted", "a signal interrupted the call",
      "A signal such as Ctrl-C stopped a command that calls an operation "
@@ -228,9 +230,10 @@ const struct mortise_code mortise_error_codes[] = {
      "edge back into the loop and an edge out of it.",
      NULL},
     {"max_iterations", "a model did not finish within its turns",
-     "The model gave max_internal_iterations replies.  The last reply still "
-     "calls tools, or does not match the requested output.  The message "
-     "contains the text that the model wrote so far.",
+     "The model gave as many replies as max_internal_iterations allows.  The "
+     "last of these replies still calls tools, or does not match the "
+     "output_schema.  The message contains the text that the model wrote so "
+     "far.",
      "max_internal_iterations: 20\n"},
     {"mcp.auth", "an MCP server requires authorization",
      "The deployment has no `auth` for the server, or a person rejected the "
@@ -354,16 +357,16 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"model.protocol", "an invalid reply",
      "The answer violates the protocol of the server's API or of "
-     "mortise.model/1.  Check that base_url belongs to the API that the "
+     "mortise.model/1.  Check that base_url is the address of the API that the "
      "provider uses.",
      NULL},
     {"model.provider", "the server rejects earlier parts of the conversation",
-     "The conversation contains parts, such as reasoning, that only the server "
-     "that made them understands.  This server did not make these parts, and "
-     "rejects them.",
+     "The conversation contains parts, such as reasoning, that another server "
+     "made.  Only that server understands these parts, so this server rejects "
+     "them.",
      NULL},
     {"model.quota", "the account's quota is used up",
-     "The account of the key has spent its quota.", NULL},
+     "The account to which the API key belongs has spent its quota.", NULL},
     {"model.rate_limit", "too many requests",
      "The server answered 429.  A retry may succeed, but not before the time "
      "that the server gave.",
@@ -386,14 +389,15 @@ const struct mortise_code mortise_error_codes[] = {
      "The plugin could not allocate memory.  A retry may succeed.", NULL},
     {"no_result", "an agent ended without a result",
      "The model of a gmi node with `reports` and an `output_schema` must call "
-     "report_result.  So must a child whose task has a result_schema.  The "
-     "model ended without the call, got a reminder, and ended again.  Describe "
-     "the result in the instructions, or use another model.",
+     "report_result.  A child whose task has a result_schema must call it, "
+     "too.  The model ended without the call, got a reminder, and ended again. "
+     " Describe the result in the instructions, or use another model.",
      NULL},
     {"no_space", "the disk is full", "Free space on the disk, then retry.",
      NULL},
     {"no_value", "a name of a template has no value",
-     "`values` of text/template does not have this name.", NULL},
+     "The argument `values` of text/template has no member of this name.",
+     NULL},
     {"not_answered", "a question without an answer",
      "A command called an operation that asks a person.  Nobody is at the "
      "terminal of the command, or the person gave no answer.  Run the command "
@@ -433,12 +437,11 @@ const struct mortise_code mortise_error_codes[] = {
      "The plugin is not installed, does not start, is quarantined, or has not "
      "returned from an earlier call.  The message names the cause.  `mortise "
      "doctor` checks all plugins.  A plugin whose config names a secret needs "
-     "its value when it starts.  `secrets` of the deployment says where the "
-     "value comes from, for example `secrets: {openai: {env: "
-     "OPENAI_API_KEY}}`. "
-     " Set this variable before you start `mortise`.  If a plugin reports that "
-     "a later start may "
-     "succeed, the call fails with the plugin's own code instead.",
+     "the value of the secret when the plugin starts.  `secrets` of the "
+     "deployment defines where the value comes from, for example `secrets: "
+     "{openai: {env: OPENAI_API_KEY}}`.  Set the variable before you start "
+     "`mortise`.  If a plugin reports that a later start may succeed, the call "
+     "fails with the plugin's own code instead.",
      NULL},
     {"reducer", "a reducer cannot combine the values",
      "The written value has the wrong type (for example, a text for `sum`), or "
@@ -468,7 +471,8 @@ const struct mortise_code mortise_error_codes[] = {
      "Arguments, an output, a reply, a field of the state or the final state "
      "do not match the declared schema.  The message has the place and what "
      "was expected.  Only a model's reply can be retried: list schema in "
-     "retry_on of a gmi node or a leaf with single_turn.",
+     "retry_on of the gmi node or leaf, and use the execution_mode "
+     "single_turn.",
      "retry_policy: {max_attempts: 3, retry_on: [schema]}\n"},
     {"stagnation", "a model's turns bring nothing new",
      "The results of three turns in a row repeated earlier results.  Describe "
@@ -486,15 +490,16 @@ const struct mortise_code mortise_error_codes[] = {
     {"task", "a request for a child was rejected",
      "A model with subagents made a request that cannot be met.  A limit of "
      "limits.spawn is reached, the task does not exist or has ended, or the "
-     "task is in another attempt.  The message begins with the host's code.  "
-     "With `tool_errors: fail`, the node fails.  Otherwise the model gets the "
-     "error.  A child also gets this code if it reports but is not the newest "
-     "attempt of its task.",
+     "task is in another attempt.  The message begins with the error code of "
+     "the host (E_...).  With `tool_errors: fail`, the node fails.  Otherwise "
+     "the model gets the error.  A child also gets this code if it reports but "
+     "is not the newest attempt of its task.",
      NULL},
     {"task_failed", "a child did not succeed",
      "A model with subagents waited for a task that failed or was cancelled, "
      "and `tool_errors: fail` makes the node fail.  The message contains the "
-     "child's code.  `mortise show` prints the id of the child's run.",
+     "error code of the child task.  `mortise show` prints the id of the "
+     "child's run.",
      NULL},
     {"timeout", "time ran out",
      "Nobody answered within the `wait` of a human node.  Or the run or a "

@@ -20,8 +20,8 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise version >/dev/full\n"
      "mortise: write the output: No space left on device\n"},
     {"E_INVALID", "invalid input",
-     "An argument, a value or a message breaks the rules for its place.  "
-     "Correct the input before you try again.",
+     "An argument, or a value in a file or a request, is not valid.  Correct "
+     "the input before you try again.",
      "$ mortise runs --limit ten\n"
      "mortise: --limit: 'ten' is not a whole number\n"},
     {"E_NOT_FOUND", "no such run, checkpoint or file",
@@ -63,11 +63,11 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise runs\n"
      "mortise: the store .mortise is held by process 4711 (E_STORE_BUSY)\n"},
     {"E_NOT_ALLOWED", "a signature, permission or actor was refused",
-     "No trusted key made the signature, a file belongs to another user or is "
-     "writable by others, or the plugin has no permission for this.  Or the "
-     "decision is reserved for another person.  Or Mortise found a deployment "
-     "that you have not allowed (`mortise config allow FILE`).  The message "
-     "names the cause.",
+     "There are five causes.  No trusted key made the signature of a plugin.  "
+     "A file belongs to another user, or others can write to it.  The plugin "
+     "has no permission for what it tried to do.  The decision is reserved for "
+     "another person.  Or Mortise found a deployment that you have not allowed "
+     "(`mortise config allow FILE`).  The message names the cause.",
      "$ mortise plugin verify acme.pay\n"},
     {"E_CONFLICT", "another command changed the run first",
      "Two commands wanted to change the run at the same time.  Mortise applied "
@@ -85,7 +85,8 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_DECISION_MISMATCH", "a decision that fits no pending request",
      "The request is unknown, settled or expired, or the call has changed "
      "since you saw the request.  For a settled request, the message names the "
-     "decision and the person.  `mortise inbox` lists the pending requests.",
+     "decision and the person who made it.  `mortise inbox` lists the pending "
+     "requests.",
      "$ mortise approve RUN 8f31c09a; mortise approve RUN 8f31c09a\n"},
     {"E_DECISION_INVALID", "an invalid decision",
      "This decision does not fit the kind of the request.  Only a request for "
@@ -99,15 +100,15 @@ const struct mortise_code mortise_result_codes[] = {
      "out whether it happened.  `mortise why RUN` names the effect.  Check "
      "whether the effect happened, then settle it with `mortise resolve`.  An "
      "update or a goto also fails with this code while an effect is in flight, "
-     "because it would not stop the effect.  Wait for the end of the effect, "
-     "or pause the run first.",
+     "because the command would not stop the effect.  Wait for the end of the "
+     "effect, or pause the run first.",
      "$ mortise resume RUN\n"
      "$ mortise resolve RUN ID --done '{\"id\": \"re_123\"}'   # or --retry, "
      "--fail\n"},
     {"E_BLOCKED", "a plugin of the run is missing, has changed or crashes",
      "A run continues only with the plugins that it started with, and with the "
-     "definitions of MCP tools that mortise.lock had then.  Install the old "
-     "version again, or accept the change (`mortise resume RUN "
+     "definitions of MCP tools that mortise.lock contained at its start.  "
+     "Install the old version again, or accept the change (`mortise resume RUN "
      "--accept-plugins`).  If this version of Mortise rejects the graph, "
      "continue the run with the version that started it.  If a plugin crashed "
      "the process three times in one node of the run, install a version that "
@@ -129,7 +130,7 @@ const struct mortise_code mortise_result_codes[] = {
      "A size, a count or a cost exceeds what the graph, the deployment or the "
      "format allows.  The message names the limit.  Another cause: the process "
      "has no file descriptor left.  Raise `ulimit -n` (LimitNOFILE= of a "
-     "service).  Meanwhile the calls of a run wait for a descriptor, and the "
+     "service).  Until a descriptor is free, the calls of a run wait, and the "
      "run does not pause.",
      "$ mortise run a.yaml --input @65MiB.json\n"},
     {"E_STATE", "not possible in this state",

@@ -5,8 +5,9 @@
 
 const struct mortise_code mortise_refusals[] = {
     {"P0101", "not a loadable shared object",
-     "The file is truncated or damaged, or is not a shared object: a program, "
-     "an object file, a text.  Link it with -shared.",
+     "The file is truncated or damaged, or is not a shared object (but a "
+     "program, an object file or a text, for example).  Link a plugin with "
+     "-shared.",
      "$ cc -c pay.c && mortise plugin check pay.o\n"},
     {"P0102", "built for another machine",
      "The file has code for another processor or word size.  Build one object "
@@ -28,8 +29,8 @@ const struct mortise_code mortise_refusals[] = {
      "signed.  Link without -rpath.  Some build systems add -rpath by default.",
      "$ cc -shared -fPIC -Wl,-rpath,/opt/acme/lib pay.c -o pay.so\n"},
     {"P0106", "text relocations",
-     "To load the object, the host would have to make its code writable.  "
-     "Compile everything, including static libraries, with -fPIC.",
+     "To load the object, the host would have to make the object's code "
+     "writable.  Compile everything, including static libraries, with -fPIC.",
      "$ cc -shared -fno-pic pay.c -o pay.so   # -fPIC\n"},
     {"P0107", "a library that plugins cannot load",
      "Loading a library runs its constructors, and nobody has verified this "
@@ -85,8 +86,8 @@ const struct mortise_code mortise_refusals[] = {
      "$ cc -shared -fPIC pay.c -o pay.so   # uses sqrt(), without -lm\n"},
     {"P0118", "the object and its manifest differ",
      "The module in the object and the manifest beside the object differ: in "
-     "the plugins that they list, or in the version.  Change both, build, and "
-     "sign.",
+     "the plugins that they list, or in the version.  Make both equal, then "
+     "build and sign again.",
      "metadata: {name: acme.pay, version: 1.0.1}   # .version = \"1.0.0\"\n"},
 };
 

@@ -28,7 +28,8 @@ const struct mortise_code mortise_codes[] = {
      "ends.  Inside double quotes you can write every character as \\uXXXX.",
      "name: \"write \\u0007, not the character itself\" # \a\n"},
     {"E0105", "a byte order mark",
-     "The file begins with a byte order mark.  Save it as UTF-8 without one.",
+     "The file begins with a byte order mark.  Save the file as UTF-8 without "
+     "this mark.",
      "# The editor's \"UTF-8 with BOM\" is the wrong choice; \"UTF-8\" is "
      "right.\n"},
     {"E0106", "broken YAML",
@@ -50,7 +51,7 @@ const struct mortise_code mortise_codes[] = {
      "  1: {type: tool, tool: text/lines}\n"},
     {"E0110", "a merge key",
      "YAML 1.2 has no merge keys (<<).  Write the keys of the merged mapping "
-     "out, or use an alias for each of their values.",
+     "out, or use an alias for each value.",
      START_A "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
     {"E0111", "a tag or directive",
      "Tags (!name, !!str) and directives other than %YAML 1.2 are not allowed. "
@@ -79,7 +80,7 @@ const struct mortise_code mortise_codes[] = {
      "x-e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"},
     {"E0115", "an alias without an anchor",
      "An alias (*name) needs an anchor (&name) earlier in the file.  An alias "
-     "cannot refer to a value that contains it.",
+     "cannot refer to a value that contains the alias.",
      "goal: *there   # &there comes before\n"},
     {"E0116", "a number out of range",
      "An integer must fit into 64 bits with a sign, and a number must be "
@@ -92,8 +93,8 @@ const struct mortise_code mortise_codes[] = {
      "stat: a   # start\n"},
     {"E0202", "a key that this build does not support",
      "The key is part of mortise/v1, but this build does not implement it.  "
-     "Mortise rejects the file, because the file would not do what it says "
-     "without the key.  Remove the key, or use a version that implements it.",
+     "Mortise rejects the file instead of ignoring the key.  Remove the key, "
+     "or use a version of Mortise that implements the key.",
      "kind: Deployment\nstore: {retention: {keep_last: 3}}\n"},
     {"E0203", "a value of the wrong type",
      "The key needs a value of another type.  Write durations and sizes with a "
@@ -107,9 +108,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
     {"E0205", "a value that this build does not support",
      "The value is part of mortise/v1, but this build does not implement it.  "
-     "Mortise rejects the file, because the file would not do what it says "
-     "without the value.  Use another value, or a version that implements this "
-     "one.",
+     "Mortise rejects the file instead of ignoring the value.  Use another "
+     "value, or a version of Mortise that implements this value.",
      "state: {scratch: {$schema: 'http://json-schema.org/draft-07/schema#'}}"
      "\n"},
     {"E0206", "a missing key",
@@ -137,8 +137,8 @@ const struct mortise_code mortise_codes[] = {
      "Node ids and artifact names begin with a letter or _, followed by at "
      "most 63 letters, digits, _ and -.  An error code begins with a lowercase "
      "letter, followed by at most 63 lowercase letters, digits, _ and dots.  "
-     "The codes determinism, guardrail, in_doubt and rejected are reserved for "
-     "the engine.",
+     "The error codes determinism, guardrail, in_doubt and rejected are "
+     "reserved for the engine.",
      "start: 1st\n"
      "nodes:\n"
      "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
@@ -186,8 +186,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"E0306", "an unreachable node",
-     "No path leads from START to the node, so it can never run.  Add an edge "
-     "that leads to the node, or remove the node.",
+     "No path leads from START to the node, so the node can never run.  Add an "
+     "edge that leads to the node, or remove the node.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
@@ -195,7 +195,7 @@ const struct mortise_code mortise_codes[] = {
     {"E0307", "an edge that contradicts itself",
      "The type of an edge does not fit its keys.  A conditional edge needs a "
      "condition (`when`), and a static edge cannot have one.  An edge of type "
-     "map, personality or discovery needs the key of that name.",
+     "map, personality or discovery needs the key with the name of its type.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges:\n"
@@ -208,7 +208,8 @@ const struct mortise_code mortise_codes[] = {
      "END\n"},
     {"E0309", "an edge that bypasses the routes of a router",
      "A router takes exactly one of its routes.  Another edge that leaves the "
-     "router would be taken in addition.  Make it a route, or remove it.",
+     "router would be taken in addition.  Make this edge a route, or remove "
+     "the edge.",
      START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
      "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes choose "
@@ -226,10 +227,10 @@ const struct mortise_code mortise_codes[] = {
      "nodes: {}\n"},
     {"E0312", "a map whose body is not closed",
      "The nodes between `to` and `join` of a map form its body, which runs "
-     "once for each element.  Edges enter the body only at `to` and leave the "
-     "body only to `join` or END.  An edge from the body to END ends only the "
-     "branch of that edge.  The result of an element is the output of the node "
-     "that leads to the join.",
+     "once for each element.  Edges must enter the body only at `to`, and "
+     "leave the body only to `join` or END.  An edge from the body to END ends "
+     "only the branch of that edge.  The result of an element is the output of "
+     "the node that leads to the join.",
      START_A
      "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
      "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
@@ -252,8 +253,8 @@ const struct mortise_code mortise_codes[] = {
      "`graph` names a file or a graph.  A value that contains a '/' or ends in "
      ".yaml, .yml or .json is the path of a file, relative to the file that "
      "contains the value.  Any other value is a NAME or NAME@VERSION.  Mortise "
-     "looks it up in the metadata of the *.graph.yaml files that are in the "
-     "same directory as this file.",
+     "looks this name up in the metadata of the *.graph.yaml files that are in "
+     "the same directory as the file with the value.",
      START_A "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
     {"E0316", "a graph that contains itself",
      "A graph cannot contain itself, directly or through other graphs.  Use a "
@@ -268,8 +269,10 @@ const struct mortise_code mortise_codes[] = {
     {"E0318", "guardrails where there is no value to check",
      "Guardrails of an edge check the output of the node that the edge leaves, "
      "but START and routers have no output.  Guardrails of tools check the "
-     "arguments and the results of tool calls.  They need a gmi node with a "
-     "tool_allowlist.",
+     "arguments and the results of tool calls, so the node must be a gmi node "
+     "with a tool_allowlist.  Guardrails of memory check the traces that a "
+     "node reads or writes, so the node needs a memory_policy that reads or "
+     "writes.",
      START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node can exceed",
@@ -310,7 +313,8 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"E0404", "a part of CEL that this build does not support",
      "The expression is valid CEL, but this build cannot evaluate a part of "
-     "it.  The message names the part.  Write the expression without it.",
+     "it.  The message names the part.  Write the expression without this "
+     "part.",
      START_A "  a: {type: router, routes: [{when: \"input.?x > 1\", to: END}], "
              "default: "
              "END}\n"},
@@ -353,11 +357,10 @@ const struct mortise_code mortise_codes[] = {
     {"E0414", "an artifact of a map element that is read outside the map",
      "If a node in the body of a map writes an artifact, the artifact belongs "
      "to one element.  Only later nodes of the same element can read this "
-     "artifact, and the join discards it.  After the join, read "
-     "artifacts.TO.results, where TO is the node that `to` names.  It lists "
-     "the results of all elements.  If a reducer is declared for the path of "
-     "an artifact, the artifact belongs to the run, and every later node can "
-     "read it.",
+     "artifact, and the join discards it.  After the join, "
+     "artifacts.TO.results lists the results of all elements.  TO is the node "
+     "that `to` names.  If a reducer is declared for the path of an artifact, "
+     "the artifact belongs to the run, and every later node can read it.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, map: {over: "
      "output.lines, to: b, join: c}}\n"
@@ -376,15 +379,17 @@ const struct mortise_code mortise_codes[] = {
      "# and the graph\n"
      "#     a: {..., memory_policy: {write: {auto_encode: true}}}\n"},
     {"E0451", "a memory that cannot read a snapshot",
-     "By default, a node reads memory with the consistency `snapshot`: it gets "
-     "only the traces that existed when its run started.  The manifest of this "
-     "memory plugin does not declare `as_of`, so the plugin cannot find out "
-     "which traces existed then.  Set `consistency: live`.",
+     "By default, a node reads memory with the consistency `snapshot`: the "
+     "node gets only the traces (texts in the memory) that existed when the "
+     "run started.  The manifest of this memory plugin does not declare "
+     "`as_of`, so the plugin cannot find out which traces existed then.  Set "
+     "`consistency: live`.",
      "# the deployment's memory has no `as_of: true`, and the graph\n"
      "#     a: {..., memory_policy: {read: {}}}   # consistency: live\n"},
     {"E0452", "the node has no conversation",
-     "Traces of the scope `conversation` belong to the conversation that the "
-     "node continues.  Add the key `conversation` to the node.",
+     "The scope `conversation` selects the traces of the conversation that the "
+     "node continues, but this node continues no conversation.  Add the key "
+     "`conversation` to the node.  Only gmi nodes have this key.",
      "# a: {type: gmi, prompt: hi, conversation: chat,\n"
      "#     memory_policy: {read: {scope: conversation}}, ...}\n"},
     {"E0453", "the deployment has no usable discovery plugin",
@@ -399,9 +404,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0501", "an operation that is not available",
      "No manifest on plugins.path has this operation, or the plugin of the "
-     "operation cannot be used.  The plugin may have no trusted signature, or "
-     "be revoked, quarantined or broken.  The message names the cause and the "
-     "remedy.",
+     "operation cannot be used: it has no trusted signature, or is revoked, "
+     "quarantined or broken.  The message names the cause and the remedy.",
      START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not available",
      "The plugin of a guardrail must be installed and trusted, must not be "
@@ -415,28 +419,29 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {test: hi}, next: END}   # "
      "text\n"},
     {"E0504", "an effect class weaker than the operation's",
-     "The plugin declares the effect class of an operation.  A graph can only "
-     "replace it by a stricter class.  The order is pure, read, write, "
-     "external.",
+     "The plugin declares the effect class of an operation.  A graph can "
+     "replace this class only by a stricter one.  From the weakest to the "
+     "strictest, the classes are pure, read, write and external.",
      START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is not an operation",
      "The name of a tool has the form PLUGIN/OPERATION, such as file/write.  "
-     "The lists of `tools` in a deployment name operations.  To control a "
-     "graph that is a tool (graph/NAME), list the operations that the graph "
-     "calls.",
+     "The lists `allow`, `ask` and `deny` under `tools` of a deployment accept "
+     "only operations, not graph/NAME (a graph that is a tool).  To restrict "
+     "such a graph, list the operations that the graph calls.",
      START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "on_in_doubt: reconcile, but the operation cannot reconcile",
      "`on_in_doubt: reconcile` asks the plugin whether the effect happened.  "
-     "The plugin cannot answer this for this operation.  Use ask, retry or "
-     "fail.",
+     "The manifest does not declare `reconcile: true` for this operation, so "
+     "the plugin cannot answer.  Use ask, retry or fail.",
      START_A
      "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
      "END}\n"},
 
     {"E0507", "a tool that the deployment denies",
-     "A pattern in the deployment's tools.deny matches the tool, or no pattern "
-     "in tools.allow matches it.",
+     "A pattern in the deployment's tools.deny matches the tool.  Or the "
+     "deployment has a list tools.allow, and no pattern in tools.allow or "
+     "tools.ask matches the tool.",
      "# mortise.yaml beside the graph says\n"
      "#     tools: {deny: [file/write]}\n"
      "# and the graph\n"
@@ -474,8 +479,8 @@ const struct mortise_code mortise_codes[] = {
      "# and pattern is a guardrail\n"},
 
     {"E0512", "a cache for an operation that is not pure",
-     "cache: true reuses an earlier output of the operation.  This is only "
-     "safe for operations of class pure.  The plugin must declare this class, "
+     "cache: true reuses an earlier output of the operation.  A cache is safe "
+     "only for operations of class pure.  The plugin must declare this class, "
      "and neither the node nor `defaults` may set a stricter class.",
      START_A
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
@@ -504,9 +509,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0515", "a group that cannot share the store",
      "store.access.group names a group of this machine, whose members can use "
-     "the store's socket.  The group must exist.  The user of the engine, and "
-     "each user who reads the deployment as a client, must be root or a member "
-     "of the group.",
+     "the store's socket.  The group must exist.  The user as which the engine "
+     "or a command runs must be root or a member of the group.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "store:\n"
@@ -537,12 +541,13 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
 
     {"E0521", "a program that the operation cannot run",
-     "An argument names a program that `programs` of the deployment does not "
-     "have.  Operations of class pure or read run only programs with `reads: "
-     "true`.  permissions.exec of the plugin must include the program.  "
-     "Plugins mark such arguments with x-program: true in their "
-     "input_schema.  `mortise doctor` checks whether the files of `programs` "
-     "exist on this machine.",
+     "An argument names a program that the operation cannot run.  There are "
+     "three causes.  `programs` of the deployment does not define the program. "
+     " Or permissions.exec of the plugin does not include the program.  Or the "
+     "operation has the class pure or read, and the program is not declared "
+     "with `reads: true`.  Plugins mark arguments that name programs with "
+     "x-program: true in their input_schema.  `mortise doctor` checks whether "
+     "the files of `programs` exist on this machine.",
      "# mortise.yaml beside the graph says\n"
      "#     programs: {count: {path: ./count.sh, reads: true}}\n"
      "# and the graph\n"
@@ -593,19 +598,20 @@ const struct mortise_code mortise_codes[] = {
      "The value under `plugins.config` or `guardrails` does not match the "
      "plugin's config_schema (`mortise plugin inspect NAME`).  If the schema "
      "requires a member, every graph that uses the plugin needs a deployment "
-     "that sets it.",
+     "that sets this member.",
      "kind: Deployment\n"
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 
     {"E0608", "a plugin that does not start or stop",
      "`mortise check --plugins` starts each plugin that the graph uses or that "
-     "the deployment configures.  It calls create() with the plugin's config "
-     "and secrets.  A deployment configures plugins with the keys guardrails, "
-     "memory, discovery, models, plugins.config, tools.mcp and executors.  If "
-     "the plugin does not start, create() failed, crashed or did not return.  "
-     "A run would fail at the first node that needs the plugin.  If the plugin "
-     "does not stop, its quiesce() or destroy() failed.  An engine would then "
-     "wait for the plugin before it exits.",
+     "the deployment configures.  The command calls create() of the plugin "
+     "with the plugin's config and secrets.  A deployment configures plugins "
+     "with the keys guardrails, memory, discovery, models, plugins.config, "
+     "tools.mcp and executors.  If the plugin does not start, create() failed, "
+     "crashed or did not return.  A run would fail at the first node that "
+     "needs the plugin.  If the plugin does not stop, its quiesce() or "
+     "destroy() failed.  An engine would then wait for the plugin before it "
+     "exits.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins mortise.yaml\n"},
 
@@ -629,8 +635,8 @@ const struct mortise_code mortise_codes[] = {
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
     {"E0611", "a config that belongs elsewhere",
-     "Configure the plugin `mcp` with `tools.mcp` and the lock file.  It has "
-     "no config under `plugins.config`.",
+     "Configure the plugin `mcp` with `tools.mcp` and the lock file.  This "
+     "plugin accepts no config under `plugins.config`.",
      "kind: Deployment\n"
      "plugins: {config: {mcp: {}}}   # tools: {mcp: {...}}\n"},
     {"E0612", "a broken lock file",
@@ -644,16 +650,17 @@ const struct mortise_code mortise_codes[] = {
      "#   {\"read\": {\"digest\": \"abc\", \"input_schema\": {}}}}}}\n"},
     {"E0616", "a user that programs cannot run as",
      "`user` of a program, or of a server's sandbox, must name an ordinary "
-     "user of this machine.  Only root can start programs as another user.",
+     "user of this machine.  If the engine does not run as root, omit `user`: "
+     "only root can start programs as another user.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, user: root}}\n"},
 
     {"E0701", "an invalid name of an operation",
      "The name of an operation has at most 64 characters and follows the rules "
      "for plugin names.  A graph calls the operation as PLUGIN/OPERATION.  "
-     "`judged_as` is a second name of a call, for the `tools` rules of a "
-     "deployment.  It must contain {ARGUMENT}, where ARGUMENT is a string that "
-     "the operation's input_schema requires.",
+     "`judged_as` gives each call a second name, to which the lists under "
+     "`tools` of a deployment also apply.  This name must contain {ARGUMENT}, "
+     "where ARGUMENT is a string that the operation's input_schema requires.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {Re fund: {effect: external}}}}\n"},
     {"E0702", "an invalid version or range",
@@ -808,8 +815,8 @@ const struct mortise_code mortise_codes[] = {
     {"E1104", "a place that cannot be changed",
      "The path of an operation leads into a node that has no task graph.  Only "
      "nodes with a task graph, such as teams, contain nodes that a diff can "
-     "change.  All nodes that `wrap` puts into a team must belong to the same "
-     "graph.",
+     "change.  All nodes that `wrap` puts into a team must be nodes of the "
+     "same graph.",
      "# - remove: draft/intro   # draft is a leaf\n"},
     {"E1105", "an id that is in use",
      "A diff (`mortise steer`) adds a node under an id that another node has.  "
@@ -821,8 +828,8 @@ const struct mortise_code mortise_codes[] = {
      "set_role, set_tools or wrap.",
      "# - {remove: draft, add: {id: sketch, node: {goal: draw it}}}   # two\n"},
     {"W0215", "an unknown JSON Schema keyword",
-     "Draft 2020-12 has no such keyword, so the keyword checks nothing.  Names "
-     "that begin with x- are free for your own use.",
+     "JSON Schema (draft 2020-12) has no keyword of this name, so the keyword "
+     "checks nothing.  Names that begin with x- are free for your own use.",
      "state: {input: {properties: {name: {maxLenght: 8}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0216", "a pattern that is not JSON Schema's",
@@ -851,8 +858,10 @@ const struct mortise_code mortise_codes[] = {
     {"W0415", "a name that is read before it is set",
      "No node that writes the name can run before the node that reads it: no "
      "path of edges leads from a writer to the reader, not even through a "
-     "loop.  This is only a warning, because people can set the name with an "
-     "update.  The name is in scratch, or the state's schema lists it.",
+     "loop.  Or only nodes in the body of a map write the name, and the reader "
+     "is outside of the map.  If the name is in scratch or in the state's "
+     "schema, this is only a warning, because people can set the name with an "
+     "update.",
      "state: {artifacts: {properties: {b: {type: object}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
@@ -860,8 +869,8 @@ const struct mortise_code mortise_codes[] = {
     {"W0416", "a template name without a value",
      "The operation replaces names in a text by values, as text/template does "
      "(its input_schema has x-template).  The text uses a name that the values "
-     "do not have.  A {{name}} without a value fails the node.  A section "
-     "({{#name}}) without a value is always left out.",
+     "do not have.  If a {{name}} has no value, the node fails.  If a section "
+     "({{#name}}) has no value, the operation leaves the section out.",
      "start: a\nnodes:\n"
      "  a:\n"
      "    type: tool\n"
@@ -869,9 +878,9 @@ const struct mortise_code mortise_codes[] = {
      "    args: {template: \"{{naem}}\", values: {name: x}}\n"
      "    next: END\n"},
     {"W0417", "a name that no node sets",
-     "No node writes this path.  The name is absent unless people (with an "
-     "update) or plugins set it.  If that is intended, list the name in the "
-     "schema state.scratch.",
+     "No node writes this path.  Only people (with an update) or plugins can "
+     "set the name.  If you expect this, list the name in the schema "
+     "state.scratch.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.text: \"output.lines[0]\"}, next: b}\n"
@@ -887,9 +896,10 @@ const struct mortise_code mortise_codes[] = {
      "# edges:\n"
      "#   - {from: a, discovery: {query: \"${output.text}\", fallback: b}}\n"},
     {"W0801", "two nodes write the same path",
-     "Neither node runs after the other, so the order of the writes is random. "
-     " If both nodes write in the same run, the run fails.  Declare a reducer "
-     "for the path under state.reducers, for example `last`.",
+     "Neither node always runs after the other, so the order of the writes is "
+     "random.  If both nodes write the path in the same run, the run fails "
+     "with the error code conflict.  Declare a reducer for the path under "
+     "state.reducers, for example `last`.",
      "start: [a, b]\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
@@ -909,8 +919,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # the same as next: END\n"},
     {"W0804", "a loop without an exit",
-     "Each path through the loop leads back into it.  The run pauses when it "
-     "reaches limits.visits.  Add an edge that leaves the loop.",
+     "Each path through the loop leads back into the loop.  The run pauses "
+     "when the loop reaches limits.visits.  Add an edge that leaves the loop.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"W0805", "a list that grows without bound",
@@ -960,8 +970,8 @@ const struct mortise_code mortise_codes[] = {
      "A decision always has an `answer`, which is null if no person answered.  "
      "With `on_timeout: accept` the run continues with null, but `schema` does "
      "not allow null.  Allow null in the schema, and check every use of "
-     "`output.answer` and of the artifact.  You can also choose another value "
-     "of on_timeout.",
+     "`output.answer` and of the node's artifact.  You can also choose another "
+     "value of on_timeout.",
      START_A
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
@@ -971,12 +981,10 @@ const struct mortise_code mortise_codes[] = {
      "`guardrail`, `schema` for arguments or an output, and others.  A "
      "permanent error that a node's operation reports is retried if retry_on "
      "lists its code, such as `http.404` or `exec.exit`.  A gmi node and a "
-     "leaf "
-     "also report `schema`, for a model's reply that does not match "
+     "leaf also report `schema`, for a model's reply that does not match "
      "output_schema.  With `tool_errors: fail`, a gmi node reports the code of "
      "the tool's error.  A retry_policy never repeats a call in doubt, because "
-     "the "
-     "call may have happened.  The plugin, `on_in_doubt` or a person must "
+     "the call may have happened.  The plugin, `on_in_doubt` or a person must "
      "settle the call first.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
@@ -985,9 +993,9 @@ const struct mortise_code mortise_codes[] = {
     {"W0814", "an error class or code that is probably misspelled",
      "retry_on lists classes of errors (transient, timeout) and codes.  "
      "`mortise explain` lists the codes of Mortise and its plugins.  This word "
-     "is not among them, but is very similar to one of them.  Other plugins "
-     "have codes of their own, so this is only a warning.  A misspelled word "
-     "never matches, so nothing is retried.",
+     "is not among these classes and codes, but is very similar to one of "
+     "them.  Other plugins have codes of their own, so this is only a warning. "
+     " A misspelled word never matches, so nothing is retried.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [transiant]}, next: "
@@ -1001,14 +1009,16 @@ const struct mortise_code mortise_codes[] = {
      "name an address or a path outside its directory.  Read the file, then "
      "run `mortise config allow FILE`.  The deployment and the files that it "
      "names must belong to root or to you, and other users must not be able to "
-     "write to them.  A command that would run something fails with exit code "
-     "77 instead of this warning.",
+     "write to them.  Without this permission, `mortise check` without "
+     "--plugins, `graph "
+     "show`, `config print` and `key list` print this warning and continue.  "
+     "Other commands that use the file fail with exit code 77.",
      "# mortise check graph.yaml, beside this mortise.yaml\n"
      "# plugins: {dev: [.]}   code that nobody signed\n"},
     {"W0821", "a secret that is not masked",
-     "Mortise replaces a secret that a server or a plugin repeats by \"[secret "
-     "NAME]\".  It does not search for secrets of less than eight bytes, "
-     "because they would match everywhere.  Use a longer secret.",
+     "If a server or a plugin repeats a secret, Mortise writes \"[secret "
+     "NAME]\" in its place.  Mortise does not search for secrets of less than "
+     "eight bytes, because they would match everywhere.  Use a longer secret.",
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
     {"W0822", "a permission that grants nothing",
@@ -1058,8 +1068,8 @@ const struct mortise_code mortise_codes[] = {
     {"W0828", "a way around the tool policy",
      "The rules and pins under `tools` apply to operations.  The config of "
      "this plugin allows requests to the host of an MCP server.  Such a "
-     "request names a tool of the server in its body, where the rules and pins "
-     "do not apply.",
+     "request can call every tool of the server, because the rules and pins do "
+     "not apply to the body, which names the tool.",
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "plugins: {config: {http: {allow: [mcp.example.com:443]}}}\n"
@@ -1073,15 +1083,16 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"W0904", "a scripted answer that a schema rejects",
      "A case scripts an output that does not match the schema of the operation "
-     "or of the node, so the node fails.  Or a case scripts an answer or "
-     "changed arguments of a person that do not match the schema of the "
-     "request, so the case fails.  Correct the misspelled member, or add the "
-     "missing one.  Ignore the warning if the case tests exactly this.",
+     "or of the node, so the node fails.  Or a case scripts the answer of a "
+     "person, or the arguments that a person changes, and the scripted value "
+     "does not match the schema of the request.  Then the case fails.  Correct "
+     "the misspelled member, or add the missing one.  Ignore the warning if "
+     "the case tests exactly this.",
      "# cases:\n"
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
     {"W0905", "an expectation that can never be met",
      "The case expects a member of the state that no node writes and no schema "
-     "lists.  Or it expects a member that the output in an artifact, or an "
+     "lists.  Or the case expects a member that the output of a node, or an "
      "event of this type, cannot have.",
      "# cases:\n"
      "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
@@ -1094,13 +1105,13 @@ const struct mortise_code mortise_codes[] = {
      "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
      "scratch.score > 0.8\n"},
     {"W1002", "an id that the import changes",
-     "A node id begins with a letter or '_', followed by letters, digits, '_' "
-     "and '-', with at most 64 characters.  START and END are not allowed.  "
-     "The import renames every reference to the node in the file.  Check "
-     "whether prompts, and programs that read the artifacts, still use the old "
-     "id.  The name of an MCP server begins with a lowercase letter, followed "
-     "by lowercase letters, digits, '_' and '-'.  Graphs use this name to call "
-     "the server's tools.",
+     "In Mortise, a node id begins with a letter or '_', followed by letters, "
+     "digits, '_' and '-', with at most 64 characters.  START and END are not "
+     "allowed.  The import renames every reference to the node in the file.  "
+     "Check whether prompts, and programs that read the artifacts, still use "
+     "the old id.  The name of an MCP server begins with a lowercase letter, "
+     "followed by lowercase letters, digits, '_' and '-'.  Graphs use this "
+     "name to call the server's tools.",
      "# \"first step\" is called first_step\n"},
     {"W1003", "a server that could not start here",
      "The import leaves this server out, because the server could not start.  "
