@@ -145,28 +145,28 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_allow = {
     .name = "config allow",
     .operands = "[FILE]",
-    .summary = "Allow a deployment that was found to choose what runs",
-    .text = "Mortise uses a mortise.yaml beside a graph or in the current\n"
-            "directory even if you did not name it.  You must allow it once\n"
-            "if it has one of these:\n"
+    .summary = "Allow Mortise to use a mortise.yaml that it finds",
+    .text = "Mortise finds a mortise.yaml beside a graph or in the current\n"
+            "directory, even if you did not name it.  If the file has one of\n"
+            "these, Mortise uses the file only after you allow it:\n"
             "\n"
             "  plugins.path, plugins.dev, trust, programs, tools.mcp\n"
             "  secrets, store.access\n"
             "  a model whose provider is not `scripted`\n"
             "  ${env:...} or ${file:...}\n"
             "  the address of a server (https://..., HOST:PORT), or a path\n"
-            "  that leads out of its directory, in plugins.config,\n"
+            "  that leads out of the file's directory, in plugins.config,\n"
             "  guardrails, memory, discovery or store\n"
             "\n"
-            "Read the file first.  The permission is stored for this path\n"
-            "and for the current values of these keys.  After a change of\n"
-            "these keys, you must allow the file again.\n"
+            "Read the file first.  The permission is stored for this path and\n"
+            "for the current values of these keys.  After a change of these\n"
+            "keys, you must allow the file again.\n"
             "\n"
-            "The command also accepts that the file, or a file that it names,\n"
-            "belongs to another user or is writable by others, as in a\n"
-            "container.  Without FILE, it lists the allowed deployments.  A\n"
-            "deployment that --deployment or MORTISE_DEPLOYMENT names needs\n"
-            "no permission.\n",
+            "The permission also covers a mortise.yaml, or a file that it\n"
+            "names, that belongs to another user or is writable by others, as\n"
+            "in a container.  Without FILE, the command lists the allowed\n"
+            "deployments.  A deployment that --deployment or\n"
+            "MORTISE_DEPLOYMENT names needs no permission.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config allow examples/plugin-c/mortise.yaml",

@@ -130,10 +130,11 @@ static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt raise_budget_opts[] = {
     MORTISE_OPT_TEXT("at", "PATH", at,
-                     "Raise the budget of the subgraph that this\n"
-                     "execution runs (default: the budget of the run)"),
+                     "Raise the budget of the subgraph whose execution\n"
+                     "has this path (default: the budget of the run)"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Continue although plugins or tools have changed"),
+                     "Continue with the present plugins and tools, even\n"
+                     "if they have changed"),
     MORTISE_OPT_JSON("One event a line, then the status of the run"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -145,12 +146,13 @@ const struct mortise_cmd mortise_cmd_raise_budget = {
     .text = "NAME is a limit of the graph's budget: tool_calls, model_calls,\n"
             "input_tokens, output_tokens, tokens, usd in dollars (usd=+0.50),\n"
             "or wall with a unit (wall=+10m).  N is the new limit; +N adds N\n"
-            "to the current limit.  The limit cannot be less than the amount\n"
-            "that is already spent.\n"
+            "to the current limit.  The command fails if the new limit is not\n"
+            "higher than the current limit, or is lower than the amount that\n"
+            "is already used.\n"
             "\n"
-            "Everything that waits for this budget continues.  If the run\n"
-            "has failed because of this budget, continue the run with\n"
-            "'mortise resume'.  The run records who raised the budget.\n"
+            "Nodes that wait for this budget continue.  If the run has failed\n"
+            "because of this budget, continue the run with 'mortise resume'.\n"
+            "The run records who raised the budget.\n"
             "\n"
             "RUN is the whole id of a run.\n",
     .opts = raise_budget_opts,

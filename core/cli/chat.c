@@ -669,20 +669,23 @@ const struct mortise_cmd mortise_cmd_chat = {
     .name = "chat",
     .operands = "[MESSAGE]",
     .summary = "Chat with a model; the conversation is stored as a run",
-    .text = "Each line of stdin is a message; MESSAGE, if given, is the\n"
-            "first.  A chat is a run like any other: every message is on\n"
-            "disk, and 'mortise show RUN --transcript' prints them.  If a\n"
-            "process dies in the middle of a reply, --continue continues this\n"
-            "reply.  Ctrl-D leaves the chat, Ctrl-C pauses it, and 'mortise\n"
-            "cancel RUN' ends it.\n"
-            "\n"
-            "Each tool call is shown and waits for your decision.  Type y or\n"
-            "yes to approve it.  Type n or no to reject it, with a reason\n"
-            "for the model if you like.  To run the tool with other\n"
-            "arguments, type them as a JSON object.  After any other input,\n"
-            "the chat asks again.  Without a terminal, the call waits for\n"
-            "'mortise approve'.  The exit code is 1 if there is neither a\n"
-            "MESSAGE nor a line of stdin.\n",
+    .text =
+        "Each line of stdin is a message.  MESSAGE, if given, is the first\n"
+        "message.  A chat is a run like any other: every message is on\n"
+        "disk, and 'mortise show RUN --transcript' prints all messages.\n"
+        "If a process dies in the middle of a reply, --continue continues\n"
+        "this reply.  Ctrl-D leaves the chat, Ctrl-C pauses the chat, and\n"
+        "'mortise cancel RUN' ends the chat.\n"
+        "\n"
+        "Each call of a tool in --tools is shown and waits for your\n"
+        "decision.  Type y or yes to approve the call.  To reject it, type\n"
+        "n or no, optionally with a reason for the model.  To run the tool\n"
+        "with other arguments, type these arguments as a JSON object.\n"
+        "After any other input, the chat asks again.  Without a terminal,\n"
+        "the command ends, and the call waits for 'mortise approve'.\n"
+        "\n"
+        "The exit code is 1 if there is neither a MESSAGE nor a line of\n"
+        "stdin.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

@@ -295,7 +295,8 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
 /* For what only reads: its id, or the beginning of exactly one, which is then
  * named on stderr. */
 #define MORTISE_CLI_RUN_BEGINS                                                 \
-    "RUN may be the beginning of an id, if no other run begins with it.\n"
+    "RUN can be the beginning of an id if no other run's id has the same\n"    \
+    "beginning.\n"
 int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
                             char run[MORTISE_RUN_MAX], struct mortise_err *err);
 

@@ -584,8 +584,8 @@ static const struct mortise_opt opts[] = {
                      "Print the values of ${env:...} and ${file:...},\n"
                      "and absolute paths"),
     MORTISE_OPT_FLAG("redacted", redacted,
-                     "Omit values of ${...} except in paths, passwords\n"
-                     "in URLs, and values that a plugin declares secret"),
+                     "Omit passwords in URLs, values that a plugin\n"
+                     "declares secret, and values of ${...} (not in paths)"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
@@ -596,14 +596,16 @@ const struct mortise_cmd mortise_cmd_config_print = {
     .name = "config print",
     .operands = "",
     .summary = "Print the deployment in effect and the origin of each value",
-    .text = "Each value has its origin: a line of a file, an environment\n"
-            "variable, an option, or the default.  The output as text is a\n"
-            "Deployment file that can be loaded again.\n"
-            "\n"
-            "Without --redacted, the values of the file are printed\n"
-            "unchanged, and --resolved prints the values of variables and\n"
-            "files.  With --redacted, you can show the output to others.  A\n"
-            "secret:// reference is always printed as a reference.\n",
+    .text =
+        "Each value has its origin: a line of a file, an environment\n"
+        "variable, an option, or the default.  The output as text is a\n"
+        "Deployment file that can be loaded again.\n"
+        "\n"
+        "Without --redacted, the output can contain secret values: it has\n"
+        "the values of the file unchanged and, with --resolved, the values\n"
+        "of variables and files.  With --redacted, you can show the output\n"
+        "to others.  A secret:// reference is always printed as a\n"
+        "reference.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config print --resolved --redacted",

@@ -33,18 +33,23 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_import = {
     .name = "config import",
     .operands = "FILE",
-    .summary = "Convert another program's MCP servers into a deployment",
-    .text = "FILE is a configuration file of an assistant or an editor: a\n"
-            ".mcp.json (mcpServers), an mcp.json (servers and inputs), or\n"
-            "settings that contain one.  It can contain comments.  The result\n"
-            "is tools.mcp of a Deployment file.\n"
-            "\n"
-            "A value that looks like a secret is not copied.  It becomes a\n"
-            "reference to a secret, which reads an environment variable.\n"
-            "The import writes a sandbox in which a program can read only\n"
-            "the paths in its arguments.  It lists everything that it leaves\n"
-            "out, or that cannot start unchanged, with its place and as a\n"
-            "comment at the head of the new file.  The exit code is then 2.\n",
+    .summary = "Convert an MCP configuration file into a deployment",
+    .text =
+        "FILE is a configuration file of an assistant or an editor: a\n"
+        ".mcp.json (mcpServers), an mcp.json (servers and inputs), or\n"
+        "settings that contain one of these objects.  FILE can contain\n"
+        "comments.  The result is a Deployment file with these servers in\n"
+        "tools.mcp.\n"
+        "\n"
+        "A value that looks like a secret is not copied.  Instead, the new\n"
+        "file refers to a secret that Mortise reads from an environment\n"
+        "variable.  For each program, the new file has a sandbox in which\n"
+        "the program can read only the paths in its arguments.\n"
+        "\n"
+        "The command lists each part of FILE that it leaves out, and each\n"
+        "server that cannot start unchanged, with the place in FILE.  It\n"
+        "also writes this list as a comment at the head of the new file.\n"
+        "The exit code is then 2.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config import .mcp.json -o mortise.yaml",

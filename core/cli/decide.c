@@ -241,9 +241,10 @@ static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
 
 #define COMMON_OPTS                                                            \
     MORTISE_OPT_FLAG("no-continue", no_continue,                               \
-                     "Record the decision and run nothing"),                   \
+                     "Record the decision, but run nothing"),                  \
         MORTISE_OPT_FLAG("accept-plugins", accept_plugins,                     \
-                         "Continue although plugins or tools have changed"),   \
+                         "Continue with the present plugins and tools, even\n" \
+                         "if they have changed"),                              \
         MORTISE_OPT_DOWNGRADE,                                                 \
         MORTISE_OPT_JSON("One event a line, then the status of the run"),      \
         MORTISE_OPTS_OF_RUNS
@@ -254,7 +255,7 @@ static const struct mortise_opt approve_opts[] = {
                      "Run the tool with these arguments instead:\n"
                      "JSON or @FILE"),
     MORTISE_OPT_TEXT("digest", "D", digest,
-                     "Approve only the call with this digest"),
+                     "Approve the call only if it has this digest"),
     MORTISE_OPT_TEXT("answer", "JSON", answer,
                      "Answer to a question with a schema: JSON or @FILE"),
     MORTISE_OPT_TEXT("graph", "FILE", graph,
@@ -269,29 +270,33 @@ static const struct mortise_opt reject_opts[] = {
 };
 
 #define ABOUT_IDS                                                              \
-    "RUN is the whole id of a run.  ID is the id of a request, or its\n"       \
-    "first eight digits, as 'mortise show' and 'mortise inbox' print\n"        \
-    "it.  The decision applies to exactly this request.  Without an ID\n"      \
-    "(or with the name of the node that asks), the command shows the\n"        \
-    "pending requests and asks you.  If stdin is not a terminal, the\n"        \
-    "command decides nothing and prints how to name the request by\n"          \
-    "its ID.  In scripts, use\n"                                               \
+    "RUN is the whole id of a run.  ID is the id of a request, or the\n"       \
+    "first eight digits of this id; 'mortise show' and 'mortise inbox'\n"      \
+    "print the id.  The decision applies to exactly this request.\n"           \
+    "\n"                                                                       \
+    "Without an ID, or with the name of the node that asks, the\n"             \
+    "command shows the pending request and asks you to confirm.  If\n"         \
+    "several requests are pending, or stdin is not a terminal, the\n"          \
+    "command decides nothing.  It prints the commands that name each\n"        \
+    "request by its ID, and the exit code is 3.  In scripts, name all\n"       \
+    "pending requests of the run:\n"                                           \
     "  mortise COMMAND $(mortise inbox RUN --ids)\n"                           \
     "\n"                                                                       \
-    "This names all pending requests of the run.  If you name several\n"       \
-    "requests, all of them get the decision, or none of them if one\n"         \
-    "request does not accept it.\n"
+    "If you name several requests, all of them get the decision.  If\n"        \
+    "one of these requests does not accept the decision, the command\n"        \
+    "fails, and none of them gets the decision.\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
-    "If another process holds the store, that process gets the command\n"      \
-    "and continues the run.  Otherwise this command continues the run.\n"
+    "If another process has the store open, that process executes the\n"       \
+    "command and continues the run.  Otherwise this command continues\n"       \
+    "the run.\n"
 #define ABOUT_BLOCKED                                                          \
     "\n"                                                                       \
-    "If a plugin of the run cannot be used (it is missing, has changed,\n"     \
-    "or trust refuses it), the decision is recorded and nothing runs.\n"       \
-    "The command prints this and the remedy.  The exit code is 78, or\n"       \
-    "77 if trust refuses the plugin.  When the plugin can be used\n"           \
-    "again, 'mortise engine' and 'resume' continue the run.\n"
+    "If a plugin of the run cannot be used (it is missing, has\n"              \
+    "changed, or trust refuses it), the command records the decision,\n"       \
+    "runs nothing, and prints what to do.  The exit code is then 78,\n"        \
+    "or 77 if trust refuses the plugin.  When the plugin can be used\n"        \
+    "again, 'mortise engine' and 'mortise resume' continue the run.\n"
 
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
@@ -403,13 +408,15 @@ const struct mortise_cmd mortise_cmd_answer = {
     .name = "answer",
     .operands = "RUN [ID]...",
     .summary = "Answer a question with a JSON value",
-    .text = "A `human` node takes {\"approved\": true or false, \"reason\"?,\n"
-            "\"answer\"?}.  A node or a plan that needs approval takes\n"
-            "{\"approved\", \"reason\"?}.  An approval of a plan can also\n"
-            "have \"graph\": {\"source\": TEXT}.  'approve' and 'reject'\n"
-            "write these values for you.  A question that an executor asked\n"
-            "takes the plain value that it asks for.\n"
-            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
+    .text =
+        "For a `human` node, JSON is {\"approved\": true or false,\n"
+        "\"reason\"?, \"answer\"?}; members with ? are optional.  For a node\n"
+        "or a plan that needs approval, JSON is {\"approved\", \"reason\"?}.\n"
+        "An approval of a plan can also have \"graph\": {\"source\": TEXT}.\n"
+        "'approve' and 'reject' write these values for you.  For a\n"
+        "question that an executor asked, JSON is the plain value that the\n"
+        "question asks for.\n"
+        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise answer night 8f31c09a --value "
@@ -514,46 +521,47 @@ const struct mortise_cmd mortise_cmd_resolve = {
     .name = "resolve",
     .operands = "RUN [ID]...",
     .summary = "Settle an effect that is in doubt",
-    .text = "An effect began, and it is unknown whether it happened.  The\n"
-            "process died, a connection was lost, time ran out, or a server\n"
-            "failed in the middle.  The plugin can neither repeat the effect\n"
-            "safely nor find out whether it happened.  Check whether the\n"
-            "effect happened, then settle it with this command.  'mortise\n"
-            "show' has the cause and the data that was received.\n"
-            "\n"
-            "--done takes the result of the effect.  If only one step of a\n"
-            "call is in doubt (a request that the call made), --done takes\n"
-            "the answer to that step.  Otherwise --done takes the result of\n"
-            "the whole call.\n"
-            "  a request: {\"status\": 200}, with `headers` (an object of "
-            "strings)\n"
-            "             and `body` (a string) if it had them\n"
-            "  a program: {\"exit\": 0}, with `stdout` and `stderr` (strings)\n"
-            "  a step of the plugin's own: {\"result\": ...}; for an MCP tool "
-            "a text,\n"
-            "             or its output as 'mortise show' prints it\n"
-            "\n"
-            "Every other value is rejected.\n"
-            "\n"
-            "--retry repeats the effect: a call with the same idempotency\n"
-            "key, a request with the same bytes.  Steps that are already\n"
-            "answered are not repeated.  --fail fails the node.  If you\n"
-            "resume the run later, it asks about the effect again.\n"
-            "\n"
-            "The request shows the type of the result, and Mortise checks\n"
-            "the result before it records it.  To correct the answer to a\n"
-            "step, give it again with the same ID and --done.  This works\n"
-            "until the call uses the answer.  It also works if the call\n"
-            "failed after it used the answer: the call is then retried with\n"
-            "the new answer.  The result of a whole call is already the\n"
-            "output of its node.  Correct it like any output (resume\n"
-            "--update, --goto).\n"
-            "\n"
-            "If the node or the run has ended (the run was cancelled or has\n"
-            "completed, the node lost a race, on_error continued), nothing is\n"
-            "repeated.  --retry then only records that the effect did not\n"
-            "happen.\n"
-            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
+    .text =
+        "An effect began, and it is unknown whether it happened: the\n"
+        "process died, a connection was lost, time ran out, or a server\n"
+        "failed in the middle.  The plugin can neither repeat the effect\n"
+        "safely nor find out whether it happened.  Check whether the\n"
+        "effect happened, then settle the doubt with this command.\n"
+        "'mortise show' prints the cause and the data that was received.\n"
+        "\n"
+        "--done takes the result of the effect.  If only one step of a\n"
+        "call is in doubt (a request that the call made), give the result\n"
+        "of this step.  Otherwise give the result of the whole call.  The\n"
+        "result of a step is one of these:\n"
+        "  a request: {\"status\": 200}, with `headers` (an object of "
+        "strings)\n"
+        "             and `body` (a string) if the response had them\n"
+        "  a program: {\"exit\": 0}, with `stdout` and `stderr` (strings)\n"
+        "  a step of the plugin's own: {\"result\": ...}; for an MCP tool a "
+        "text,\n"
+        "             or its output as 'mortise show' prints it\n"
+        "\n"
+        "Every other value is rejected.\n"
+        "\n"
+        "--retry repeats the effect: a call with the same idempotency key,\n"
+        "or a request with the same bytes.  Steps whose results are\n"
+        "recorded are not repeated.  --fail fails the node.  If you resume\n"
+        "the run later, the run asks about the effect again.\n"
+        "\n"
+        "The request shows the type of the result, and Mortise checks the\n"
+        "result before it records it.  To correct the result of a step,\n"
+        "run this command again with the same ID and the correct --done.\n"
+        "You can do this until the call uses the result.  You can also do\n"
+        "it if the call failed after it used the result: Mortise then\n"
+        "retries the call with the new result.  The result of a whole call\n"
+        "is already the output of its node.  Correct it like any output\n"
+        "(resume --update, --goto).\n"
+        "\n"
+        "If the node or the run has ended (the run was cancelled or has\n"
+        "completed, the node lost a race, on_error continued), nothing is\n"
+        "repeated.  --retry then only records that the effect did not\n"
+        "happen.\n"
+        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = resolve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise resolve night 8f31c09a --done '{\"id\": \"re_123\"}'",
@@ -595,21 +603,22 @@ const struct mortise_cmd mortise_cmd_pause = {
     .name = "pause",
     .operands = "RUN",
     .summary = "Pause a run until somebody resumes it",
-    .text = "RUN is the whole id of a run.\n"
-            "\n"
-            "Calls that only read are cancelled and repeated later.  The\n"
-            "command waits at most 10 s for the results of effects that have\n"
-            "begun, and records them.  The run then uses no thread and no\n"
-            "memory.  Decisions on its requests are still recorded.\n"
-            "'mortise resume' continues the run.\n"
-            "\n"
-            "The exit code is 0, and not 4, if the run is paused and no\n"
-            "effect is in doubt.  It is 5 if an effect is in doubt, for\n"
-            "example because the run was interrupted during the effect.  The\n"
-            "command then prints how to settle the effect.\n"
-            "\n"
-            "If another process has the store open, that process pauses the\n"
-            "run.  Otherwise this command does.\n",
+    .text =
+        "RUN is the whole id of a run.\n"
+        "\n"
+        "Calls that only read are cancelled, and repeated when the run\n"
+        "resumes.  The command waits at most 10 s for the results of\n"
+        "effects that have begun, and records these results.  The run then\n"
+        "uses no thread and no memory.  Decisions on its requests are\n"
+        "still recorded.  'mortise resume' continues the run.\n"
+        "\n"
+        "The exit code is 0, and not 4, if the run is paused and no effect\n"
+        "is in doubt.  It is 5 if an effect is in doubt, for example\n"
+        "because the run was interrupted during the effect.  The command\n"
+        "then prints how to settle the effect.\n"
+        "\n"
+        "If another process has the store open, that process pauses the\n"
+        "run.  Otherwise this command does.\n",
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_BRIEF,
@@ -621,31 +630,34 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .name = "cancel",
     .operands = "RUN",
     .summary = "Cancel a run; only resume --goto can continue it",
-    .text = "RUN is the whole id of a run.\n"
-            "\n"
-            "After this the run has ended: 'resume RUN' shows it and runs\n"
-            "nothing.  Only 'resume RUN --goto NODE' continues it, at NODE.\n"
-            "\n"
-            "Calls in flight are asked to stop.  The command waits for them\n"
-            "and records their effects.  If the answer to an effect does not\n"
-            "arrive, the effect is in doubt: 'resume RUN' asks whether it\n"
-            "happened, and 'resume RUN --goto NODE' is rejected until you\n"
-            "settle it.\n"
-            "\n"
-            "Then nodes with 'join: settled' run if a branch reached them,\n"
-            "for at most 60 s each.  Nodes after them do not run.  If one of\n"
-            "these nodes was already running, it completes.  If the plugin\n"
-            "or the pinned tool of one of these nodes is missing or has\n"
-            "changed, the node fails and the command prints this, but the\n"
-            "other nodes run.  A second cancel stops all of these nodes.\n"
-            "After a signal, 'mortise resume' or 'mortise engine' runs them.\n"
-            "\n"
-            "The exit code is 0 if the run is cancelled.  It is 5 if the run\n"
-            "is cancelled and one of its effects may have happened.  The\n"
-            "command then names the node of the effect.\n"
-            "\n"
-            "If another process has the store open, that process cancels the\n"
-            "run.  Otherwise this command does.\n",
+    .text =
+        "RUN is the whole id of a run.\n"
+        "\n"
+        "A cancelled run has ended: 'resume RUN' prints the run and runs\n"
+        "nothing.  Only 'resume RUN --goto NODE' continues the run, at\n"
+        "NODE.\n"
+        "\n"
+        "Calls in flight are asked to stop.  The command waits for these\n"
+        "calls and records their effects.  If the result of an effect does\n"
+        "not arrive, the effect is in doubt: 'resume RUN' asks whether it\n"
+        "happened, and 'resume RUN --goto NODE' fails until you settle the\n"
+        "effect.\n"
+        "\n"
+        "Then the finalisers run: the nodes with 'join: settled' that a\n"
+        "branch reached.  Each finaliser has at most 60 s, or its own\n"
+        "`timeout` if that is less.  No other node starts.  If a finaliser\n"
+        "needs a plugin or a pinned tool that is missing or has changed,\n"
+        "this finaliser fails, the command prints the failure, and the\n"
+        "other finalisers run.  A second cancel stops all finalisers.  If\n"
+        "a signal stops this command, 'mortise resume' or 'mortise engine'\n"
+        "runs the remaining finalisers.\n"
+        "\n"
+        "The exit code is 0 if the run is cancelled.  It is 5 if the run\n"
+        "is cancelled and one of its effects may or may not have happened.\n"
+        "The command then names the node of the effect.\n"
+        "\n"
+        "If another process has the store open, that process cancels the\n"
+        "run.  Otherwise this command does.\n",
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel night --reason 'wrong file'",

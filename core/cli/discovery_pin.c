@@ -271,19 +271,21 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_discovery_pin = {
     .name = "discovery pin",
     .operands = "PLUGIN [KEY...]",
-    .summary = "Record what a discovery plugin can use of a registry",
-    .text = "The command asks PLUGIN, one of the deployment's\n"
-            "discovery.plugins, for its entries.  For `registry` these are\n"
-            "the servers of its config, or the entries of an index.  It\n"
-            "prints entries that are new or have changed.  Then it writes\n"
-            "the digests of all entries, or only of the KEYs, to the lock\n"
-            "file.  The lock file is beside the deployment and has the same\n"
-            "name, with .lock at its end (mortise.lock).\n"
-            "\n"
-            "An entry is used only if it is pinned and has not changed\n"
-            "since.  Read the entries that the command prints, because\n"
-            "models will read them.  Use --check to see them before you pin\n"
-            "them.\n",
+    .summary = "Record which registry entries Mortise can use",
+    .text =
+        "The command asks PLUGIN, one of the deployment's\n"
+        "discovery.plugins, for its entries.  For the plugin `registry`,\n"
+        "the entries are the servers in the plugin's config, or the\n"
+        "entries of an index.  The command prints the entries that are new\n"
+        "or have changed.  Then it writes the digests of all entries, or\n"
+        "only of the entries with the given KEYs, to the lock file.  The\n"
+        "lock file is beside the deployment and has the same name, with\n"
+        ".lock at its end (mortise.lock).\n"
+        "\n"
+        "Mortise uses an entry only if the entry is pinned and has not\n"
+        "changed since.  Read the entries that the command prints, because\n"
+        "models will read them.  To see the entries before you pin them,\n"
+        "use --check.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise discovery pin registry --check\n"

@@ -202,9 +202,9 @@ const struct mortise_cmd mortise_cmd_eval = {
     .summary = "Evaluate one expression (CEL)",
     .text = "The expression is evaluated as in conditions and ${...} of\n"
             "graphs, with the same limits.  The value is printed as JSON, on\n"
-            "one line.  EXPR may be - and FILE may be - for stdin.  The exit\n"
-            "code is 2 if the expression is not valid, and 1 if it fails with\n"
-            "the given values.\n",
+            "one line.  Either EXPR or FILE can be -, which reads stdin.  The\n"
+            "exit code is 2 if the expression is not valid, and 1 if its\n"
+            "evaluation with the given variables fails.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise eval 'size(tags) > 1 && tags[0] != \"\"' --vars "

@@ -60,10 +60,12 @@ const struct mortise_cmd mortise_cmd_events = {
     .operands = "RUN",
     .looks = true,
     .summary = "Print the events of a run",
-    .text = "Each line has the time, the type, the node and the details.\n"
-            "Events with a sequence number (\"seq\", see --json) are on disk.\n"
-            "Transient events have none; only --follow prints them.\n"
-            "\n" MORTISE_CLI_RUN_BEGINS,
+    .text =
+        "Each line has the time, the type, the node and the details of an\n"
+        "event.  Events with a sequence number (\"seq\", see --json) are on\n"
+        "disk.  Transient events have no number; only --follow prints\n"
+        "them.\n"
+        "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise events 0197c2 --follow",

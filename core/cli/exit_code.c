@@ -16,18 +16,21 @@ static const struct {
     enum mortise_exit_code code;
     const char *words;
 } lines[] = {
-    {MORTISE_EXIT_OK, "done; a run has completed"},
+    {MORTISE_EXIT_OK,
+     "done; for run, resume and decisions: the run has completed"},
     {MORTISE_EXIT_FAILED,
-     "the run failed or was cancelled, or the disk or the system failed"},
-    {MORTISE_EXIT_FINDINGS, "a file has errors; they are printed"},
-    {MORTISE_EXIT_USAGE, "wrong usage: unknown option, run, node or request; "
-                         "or a used id"},
+     "the run failed or was cancelled, or a disk or system error occurred"},
+    {MORTISE_EXIT_FINDINGS, "a file has errors, which are printed"},
+    {MORTISE_EXIT_USAGE,
+     "wrong usage: an unknown option, run, node or request, "
+     "or an id in use"},
     {MORTISE_EXIT_WAITING, "the run waits for a person or is paused"},
     {MORTISE_EXIT_IN_DOUBT, "an effect may or may not have happened: see "
                             "'mortise resolve --help'"},
-    {MORTISE_EXIT_DENIED, "denied: trust, signature or permission"},
+    {MORTISE_EXIT_DENIED,
+     "denied: a plugin is not trusted, or a permission is missing"},
     {MORTISE_EXIT_CONFIG,
-     "a format of another version, or an invalid configuration"},
+     "invalid configuration, a format of another version, or a blocked run"},
 };
 
 static const enum mortise_exit_code of_result[] = {

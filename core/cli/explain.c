@@ -149,11 +149,11 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_explain = {
     .name = "explain",
     .operands = "[CODE]",
-    .summary = "Explain a code such as E0301, E_IN_DOUBT or model.connect",
-    .text = "Prints what the code means, what to do, and an example.  There\n"
-            "are codes for findings in files, for errors of commands, and\n"
-            "for failed nodes and runs.  Without CODE, the command lists all\n"
-            "codes. docs/errors.md has the same text.\n",
+    .summary = "Explain an error code, such as E0301 or model.connect",
+    .text = "The command prints the meaning of the code, what to do, and an\n"
+            "example.  There are codes for findings in files, for errors of\n"
+            "commands, and for failed nodes and runs.  Without CODE, the\n"
+            "command lists all codes.  docs/errors.md has the same text.\n",
     .opts = opts,
     .example = "mortise explain E0301",
     .run = explain,

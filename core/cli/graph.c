@@ -360,16 +360,17 @@ const struct mortise_cmd mortise_cmd_graph_show = {
     .name = "graph show",
     .operands = "GRAPH",
     .summary = "Draw a graph, and optionally the progress of a run",
-    .text = "The drawing has boxes and lines; the conditions of the lines\n"
-            "are below it.  Where two lines cross, the vertical line is\n"
-            "continuous.  A tee means that two lines join.  In a box, an\n"
-            "arrow to END means that the branch ends there, and a bent arrow\n"
-            "leads back to an earlier node.  A graph that is too large or\n"
-            "too wide is printed as a list of nodes and their targets.\n"
-            "\n"
-            "With --run, each node is marked as done, failed, skipped,\n"
-            "running or waiting, at every depth. xN is the number of times\n"
-            "that it ran.\n",
+    .text =
+        "The drawing has boxes and lines; the conditions of the edges are\n"
+        "printed below it.  Where two lines cross, the vertical line is\n"
+        "continuous.  A tee means that two lines join.  In a box, an arrow\n"
+        "to END means that the branch ends there, and a bent arrow leads\n"
+        "back to an earlier node.  A graph that is too large or too wide\n"
+        "is printed as a list of nodes and their targets.\n"
+        "\n"
+        "With --run, each node is marked as done, failed, skipped, running\n"
+        "or waiting, also in nested graphs.  xN is the number of times\n"
+        "that the node ran.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .session = MORTISE_SESSION_BRIEF,

@@ -83,15 +83,17 @@ const struct mortise_cmd mortise_cmd_init = {
     .name = "init",
     .operands = "DIR",
     .summary = "Create a graph that runs, its deployment and its tests",
-    .text = "DIR is created if it does not exist; . is the current\n"
-            "directory.  The command writes a graph that reads a note, asks\n"
-            "a person and writes a file.  The graph uses the bundled plugins\n"
-            "and works offline.  mortise.yaml is its deployment.  The tests\n"
-            "are for `mortise test`.  Comments in the files explain each\n"
-            "part.\n"
-            "\n"
-            "Existing files are never overwritten.  You can paste the\n"
-            "commands that are printed.\n",
+    .text =
+        "DIR is created if it does not exist; use . for the current\n"
+        "directory.  The command writes a graph that reads a note, asks a\n"
+        "person and writes a file.  The graph uses the bundled plugins and\n"
+        "works offline.  mortise.yaml is the graph's deployment.  The\n"
+        "tests are for `mortise test`.  Comments in the files explain each\n"
+        "part.\n"
+        "\n"
+        "If one of these files exists with other content, the command\n"
+        "fails and writes nothing.  Otherwise it prints the next commands,\n"
+        "and you can paste these into the shell.\n",
     .opts = opts,
     .example = "mortise init hello",
     .run = init,

@@ -426,12 +426,13 @@ const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .name = "plugin inspect",
     .operands = "NAME|NAME/OPERATION|FILE",
     .summary = "Show the manifest of a plugin: operations, permissions",
-    .text = "Reads the manifest and runs no plugin code.  The manifest is not\n"
-            "verified: see 'mortise plugin verify'.  `config` lists the keys\n"
-            "that the plugin's config in a Deployment file can have.  For a\n"
-            "NAME, the command also prints the permissions that the\n"
-            "deployment's config grants (`grant`), and those of each\n"
-            "guardrail and model that uses the plugin (`grants`).\n"
+    .text = "The command reads the manifest and runs no plugin code.  The\n"
+            "manifest is not verified: see 'mortise plugin verify'.  `config`\n"
+            "lists the keys that the plugin's config in a Deployment file can\n"
+            "have.  For a NAME, the command also prints the permissions that\n"
+            "the plugin has in this deployment: in the plugin's config\n"
+            "(`grant`), and in each guardrail and model that uses the plugin\n"
+            "(`grants`).\n"
             "\n"
             "For NAME/OPERATION, it prints the arguments, the output and the\n"
             "effect of the operation: one line for each member with its type.\n"

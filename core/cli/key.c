@@ -295,10 +295,10 @@ const struct mortise_cmd mortise_cmd_key_new = {
     .name = "key new",
     .operands = "NAME",
     .summary = "Create a key pair: NAME.key and NAME.pub",
-    .text = "The files have minisign's formats: minisign can read the keys\n"
-            "of Mortise, and Mortise can read the keys of minisign.  The\n"
-            "command asks for the password, or reads it from the first line\n"
-            "of stdin.  Nothing is overwritten.  If NAME.key exists without\n"
+    .text = "The files have minisign's formats: minisign can read the keys of\n"
+            "Mortise, and Mortise can read the keys of minisign.  The command\n"
+            "asks for the password, or reads it from the first line of stdin.\n"
+            "Existing files are not overwritten.  If NAME.key exists without\n"
             "NAME.pub, for example after a kill, the command makes NAME.pub\n"
             "from NAME.key.\n",
     .opts = new_opts,
@@ -541,9 +541,10 @@ static const struct mortise_opt trust_opts[] = {
                      "any characters, separated by commas or blanks"),
     MORTISE_OPT_TEXT("kinds", "KINDS", kinds, kinds_help),
     MORTISE_OPT_FLAG("in-process", in_process,
-                     "Allow its plugins to run inside the engine"),
+                     "Allow the key's plugins to run inside the engine"),
     MORTISE_OPT_TEXT("name", "NAME", name,
-                     "Call the new file NAME.yaml (default: after the\nkey)"),
+                     "Call the new file NAME.yaml (default: the name of\n"
+                     "FILE.pub)"),
     OPT_TRUST,
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
@@ -554,8 +555,9 @@ const struct mortise_cmd mortise_cmd_key_trust = {
     .operands = "FILE.pub",
     .summary = "Trust a key to sign plugins",
     .text = "The command writes a new file into the trust directory.  This\n"
-            "build has no process isolation: plugins that the key signs can\n"
-            "be used only with --in-process.\n",
+            "build of Mortise runs plugins only inside the engine's process.\n"
+            "Therefore it refuses the plugins that the key signs, unless you\n"
+            "give --in-process.\n",
     .opts = trust_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key trust acme.pub --plugins 'acme.*' --in-process "
@@ -615,10 +617,13 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt revoke_opts[] = {
     MORTISE_OPT_TEXT("digest", "D", digest,
-                     "A manifest or a shared object (BLAKE2b-256, hex)"),
-    MORTISE_OPT_TEXT("plugin", "NAME", plugins, "A plugin ..."),
+                     "Revoke the manifest or shared object with this\n"
+                     "digest (BLAKE2b-256, hex)"),
+    MORTISE_OPT_TEXT("plugin", "NAME", plugins,
+                     "Revoke this plugin in the versions of --versions"),
     MORTISE_OPT_TEXT("versions", "RANGE", range,
-                     "... in these versions, as in \">=1.0 <1.4.2\""),
+                     "Revoke these versions of the plugin of --plugin,\n"
+                     "for example \">=1.0 <1.4.2\""),
     OPT_TRUST,
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
@@ -627,10 +632,11 @@ static const struct mortise_opt revoke_opts[] = {
 const struct mortise_cmd mortise_cmd_key_revoke = {
     .name = "key revoke",
     .operands = "[KEY]",
-    .summary = "Revoke trust: of a key, a file or versions of a plugin",
-    .text = "KEY is a public key (RW...) or a key id.  The command writes a\n"
-            "new file into the trust directory.  A revoked plugin never loads\n"
-            "again, and a running engine stops calling it.\n",
+    .summary = "Revoke trust in a key, a file or versions of a plugin",
+    .text =
+        "KEY is a public key (RW...) or a key id.  The command writes a\n"
+        "new file into the trust directory.  Mortise never loads a revoked\n"
+        "plugin again, and a running engine stops calling it.\n",
     .opts = revoke_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key revoke 9339C8D385102656 --trust trust.d",

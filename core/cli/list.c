@@ -177,7 +177,8 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
 
 #define LIST_OPTS                                                              \
     MORTISE_OPT_TEXT("after", "CURSOR", after,                                 \
-                     "Begin after this entry, the cursor of the last page"),   \
+                     "Begin after this cursor, which the previous page\n"      \
+                     "printed at its end"),                                    \
         MORTISE_OPT_TEXT("limit", "N", limit,                                  \
                          "Maximum number of entries (default: all)"),          \
         MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPTS_OF_RUNS
@@ -306,7 +307,7 @@ static int runs(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt runs_opts[] = {
     MORTISE_OPT_TEXT("status", "STATUS", status,
-                     "Only runs with these statuses: running, failed, or\n"
+                     "Only runs with one of these statuses, for example\n"
                      "waiting,in_doubt"),
     MORTISE_OPT_TEXT("graph", "NAME", graph,
                      "Only runs of the graph of this name"),
@@ -314,9 +315,11 @@ static const struct mortise_opt runs_opts[] = {
                      "Only runs that began since then: 2h, 7d,\n"
                      "2026-11-26, 2026-11-26T08:30:00Z"),
     MORTISE_OPT_FLAG("by-id", by_id,
-                     "Sort by id; reads only the runs that it lists"),
+                     "Sort by id, and read only the runs that are listed\n"
+                     "(not with --status, --graph or --since)"),
     MORTISE_OPT_FLAG("existing", existing,
-                     "Print nothing if the store does not exist"),
+                     "If the store does not exist, print nothing instead\n"
+                     "of a message, and end with exit code 0"),
     LIST_OPTS,
 };
 
@@ -325,16 +328,16 @@ const struct mortise_cmd mortise_cmd_runs = {
     .operands = "",
     .looks = true,
     .summary = "List runs, newest first",
-    .text = "Each line has the id, status, time of the last change, graph and\n"
-            "reason.  The list is sorted by start time.  STATUS is accepted,\n"
-            "running, waiting, paused, in_doubt, blocked, completed, failed,\n"
-            "cancelled or interrupted.  You can give several, separated by\n"
-            "commas.\n"
+    .text = "Each line has the id, the status, the time of the last change,\n"
+            "the graph and the reason for the status.  The list is sorted by\n"
+            "start time.  STATUS is accepted, running, waiting, paused,\n"
+            "in_doubt, blocked, completed, failed, cancelled or interrupted.\n"
+            "You can give several statuses, separated by commas.\n"
             "\n"
-            "To sort by start time, the command reads every run of the\n"
-            "tenant once for each thousand runs that it lists.  With\n"
-            "--by-id, it reads only the runs that it lists.  Ids that\n"
-            "Mortise generated are in the order of their start times.\n",
+            "To sort by start time, the command reads every run of the tenant\n"
+            "once for each thousand runs that it lists.  With --by-id, it\n"
+            "reads only the runs that it lists.  Ids that Mortise generated\n"
+            "are in the order of their start times.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise runs --limit 20\n"
@@ -433,8 +436,8 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt inbox_opts[] = {
     MORTISE_OPT_FLAG("ids", ids,
-                     "Print a line RUN ID for each request, as approve,\n"
-                     "reject, answer and resolve take it"),
+                     "Print only a line RUN ID for each request: these are\n"
+                     "arguments for approve, reject, answer and resolve"),
     LIST_OPTS};
 
 const struct mortise_cmd mortise_cmd_inbox = {
@@ -442,10 +445,11 @@ const struct mortise_cmd mortise_cmd_inbox = {
     .operands = "[RUN]",
     .looks = true,
     .summary = "List pending requests, of all runs or of one",
-    .text = "Each entry has the question and the commands that settle it.\n"
+    .text = "Each entry has the question and the commands that settle the\n"
+            "request.\n"
             "\n"
-            "RUN may be the beginning of an id, if no other run begins with\n"
-            "it; with --ids it is a whole id.\n",
+            "RUN can be the beginning of an id if no other run's id has the\n"
+            "same beginning.  With --ids, RUN must be a whole id.\n",
     .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise inbox\n"

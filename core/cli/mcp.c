@@ -288,15 +288,17 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
     .name = "mcp list",
     .operands = "[SERVER]",
     .summary = "List the MCP servers of the deployment, or the tools of one",
-    .text = "Without SERVER, no server is started.  With SERVER, the command\n"
-            "starts it and lists its tools.  A tool has one of these states:\n"
-            "  pinned     it has not changed since it was pinned\n"
-            "  drifted    it has changed since then, and is not called\n"
-            "  new        other tools are pinned, but this tool is not\n"
-            "  unpinned   no tool of the server is pinned\n"
-            "\n"
-            "For a pinned tool, the class of its calls follows: read, write\n"
-            "or external.\n",
+    .text =
+        "Without SERVER, no server is started.  With SERVER, the command\n"
+        "starts this server and lists its tools.  A tool has one of these\n"
+        "states:\n"
+        "  pinned     it has not changed since it was pinned\n"
+        "  drifted    it has changed since then, and calls of it fail\n"
+        "  new        other tools of the server are pinned, but not this one\n"
+        "  unpinned   no tool of the server is pinned\n"
+        "\n"
+        "For a pinned tool, the line also has the class of the tool's\n"
+        "calls: read, write or external.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp list files",
@@ -445,8 +447,7 @@ const struct mortise_cmd mortise_cmd_mcp_inspect = {
     .operands = "SERVER[/TOOL]",
     .summary = "Show the description of an MCP server or of a tool",
     .text = "The command starts the server and asks it for the description.\n"
-            "This description comes from the server, and nobody has verified\n"
-            "it.\n",
+            "Mortise does not verify this description.\n",
     .opts = inspect_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp inspect files/read_file",
@@ -582,13 +583,15 @@ const struct mortise_cmd mortise_cmd_mcp_call = {
     .summary = "Call a tool of an MCP server once, and print its result",
     .text =
         "ARGS is JSON, @FILE or - for stdin (default: {}).  A pinned tool\n"
-        "is called as in a graph, with its schema.  A tool of a server\n"
-        "without pins is called, too.  The rules in tools.allow, ask and\n"
-        "deny of the deployment apply to both.\n"
+        "is called as in a graph, with its schema.  If no tool of the\n"
+        "server is pinned, the command calls any of its tools.  The\n"
+        "deployment's rules in tools.allow, tools.ask and tools.deny apply\n"
+        "to each call.\n"
         "\n"
         "Nothing is recorded: the command is for experiments, and an\n"
         "interrupted call is not repeated.  Questions of the tool appear\n"
-        "at the terminal.  Without a terminal, a question fails the call.\n",
+        "at the terminal.  Without a terminal, the call fails at the first\n"
+        "question.\n",
     .opts = call_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp call files/read_file '{\"path\": \"notes.txt\"}'",

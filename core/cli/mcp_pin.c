@@ -201,13 +201,15 @@ const struct mortise_cmd mortise_cmd_mcp_pin = {
     .name = "mcp pin",
     .operands = "[SERVER...]",
     .summary = "Record the definitions of the tools of MCP servers",
-    .text = "The command starts each server (default: all of the deployment)\n"
-            "and writes the definitions of its tools to the lock file.  The\n"
-            "lock file is beside the deployment and has the same name, with\n"
-            ".lock at its end (mortise.lock).  Graphs call only pinned\n"
-            "tools: if a definition has changed, the call fails with\n"
-            "mcp.drift.  Store the lock file with the deployment.  Review\n"
-            "the differences, which the command prints member by member.\n",
+    .text =
+        "The command starts each server (default: all of the deployment)\n"
+        "and writes the definitions of its tools to the lock file.  The\n"
+        "lock file is beside the deployment and has the same name, with\n"
+        ".lock at its end (mortise.lock).  Graphs can call only pinned\n"
+        "tools.  If the server has changed a tool's definition since then,\n"
+        "a call of the tool fails with mcp.drift.  Keep the lock file\n"
+        "together with the deployment.  Review the differences, which the\n"
+        "command prints member by member.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp pin files",

@@ -603,7 +603,7 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt list_opts[] = {
     MEANT_OPTS,
     MORTISE_OPT_TEXT("after", "POSITION", after,
-                     "Begin after this position, which the last page\n"
+                     "Begin after this position, which the previous page\n"
                      "printed at its end"),
     MORTISE_OPT_TEXT("limit", "N", limit,
                      "Maximum number of entries (default: all)"),
@@ -615,10 +615,12 @@ const struct mortise_cmd mortise_cmd_memory_list = {
     .name = "memory list",
     .operands = "",
     .summary = "List the traces in the deployment's memory, newest first",
-    .text = "Each line has the id, type, scope, current strength, time of\n"
-            "creation and the beginning of the text.  The list is sorted by\n"
-            "the time of writing here: a trace that was imported today\n"
-            "counts as new, even if it was created long ago.\n",
+    .text =
+        "A trace is one text that the memory stores.  Each line has the\n"
+        "id, type, scope, current strength, time of creation and the\n"
+        "beginning of the text of a trace.  The list is sorted by the time\n"
+        "at which this memory wrote the trace: an imported trace counts as\n"
+        "new, even if it was created long ago.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory list --type semantic --limit 20",
@@ -637,10 +639,11 @@ const struct mortise_cmd mortise_cmd_memory_search = {
     .name = "memory search",
     .operands = "QUERY",
     .summary = "Search the deployment's memory",
-    .text = "The memory plugin ranks the traces; the best is first.  The\n"
-            "lines are those of `memory list`.  If a model could not be asked\n"
-            "and the search is therefore incomplete, the command prints this\n"
-            "on stderr.\n",
+    .text =
+        "The memory plugin ranks the traces; the best is first.  The lines\n"
+        "have the format of `memory list`.  If the search is incomplete\n"
+        "because a model could not be asked, the command prints this on\n"
+        "stderr.\n",
     .opts = search_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory search 'refund for Anna'",
@@ -656,7 +659,8 @@ const struct mortise_cmd mortise_cmd_memory_show = {
     .name = "memory show",
     .operands = "ID",
     .summary = "Show one trace of the deployment's memory",
-    .text = "Prints the text, the type, the scope and the current strength.\n",
+    .text = "The command prints the text, the type, the scope and the current\n"
+            "strength.\n",
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory show note-1",
@@ -676,13 +680,16 @@ const struct mortise_cmd mortise_cmd_memory_forget = {
     .name = "memory forget",
     .operands = "[ID...]",
     .summary = "Delete traces from the deployment's memory",
-    .text = "The command deletes the traces with the given ids, those that\n"
-            "the options select, or both.  Nothing can read a deleted trace\n"
-            "again.  A run that writes this trace again does not restore\n"
-            "it.  Only `memory import --restore` restores it.  An unknown id\n"
-            "is printed on stderr and is not an error, so you can repeat the\n"
-            "command.  Copies of a trace that runs have recorded stay with\n"
-            "the runs.\n",
+    .text = "The command deletes the traces that match all given conditions.\n"
+            "The ids are one condition, and each option is another: with ids\n"
+            "and --type, only those traces among the ids that have this type\n"
+            "are deleted.  Give at least one condition, or --all.\n"
+            "\n"
+            "Nothing can read a deleted trace again.  If a run writes this\n"
+            "trace again, it stays deleted.  Only `memory import --restore`\n"
+            "restores it.  An unknown id is printed on stderr and is not an\n"
+            "error, so you can repeat the command.  Runs keep the copies of\n"
+            "traces that they have recorded.\n",
     .opts = forget_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory forget --scope session=4711\n"
@@ -700,10 +707,10 @@ const struct mortise_cmd mortise_cmd_memory_export = {
     .operands = "",
     .summary = "Print all traces in the deployment's memory, for an import",
     .text = "Each line is a JSON object.  The lines are in the order of\n"
-            "writing, so that an import keeps this order.  A trace has the\n"
-            "strength that it had when it was created; its later uses are not\n"
-            "exported.  The command reads the memory twice and omits traces\n"
-            "that are written meanwhile.\n",
+            "writing, so that an import keeps this order.  Each trace is\n"
+            "exported with the strength that it had when it was created,\n"
+            "without its later uses.  The command reads the memory twice and\n"
+            "omits traces that are written meanwhile.\n",
     .opts = export_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory export > traces.jsonl",

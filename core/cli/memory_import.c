@@ -193,13 +193,14 @@ const struct mortise_cmd mortise_cmd_memory_import = {
     .name = "memory import",
     .operands = "FILE",
     .summary = "Write the traces of a file into the deployment's memory",
-    .text = "FILE, or - for stdin, has one JSON object a line: id, type,\n"
-            "scope, key, content, strength (0 to 1), created_at (milliseconds\n"
-            "since 1970) and optionally metadata.  An existing trace stays\n"
-            "unchanged, so you can repeat an import.  An invalid line stops\n"
-            "the import, and the command prints the line and the error.  The\n"
-            "lines before it are already imported.  Correct the line and\n"
-            "import the file again.\n",
+    .text =
+        "FILE, or - for stdin, has one JSON object a line, with these\n"
+        "members: id, type, scope, key, content, strength (0 to 1),\n"
+        "created_at (milliseconds since 1970) and optionally metadata.  An\n"
+        "existing trace stays unchanged, so you can repeat an import.  An\n"
+        "invalid line stops the import, and the command prints the line\n"
+        "and the error.  The lines before it are already imported.\n"
+        "Correct the line and import the file again.\n",
     .opts = import_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise memory import traces.jsonl",

@@ -463,16 +463,17 @@ const struct mortise_cmd mortise_cmd_plugin_check = {
     .name = "plugin check",
     .operands = "FILE.so",
     .summary = "List everything that prevents loading a shared object",
-    .text = "Reads the file and loads nothing.  Signatures are not checked\n"
-            "here (see 'mortise plugin verify').  Each refusal has a code\n"
-            "and a remedy.  Then the command lists the libraries that the\n"
-            "object needs, the highest version of glibc that it needs, and\n"
-            "the symbols that the libraries must have.\n"
-            "\n"
-            "If a manifest (NAME.plugin.yaml) is beside the object, the\n"
-            "command also checks it.  It prints how each effect happens: by\n"
-            "the call (intent: call), or only by requests to the host\n"
-            "(intent: steps).\n",
+    .text =
+        "The command reads the file and loads nothing.  Signatures are not\n"
+        "checked here (see 'mortise plugin verify').  Each problem is\n"
+        "printed with its code and a remedy.  Then the command lists the\n"
+        "libraries that the object needs, the highest version of glibc\n"
+        "that it needs, and the symbols that the libraries must have.\n"
+        "\n"
+        "If a manifest (NAME.plugin.yaml) is beside the object, the\n"
+        "command also checks the manifest.  For each operation with an\n"
+        "effect, it prints how the effect happens: by the call itself\n"
+        "(intent: call), or only by requests to the host (intent: steps).\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin check build/acme_pay.so",

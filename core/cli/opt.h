@@ -103,11 +103,11 @@ struct mortise_opt {
 #define MORTISE_OPT_DOWNGRADE                                                  \
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,                       \
                      "Accept plugins and trust files that are older than\n"    \
-                     "those seen before; Mortise then remembers the\n"         \
-                     "versions that start")
+                     "those seen before, and record the versions that are\n"   \
+                     "used now as the newest")
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
-                     "Namespace of the run (default: default)")
+                     "Namespace of runs and memory (default: default)")
 /* The last options of what is about a store, and about its runs. */
 #define MORTISE_OPTS_OF_STORE                                                  \
     MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_END

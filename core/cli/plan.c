@@ -828,17 +828,17 @@ static const struct mortise_opt opts[] = {
                      "Plan in three steps: choose departments, plan the\n"
                      "part of each, and merge the parts into one plan"),
     MORTISE_OPT_TEXT("max-replans", "N", max_replans,
-                     "How often the model corrects a plan that cannot\n"
-                     "run (default: 2)"),
+                     "How often the model can correct a plan that has\n"
+                     "errors (default: 2)"),
     MORTISE_OPT_TEXT("out", "FILE", to, "Also write the plan to this file"),
     MORTISE_OPT_FLAG("approve", approve,
-                     "Set `hitl_mode: approve_plan` in the plan: a run\n"
-                     "of the plan first shows it and asks for approval"),
+                     "Set `hitl_mode: approve_plan` in the plan: each run\n"
+                     "of the plan first asks a person to approve the plan"),
     MORTISE_OPT_FLAG("run", runs, "Run the plan"),
     MORTISE_OPT_FLAG("continue", go_on,
-                     "Continue a planning run that was paused, died or\n"
-                     "failed, or show its result; if no plan could run,\n"
-                     "the model tries once more"),
+                     "Continue the planning run of --id, or print its plan\n"
+                     "if it has completed; if it failed because each plan\n"
+                     "had errors, the model tries once more"),
     MORTISE_OPT_TEXT("id", "X", id,
                      "Id of the planning run; with --continue, of the\n"
                      "run to continue"),
@@ -849,17 +849,19 @@ const struct mortise_cmd mortise_cmd_plan = {
     .name = "plan",
     .operands = "[GOAL]",
     .summary = "Let a model plan a goal as a graph of tasks",
-    .text = "The model gets the goal, the roles and the deployment's tools.\n"
-            "It writes a graph of leaves and teams with at most 64 nodes.\n"
-            "Mortise checks the graph as 'mortise check' does.  If the graph\n"
-            "cannot run, the model gets the findings and tries again, at\n"
-            "most --max-replans times.  After the last try, the findings are\n"
-            "printed, and the exit code is 1.  The plan is printed as a\n"
-            "picture and as YAML.\n"
-            "\n"
-            "Planning is a run like any other: 'mortise show' lists each\n"
-            "attempt, and after a crash you continue it with --continue --id\n"
-            "X.\n",
+    .text =
+        "The model gets the goal, the roles and the deployment's tools.\n"
+        "It writes a graph of tasks (leaves) and groups of tasks (teams),\n"
+        "with at most 64 nodes.  Mortise checks the graph as 'mortise\n"
+        "check' does.  If the check finds errors, the model gets the\n"
+        "findings and writes a new graph, at most --max-replans times.  If\n"
+        "the last graph still has errors, the command prints the findings,\n"
+        "and the exit code is 1.  Otherwise the command prints the plan as\n"
+        "a picture and as YAML.\n"
+        "\n"
+        "Planning is a run like any other: 'mortise show' lists each\n"
+        "attempt, and --continue --id X continues the planning after a\n"
+        "crash.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,

@@ -70,8 +70,8 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
     .name = "plugin list",
     .operands = "",
     .summary = "List the installed plugins, and why some cannot be used",
-    .text = "Verifies each plugin as 'plugin verify' does.  No plugin code\n"
-            "runs.\n",
+    .text = "The command verifies each plugin as 'plugin verify' does.  No\n"
+            "plugin code runs.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin list",
@@ -119,8 +119,8 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt verify_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,
-                     "Ignore that a later version was seen before; only\n"
-                     "a run that starts the plugin records this version"),
+                     "Accept the plugin even if a later version was seen\n"
+                     "before; this command does not record the version"),
     MORTISE_OPT_STORE,
     MORTISE_OPT_END,
 };
@@ -128,18 +128,19 @@ static const struct mortise_opt verify_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_verify = {
     .name = "plugin verify",
     .operands = "NAME|FILE",
-    .summary = "Make all checks of loading a plugin without running it",
-    .text = "Checks the signature, trust, revocation, abi, digest and the ELF\n"
-            "file, and that the module lists the plugin of the manifest.  No\n"
-            "plugin code runs.  Therefore only 'mortise check --plugins' of a\n"
-            "graph that uses the plugin, or a run, can find out the rest:\n"
-            "whether the code has what the manifest declares (`reconcile` of\n"
-            "an operation, `background`, each interface), and whether init()\n"
-            "and create() succeed.\n"
-            "\n"
-            "FILE is a NAME.plugin.yaml with its signature and its .so beside\n"
-            "it.  In a directory that plugins.dev names, the signature can be\n"
-            "missing.\n",
+    .summary = "Verify a plugin as for a run, but run none of its code",
+    .text =
+        "The command checks the signature, trust, revocation, abi, digest\n"
+        "and the ELF file, and that the module lists the plugin of the\n"
+        "manifest.  No plugin code runs.  So these facts remain unchecked:\n"
+        "whether the code has what the manifest declares (`reconcile` of\n"
+        "an operation, `background`, each interface), and whether init()\n"
+        "and create() succeed.  To check these, use 'mortise check\n"
+        "--plugins' on a graph that uses the plugin, or run such a graph.\n"
+        "\n"
+        "FILE is a NAME.plugin.yaml with its signature and its .so beside\n"
+        "it.  In a directory that plugins.dev names, the signature can be\n"
+        "missing.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin verify file",
@@ -210,7 +211,7 @@ static int plugin_sign(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt sign_opts[] = {
-    MORTISE_OPT_TEXT("key", "FILE.key", key, "The secret key"),
+    MORTISE_OPT_TEXT("key", "FILE.key", key, "The secret key that signs"),
     MORTISE_OPT_TEXT("out", "DIR", to,
                      "Directory for the signed manifest, its signature\n"
                      "and the objects"),
@@ -221,20 +222,21 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
     .name = "plugin sign",
     .operands = "MANIFEST [OBJECT...]",
     .summary = "Sign a plugin: its manifest with the digests of its objects",
-    .text = "MANIFEST is the source without `artifacts`.  Each OBJECT is a\n"
-            ".so, one for each architecture.  Without OBJECT, the command\n"
-            "uses the object with the plugin's name that is already in DIR.\n"
+    .text = "MANIFEST is the manifest without the key `artifacts`, which this\n"
+            "command adds.  Each OBJECT is a .so, one for each architecture.\n"
+            "Without OBJECT, the command uses the object with the plugin's\n"
+            "name that is already in the directory of --out.\n"
             "\n"
-            "A plugin that loading would reject is not signed, as far as this\n"
-            "can be checked without running its code: a manifest for another\n"
-            "host, an object that breaks a rule, or an object whose module\n"
-            "lists another plugin or version.  Only 'mortise check --plugins'\n"
-            "of a graph that uses the plugin can find a missing `reconcile`,\n"
-            "for example.\n"
+            "The command does not sign a plugin that Mortise would refuse to\n"
+            "load.  It refuses a manifest for another abi, host version or\n"
+            "isolation, an object that breaks a rule, and an object whose\n"
+            "module lists another plugin or version.  It runs no code of the\n"
+            "plugin.  So only 'mortise check --plugins' on a graph that uses\n"
+            "the plugin can find a missing `reconcile`, for example.\n"
             "\n"
-            "The signature contains the time of signing.  If\n"
-            "SOURCE_DATE_EPOCH is set, it contains that time, so that the\n"
-            "same source gives the same files.\n",
+            "The signature contains the time of signing, or the time in\n"
+            "SOURCE_DATE_EPOCH if this variable is set.  With this variable,\n"
+            "the same source gives the same files.\n",
     .opts = sign_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "
@@ -262,18 +264,21 @@ static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
 const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .name = "plugin unquarantine",
     .operands = "NAME",
-    .summary = "Allow a plugin that crashed processes to start again",
-    .text = "A plugin that stopped the process three times (a crash, exit(),\n"
-            "a call that blocked the engine's thread) is quarantined: for\n"
-            "one minute, then ten minutes, then one hour.  An execution in\n"
-            "which a plugin stopped the process three times is blocked.  A\n"
-            "plugin that did not return from a cancelled call is quarantined\n"
-            "without a time limit.  'mortise plugin list' shows the\n"
-            "quarantined plugins and the reasons.\n"
-            "\n"
-            "This command removes the quarantine and the counts.  The\n"
-            "installation of another version of the plugin does the same.\n"
-            "If somebody else kills the process, this never counts.\n",
+    .summary = "Allow a quarantined plugin to start again",
+    .text =
+        "If a plugin stops the process three times in a row (by a crash,\n"
+        "exit(), or a call that blocks the engine's thread), Mortise\n"
+        "quarantines the plugin: for one minute, after the fourth time for\n"
+        "ten minutes, then for one hour.  If a plugin stops the process\n"
+        "three times in one execution, the run of this execution is\n"
+        "blocked.  A plugin that did not return from a cancelled call is\n"
+        "quarantined without a time limit.  'mortise plugin list' shows\n"
+        "the quarantined plugins and the reasons.\n"
+        "\n"
+        "This command removes the quarantine and the counts.  The\n"
+        "installation of another version of the plugin does the same.  If\n"
+        "the process ends for another reason, for example by a kill, the\n"
+        "plugin's count does not change.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise plugin unquarantine acme.pay",

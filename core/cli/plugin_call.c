@@ -107,16 +107,16 @@ const struct mortise_cmd mortise_cmd_plugin_call = {
     .summary = "Call an operation of a plugin once, and print its output",
     .text = "ARGS is JSON, @FILE or - for stdin (default: {}).  The operation\n"
             "is called as in a graph: with its schemas, the deployment's\n"
-            "config and secrets, and the rules in tools.allow, ask and deny.\n"
-            "The output is printed as JSON.  If the call fails, its code and\n"
-            "its message are printed on stderr.\n"
+            "config and secrets, and the rules in tools.allow, tools.ask and\n"
+            "tools.deny.  The output is printed as JSON.  If the call fails,\n"
+            "the error code and the message are printed on stderr.\n"
             "\n"
             "Nothing is recorded, and the call is never repeated.  In a run,\n"
-            "an effect happens once, even if the process dies, but this\n"
-            "command cannot ensure that.  An operation of class `write` or\n"
-            "`external` therefore needs --effects.  Questions of the\n"
-            "operation appear at the terminal.  Without a terminal, a\n"
-            "question fails the call.\n",
+            "an effect happens once, even if the process dies.  This command\n"
+            "cannot ensure that, so it calls an operation of class `write` or\n"
+            "`external` only with --effects.  Questions of the operation\n"
+            "appear at the terminal.  Without a terminal, the call fails at\n"
+            "the first question.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS | MORTISE_EXIT_BIT(5),
     .example = "mortise plugin call text/split '{\"text\": \"a b\", "

@@ -166,8 +166,8 @@ const struct mortise_cmd mortise_cmd_plugin_new = {
     .summary = "Create a plugin: its code, manifest, Makefile and tests",
     .text =
         "NAME is the plugin's name in graphs, such as acme.pay.  The\n"
-        "plugin has one pure operation, and one that writes and can\n"
-        "report after a crash whether the write happened.  The command\n"
+        "plugin has two operations: one is pure, and the other writes and\n"
+        "can report after a crash whether the write happened.  The command\n"
         "writes:\n"
         "  - the code, the manifest and a README\n"
         "  - a Makefile, whose `make check` is what CI runs\n"
@@ -175,18 +175,19 @@ const struct mortise_cmd mortise_cmd_plugin_new = {
         "  - a deployment for the unsigned plugin (dev.yaml) and one for the\n"
         "    signed plugin (mortise.yaml)\n"
         "\n"
-        "C and C++ need pkg-config mortise-plugin.  Rust needs only\n"
-        "rustc, because the binding, mortise.rs, is one of your files.\n"
+        "C and C++ need pkg-config mortise-plugin.  Rust needs only rustc,\n"
+        "because the command also writes the binding, mortise.rs.\n"
         "\n"
         "With --kind guardrail, the plugin judges values and offers\n"
-        "replacements, and the graph lets it check an output and a\n"
+        "replacements, and the graph lets the plugin check an output and a\n"
         "value.  With --kind discovery, the plugin decides which node a\n"
         "text is about, and the graph has an edge that asks the plugin.\n"
-        "With --kind memory, the plugin stores traces in a file, and\n"
-        "`make check` imports, finds, exports and forgets them.\n"
+        "With --kind memory, the plugin stores traces in a file, and `make\n"
+        "check` imports, finds, exports and forgets traces.\n"
         "\n"
-        "Existing files are never overwritten.  You can paste the\n"
-        "commands that are printed.\n",
+        "If one of these files exists with other content, the command\n"
+        "fails and writes nothing.  Otherwise it prints the next commands,\n"
+        "and you can paste these into the shell.\n",
     .opts = opts,
     .example = "mortise plugin new acme.pay --lang c\n"
                "mortise plugin new acme.polite --kind guardrail",

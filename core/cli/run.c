@@ -68,11 +68,11 @@ static const struct mortise_opt run_opts[] = {
                      "The run's input: JSON, @FILE or - for stdin\n"
                      "(default: {})"),
     MORTISE_OPT_TEXT("id", "X", id,
-                     "Id of the run: letters, digits, . _ - (not -\n"
-                     "first; default: a new UUID)"),
+                     "Id of the run: letters, digits, . _ - (- not at the\n"
+                     "start; default: a new UUID)"),
     MORTISE_OPT_FLAG("wait", wait,
-                     "Wait until the run has ended, while people answer\n"
-                     "from elsewhere"),
+                     "Return only when the run has ended; meanwhile people\n"
+                     "answer its requests from other terminals"),
     MORTISE_OPTS_OF_GOING,
 };
 
@@ -80,24 +80,28 @@ const struct mortise_cmd mortise_cmd_run = {
     .name = "run",
     .operands = "GRAPH",
     .summary = "Start a run of a graph and show what happens",
-    .text = "The command returns when the run has ended or needs somebody.\n"
-            "In the second case it prints what the run waits for, and the\n"
-            "commands that continue it.  Every step is on disk before it is\n"
-            "printed: after a crash or a power cut, 'mortise resume'\n"
-            "continues the run.\n"
-            "\n"
-            "Ctrl-C (SIGINT, SIGTERM) pauses the run durably.  A second\n"
-            "signal kills the process, and even then no step is lost.  If\n"
-            "this process also works on runs of other commands, it prints\n"
-            "that and works until these runs wait or have ended.  A second\n"
-            "Ctrl-C or SIGTERM then hands these runs over to their commands.\n"
-            "\n"
-            "Without --deployment, Mortise uses the first of\n"
-            "MORTISE_DEPLOYMENT, mortise.yaml beside GRAPH, and\n"
-            "./mortise.yaml.  If none of them exists, it uses the bundled\n"
-            "plugins and the store ./.mortise.  If another process works on\n"
-            "the store, that process executes the run under its own\n"
-            "deployment, and a different deployment file is rejected.\n",
+    .text =
+        "The command returns when the run has ended or needs a person.  If\n"
+        "the run needs a person, the command prints the reason and the\n"
+        "commands that continue the run.  Every step is on disk before it\n"
+        "is printed: after a crash or a power cut, 'mortise resume'\n"
+        "continues the run.\n"
+        "\n"
+        "Ctrl-C (SIGINT) or SIGTERM pauses the run durably.  A second\n"
+        "signal kills the process, and even then no recorded step is lost.\n"
+        "But if runs of other commands are active in this process, the\n"
+        "process prints a message after the first Ctrl-C, and continues\n"
+        "these runs until they wait or have ended.  A second Ctrl-C hands\n"
+        "these runs over to their commands, and a third one kills the\n"
+        "process.  SIGTERM hands these runs over at once.\n"
+        "\n"
+        "Without --deployment, Mortise uses the first of these that is set\n"
+        "or exists: MORTISE_DEPLOYMENT, mortise.yaml beside GRAPH,\n"
+        "./mortise.yaml.  Otherwise it uses the bundled plugins and the\n"
+        "store ./.mortise.  If another process works on the store, that\n"
+        "process executes the run under its own deployment.  If your\n"
+        "deployment file differs from this deployment, the command ends\n"
+        "with exit code 78 and starts nothing.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_SAME,
@@ -279,35 +283,48 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_TEXT("update", "JSON", update,
-                     "First replace scratch, artifacts or both; an\n"
-                     "object with these members, as JSON or @FILE"),
+                     "First replace scratch, artifacts or both in the\n"
+                     "state; an object with these members, as JSON or\n"
+                     "@FILE"),
     MORTISE_OPT_FLAG("merge", merge,
-                     "With --update: keep the members that it does not\n"
+                     "With --update: keep the members that JSON does not\n"
                      "name, and combine the others by their reducers"),
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
                      "Continue at this node, not at the current position"),
-    MORTISE_OPT_FLAG("force", force, "Do not pause before the node of --goto"),
+    MORTISE_OPT_FLAG("force", force,
+                     "Do not pause before the node of --goto, even if\n"
+                     "`interrupt_before` names it"),
     {"limit", "NAME=N", offsetof(struct mortise_args, raise),
-     "Raise a limit that paused the run: steps=N,\n"
-     "visits=N (you can give both)",
+     "Raise a limit to N: steps=N or visits=N (to raise\n"
+     "both, give --limit twice)",
      0, 1},
     MORTISE_OPT_FLAG("no-continue", no_continue,
-                     "Record the commands and run nothing"),
+                     "Record --update, --goto and --limit, but run nothing\n"
+                     "(needs --update or --goto)"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Continue although plugins or tools have changed"),
+                     "Continue with the present plugins and tools, even\n"
+                     "if they have changed"),
     MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_resume = {
     .name = "resume",
     .operands = "RUN",
-    .summary = "Continue a run that was interrupted, paused or has failed",
+    .summary = "Continue an interrupted, paused, blocked or failed run",
     .text =
-        "The run continues from its newest checkpoint.  Completed nodes\n"
-        "do not run again; failed nodes are retried.  Pending questions\n"
-        "stay pending, and everything that does not need an answer\n"
-        "continues.  A run that has completed or was cancelled is only\n"
-        "shown.  To continue this run, name a node with --goto.\n"
+        "The run continues from its newest checkpoint.  Completed nodes do\n"
+        "not run again; failed nodes are retried.  Pending questions stay\n"
+        "pending, and everything that does not need an answer continues.\n"
+        "If the run has completed or was cancelled, the command only\n"
+        "prints the run.  To continue such a run, name a node with --goto.\n"
+        "\n"
+        "A run is blocked if a plugin or tool that it needs is missing,\n"
+        "has changed or is not trusted, or if a plugin crashed the process\n"
+        "three times in one execution.  If the plugin or tool has changed,\n"
+        "--accept-plugins continues the run with the present one.\n"
+        "Otherwise remove the cause first: 'mortise why RUN' prints the\n"
+        "cause and what to do.  While the run is blocked, the exit code is\n"
+        "78, or 77 if trust refuses the plugin.\n"
         "\n"
         "The run keeps the graph that it started with.  If the graph file\n"
         "has changed since then, a warning names the file.\n"
@@ -317,6 +334,11 @@ const struct mortise_cmd mortise_cmd_resume = {
         "removes all artifacts but b.  With --merge, the other artifacts\n"
         "stay.  Without --merge, a warning lists the members that are\n"
         "removed.\n"
+        "\n"
+        "--limit sets a new limit: N is the whole new limit, and must be\n"
+        "higher than the present limit.  steps=N replaces limits.steps.\n"
+        "visits=N replaces limits.visits, and also the `max_visits` of\n"
+        "each node that has a lower one.\n"
         "\n"
         "If a run ended while an effect was in doubt (the run was\n"
         "cancelled, the node lost a race, or on_error continued), the\n"

@@ -133,8 +133,8 @@ static int schema(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("with-plugins", with_plugins,
-                     "Check the config of each plugin with its own\n"
-                     "schema (deployment)"),
+                     "For a deployment: include the schema of each\n"
+                     "plugin's config"),
     MORTISE_OPTS_OF_STORE,
 };
 
@@ -144,8 +144,8 @@ const struct mortise_cmd mortise_cmd_schema = {
     .summary = "Print the JSON Schema of a kind of file, for editors",
     .text = "The schema is made from the tables that the parser uses.  It\n"
             "accepts what `mortise check` accepts, as far as a schema can\n"
-            "express it.  It is Draft-07, which editors support.  Put this\n"
-            "line first in a file to select the schema in an editor:\n"
+            "express it.  The schema is Draft-07, which editors support.  Put\n"
+            "this line first in a file to select the schema in an editor:\n"
             "\n"
             "    # yaml-language-server: $schema=../../schema/graph.json\n",
     .opts = opts,

@@ -165,9 +165,10 @@ static const struct mortise_opt show_opts[] = {
                      "Print the messages to models and their replies\n"
                      "instead"),
     MORTISE_OPT_TEXT("node", "NODE", node,
-                     "Only this node with the details of each execution,\n"
-                     "or one execution (work#2, read[3])"),
-    MORTISE_OPT_JSON("As one JSON object, with every node's output"),
+                     "Only this node, with the details of each execution;\n"
+                     "or only one execution: work#2 is the second visit\n"
+                     "of work, read[3] is an element of a map"),
+    MORTISE_OPT_JSON("Print one JSON object, with the output of each node"),
     MORTISE_OPTS_OF_RUNS,
 };
 
@@ -176,15 +177,16 @@ const struct mortise_cmd mortise_cmd_show = {
     .operands = "RUN",
     .looks = true,
     .summary = "Show the status of a run: nodes, state, pending requests",
-    .text = "The line of a node has its status, its attempts if there were\n"
-            "several, and its duration.  Elements of a map with the same\n"
-            "status share one line, with the longest duration and the first\n"
-            "error. --node lists each element.\n"
-            "\n"
-            "With --json, `state.artifacts` has the results of the run: the\n"
-            "output of each node, by its id.  docs/json.md describes all\n"
-            "members.\n"
-            "\n" MORTISE_CLI_RUN_BEGINS,
+    .text =
+        "The line of a node has its status, the number of attempts (if\n"
+        "more than one) and the duration.  Elements of a map with the same\n"
+        "status share one line, with the longest duration and the first\n"
+        "error.  With --node, each element has its own line.\n"
+        "\n"
+        "With --json, `state.artifacts` has the results of the run: the\n"
+        "output of each node, by its id.  docs/json.md describes all\n"
+        "members.\n"
+        "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise show 0197c2 --json\n"

@@ -94,7 +94,8 @@ static const struct mortise_opt steer_opts[] = {
                      "Record the change, but run "
                      "nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Continue although plugins or tools have changed"),
+                     "Continue with the present plugins and tools, even\n"
+                     "if they have changed"),
     MORTISE_OPT_JSON("One event a line, then the status of the run; with\n"
                      "--dry-run the graph as one JSON object"),
     MORTISE_OPTS_OF_RUNS,
@@ -106,8 +107,8 @@ const struct mortise_cmd mortise_cmd_steer = {
     .summary = "Change the task graph of a run in progress",
     .text =
         "DIFF is a file, or - for stdin.  It contains a list of\n"
-        "operations.  Mortise applies all of them in this order, or none\n"
-        "of them.\n"
+        "operations.  Mortise applies all of them in the order of the\n"
+        "list, or none of them.\n"
         "\n"
         "  - add: {id: check, node: {goal: check it, depends_on: write}}\n"
         "  - remove: draft\n"
@@ -117,13 +118,13 @@ const struct mortise_cmd mortise_cmd_steer = {
         "  - set_tools: {id: check, tool_allowlist: [text/lines]}\n"
         "  - wrap: {ids: [head, body], team: {id: authors, goal: write it}}\n"
         "\n"
-        "TEAM/NODE is a node in a team.  Nodes that have begun continue\n"
-        "unchanged.  A node that now depends on a completed node gets\n"
-        "the output of that node.  Mortise checks the new graph as\n"
-        "'mortise check' does.  If there are findings, they name the\n"
-        "place in DIFF, and nothing changes.  The run uses the new graph\n"
-        "from its next checkpoint.  The file from which the run was\n"
-        "started does not change.\n"
+        "To name a node in a team, write TEAM/NODE.  Nodes that have begun\n"
+        "continue unchanged.  A node that now depends on a completed node\n"
+        "gets the output of that completed node.  Mortise checks the new\n"
+        "graph as 'mortise check' does.  If the check finds errors, the\n"
+        "command prints them with their places in DIFF, and nothing\n"
+        "changes.  The run uses the new graph from its next checkpoint.\n"
+        "The file from which the run was started does not change.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = steer_opts,

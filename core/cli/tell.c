@@ -14,12 +14,14 @@ static int tell(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt tell_opts[] = {
     MORTISE_OPT_TEXT("node", "ID", node,
-                     "Only for the models of this node and its children"),
+                     "Only for the models of this node and of the nodes\n"
+                     "inside it"),
     MORTISE_OPT_FLAG("no-continue", no_continue,
                      "Record the message, but run "
                      "nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
-                     "Continue although plugins or tools have changed"),
+                     "Continue with the present plugins and tools, even\n"
+                     "if they have changed"),
     MORTISE_OPT_JSON("One event a line, then the status of the run"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -28,17 +30,18 @@ const struct mortise_cmd mortise_cmd_tell = {
     .name = "tell",
     .operands = "RUN TEXT",
     .summary = "Send a run a message for the next turn of its model",
-    .text = "TEXT is a message of the user.  The run stores it, and the next\n"
-            "call of a model gets it after all earlier messages.  If the\n"
-            "model has already finished, it gets one more turn.  Work in\n"
-            "flight is not disturbed.\n"
-            "\n"
-            "A node has no next turn if it has execution_mode: single_turn\n"
-            "or has used all its turns.  The message then stays with the run\n"
-            "until the next model is called.  Until then, 'mortise show'\n"
-            "lists it under 'messages that no model has received yet'.\n"
-            "\n"
-            "RUN is the whole id of a run.\n",
+    .text =
+        "TEXT is a message of the user.  The run stores TEXT, and the next\n"
+        "call of a model gets it after all earlier messages.  If TEXT\n"
+        "arrives during the model's last turn, the model gets one more\n"
+        "turn.  Calls in flight are not disturbed.\n"
+        "\n"
+        "A node has no next turn if it has `execution_mode: single_turn`\n"
+        "or has used all its turns.  The run then keeps the message until\n"
+        "its next call of a model.  Until then, 'mortise show' lists the\n"
+        "message under 'messages that no model has received yet'.\n"
+        "\n"
+        "RUN is the whole id of a run.\n",
     .opts = tell_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise tell night \"Leave the invoices of May alone\"",

@@ -387,7 +387,8 @@ static const struct mortise_opt opts[] = {
                      "Repeat each case with a crash at each commit, and\n"
                      "compare the results"),
     MORTISE_OPT_FLAG("coverage", coverage,
-                     "Report how much of the graphs ran, and what never did"),
+                     "Report how much of the graphs ran, and which nodes\n"
+                     "and edges no case used"),
     MORTISE_OPT_TEXT("junit", "FILE", junit,
                      "Also write a report to this file, as JUnit XML"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
@@ -400,27 +401,29 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_test = {
     .name = "test",
     .operands = "FILE...",
-    .summary = "Run the cases of test files without the outside world",
-    .text = "Each case runs the real graph in a store of its own.  Operations\n"
-            "get scripted answers, people decide as the case scripts, and\n"
-            "time is set forward, so nothing waits.  Operations of class\n"
-            "`pure` really run.  Any other call without a script fails the\n"
-            "case.  mortise-test(5) describes the format.\n"
-            "\n"
-            "--crash-everywhere repeats each case that passes.  It kills the\n"
-            "process immediately before and after each commit, continues in\n"
-            "a new process, and compares status, error, state, executions\n"
-            "and events.  If a crash makes a run call an effect twice, the\n"
-            "effect must be idempotent, or the case must settle it\n"
-            "(in_doubt).  A call that a crash interrupts counts for the\n"
-            "budget.  If a run therefore exceeds its budget, its results are\n"
-            "not compared.\n"
-            "\n"
-            "--coverage lists the nodes that no case ran and the edges that\n"
-            "no case took, with their places.\n"
-            "\n"
-            "The exit code is 0 if all cases pass, 1 if one fails, and 2 if\n"
-            "`mortise check` rejects a file; in this case no test runs.\n",
+    .summary = "Run the cases of test files with scripted results",
+    .text =
+        "Each case runs the real graph in a store of its own.  The case\n"
+        "defines the results of operations and the decisions of people,\n"
+        "and time is set forward, so no case waits.  Operations of class\n"
+        "`pure` really run.  A call of another operation fails the case if\n"
+        "the case defines no result for it.  mortise-test(5) describes the\n"
+        "format.\n"
+        "\n"
+        "--crash-everywhere repeats each case that passes.  It kills the\n"
+        "process immediately before and after each commit, continues in a\n"
+        "new process, and compares status, error, state, executions and\n"
+        "events.  If a crash makes a run call an effect twice, the effect\n"
+        "must be idempotent, or the case must settle the doubt (in_doubt).\n"
+        "Otherwise the case fails.  A call that a crash interrupts is\n"
+        "charged to the budget.  If a run therefore exceeds its budget,\n"
+        "its results are not compared.\n"
+        "\n"
+        "--coverage lists the nodes that no case ran and the edges that no\n"
+        "case took, with their places in the files.\n"
+        "\n"
+        "The exit code is 0 if all cases pass, and 1 if one fails.  It is\n"
+        "2 if `mortise check` rejects a file; in this case no test runs.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise test configs/triage/triage.test.yaml",

@@ -790,7 +790,8 @@ static int why(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt opts[] = {
-    MORTISE_OPT_JSON("One JSON object: why, pending, commands"),
+    MORTISE_OPT_JSON("One JSON object with the members why, pending and\n"
+                     "commands"),
     MORTISE_OPTS_OF_RUNS,
 };
 
@@ -800,8 +801,8 @@ const struct mortise_cmd mortise_cmd_why = {
     .looks = true,
     .summary = "Explain what a run waits for and what would unblock it",
     .text = "One paragraph explains what the run waits for, since when, and\n"
-            "who can unblock it.  The commands that unblock it follow; you\n"
-            "can paste them.\n"
+            "who can unblock it.  The commands that unblock the run follow;\n"
+            "you can paste these into the shell.\n"
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
