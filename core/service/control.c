@@ -121,10 +121,9 @@ static bool say_full(struct mortise_control *k)
     fd = accept_one(k);
     mortise_fail(
         &why, MORTISE_ELIMIT,
-        "the engine has no file descriptors left: process %ld may have "
-        "%llu, and calls of its runs wait.  Start it with a higher "
-        "limit (ulimit -n, or LimitNOFILE= of the service), or try "
-        "again",
+        "the engine has no file descriptors left: process %ld can have at most "
+        "%llu, and calls of its runs wait.  Start it with a higher limit "
+        "(ulimit -n, or LimitNOFILE= of the service), or try again",
         (long)getpid(), most_descriptors());
     if (fd >= 0)
         mortise_conn_turn_away(fd, &why);
@@ -245,6 +244,7 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct ucred who = {.pid = 0};
+    char other[32] = "another process";
     socklen_t n = sizeof who;
     int errnum = fd >= 0 ? reach(fd, dir) : errno;
     bool there = errnum == EAGAIN;
@@ -255,12 +255,16 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
         there = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
                 mortise_control_is_alive(who.pid);
     close(fd);
+    if (there && who.pid > 0)
+        snprintf(other, sizeof other, "process %ld", (long)who.pid);
     if (there)
         return mortise_fail(
             err, MORTISE_EBUSY,
-            "process %ld listens at %s/%s, but this process holds the store's "
-            "lock; was the store copied or renamed while that process used it?",
-            (long)who.pid, store, socket_name);
+            "%s listens at %s/%s, but does not hold the lock of this store, so "
+            "the store cannot be opened; probably somebody copied or renamed "
+            "the store while that process used it: stop that process, then try "
+            "again",
+            other, store, socket_name);
     if (errnum != ENOENT)
         unlinkat(dir, socket_name, 0);
     return MORTISE_OK;

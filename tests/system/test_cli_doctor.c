@@ -60,8 +60,9 @@ static const struct {
     {"printf 'mortise-store 99\\n' >state/format", 2,
      "fail store       ./state:", "use the version"},
     {"echo 'mortise-store 99 99' >state/format", 2,
-     "fail commits     ./state: format is not", "salvage NEW-DIR"},
-    {": >state/format", 2, "fail commits     ./state: format is empty",
+     "fail commits     ./state: its file 'format' is not", "salvage NEW-DIR"},
+    {": >state/format", 2,
+     "fail commits     ./state: its file 'format' is empty",
      "restore a backup"},
     {"rm -rf state && sed -i 's|./state|./none/state|' mortise.yaml", 2,
      "fail store       ./none/state does not exist and cannot be created",
@@ -104,7 +105,7 @@ START_TEST(broken)
     desk_out(bad[_i].remedy);
     desk_out("ok   kernel"); /* nothing hides the rest */
     desk_out(bad[_i].code == 0 ? "\nfit: 0 to correct, " : "\nnot fit: ");
-    if (strstr(bad[_i].line, "format is empty") != NULL)
+    if (strstr(bad[_i].line, "'format' is empty") != NULL)
         desk_out(child_fitness(1, 0)); /* one fault is said once */
 }
 END_TEST

@@ -156,7 +156,8 @@ static const struct {
     const char *meddle, *words; /* of opening it */
 } marks[] = {
     {"rm store/mark", "last commit, is missing"},
-    {"truncate -s 0 store/mark; truncate -s 512 store/mark", "cannot be read"},
+    {"truncate -s 0 store/mark; truncate -s 512 store/mark",
+     "contains no valid record"},
     {"rm store/mark; mkdir store/mark", "its 'mark', which records"},
     {"rm store/mark; mkfifo store/mark", "is not a regular file"},
     {"mv store/mark elsewhere; ln -s ../elsewhere store/mark",

@@ -174,7 +174,7 @@ mode_t mortise_directory_close_off(int dir)
 static int no_file(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "%s is not a regular file: it was replaced",
+                        "its file '%s' is not a regular file: it was replaced",
                         stamp_name);
 }
 
@@ -203,9 +203,9 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
     close(fd);
     *n = (size_t)got;
     text[*n] = '\0';
-    return *n != 0
-               ? MORTISE_OK
-               : mortise_fail(err, MORTISE_ECORRUPT, "%s is empty", stamp_name);
+    return *n != 0 ? MORTISE_OK
+                   : mortise_fail(err, MORTISE_ECORRUPT,
+                                  "its file '%s' is empty", stamp_name);
 }
 
 /* Development versions before 0.2.0 wrote a second line. */
@@ -237,13 +237,15 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
     if (sscanf(text, "mortise-store %9u%n", &format, &at) != 1 ||
         text[at++] != '\n' || format == 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
-                            "%s is not the format file of a store", stamp_name);
+                            "its file '%s' is not the format file of a store",
+                            stamp_name);
     if (strncmp(text + at, "oldest-reader ", 14) == 0)
         return made_before_release(err);
     rv = mortise_stamp_check(format, err);
     if (rv == MORTISE_OK && (size_t)at != n)
         rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "%s is not the format file of a store", stamp_name);
+                          "its file '%s' is not the format file of a store",
+                          stamp_name);
     *stamped = rv == MORTISE_OK;
     return rv;
 }

@@ -93,7 +93,7 @@ static int read_file(struct mortise_highwater *w, struct mortise_err *err)
     return found ? MORTISE_OK
                  : mortise_fail(err, MORTISE_ECORRUPT,
                                 "its file 'mark', which records the last "
-                                "commit, cannot be read");
+                                "commit, contains no valid record");
 }
 
 /* Something else in its place is opened at most, and not waited for. */

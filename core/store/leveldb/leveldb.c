@@ -393,8 +393,9 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
     rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_stamp,
                                 &format, NULL, err);
     if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "the database in it is not a store");
+        return mortise_fail(
+            err, MORTISE_ECORRUPT,
+            "its database (db/) is not the database of a store");
     if (rv == MORTISE_OK)
         rv = mortise_stamp_check(format, err);
     return rv == MORTISE_OK ? check_marked(s, err) : rv;

@@ -57,12 +57,11 @@ static int refuse_link(void *path, int dir, const char *name,
 {
     if (!leads_to_file(dir, name))
         return MORTISE_OK;
-    return mortise_fail(
-        err, MORTISE_EDENIED,
-        "%s/%s is a link: the engine would write to its target, "
-        "outside of the store; move the target to that place, "
-        "or remove the link",
-        (const char *)path, name);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "%s/%s is a link, so the engine would write to another "
+                        "place; replace the link by the file or directory that "
+                        "it leads to, or remove the link",
+                        (const char *)path, name);
 }
 
 /* `name` in `path`, and `each` of the names in it. */

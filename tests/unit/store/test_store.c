@@ -1141,7 +1141,7 @@ START_TEST(the_stamp_in_the_database_counts_too)
     open_refused(MORTISE_EFORMAT,
                  "another version of mortise wrote the format stamp");
     meddle(&k, NULL, 0);
-    open_refused(MORTISE_ECORRUPT, "not a store");
+    open_refused(MORTISE_ECORRUPT, "not the database of a store");
     mortise_buf_finish(&k);
 }
 END_TEST
@@ -1268,7 +1268,7 @@ START_TEST(the_mark_follows_each_sync)
         if (slot == 0)
             mortise_store_close(open_store());
     }
-    open_refused(MORTISE_ECORRUPT, "cannot be read");
+    open_refused(MORTISE_ECORRUPT, "contains no valid record");
     free(bytes);
 }
 END_TEST
