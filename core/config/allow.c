@@ -380,8 +380,9 @@ int mortise_allow_remove(const struct mortise_allowance *a,
     int rv = its_record(a, path, err);
 
     if (rv == MORTISE_OK && a->record == NULL)
-        rv = mortise_fail(err, MORTISE_ENOTFOUND, "%s was never allowed",
-                          a->file);
+        rv = mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "%s is not allowed, so there is no permission to remove", a->file);
     if (rv == MORTISE_OK && unlink(path) != 0)
         rv = mortise_syserr(err, errno, "remove %s", path);
     return rv;

@@ -56,7 +56,9 @@ static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
         if (strcmp(dir, d->plugin_dirs[i]) == 0)
             twice = mortise_diag_add(diags, "E0214", at->span,
                                      "'%s' is also in plugins.path", at->str);
-    mortise_diag_help(diags, twice, "remove it from one of the two lists");
+    mortise_diag_help(
+        diags, twice,
+        "remove the directory from plugins.path or from plugins.dev");
 }
 
 static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
@@ -452,9 +454,10 @@ static void check_composed(const struct mortise_deployment *d,
         mortise_diag_help(
             diags,
             mortise_diag_add(diags, "E0611", key->span,
-                             "the config of plugin '%s' cannot be set here",
+                             "plugins.config cannot have a config of plugin "
+                             "'%s': Mortise takes it from tools.mcp",
                              mortise_mcp_plugin),
-            "list the servers under tools.mcp");
+            "remove this config, and list the servers under tools.mcp");
 }
 
 static int read_lock(struct mortise_deployment *d, struct mortise_diags *diags)

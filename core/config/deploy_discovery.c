@@ -81,7 +81,7 @@ static void check_twice(struct mortise_config_reading *r,
                 mortise_diag_add(r->diags, "E0214", d->at->span,
                                  "'%s' is already in discovery.plugins",
                                  d->plugin),
-                "give it its own config, or remove it");
+                "give each of the two entries its own config, or remove one");
             return;
         }
 }

@@ -108,9 +108,9 @@ static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
 }
 
 #define NEEDS                                                                  \
-    "%s was found, and you did not name it; it controls which code runs, "     \
-    "who gets secrets, or what is read, written or reached outside of its "    \
-    "directory, with "
+    "%s was found, and you did not name it; with %s, this file controls "      \
+    "which code runs, who gets secrets, or what is read, written or reached "  \
+    "outside of its directory"
 
 static int check_needs(const struct mortise_settings *s,
                        const struct mortise_allowance *a,
@@ -128,13 +128,14 @@ static int check_needs(const struct mortise_settings *s,
         return mortise_fail(err, MORTISE_ELIMIT, "%s", a->why.msg);
     if (a->why.code != MORTISE_OK)
         return mortise_fail(err, MORTISE_EDENIED,
-                            NEEDS "%s, and it cannot be allowed: %s",
+                            NEEDS "; you cannot allow this file: %s",
                             s->deployment->path, keys, a->why.msg);
     return mortise_fail(
         err, MORTISE_EDENIED,
-        NEEDS "%s%s; read it, then allow it: mortise config allow %s",
+        NEEDS "%s; read the file, then allow it: mortise config allow %s",
         s->deployment->path, keys,
-        a->record != NULL ? ", and changed since you allowed it" : "", a->file);
+        a->record != NULL ? "; the file changed since you allowed it" : "",
+        a->file);
 }
 
 struct word {
@@ -190,7 +191,7 @@ static void point_at_allow(const struct mortise_allowance *a,
         return;
     snprintf(words, sizeof words, "%s", err->msg);
     mortise_fail(err, err->code,
-                 "%s; or accept it as it is: mortise config allow %s", words,
+                 "%s; or accept this state: mortise config allow %s", words,
                  a->file);
 }
 
@@ -203,11 +204,12 @@ static int check_default_store(const struct mortise_settings *s,
     if (s->store_said || s->deployment->store_path != NULL ||
         lstat(s->store, &st) != 0 || !S_ISLNK(st.st_mode))
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_EDENIED,
-                        "the store %s is a symbolic link, but neither --store "
-                        "nor store.path names it; if you made the link, name "
-                        "its target: --store \"$(readlink -f %s)\"",
-                        s->store, s->store);
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "the store %s is a symbolic link, and Mortise follows a link only if "
+        "--store or store.path names it; if you made this link, name the "
+        "directory that it leads to: --store \"$(readlink -f %s)\"",
+        s->store, s->store);
 }
 
 /* `span` stays as it is when it is not the file's text that is wrong. */

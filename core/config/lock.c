@@ -452,7 +452,8 @@ static int check_text(const char *path, const struct mortise_buf *text,
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
-        rv = mortise_fail(err, MORTISE_EINVAL, "it cannot be pinned: %.400s",
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "the lock file would not be valid: %.400s",
                           diags.n > 0 ? diags.list[0].message : "");
     mortise_diags_finish(&diags);
     mortise_arena_finish(&a);
@@ -516,8 +517,7 @@ static int add_tool(json_t *tools, json_t *odd, const json_t *listed,
     if (one == NULL)
         return mortise_nomem(err);
     if (strlen(text) != json_string_length(name))
-        rv = mortise_fail(&why, MORTISE_EINVAL,
-                          "it cannot be pinned: its name has a NUL");
+        rv = mortise_fail(&why, MORTISE_EINVAL, "its name has a NUL");
     else
         rv = check_tool(text, one, mem, &why);
     if (rv == MORTISE_EINVAL)
@@ -536,7 +536,7 @@ static int check_names(const json_t *list, struct mortise_err *err)
 
     if (rv == MORTISE_OK && !json_is_array(list))
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "the answer has no list of tools");
+                          "the server's answer has no list of tools");
     MORTISE_JSON_EACH (one, i, list) {
         const char *name = json_string_value(json_object_get(one, "name"));
 
@@ -544,10 +544,11 @@ static int check_names(const json_t *list, struct mortise_err *err)
             break;
         if (name == NULL)
             rv = mortise_fail(err, MORTISE_EINVAL,
-                              "a tool in the list has no name");
+                              "a tool in the server's list has no name");
         else if (json_object_get(seen, name) != NULL)
             rv = mortise_fail(err, MORTISE_EINVAL,
-                              "the list has the tool '%.128s' twice", name);
+                              "the server's list has the tool '%.128s' twice",
+                              name);
         else if (json_object_set_new(seen, name, json_true()) != 0)
             rv = mortise_nomem(err);
     }

@@ -413,16 +413,17 @@ static void check_auth(struct mortise_config_reading *r,
 
     if (a->client_secret != NULL && a->client_id == NULL)
         mortise_diag_add(r->diags, "E0212", a->client_secret->span,
-                         "'client_secret' needs a 'client_id'");
+                         "'client_secret' has no effect without 'client_id': "
+                         "add the key 'client_id'");
     if (a->grant != NULL && strcmp(a->grant, "client_credentials") == 0 &&
         a->client_id == NULL)
         mortise_diag_add(r->diags, "E0212", a->at->span,
-                         "client_credentials needs a 'client_id'");
+                         "grant: client_credentials needs the key 'client_id'");
     for (size_t i = 0; i < s->headers.n; i++)
         if (strcasecmp(s->headers.list[i].name, "authorization") == 0)
             mortise_diag_add(r->diags, "E0212", s->headers.list[i].at->span,
                              "'auth' already sets the header Authorization: "
-                             "remove one of them");
+                             "remove this header, or remove 'auth'");
 }
 
 static void read_auth(void *ctx, void *into, const struct mortise_slot *slot)
@@ -600,11 +601,11 @@ static void check_other(struct mortise_config_reading *r,
         const struct mortise_yaml *key = mortise_yaml_key(map, *other);
 
         if (key != NULL)
-            mortise_diag_add(
-                r->diags, "E0212", key->span,
-                "'%s' is for a server with '%s', but '%s' has '%s'", *other,
-                command ? "url" : "command", s->name,
-                command ? "command" : "url");
+            mortise_diag_add(r->diags, "E0212", key->span,
+                             "the key '%s' is only for servers with '%s', but "
+                             "server '%s' has '%s': remove the key",
+                             *other, command ? "url" : "command", s->name,
+                             command ? "command" : "url");
     }
 }
 
@@ -714,10 +715,11 @@ static int no_server(const struct mortise_mcp_servers *servers,
     for (; n < servers->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = servers->list[n].name;
     near = mortise_nearest(name, names, n);
-    return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "the deployment's tools.mcp has no '%.64s'%s%s%s", name,
-                        near != NULL ? "; did you mean '" : "",
-                        near != NULL ? near : "", near != NULL ? "'?" : "");
+    return mortise_fail(
+        err, MORTISE_ENOTFOUND,
+        "tools.mcp of the deployment has no server '%.64s'%s%s%s", name,
+        near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+        near != NULL ? "'?" : "");
 }
 
 int mortise_mcp_program(const struct mortise_mcp_servers *servers,

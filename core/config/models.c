@@ -183,8 +183,9 @@ static void say_needed(struct mortise_config_reading *r, const char *needed,
 
     for (size_t i = 0; i < map->n; i++)
         if (mortise_is_slip(map->keys[i]->str, needed))
-            mortise_diag_help(r->diags, d, "is '%s' a misspelling of it?",
-                              map->keys[i]->str);
+            mortise_diag_help(r->diags, d,
+                              "if '%s' is a misspelling, write '%s'",
+                              map->keys[i]->str, needed);
 }
 
 /* Either a model, or tiers. */
@@ -234,9 +235,10 @@ static void check_tiers(const struct mortise_models *models,
                                 : NULL;
 
         if (m->tiers[k] != NULL && (to == NULL || has_tiers(to)))
-            mortise_diag_add(diags, "E0513", m->at->span,
-                             "'%.64s', a tier of '%.64s', is not a model",
-                             m->tiers[k], m->alias);
+            mortise_diag_add(
+                diags, "E0513", m->at->span,
+                "'%.64s', a tier of '%.64s', is not a model of the deployment",
+                m->tiers[k], m->alias);
     }
 }
 

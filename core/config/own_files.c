@@ -37,11 +37,12 @@ static bool check_one(const struct checking *c, const char *write,
          !(inside && mortise_whole_is_in(from, at))))
         return false;
     d = mortise_diag_add(c->diags, c->code, c->at,
-                         "`write` of '%.64s' includes %s, which no program of "
-                         "a deployment can change",
+                         "`write` of '%.64s' includes %s, which programs of "
+                         "the deployment are not allowed to change",
                          c->name, what);
-    mortise_diag_help(c->diags, d,
-                      "name a directory in `write` that contains nothing else");
+    mortise_diag_help(
+        c->diags, d,
+        "name in `write` a directory that contains only files of the program");
     return true;
 }
 
@@ -51,7 +52,7 @@ static bool check_all(const struct checking *c, const char *write,
     bool found = false;
 
     for (size_t i = 0; !found && i < n; i++)
-        found = check_one(c, write, own[i], "its plugins", true);
+        found = check_one(c, write, own[i], "the plugins", true);
     return found;
 }
 
@@ -64,11 +65,12 @@ static void check_write(const struct checking *c, const char *write)
 
     if (mortise_lock_path(lock, d->path, &err) != MORTISE_OK)
         lock[0] = '\0';
-    (void)(check_one(c, write, d->path, "the deployment itself", false) ||
-           (lock[0] != '\0' && check_one(c, write, lock, "its lock", false)) ||
-           check_one(c, write, mortise_deployment_store(d), "its store",
+    (void)(check_one(c, write, d->path, "the deployment file", false) ||
+           (lock[0] != '\0' &&
+            check_one(c, write, lock, "the lock file", false)) ||
+           check_one(c, write, mortise_deployment_store(d), "the store",
                      true) ||
-           check_one(c, write, d->trust_dir, "its trusted keys", true) ||
+           check_one(c, write, d->trust_dir, "the trusted keys", true) ||
            check_all(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
            check_all(c, write, d->dev_dirs, d->n_dev_dirs));
 }

@@ -183,7 +183,9 @@ int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
     if (by == NULL)
         return mortise_fail(
             why, MORTISE_EDENIED,
-            "the arguments name no tool that the deployment can allow (%s)",
+            "the deployment denies this call, because judged_as (%s) with "
+            "these arguments is not a valid name of a tool: it is too long, or "
+            "has a NUL",
             tool);
     return mortise_fail(
         why, MORTISE_EDENIED, "the deployment denies %s (%s:%u:%u)", tool,

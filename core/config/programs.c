@@ -124,8 +124,8 @@ static const struct mortise_key keys[] = {
      MORTISE_INTO_BOOL(struct mortise_program, online)},
     {.name = "reads",
      .about = "true: the program changes nothing, whatever its arguments are. "
-              "It can then be repeated after a crash, and operations that only "
-              "read can run it (default: false).",
+              "The engine can then repeat the program after a crash, and "
+              "operations that only read can run the program (default: false).",
      MORTISE_INTO_BOOL(struct mortise_program, reads)},
     {.name = "memory",
      .about = "The largest size of the program's private data.",
@@ -144,9 +144,11 @@ static void read_one(struct mortise_config_reading *r,
     mortise_header_name(key, "the name of a program", r->diags);
     mortise_keys_read(&mortise_program_place, value, key->span, r, p, r->diags);
     if (p->reads && p->write.n > 0)
-        mortise_diag_add(r->diags, "E0609", key->span,
-                         "'%s' has 'write', but is declared to change nothing",
-                         key->str);
+        mortise_diag_add(
+            r->diags, "E0609", key->span,
+            "program '%s' has both 'write' and reads: true, which declares "
+            "that the program changes nothing: remove one of them",
+            key->str);
 }
 
 void mortise_programs_read(struct mortise_programs *out,

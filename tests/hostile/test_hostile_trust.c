@@ -151,7 +151,7 @@ START_TEST(a_change_asks_again)
         ck_assert_msg(child.code == 77, "%s: exit code %d\n%s", others[i],
                       child.code, child.err);
     }
-    desk_err("and changed since you allowed it");
+    desk_err("the file changed since you allowed it");
     put_deployment("plugins: {dev: ['${file:where}']}\n");
     desk_ok("$MORTISE run g.yaml");
     put("where", "./"); /* what a file says is part of it */
@@ -363,7 +363,7 @@ START_TEST(a_word_that_does_not_count)
             "chmod 0777 $XDG_STATE_HOME/mortise");
     child_run("$MORTISE run g.yaml");
     desk_code(77);
-    desk_err("and it cannot be allowed: ");
+    desk_err("you cannot allow this file: ");
     ck_assert_msg(strstr(child.err, "config allow") == NULL, "%s", child.err);
     child_run("$MORTISE config allow");
     desk_code(77);

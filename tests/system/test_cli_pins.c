@@ -178,7 +178,8 @@ START_TEST(unpinned_tools_are_none)
     graph("mcp/bare/x", "{}", "");
     check_says("error[E0501]", "`mortise mcp pin bare`");
     graph("mcp/bar/x", "{}", "");
-    check_says("error[E0501]", "tools.mcp has no 'bar'; did you mean 'bare'?");
+    check_says("error[E0501]", "tools.mcp of the deployment has no server "
+                               "'bar'; did you mean 'bare'?");
     graph("mcp/lsit", "{}", "");
     check_says("error[E0501]", "did you mean 'list'?");
     child_run("$MORTISE run g.yaml");
