@@ -229,7 +229,8 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
     (void)fn;
     (void)into;
     return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment has no `discovery`");
+                        "the deployment has no discovery plugin: list one in "
+                        "discovery.plugins");
 }
 
 /* In the order of the table, which is not that of their names: nothing depends

@@ -156,7 +156,7 @@ START_TEST(never_the_files)
     ck_assert_int_ne(child.code, 0);
     desk_not_out("SECRET");
     ck_assert_ptr_null(strstr(child.err, "SECRET"));
-    desk_err("can be started only by the user of the engine");
+    desk_err("only the user as which the engine runs (");
     child_run(OWNER "run outer.yaml --id o");
     desk_err("unknown key 'nxt'"); /* who may read it hears what is in it */
     stop_engine(engine);

@@ -359,10 +359,12 @@ START_TEST(an_edge_is_led)
     desk_out("bad_output");
     desk_ok("sed -i /^discovery/d mortise.yaml");
     leads_to("r6", "refunding", "else");
-    desk_out("\"error\":{\"code\":\"discovery.failed\",\"message\":\"the "
-             "deployment has no `discovery`\"}");
+    desk_out(
+        "\"error\":{\"code\":\"discovery.failed\",\"message\":\"the "
+        "deployment has no discovery plugin: list one in discovery.plugins\"}");
     desk_ok("$MORTISE check e.yaml");
-    desk_out("warning[W0453]: the deployment has no `discovery`");
+    desk_out(
+        "warning[W0453]: the deployment has no discovery plugin: list one");
 }
 END_TEST
 
@@ -742,8 +744,8 @@ static const struct {
 } lists[] = {
     {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
      NULL},
-    {"", "an answer must be {\"entries\": [...]}"},
-    {"[]", "an answer must be {\"entries\": [...]}"},
+    {"", "the answer of a discovery plugin must be {\"entries\": [...]}"},
+    {"[]", "the answer of a discovery plugin must be {\"entries\": [...]}"},
     {"{\"entries\": [7]}", "the key of an entry must have 1 to 512 bytes"},
     {"{\"entries\": [{\"key\": \"\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
      "the key of an entry must have 1 to 512 bytes"},

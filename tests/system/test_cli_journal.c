@@ -120,8 +120,8 @@ START_TEST(a_kill_leaves_doubt)
         "> id; $MORTISE resolve r $(cat id) --done '{\"status\": 200}'");
     desk_code(3);
     desk_err(
-        "the answer to journal.begin/1 is invalid: it must be {\"result\": its "
-        "result}");
+        "the answer to journal.begin/1 is invalid: it must be {\"result\": the "
+        "result of the step}");
     child_run("$MORTISE resolve r $(cat id) --done '{\"result\": \"seen\"}'");
     desk_code(0);
     done("one last three ");

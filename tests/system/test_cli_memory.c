@@ -391,7 +391,7 @@ START_TEST(there_may_be_none)
     deploy("");
     child_run("$MORTISE memory list");
     desk_code(3);
-    desk_err("the deployment has no memory (memory.plugin)");
+    desk_err("the deployment has no memory: set memory.plugin");
     deploy("{plugin: pii}");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);

@@ -411,7 +411,7 @@ START_TEST(a_plan_opens_no_files)
            "END}}\n");
     child_run("$MORTISE plan 'tidy up' --max-replans 0");
     desk_code(1);
-    desk_err("only by the user of the engine");
+    desk_err("only the user as which the engine runs (");
 }
 END_TEST
 

@@ -257,7 +257,7 @@ START_TEST(there_has_to_be_a_memory)
     child_run("$MORTISE check g.yaml");
     desk_code(2);
     desk_out("E0450");
-    desk_out("the deployment has no `memory`");
+    desk_out("the deployment has no memory: set memory.plugin");
     deploy("memory: {plugin: tried}\n");
     child_run("$MORTISE check g.yaml");
     desk_code(2);

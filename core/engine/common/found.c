@@ -168,8 +168,9 @@ int mortise_found_judge(json_t **out, const json_t *request,
 
     *out = NULL;
     if (!json_is_array(results))
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "an answer must be {\"results\": [...]}");
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "the answer of a discovery plugin must be {\"results\": [...]}");
     if ((json_int_t)json_array_size(results) > max)
         return mortise_fail(
             why, MORTISE_EINVAL,
@@ -232,8 +233,9 @@ int mortise_found_judge_entries(json_t **out, const json_t *output,
 
     *out = NULL;
     if (!json_is_array(entries))
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "an answer must be {\"entries\": [...]}");
+        return mortise_fail(
+            why, MORTISE_EINVAL,
+            "the answer of a discovery plugin must be {\"entries\": [...]}");
     *out = json_object();
     if (*out == NULL)
         return mortise_nomem(why);

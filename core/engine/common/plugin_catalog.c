@@ -428,10 +428,11 @@ static int memory(void *ud, bool *as_of, struct mortise_err *why)
     const struct mortise_plugin_catalog *s = ud;
     const char *plugin = s->deployment->memory.plugin;
     const struct mortise_manifest *m = NULL;
-    int rv = plugin != NULL
-                 ? check_kind(s, plugin, MORTISE_KIND_MEMORY, &m, why)
-                 : mortise_fail(why, MORTISE_ENOTFOUND,
-                                "the deployment has no `memory`");
+    int rv =
+        plugin != NULL
+            ? check_kind(s, plugin, MORTISE_KIND_MEMORY, &m, why)
+            : mortise_fail(why, MORTISE_ENOTFOUND,
+                           "the deployment has no memory: set memory.plugin");
 
     if (rv == MORTISE_OK)
         *as_of = m->provides[MORTISE_KIND_MEMORY].as_of;
@@ -447,7 +448,8 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
     char name[512]; /* no manifest has a longer one */
     int rv = all->n > 0 ? MORTISE_OK
                         : mortise_fail(why, MORTISE_ENOTFOUND,
-                                       "the deployment has no `discovery`");
+                                       "the deployment has no discovery "
+                                       "plugin: list one in discovery.plugins");
 
     for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++) {
         const struct mortise_discoverer *d = &all->list[i];

@@ -348,11 +348,11 @@ static int check_read(const struct mortise_manifest *m, const json_t *body,
     return rv != MORTISE_OK || json_object_get(body, "as_of") == NULL ||
                    m->provides[MORTISE_KIND_MEMORY].as_of
                ? rv
-               : mortise_fail(
-                     err, MORTISE_EINVAL,
-                     "plugin '%s' cannot read the traces as of an earlier "
-                     "sequence number: its manifest does not set `as_of: true`",
-                     m->name);
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "plugin '%s' does not support `as_of`, so it "
+                              "cannot read an earlier state of the traces: its "
+                              "manifest does not set `as_of: true`",
+                              m->name);
 }
 
 static int check_write(const json_t *body, struct mortise_err *err)

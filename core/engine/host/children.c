@@ -148,12 +148,11 @@ static void conclude(struct starting *s)
     else if (s->result == MORTISE_OK)
         answer(s);
     else
-        answer_error(
-            s, s->result,
-            (mortise_fail(
-                 &err, s->result,
-                 "it is unknown whether the child was started; ask again"),
-             &err));
+        answer_error(s, s->result,
+                     (mortise_fail(&err, s->result,
+                                   "the engine does not know whether the child "
+                                   "was started; repeat the request"),
+                      &err));
     starting_free(s);
 }
 

@@ -71,7 +71,7 @@ static const char *expects(const json_t *value)
     return json_object_size(value) == 1 &&
                    json_object_get(value, "result") != NULL
                ? NULL
-               : "{\"result\": its result}";
+               : "{\"result\": the result of the step}";
 }
 
 const struct mortise_host_call_method mortise_host_call_journal_begin = {

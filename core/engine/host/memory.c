@@ -40,7 +40,7 @@ static const struct mortise_manifest *memory_of(const struct mortise_asked *a,
 
     if (plugin == NULL) {
         mortise_fail(why, MORTISE_ENOTFOUND,
-                     "the deployment has no memory (memory.plugin)");
+                     "the deployment has no memory: set memory.plugin");
         return NULL;
     }
     return mortise_plugins_find(a->m->plugins, plugin, why);

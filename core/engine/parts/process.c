@@ -726,8 +726,8 @@ static int launch(struct mortise_process *p, const struct ends *e,
 
     if (rv == ENOENT || rv == EACCES)
         return mortise_fail(err, MORTISE_EUNAVAILABLE,
-                            "no program is started without %s: %s", worker,
-                            strerror(rv));
+                            "the engine cannot start programs without %s: %s",
+                            worker, strerror(rv));
     if (rv != 0)
         return mortise_syserr(err, rv, "%s", worker);
     p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);

@@ -904,8 +904,8 @@ static void dispatch(struct mortise_ongoing *c)
     wind_idle(c);
     if (l->given_up) {
         mortise_fail(&err, MORTISE_ESTATE,
-                     "plugin '%s' is no longer used: it did not return from an "
-                     "earlier call",
+                     "this engine no longer calls plugin '%s', because an "
+                     "earlier call of the plugin did not return",
                      l->plugin);
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
         return;

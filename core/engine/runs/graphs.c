@@ -7,7 +7,9 @@
 #include "engine/common/engine.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/owner.h"
 #include "graph/disk.h"
 #include "graph/former.h"
 #include "graph/pinned.h"
@@ -107,12 +109,16 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
 static int closed_read(void *ud, const char *path, struct mortise_buf *text,
                        struct mortise_err *why)
 {
+    char user[64];
+
     (void)ud;
     (void)path;
     (void)text;
+    mortise_owner_name(geteuid(), user);
     return mortise_fail(why, MORTISE_EDENIED,
-                        "graphs that refer to other files can be started only "
-                        "by the user of the engine");
+                        "only the user as which the engine runs (%s) can start "
+                        "graphs that refer to other files",
+                        user);
 }
 
 static int closed_list(void *ud, const char *dir,

@@ -68,7 +68,7 @@ static int check(struct mortise *m, const struct mortise_call_kind *kind,
 
     if (plugin == NULL)
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "the deployment has no memory (memory.plugin)");
+                            "the deployment has no memory: set memory.plugin");
     its = mortise_plugins_find(m->plugins, plugin, err);
     return its != NULL ? mortise_traces_check(its, kind, body, err) : err->code;
 }

@@ -37,8 +37,9 @@ static int source_of(const struct mortise_mem *mem, const json_t *diff,
     return out->text != NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
-                              "a diff must be a list of operations, or "
-                              "{source, path?}: the text of such a list");
+                              "a diff must be a list of operations, or an "
+                              "object with the text of such a list (`source`) "
+                              "and optionally the path of its file (`path`)");
 }
 
 static const char *begun(void *ud, const char *path)
@@ -285,9 +286,10 @@ int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
 {
     *out = (struct mortise_steering){.graph = NULL};
     if (!json_is_string(json_object_get(graph, "source")))
-        return mortise_fail(
-            err, MORTISE_EINVAL,
-            "the graph of an edited plan must be {source, path?}");
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the graph of an edited plan must be an object "
+                            "with the text of the graph (`source`) and "
+                            "optionally the path of its file (`path`)");
     return make_by(replace, m, r, graph, out, report, findings, err);
 }
 

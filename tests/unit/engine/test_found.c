@@ -48,8 +48,8 @@ static const char *judged(const char *kind, const char *output)
 static const struct {
     const char *kind, *output, *why;
 } odd[] = {
-    {"any", "{}", "an answer must be"},
-    {"any", "{\"results\": {}}", "an answer must be"},
+    {"any", "{}", "the answer of a discovery plugin must be"},
+    {"any", "{\"results\": {}}", "the answer of a discovery plugin must be"},
     {"any", ONE("\"kind\": \"tool\", \"score\": 1"),
      "the id of a result must have"},
     {"any", ONE("\"id\": \"\", \"kind\": \"skill\", \"score\": 1"),
