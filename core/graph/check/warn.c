@@ -93,11 +93,12 @@ static void warn_of_repetition(struct mortise_loader *ld,
         "the effect of '%s' can happen twice: %s/%s is not idempotent",
         node->id, node->op->plugin, node->op->name);
 
-    mortise_diag_help(
-        ld->diags, d,
-        node->op->reconcile
-            ? "use reconcile (which asks the plugin), ask or fail"
-            : "use ask or fail, unless a second effect does no harm");
+    mortise_diag_help(ld->diags, d,
+                      node->op->reconcile
+                          ? "set on_in_doubt: reconcile (the engine asks the "
+                            "plugin), ask or fail"
+                          : "set on_in_doubt: ask or fail, unless a second "
+                            "effect does no harm");
 }
 
 static void check_doubt_of(struct mortise_loader *ld,

@@ -333,9 +333,11 @@ static void check_part(struct mortise_loader *ld,
     if (part->kind == MORTISE_YAML_STRING && strstr(part->str, "${") != NULL)
         return;
     if (type == NULL || type->kind != MORTISE_YAML_STRING) {
-        mortise_diag_add(ld->diags, "E0203", part->span,
-                         "a part of a prompt must be {type: text, text}, or "
-                         "{type: image} or {type: file} with url or data");
+        mortise_diag_add(
+            ld->diags, "E0203", part->span,
+            "a part of a prompt must be {type: text, text: TEXT}, {type: "
+            "image, url: URL} or {type: file, url: URL}; an image or a file "
+            "can have data: BASE64 instead of url");
         return;
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {

@@ -210,7 +210,8 @@ static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     if (human->auto_accept || human->auto_reject)
         mortise_diag_add(ld->diags, "W0826", slot->name->span,
-                         "'judge' has no effect: '%s' decides",
+                         "'judge' has no effect, because '%s' already decides: "
+                         "remove one of them",
                          human->auto_accept ? "auto_accept" : "auto_reject");
     alias = judge.provider != NULL ? judge.provider->str : "default";
     mortise_llm_check(ld, alias,
@@ -312,9 +313,10 @@ static void check_null(struct mortise_loader *ld,
                    mortise_schema_check(schema, null, NULL) != MORTISE_OK;
 
     if (refused && human->auto_accept)
-        mortise_diag_add(
-            ld->diags, "E0212", mortise_yaml_get(r->map, "auto_accept")->span,
-            "'auto_accept' answers null, which 'schema' does not allow");
+        mortise_diag_add(ld->diags, "E0212",
+                         mortise_yaml_get(r->map, "auto_accept")->span,
+                         "'auto_accept' answers null, which 'schema' does not "
+                         "allow: allow null there, or remove 'auto_accept'");
     if (refused && human->on_timeout == MORTISE_TIMEOUT_ACCEPT)
         mortise_diag_help(
             ld->diags,

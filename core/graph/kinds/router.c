@@ -36,9 +36,8 @@ static void late_condition(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &node->condition, late->at, late->end);
     if (node->condition.cel == NULL ||
-        !mortise_load_takes(
-            ld, &node->condition, MORTISE_T_STRING,
-            "this condition never returns an id of 'targets'") ||
+        !mortise_load_takes(ld, &node->condition, MORTISE_T_STRING,
+                            "this condition must return an id of 'targets'") ||
         mortise_cel_uses(node->condition.cel) != 0)
         return;
     rv = mortise_expr_eval(&node->condition, &env, &v, NULL);

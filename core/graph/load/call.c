@@ -130,7 +130,8 @@ void mortise_node_read_effect_class(void *ctx, void *into,
                          "'%s'",
                          mortise_effect_name(effect),
                          mortise_effect_name(r->node->effect));
-    mortise_diag_help(ld->diags, d, "remove it, or make it stricter");
+    mortise_diag_help(ld->diags, d,
+                      "remove effect_class, or set a stricter class");
 }
 
 /* The number of a resource, which is the same in all graphs of the run. */

@@ -227,7 +227,7 @@ static void report(struct mortise_loader *ld, const struct mortise_yaml *key,
                       mortise_diag_add(ld->diags, "E0212", key->span,
                                        "'%s' needs %s %s", key->str, what,
                                        where),
-                      "nothing else uses it");
+                      "nothing else uses this key");
 }
 
 static bool asks_models(const struct mortise_node *n)

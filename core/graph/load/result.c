@@ -51,7 +51,7 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
     if (w == NULL && diags->n > 0 && mortise_diags_left_out(diags) == 0 &&
         diags->list[diags->n - 1].help == NULL)
         mortise_diag_help(diags, &diags->list[diags->n - 1],
-                          "it can also be %s", also);
+                          "the value can also be %s", also);
     return w;
 }
 

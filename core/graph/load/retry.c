@@ -106,18 +106,21 @@ static void read_retry_on(void *ctx, void *into,
         if (strcmp(codes[i], "in_doubt") == 0) {
             d = mortise_diag_add(ld->diags, "W0813",
                                  slot->value->items[i]->span,
-                                 "a call in doubt is never retried");
+                                 "'in_doubt' has no effect here: the engine "
+                                 "never retries a call in doubt");
             mortise_diag_help(ld->diags, d,
-                              "remove it; use `on_in_doubt: retry` if a second "
-                              "effect does no harm");
+                              "remove 'in_doubt'; if a second effect does no "
+                              "harm, set `on_in_doubt: retry`");
         }
         if (strcmp(codes[i], "permanent") != 0)
             continue;
         d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
-                             "'permanent' errors are never retried");
-        mortise_diag_help(ld->diags, d,
-                          "remove it; only 'transient', 'timeout' and codes of "
-                          "these errors can be retried");
+                             "'permanent' cannot be in retry_on: the engine "
+                             "never retries errors of this class");
+        mortise_diag_help(
+            ld->diags, d,
+            "remove 'permanent'; retry_on can contain 'transient', 'timeout', "
+            "and codes of errors of these two classes");
     }
     retry->retry_on = codes;
     retry->n_retry_on = slot->value->n;

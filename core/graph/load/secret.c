@@ -33,8 +33,8 @@ static void misplaced(const struct checking *c, const struct mortise_yaml *at)
 
     if (op->secrets.n > 0)
         mortise_diag_help(c->ld->diags, d,
-                          "its input_schema marks other arguments with "
-                          "x-secret");
+                          "use an argument that the operation's input_schema "
+                          "marks with x-secret");
 }
 
 static int check_mention(void *ud, const char *pointer, json_t **string)

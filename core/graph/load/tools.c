@@ -748,9 +748,9 @@ static void guard_nothing(struct mortise_loader *ld,
         mortise_yaml_get(r->map, "guardrail_policy");
 
     mortise_diag_add(ld->diags, "E0318", mortise_yaml_key(policy, list)->span,
-                     "the guardrails of the tools of '%s' have nothing to "
-                     "check: it has no tool_allowlist",
-                     r->node->id);
+                     "'%s' of the guardrail_policy has nothing to check: node "
+                     "'%s' has no tool_allowlist",
+                     list, r->node->id);
 }
 
 /* The node's guardrails see what its model calls a tool with first, and what it
