@@ -501,8 +501,9 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
     take_failure(&i->words, failure);
     return mortise_fail(
         err, ret.status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
-        "plugin %s could not be created: %s", i->manifest->name,
-        i->words.message[0] != '\0' ? i->words.message : "it gave no reason");
+        "plugin %s could not start: %s", i->manifest->name,
+        i->words.message[0] != '\0' ? i->words.message
+                                    : "create() failed and gave no reason");
 }
 
 static void release(struct mortise_instance *i)

@@ -599,9 +599,10 @@ static void check_methods(struct mortise_reading *r,
         if (at->kind != MORTISE_YAML_STRING || !is_method(r->m, at->str) ||
             may_ask(r->m, at->str, may, sizeof may))
             continue;
-        d = mortise_diag_add(r->diags, "E0708", at->span,
-                             "a plugin that provides %s cannot ask for %s",
-                             r->m->kinds, at->str);
+        d = mortise_diag_add(
+            r->diags, "E0708", at->span,
+            "a plugin that provides %s cannot require the method %s",
+            r->m->kinds, at->str);
         mortise_diag_help(r->diags, d, "%s", may);
     }
 }

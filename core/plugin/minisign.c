@@ -179,8 +179,8 @@ int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
         ok = comment_line(&r);
     if (!ok || !decode_line(&r, raw, sizeof raw) || r.p != r.end)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "not a minisign public key (\"RW\" and 54 more "
-                            "characters of base64)");
+                            "not a minisign public key: expected \"RW\" and 54 "
+                            "more characters of base64");
     if (memcmp(raw, "Ed", 2) != 0)
         return mortise_fail(
             err, MORTISE_EINVAL,
@@ -236,8 +236,9 @@ static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
     memcpy(limits, raw + AT_LIMITS, sizeof limits);
     if (limits[0] > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
         limits[1] > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "its scrypt parameters require more than 1 GiB");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "its scrypt parameters require more than 1 GiB of memory");
     if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof stream, password,
                                            strlen(password), raw + AT_SALT,
                                            limits[0], (size_t)limits[1]) != 0)
