@@ -154,8 +154,8 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
         rv = check_decision(c, err);
     if (rv == MORTISE_OK && is_of_plan(r, c))
         rv = mortise_fail(err, MORTISE_EMISMATCH,
-                          "request '%s' is not a tool approval (it is 'plan'); "
-                          "use an answer instead",
+                          "request '%s' asks to approve a plan, not a tool "
+                          "call; use the command 'answer'",
                           c->id);
     if (rv == MORTISE_OK)
         rv = find_request(r, c, &x, &s, err);
@@ -163,8 +163,8 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
         return rv;
     if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request '%s' is not a tool approval (it is '%s'); "
-                            "use an answer instead",
+                            "request '%s' does not ask to approve a tool call "
+                            "(it is '%s'); use the command 'answer'",
                             c->id,
                             s != NULL ? mortise_step_kind_name(s)
                                       : mortise_ask_name(x->ask));
@@ -178,10 +178,10 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
             c->id, n->plugin, n->operation);
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "the digest %s does not match the pending call, "
-                            "which has the digest %s",
-                            c->digest, digest != NULL ? digest : "missing");
+        return mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "the digest %s does not match the pending call (its digest: %s)",
+            c->digest, digest != NULL ? digest : "none");
     return check_args(r, x, c, err);
 }
 
@@ -220,7 +220,8 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
                             actor, c->id);
     return c->value != NULL
                ? mortise_step_check_answer(r, s, c->value, err)
-               : mortise_fail(err, MORTISE_EINVAL, "an answer needs a value");
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "the answer to a request needs a 'value'");
 }
 
 /* Of a node that is to be approved: {approved, reason?}. */
@@ -232,9 +233,10 @@ static int check_node(const json_t *value, struct mortise_err *err)
     if (!json_is_boolean(approved) ||
         (reason != NULL && !json_is_string(reason)) ||
         json_object_size(value) != 1 + (size_t)(reason != NULL))
-        return mortise_fail(
-            err, MORTISE_EINVAL,
-            "the answer to an approval of a node must be {approved, reason?}");
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the answer to an approval of a node must be "
+                            "{\"approved\": true or false}, optionally with "
+                            "\"reason\" (a string), and without other members");
     return MORTISE_OK;
 }
 
@@ -257,9 +259,10 @@ int mortise_command_check_answer(struct mortise_run *r,
     if (s != NULL)
         return check_answer_step(r, s, c, h->actor, err);
     if (x->ask == MORTISE_ASK_BUDGET)
-        return mortise_fail(
-            err, MORTISE_EDECISION,
-            "request '%s' needs a higher budget; raise the budget", c->id);
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' asks for a higher budget; raise the "
+                            "budget instead of answering",
+                            c->id);
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
         return mortise_fail(
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
@@ -296,9 +299,9 @@ static int check_step(const struct exec *x, const char *method,
             : NULL;
 
     if (json_is_string(words))
-        return mortise_fail(err, rv,
-                            "the result does not match '%s', which needs %s",
-                            n->id, json_string_value(words));
+        return mortise_fail(
+            err, rv, "the result is not valid for node '%s', which needs %s",
+            n->id, json_string_value(words));
     return rv != MORTISE_OK
                ? mortise_doing(err, rv, "the result of a step of '%s'", n->id)
                : mortise_fold_check_depth(c->value, err);
@@ -314,12 +317,13 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
     if (c->value == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,
-            "the decision 'done' needs the result of the effect");
+            "the decision 'done' needs a 'value': the result of the effect");
     if (x->state == X_FAILED && !mortise_command_has(h, MORTISE_CMD_RESUME))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "node '%s' has failed; correct its result in the "
-                            "same call as a resume of the run",
-                            mortise_exec_node(r, x)->id);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "node '%s' has failed, so its result can be corrected only in the "
+            "same call as a resume of the run",
+            mortise_exec_node(r, x)->id);
     return check_step(x, method, c, err);
 }
 
@@ -358,7 +362,7 @@ int mortise_command_check_resolve(struct mortise_run *r,
     if (c->value == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,
-            "the decision 'done' needs the result of the effect");
+            "the decision 'done' needs a 'value': the result of the effect");
     method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
                ? check_step(x, method != NULL ? method : "", c, err)

@@ -148,9 +148,10 @@ static int resolve(const struct scope *in, const json_t *body, json_t **out,
 
     *out = json_object();
     if (!json_is_object(body) || json_object_size(body) == 0)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a budget must be {tool_calls?, wall?, model_calls?, "
-                          "input_tokens?, output_tokens?, tokens?, usd?}");
+        rv = mortise_fail(
+            err, MORTISE_EINVAL,
+            "a budget must be an object with at least one of tool_calls, wall, "
+            "model_calls, input_tokens, output_tokens, tokens and usd");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
         uint64_t limit = 0;

@@ -49,9 +49,9 @@ int mortise_command_check_resume(struct mortise_run *r,
             err, MORTISE_ECONFLICT,
             "run %s is already running; another command resumed it", r->id);
     if (r->live && is_stopping(r, true))
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s is being stopped; resume it after that",
-                            r->id);
+        return mortise_fail(
+            err, MORTISE_ECONFLICT,
+            "run %s is being stopped; resume it when it has stopped", r->id);
     if (r->status == MORTISE_RUN_IN_DOUBT) {
         for (size_t i = 1; i < r->n_execs; i++) {
             const struct exec *x = r->execs[i];

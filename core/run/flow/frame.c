@@ -411,9 +411,9 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
         return MORTISE_OK;
     mortise_exec_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
-                 "the loop of '%s' took an edge back and an edge out of the "
-                 "loop in the same visit, %u",
-                 mortise_exec_node(r, x)->id, x->visit);
+                 "in visit %u, the loop of '%s' took both an edge back and an "
+                 "edge out of the loop",
+                 x->visit, mortise_exec_node(r, x)->id);
     error = mortise_error_new(mortise_exec_node(r, x)->id, "loop", "permanent",
                               words.msg);
     if (error == NULL ||

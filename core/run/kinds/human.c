@@ -52,10 +52,10 @@ static int check_value(const struct mortise_run *r,
     {
         if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
             strcmp(key, "answer") != 0)
-            return mortise_fail(
-                err, MORTISE_EINVAL,
-                "an answer must be {approved, reason?, answer?}, without '%s'",
-                key);
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "an answer has only the members approved, "
+                                "reason and answer, not '%s'",
+                                key);
     }
     if (!json_is_boolean(approved))
         return mortise_fail(err, MORTISE_EINVAL,

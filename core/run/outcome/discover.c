@@ -83,10 +83,10 @@ static int check(const struct mortise_node *n, const json_t *results,
 {
     if (!json_is_array(results) ||
         json_array_size(results) > n->discovers->max_results)
-        return mortise_fail(
-            why, MORTISE_EINVAL,
-            "discovery must return {results}, with at most %u results",
-            (unsigned)n->discovers->max_results);
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "discovery must return {\"results\": [...]}, with "
+                            "at most %u results",
+                            (unsigned)n->discovers->max_results);
     MORTISE_JSON_EACH (one, i, results) {
         bool fits = is_skill(one) ? is_kind(n, "skill") || is_kind(n, "any")
                                   : !is_kind(n, "skill") && is_offered(n, one);

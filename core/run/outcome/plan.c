@@ -132,8 +132,9 @@ bool mortise_plan_is_asked(const struct mortise_run *r, const char *id)
 static int refuse(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL,
-                        "the answer to a plan must be {approved, reason?, "
-                        "graph?}; a graph needs approved: true");
+                        "the answer to a plan must be {\"approved\": true or "
+                        "false}, optionally with \"reason\" (a string) and, if "
+                        "approved is true, \"graph\" (the edited plan)");
 }
 
 /* {approved, reason?}, and `more` members. */

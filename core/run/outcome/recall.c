@@ -191,7 +191,8 @@ static int check(const json_t *answer, size_t max, struct mortise_err *why)
     if (!json_is_array(traces) || !json_is_integer(seq) ||
         json_integer_value(seq) < 0)
         return mortise_fail(why, MORTISE_EINVAL,
-                            "the memory's answer is not {traces, seq}");
+                            "the memory's answer must have 'traces' (a list) "
+                            "and 'seq' (an integer, 0 or more)");
     if (json_array_size(traces) > max)
         return mortise_fail(
             why, MORTISE_EINVAL,

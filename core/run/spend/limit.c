@@ -135,8 +135,9 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
     int rv = MORTISE_OK;
 
     if (!json_is_object(body) || json_object_size(body) == 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "limits must be {steps?, visits?}");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "limits must be an object with steps, visits or both");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
         if (rv != MORTISE_OK)

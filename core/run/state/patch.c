@@ -159,8 +159,9 @@ int mortise_patch_make(struct patch *p, const json_t *body,
                        struct mortise_err *err)
 {
     if (!json_is_object(body))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "an update must be {scratch?, artifacts?}");
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "an update must be an object with scratch, artifacts or both");
     if (mortise_fold_check_depth(body, err) != MORTISE_OK)
         return MORTISE_EINVAL;
     p->cap = 2 + count_members(body);
