@@ -68,7 +68,8 @@ static void differ(struct comparing *x, const char *what, const json_t *plain,
     struct places p = {.mem = x->diags->arena.mem};
     struct mortise_diag *d = mortise_diag_add(
         x->diags, "E0904", x->c->name->span,
-        "killed %s and continued, the run differs in %s", x->where, what);
+        "when the process is killed %s, the continued run differs in %s",
+        x->where, what);
 
     mortise_buf_init(&p.words, p.mem);
     x->diags->failed |=

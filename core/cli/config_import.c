@@ -16,8 +16,9 @@ static int config_import(struct mortise_cli *cli, struct mortise_err *err)
 
     return rv == MORTISE_EEXISTS
                ? mortise_fail(err, rv,
-                              "%s already exists; write to another file, and "
-                              "copy its `tools` and `secrets` into this one",
+                              "%s already exists; write to another file, then "
+                              "copy the keys `tools` and `secrets` of that "
+                              "file into the existing file",
                               cli->args.output)
                : rv;
 }

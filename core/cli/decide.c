@@ -131,10 +131,10 @@ static int decide_tool(struct mortise_cli *cli, const json_t *request,
     int rv;
 
     if (a->answer != NULL)
-        return mortise_fail(
-            err, MORTISE_EDECISION,
-            "--answer is for questions; this request is a call of %s",
-            mortise_cli_text(request, "tool"));
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "--answer is only for questions, but this request "
+                            "is a call of %s: omit --answer",
+                            mortise_cli_text(request, "tool"));
     rv = optional(cli, "--args", a->args, &args, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -357,8 +357,8 @@ static int refuse_bare_answer(struct mortise_cli *cli,
     command = mortise_buf_cstr(&b);
     mortise_fail(err, MORTISE_EINVAL,
                  "the value for a human node must be {\"approved\": true or "
-                 "false, \"reason\"?, \"answer\"?}; to approve with this "
-                 "answer:%s",
+                 "false}, optionally with \"reason\" (a string) and "
+                 "\"answer\"; to approve with this answer:%s",
                  command != NULL ? command + 1 : " approve --answer JSON");
     mortise_buf_finish(&b);
     return MORTISE_EINVAL;

@@ -105,12 +105,12 @@ static void check_memory(struct mortise_doctor *d)
     if (mortise_userdir_check(dir, &err) == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "memory", NULL, "%s", dir);
     else
-        mortise_doctor_say(d, MORTISE_AILING, "memory",
-                           "correct that, or set XDG_STATE_HOME: Mortise "
-                           "records there which releases of plugins ran, which "
-                           "keys were revoked and what 'config allow' allowed",
-                           "Mortise cannot store data for this user: %s",
-                           err.msg);
+        mortise_doctor_say(
+            d, MORTISE_AILING, "memory",
+            "set XDG_STATE_HOME to a directory that only this user can write: "
+            "Mortise records in it which releases of plugins ran, which keys "
+            "were revoked and what 'config allow' allowed",
+            "Mortise cannot store data for this user: %s", err.msg);
 }
 
 /* ---- plugins ---------------------------------------------------------------
@@ -124,18 +124,18 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_plugin_set *s,
 
     if (f->quarantined)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "install a version that does not do this; or retry "
-                           "now with 'mortise plugin unquarantine'",
+                           "install another version, or end the quarantine: "
+                           "mortise plugin unquarantine NAME",
                            "%s: %s", f->path, problem);
     else if (f->problem != NULL)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
                            "remove it, or replace it with a usable plugin",
                            "%s: %s", f->path, problem);
     else if (problem != NULL)
-        mortise_doctor_say(
-            d, MORTISE_SICK, "plugin",
-            "correct that; check it with 'mortise plugin verify'", "%s: %s",
-            f->path, problem);
+        mortise_doctor_say(d, MORTISE_SICK, "plugin",
+                           "remove the cause of this error, then check the "
+                           "plugin: mortise plugin verify NAME",
+                           "%s: %s", f->path, problem);
     else if (f->manifest->dev)
         mortise_doctor_say(d, MORTISE_AILING, "plugin",
                            "sign it (mortise plugin sign) before others use it",
@@ -177,9 +177,9 @@ static void check_directories(struct mortise_doctor *d,
         if (access(settings->plugin_dirs[i], R_OK | X_OK) != 0)
             mortise_doctor_say(
                 d, MORTISE_AILING, "plugin",
-                is_dev(settings, i) ? "create it, or remove it from "
+                is_dev(settings, i) ? "create the directory, or remove it from "
                                       "plugins.dev of the deployment"
-                                    : "create it, or remove it from "
+                                    : "create the directory, or remove it from "
                                       "plugins.path of the deployment",
                 "%s: %s", settings->plugin_dirs[i], strerror(errno));
 }
@@ -276,7 +276,8 @@ static int open_settings(struct mortise_doctor *d,
     if (rv != MORTISE_EDENIED)
         return rv;
     mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                       "do what the message says; no run continues until then",
+                       "follow the instruction in this error; until then, no "
+                       "run starts or continues",
                        "%s", err->msg);
     d->cli->looks = true;
     return read_settings(d, NULL, settings, err);
@@ -299,8 +300,8 @@ static void check_settings(struct mortise_doctor *d)
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                           "correct the file; doctor cannot check the store, "
-                           "keys and plugins without it",
+                           "correct the deployment; without it, doctor cannot "
+                           "check the store, keys and plugins",
                            "%s", err.msg);
     } else {
         if (!d->cli->looks && good)

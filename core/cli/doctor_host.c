@@ -34,22 +34,23 @@ static void check_landlock(struct mortise_doctor *d)
         mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL, "ABI %ld",
                            abi);
     else if (abi >= LANDLOCK_ENOUGH)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL,
-                           "ABI %ld; from ABI 6 on (Linux 6.12), programs also "
-                           "cannot signal other processes of their user",
-                           abi);
+        mortise_doctor_say(
+            d, MORTISE_HEALTHY, "landlock", NULL,
+            "ABI %ld; with ABI 6 (Linux 6.12) or later, programs also cannot "
+            "signal other processes of their user",
+            abi);
     else if (abi > 0)
         mortise_doctor_say(d, MORTISE_AILING, "landlock",
                            "use Linux 6.2 or newer",
                            "ABI %ld is too old to restrict a program's files, "
-                           "so no program is started",
+                           "so Mortise starts no programs",
                            abi);
     else
         mortise_doctor_say(d, MORTISE_AILING, "landlock",
                            "use Linux 6.2 or newer, and include landlock in "
                            "the boot parameter lsm=...",
                            "not available: Mortise cannot restrict a program's "
-                           "files, so no program is started");
+                           "files, so it starts no programs");
 }
 
 static void check_kernel(struct mortise_doctor *d)
@@ -66,7 +67,7 @@ static void check_kernel(struct mortise_doctor *d)
         mortise_doctor_say(d, MORTISE_AILING, "seccomp",
                            "use a kernel with CONFIG_SECCOMP_FILTER",
                            "not available: Mortise cannot restrict system "
-                           "calls, so no program is started");
+                           "calls, so it starts no programs");
 }
 
 /* Plugins are loaded from sealed memory: can it be had, and run? */
@@ -111,11 +112,14 @@ static void check_descriptors(struct mortise_doctor *d)
     struct rlimit r;
     bool few = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < DESCRIPTORS;
 
-    mortise_doctor_say(
-        d, few ? MORTISE_AILING : MORTISE_HEALTHY, "descriptors",
-        "ulimit -n 4096, or LimitNOFILE= of the service", "%llu%s",
-        (unsigned long long)r.rlim_cur,
-        few ? ": too few for many runs, connections and plugins at once" : "");
+    mortise_doctor_say(d, few ? MORTISE_AILING : MORTISE_HEALTHY, "descriptors",
+                       "raise the limit: 'ulimit -n 4096', or LimitNOFILE=4096 "
+                       "in the unit of the service",
+                       "at most %llu open files%s",
+                       (unsigned long long)r.rlim_cur,
+                       few ? ": too few for many runs, connections and plugins "
+                             "at the same time"
+                           : "");
 }
 
 static void check_clock(struct mortise_doctor *d)
@@ -125,7 +129,8 @@ static void check_clock(struct mortise_doctor *d)
 
     mortise_time_text(now, mortise_now_ms());
     mortise_doctor_say(d, wrong ? MORTISE_SICK : MORTISE_HEALTHY, "clock",
-                       "synchronize it (timedatectl set-ntp true)", "%s%s", now,
+                       "synchronize the clock (timedatectl set-ntp true)",
+                       "%s%s", now,
                        wrong ? ": with a wrong clock, deadlines and signatures "
                                "are judged wrongly"
                              : "");
@@ -141,10 +146,10 @@ static void check_curl(struct mortise_doctor *d)
         mortise_doctor_say(d, MORTISE_HEALTHY, "libcurl", NULL, "%.*s",
                            (int)strcspn(curl->version(), " "), curl->version());
     else
-        mortise_doctor_say(d, MORTISE_AILING, "libcurl",
-                           "apt-get install libcurl4 (7.87 or newer)",
-                           "%s: http.request/1 does not work in any plugin",
-                           err.msg);
+        mortise_doctor_say(
+            d, MORTISE_AILING, "libcurl",
+            "install libcurl 7.87 or later (apt-get install libcurl4)",
+            "%s: http.request/1 does not work in any plugin", err.msg);
 }
 
 void mortise_doctor_host(struct mortise_doctor *d)

@@ -58,13 +58,15 @@ static void judge(struct mortise_doctor *d, const struct mortise_mcp *m,
     describe(is, sizeof is, server, listed);
     snprintf(remedy, sizeof remedy, "mortise mcp pin %.64s", server);
     if (count(m, server, listed, "unpinned") > 0)
-        mortise_doctor_say(d, MORTISE_AILING, "mcp", remedy,
-                           "%s; not pinned, so graphs cannot call them", is);
+        mortise_doctor_say(
+            d, MORTISE_AILING, "mcp", remedy,
+            "%s; none of them is pinned, so graphs cannot call them", is);
     else if (drifted + gone > 0)
-        mortise_doctor_say(d, MORTISE_SICK, "mcp", remedy,
-                           "%s; %zu differ from their pins, and %zu no longer "
-                           "exist: graphs that call them fail",
-                           is, drifted, gone);
+        mortise_doctor_say(
+            d, MORTISE_SICK, "mcp", remedy,
+            "%s; %zu tools differ from their pins, and %zu pinned tools no "
+            "longer exist: graphs that call these tools fail",
+            is, drifted, gone);
     else if (fresh > 0)
         mortise_doctor_say(d, MORTISE_AILING, "mcp", remedy,
                            "%s; %zu of them are not pinned, so graphs cannot "

@@ -70,7 +70,7 @@ void mortise_doctor_memory(struct mortise_doctor *d,
         return;
     if (!has_files(dir)) {
         mortise_doctor_say(d, MORTISE_HEALTHY, "traces", NULL,
-                           "%s: there are none yet", dir);
+                           "%s: no traces yet", dir);
         return;
     }
     if (mortise_bring_up_memory(d->cli, s->store, words, sizeof words, &err) !=
@@ -83,10 +83,11 @@ void mortise_doctor_memory(struct mortise_doctor *d,
         mortise_doctor_say(
             d, MORTISE_SICK, "traces",
             strstr(words, "locked") != NULL
-                ? "end the process that has it locked (fuser -v FILE names it)"
-                : "do what the message says; if the file is damaged, move all "
-                  "files of the directory elsewhere, and put a backup there, "
-                  "or import what 'memory export' printed (mortise memory "
-                  "import)",
+                ? "end the process that locks the file ('fuser -v FILE' prints "
+                  "the process)"
+                : "remove the cause of this error. If a file is damaged, move "
+                  "all files of the directory to another place. Then restore a "
+                  "backup of them, or import the output of an earlier 'mortise "
+                  "memory export' (mortise memory import)",
             "memory '%s' cannot use %s: %s", plugin, dir, words);
 }

@@ -27,10 +27,11 @@ static void check_path(struct mortise_doctor *d, struct mortise_arena *a,
         return;
     path = mortise_expand_path(a, v);
     if (path != NULL && access(path, F_OK) != 0)
-        mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                           "create it, or correct the config of the plugin",
-                           "the config of %s (line %u) names %s: %s", plugin,
-                           v->span.line, path, strerror(errno));
+        mortise_doctor_say(
+            d, MORTISE_AILING, "plugin",
+            "create the file or directory, or correct the config of the plugin",
+            "the config of plugin '%s' (line %u) names the path %s: %s", plugin,
+            v->span.line, path, strerror(errno));
 }
 
 /* The member of a config at `path` ("stt.directory"), or NULL. */

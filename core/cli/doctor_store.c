@@ -79,8 +79,8 @@ static void check_mode(struct mortise_doctor *d,
                            (unsigned)st.st_uid, (unsigned)geteuid());
     else if ((st.st_mode & 077) != 0)
         mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "chmod 700 it; the next command that writes to it "
-                           "does this too, with a message",
+                           "run chmod 700 on the store; the next command that "
+                           "writes to the store also does this, and reports it",
                            "%s has mode %04o: others can read the data of runs",
                            path, (unsigned)(st.st_mode & 07777));
     else
@@ -110,10 +110,11 @@ static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
     if (mortise_owners_check(dir, path, true, &err) == MORTISE_OK &&
         mortise_owners_refuse_links(dir, path, &err) == MORTISE_OK)
         return true;
-    mortise_doctor_say(d, MORTISE_SICK, "store",
-                       "find out who changed the store before you follow the "
-                       "message; commands are rejected until then",
-                       "%s", err.msg);
+    mortise_doctor_say(
+        d, MORTISE_SICK, "store",
+        "first find out who changed the store, then follow the instruction in "
+        "this error; until then, Mortise rejects commands on this store",
+        "%s", err.msg);
     return false;
 }
 
@@ -132,7 +133,7 @@ static void check_times(struct mortise_doctor *d, int dir)
     mortise_time_text(then, ms);
     mortise_doctor_say(d, MORTISE_AILING, "clock",
                        "find out whether the clock was wrong then or is wrong "
-                       "now; deadlines depend on it",
+                       "now; the engine uses the clock for all deadlines",
                        "the store was written at %s, which is in the future",
                        then);
 }
@@ -183,7 +184,8 @@ static void check_disk(struct mortise_doctor *d, int dir)
                        mib < LEAST_MIB  ? MORTISE_SICK
                        : mib < GOOD_MIB ? MORTISE_AILING
                                         : MORTISE_HEALTHY,
-                       "space", "free space: a full disk stops all runs",
+                       "space",
+                       "make space on this disk: a full disk stops all runs",
                        "%" PRIu64 " MiB free", mib);
 }
 
@@ -265,11 +267,11 @@ static void check_silence(struct mortise_doctor *d, int dir)
     struct mortise_err err = {0};
 
     if (is_held(dir, &err))
-        mortise_doctor_say(d, MORTISE_SICK, "engine",
-                           "wait if the process is starting; otherwise find "
-                           "out why it hangs, and stop it",
-                           "%s, but no process answers at its control socket",
-                           err.msg);
+        mortise_doctor_say(
+            d, MORTISE_SICK, "engine",
+            "if the process is starting, wait; otherwise stop the process",
+            "the store is %s, but no process answers at its control socket",
+            err.msg);
     else if (faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         mortise_doctor_say(d, MORTISE_AILING, "engine",
                            "no action needed: the next engine replaces it.  "
@@ -302,10 +304,10 @@ static void check_engine(struct mortise_doctor *d,
                            "process %ld uses the store and answers",
                            (long)c.pid);
     else
-        mortise_doctor_say(
-            d, MORTISE_SICK, "engine",
-            "correct that; commands on this store fail with the same error",
-            "%s", err.msg);
+        mortise_doctor_say(d, MORTISE_SICK, "engine",
+                           "remove the cause of this error: all commands on "
+                           "this store fail with it",
+                           "%s", err.msg);
     mortise_client_close(&c);
 }
 
@@ -337,11 +339,13 @@ static void say_unread(struct mortise_doctor *d, const char *path,
             return;
         }
     if (err->code == MORTISE_EBUSY)
-        mortise_doctor_say(d, MORTISE_AILING, "commits",
-                           "stop the process that holds it, then repeat this",
-                           "was not checked: %s; that process checked the "
-                           "newest commits when it opened the store",
-                           err->msg);
+        mortise_doctor_say(
+            d, MORTISE_AILING, "commits",
+            "stop the process that holds the store, then run 'mortise doctor' "
+            "again",
+            "the commits were not checked: %s; that process checked the newest "
+            "commits when it opened the store",
+            err->msg);
     else
         mortise_doctor_say(d, MORTISE_SICK, "commits",
                            "check that it is readable, and that $TMPDIR or "

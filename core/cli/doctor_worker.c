@@ -159,7 +159,7 @@ static bool check_path(struct mortise_doctor *d,
              "correct the path, or programs.%.64s.%s of the deployment",
              p->name, key);
     mortise_doctor_say(d, MORTISE_SICK, "programs", remedy,
-                       "'%.64s' cannot start: %s: %s", p->name, path,
+                       "program '%.64s' cannot start: %s: %s", p->name, path,
                        strerror(errnum));
     return false;
 }
@@ -215,22 +215,23 @@ static void check_worker(struct mortise_doctor *d,
     struct mortise_err err;
 
     if (access(t.worker, X_OK) != 0)
-        mortise_doctor_say(
-            d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
-            "install mortise-worker beside the bundled plugins",
-            "no program is started without %s: %s", t.worker, strerror(errno));
+        mortise_doctor_say(d, needed ? MORTISE_SICK : MORTISE_AILING,
+                           "programs",
+                           "install mortise-worker beside the bundled plugins",
+                           "Mortise cannot start programs without %s: %s",
+                           t.worker, strerror(errno));
     else if (t.program == NULL)
         mortise_doctor_say(
             d, MORTISE_HEALTHY, "programs", NULL,
             "%s exists; it was not tested, because there is no /bin/true",
             t.worker);
     else if (try_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
-        mortise_doctor_say(d, needed ? MORTISE_SICK : MORTISE_AILING,
-                           "programs",
-                           "do what the message says; programs and MCP servers "
-                           "of a deployment do not start until then",
-                           "no program is started: %s",
-                           t.words[0] != '\0' ? t.words : err.msg);
+        mortise_doctor_say(
+            d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
+            "remove the cause of this error; until then, programs and MCP "
+            "servers of a deployment do not start",
+            "Mortise cannot start programs: %s",
+            t.words[0] != '\0' ? t.words : err.msg);
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL,
                            "%s starts programs in a sandbox", t.worker);

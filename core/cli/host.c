@@ -49,9 +49,9 @@ static void say(struct mortise_cli *cli, const struct mortise *m)
         return;
     mortise_cli_note(cli, MORTISE_LOG_INFO, /* our own result comes first */
                      "%zu other run%s active here: this process stays as the "
-                     "engine until %s (Ctrl-C stops it)",
+                     "engine until %s (Ctrl-C stops this process)",
                      n, n == 1 ? " is" : "s are",
-                     n == 1 ? "it waits or ends" : "they wait or end");
+                     n == 1 ? "the run waits or ends" : "the runs wait or end");
 }
 
 /* Turn until nothing is at work, or a signal comes. */

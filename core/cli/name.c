@@ -54,7 +54,9 @@ static int find(struct mortise_cli *cli, const char *given, json_t **found,
                           NULL, found, err);
     return rv == MORTISE_EINVAL
                ? mortise_fail(err, MORTISE_ENOTFOUND,
-                              "no run '%.200s': this is not a run id", given)
+                              "no run '%.200s': a run id has 1 to 128 letters, "
+                              "digits, '.', '_' and '-'",
+                              given)
                : rv;
 }
 

@@ -144,9 +144,10 @@ static int add_bound(json_t *bounds, const char *given, struct mortise_err *err)
     int rv;
 
     if (given[n] != '=' || n >= sizeof name)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "--limit: '%.100s' is not steps=N or visits=N",
-                            given);
+        return mortise_fail(
+            err, MORTISE_EINVAL,
+            "--limit: '%.100s' must be steps=N or visits=N, such as steps=500",
+            given);
     memcpy(name, given, n);
     name[n] = '\0';
     rv = mortise_cli_number("--limit", given + n + 1, &bound, err);
@@ -238,8 +239,9 @@ static void warn_of_removed(struct mortise_cli *cli, const char *run,
     list_removed(&names, "scratch", update, state);
     list_removed(&names, "artifacts", update, state);
     if (names.n > 0 && mortise_buf_cstr(&names) != NULL)
-        mortise_cli_note(cli, MORTISE_LOG_WARN,
-                         "without --merge, the update removes %s", names.p);
+        mortise_cli_note(
+            cli, MORTISE_LOG_WARN,
+            "without --merge, the update removes %s from the state", names.p);
     mortise_buf_finish(&names);
     json_decref(show);
 }

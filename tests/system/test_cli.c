@@ -977,11 +977,13 @@ START_TEST(updates)
     ok(child_run("$MORTISE resume h --no-continue --update "
                  "'{\"scratch\": {\"b\": 3, \"c\": 3}}'"));
     ck_assert_str_eq(child.err, "mortise: warning: without --merge, the update "
-                                "removes scratch.a\n");
+                                "removes scratch.a from the state\n");
     ok(child_run("$MORTISE resume h --no-continue --update "
                  "'{\"scratch\": {}, \"artifacts\": {}}'"));
-    ck_assert_str_eq(child.err, "mortise: warning: without --merge, the update "
-                                "removes scratch.b, scratch.c, artifacts.a\n");
+    ck_assert_str_eq(child.err,
+                     "mortise: warning: without --merge, the update "
+                     "removes scratch.b, scratch.c, artifacts.a from "
+                     "the state\n");
     ok(child_run("$MORTISE show h"));
     expect_not_out("\"b\": 2");
     expect_not_out("\"c\": 3");

@@ -88,7 +88,7 @@ static const struct {
     {"sed -i 's|^plugins: {path: [[]|&./gone, |' mortise.yaml", 0,
      "warn plugin      ./gone: No such file", "plugins.path"},
     {"echo 'stroe: {}' >>mortise.yaml", 2, "fail deployment  ",
-     "correct the file"},
+     "correct the deployment"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
 
@@ -116,17 +116,17 @@ START_TEST(workers)
 {
     own_site();
     desk_ok("cp $MORTISE m && ./m doctor");
-    desk_out("warn programs    no program is started without ");
+    desk_out("warn programs    Mortise cannot start programs without ");
     desk_out("/mortise-worker: No such file or directory\n");
     desk_out("install mortise-worker");
     desk_put("mortise-worker",
              "#!/bin/sh\nprintf 'no luck\\nat all' >&4\nexit 126\n");
     desk_ok("chmod +x mortise-worker && ./m doctor");
-    desk_out("warn programs    no program is started: no luck\n");
+    desk_out("warn programs    Mortise cannot start programs: no luck\n");
     desk_deploy("programs: {jq: {path: /usr/bin/jq}}\n");
     child_run("./m doctor");
     desk_code(2);
-    desk_out("fail programs    no program is started: no luck\n");
+    desk_out("fail programs    Mortise cannot start programs: no luck\n");
 }
 END_TEST
 
@@ -144,16 +144,21 @@ START_TEST(programs)
     desk_ok("chmod +x run.sh");
     child_run("$MORTISE doctor --deployment mortise.yaml");
     desk_code(2);
-    desk_out("fail programs    'gone' cannot start: ./gone: No such file");
+    desk_out(
+        "fail programs    program 'gone' cannot start: ./gone: No such file");
     desk_out("correct the path, or programs.gone.path of the deployment");
-    desk_out("fail programs    'gone' cannot start: none: No such file");
+    desk_out(
+        "fail programs    program 'gone' cannot start: none: No such file");
     desk_out("programs.gone.read of");
-    desk_out("fail programs    'plain' cannot start: /etc/passwd: Permission");
-    desk_out("fail programs    'plain' cannot start: nowhere: No such file");
+    desk_out("fail programs    program 'plain' cannot start: /etc/passwd: "
+             "Permission");
+    desk_out(
+        "fail programs    program 'plain' cannot start: nowhere: No such file");
     desk_out("programs.plain.dir of");
-    desk_out("fail programs    'file' cannot start: out: No such file");
+    desk_out("fail programs    program 'file' cannot start: out: No such file");
     desk_out("programs.file.write of");
-    desk_out("fail programs    'base' cannot start: /etc/passwd: Not a dir");
+    desk_out(
+        "fail programs    program 'base' cannot start: /etc/passwd: Not a dir");
     desk_out("ok   programs    mine: ./run.sh\n");
     desk_out(child_fitness(6, 0));
     desk_ok("test ! -e started");
@@ -190,11 +195,11 @@ START_TEST(paths_of_configs)
     desk_ok("sed -i 's|^plugins: {|plugins: {config: {file: {roots: [here, "
             "./gone], read_only: [away]}}, |' mortise.yaml && mkdir here");
     desk_ok("$MORTISE doctor --deployment mortise.yaml");
-    desk_out("warn plugin      the config of file (line ");
-    desk_out(" names ./gone: No such file or directory\n");
-    desk_out(" names away: No such file or directory\n");
-    desk_out("warn plugin      the config of catalog (line ");
-    desk_out(" names none: No such file or directory\n");
+    desk_out("warn plugin      the config of plugin 'file' (line ");
+    desk_out(" names the path ./gone: No such file or directory\n");
+    desk_out(" names the path away: No such file or directory\n");
+    desk_out("warn plugin      the config of plugin 'catalog' (line ");
+    desk_out(" names the path none: No such file or directory\n");
     desk_out(child_fitness(0, 3));
 }
 END_TEST
@@ -220,7 +225,7 @@ END_TEST
 START_TEST(limits)
 {
     desk_ok("ulimit -n 100; $MORTISE doctor");
-    desk_out("warn descriptors 100: ");
+    desk_out("warn descriptors at most 100 open files: ");
     desk_out("ulimit -n 4096");
     desk_ok(
         "d=$(mktemp -d -p /dev/shm) && $MORTISE doctor --store $d; rmdir $d");

@@ -478,7 +478,7 @@ START_TEST(doctor_names_a_file_that_cannot_be_used)
 
     deploy("{plugin: local}");
     desk_ok("$MORTISE doctor");
-    desk_out("ok   traces      ./store/memory/local: there are none yet");
+    desk_out("ok   traces      ./store/memory/local: no traces yet");
     desk_ok("test ! -e store/memory");
     desk_put("t.jsonl", three);
     desk_ok("$MORTISE memory import t.jsonl && $MORTISE doctor");
@@ -489,21 +489,21 @@ START_TEST(doctor_names_a_file_that_cannot_be_used)
     desk_out(
         "fail traces      memory 'local' cannot use ./store/memory/local: ");
     desk_out("is locked by another process");
-    desk_out("end the process that has it locked");
+    desk_out("end the process that locks the file");
     sqlite3_close(db);
     desk_ok("printf 'garbage, garbage' | dd of=store/memory/local/traces.db "
             "conv=notrunc 2>dd");
     child_run("$MORTISE doctor");
     desk_code(2);
     desk_out("traces.db is not a file of traces");
-    desk_out("move all files of the directory elsewhere");
+    desk_out("move all files of the directory to another place");
     desk_ok("cat store/memory/local/traces.db | head -c 16");
     desk_out("garbage, garbage"); /* it is left as it is */
 
     deploy("{plugin: local, config: {directory: kept}}");
     desk_ok("$MORTISE doctor && test ! -e kept");
     desk_out("ok   traces      ");
-    desk_out("kept: there are none yet");
+    desk_out("kept: no traces yet");
     desk_ok("mkdir kept && cp store/memory/local/traces.db kept");
     child_run("$MORTISE doctor");
     desk_code(2);

@@ -907,7 +907,7 @@ START_TEST(doctor_does_not_look_behind_an_engine)
 
     child_run("$MORTISE doctor");
     ck_assert_int_eq(child.code, 0);
-    says(child.out, "warn commits     was not checked: ");
+    says(child.out, "warn commits     the commits were not checked: ");
     says(child.out, child_fitness(0, 1));
     child_kill(engine);
 }

@@ -18,7 +18,7 @@ static const struct {
     {"proc", 2, "fail proc        /proc/self/fd: No such", "mount -t proc"},
     {"clock", 2, "fail clock       1970-01-01T00:16:40", "timedatectl"},
     {"nfs", 0, "warn disk        NFS: ", "a disk of this machine"},
-    {"full", 2, "fail space       0 MiB free", "free space"},
+    {"full", 2, "fail space       0 MiB free", "make space"},
     {"slow", 0, "warn sync        a synced write takes 6", "a faster disk"},
     {"curl", 0, "warn libcurl     HTTP needs libcurl (Debian: libcurl4): ",
      "apt-get install libcurl4"},

@@ -1044,8 +1044,9 @@ START_TEST(sleeps_are_no_time)
     desk_ok("$MORTISE test --crash-everywhere --filter two t.test.yaml");
     child_run("$MORTISE test --crash-everywhere --filter one t.test.yaml");
     desk_code(1);
-    desk_out("error[E0904]: killed before commit 1 was written and continued, "
-             "the run differs in state");
+    desk_out(
+        "error[E0904]: when the process is killed before commit 1 was written, "
+        "the continued run differs in state");
 }
 END_TEST
 

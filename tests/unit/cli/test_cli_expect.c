@@ -164,29 +164,32 @@ static const struct {
 } others[] = {
     {OUTCOME("'status': 'failed', 'reason': '', 'error': null, 'state': {},",
              NODE, ENDED "," RUN_END),
-     "killed here and continued, the run differs in status"},
+     "when the process is killed here, the continued run differs in status"},
     {OUTCOME("'status': 'completed', 'reason': '', 'error': null,"
              "'state': {'scratch': {'n': 2}},",
              NODE, ENDED "," RUN_END),
-     "killed here and continued, the run differs in state"},
+     "when the process is killed here, the continued run differs in state"},
     {OUTCOME(
          SHOW,
          "{'path': '1.0/a#1', 'status': 'done', 'attempts': 2, 'output': 1}",
          ENDED "," RUN_END),
-     "killed here and continued, the run differs in the attempts of a"},
+     "when the process is killed here, the continued run differs in the "
+     "attempts of a"},
     {OUTCOME(SHOW, "", ENDED "," RUN_END),
-     "killed here and continued, the run differs in 1.0/a#1"},
+     "when the process is killed here, the continued run differs in 1.0/a#1"},
     {OUTCOME(SHOW, NODE ",{'path': '1.0/b#1', 'status': 'done'}",
              ENDED "," RUN_END),
-     "killed here and continued, the run differs in 1.0/b#1"},
+     "when the process is killed here, the continued run differs in 1.0/b#1"},
     {OUTCOME(SHOW, NODE, ENDED "," ENDED "," RUN_END),
-     "killed here and continued, the run differs in the list of events of a"},
-    {OUTCOME(SHOW, NODE, ENDED), "killed here and continued, the run differs "
-                                 "in the list of events of the run"},
+     "when the process is killed here, the continued run differs in the list "
+     "of events of a"},
+    {OUTCOME(SHOW, NODE, ENDED),
+     "when the process is killed here, the continued run differs in the list "
+     "of events of the run"},
     {OUTCOME(SHOW, NODE,
              ENDED "," RUN_END
                    ",{'seq': 7, 'type': 'node_end', 'path': '1.0/b#1'}"),
-     "killed here and continued, the run differs in 1.0/b#1"},
+     "when the process is killed here, the continued run differs in 1.0/b#1"},
 };
 enum { N_OTHERS = sizeof others / sizeof others[0] };
 
