@@ -317,10 +317,11 @@ static void check_model(const struct mortise_model_alias *m,
         return;
     mortise_diag_help(
         diags,
-        mortise_diag_add(diags, "E0903", by->span,
-                         "'%s' would really call the model '%s' through the "
-                         "plugin %s, which 'real' does not list",
-                         by->str, m->alias, m->provider),
+        mortise_diag_add(
+            diags, "E0903", by->span,
+            "'%s' would call the model '%s' through the plugin %s, "
+            "but the key 'real' does not list this plugin",
+            by->str, m->alias, m->provider),
         "add '%s' to 'real', or use a deployment whose models are scripted",
         m->provider);
 }

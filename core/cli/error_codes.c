@@ -69,9 +69,9 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"determinism", "a plugin asked for something else than before",
      "After a re-entry (the engine calls the plugin again after an "
-     "interruption), the plugin did not repeat its recorded asks.  Between its "
-     "asks, a plugin must depend only on its request and on the answers.  This "
-     "is a bug of the plugin.",
+     "interruption), the plugin did not repeat its recorded requests to the "
+     "host.  Between these requests, a plugin must depend only on its input "
+     "and on the host's answers.  This is a bug of the plugin.",
      NULL},
     {"discovery.bad_answer", "a discovered tool is not on the allowlist",
      "The answer of the deployment's discovery contains a tool that is not on "

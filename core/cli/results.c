@@ -122,9 +122,10 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise check uses-memory.yaml\n"},
     {"E_DETERMINISM", "a replay asked for something else",
      "After an interruption, the engine calls the plugin again (a re-entry).  "
-     "The plugin must then repeat its earlier requests to the host (asks) in "
-     "the same order.  It did not.  Between its asks, a plugin must depend "
-     "only on its request and on the answers.  This is a bug of the plugin.",
+     "The plugin must then repeat its earlier requests to the host in the "
+     "same order.  It did not.  Between these requests, a plugin must depend "
+     "only on its input and on the host's answers.  This is a bug of the "
+     "plugin.",
      "$ mortise resume RUN\n"},
     {"E_LIMIT", "a declared limit was exceeded",
      "A size, a count or a cost exceeds what the graph, the deployment or the "

@@ -148,7 +148,7 @@ static void check_reference(struct mortise_config_reading *r,
     if (mortise_secret_in(at->str) && mortise_secret_name(at->str) == NULL)
         mortise_diag_add(r->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
-                         "alone or after a space at the end");
+                         "as the whole text or after its last space");
 }
 
 static bool is_text(struct mortise_config_reading *r,

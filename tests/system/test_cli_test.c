@@ -393,8 +393,9 @@ START_TEST(tools_are_scripted_and_approved)
              "  far: {real: [agent], expect: {status: completed}}\n");
     child_run("$MORTISE check far.test.yaml");
     desk_code(2);
-    desk_out("error[E0903]: 'agent' would really call the model 'default' "
-             "through the plugin openai, which 'real' does not list");
+    desk_out("error[E0903]: 'agent' would call the model 'default' "
+             "through the plugin openai, but the key 'real' does not list "
+             "this plugin");
     desk_ok("sed -i 's/agent/agent, openai/' far.test.yaml");
     desk_ok("$MORTISE check far.test.yaml");
 }
@@ -791,7 +792,7 @@ START_TEST(judges_are_scripted)
         "mortise.yaml");
     child_run("$MORTISE test --filter earnest t.test.yaml");
     desk_code(2);
-    desk_err("'agent' would really call the model 'default'");
+    desk_err("'agent' would call the model 'default'");
 }
 END_TEST
 

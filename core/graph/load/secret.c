@@ -50,7 +50,7 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
     else if (name == NULL || mortise_tmpl_in(at))
         mortise_diag_add(c->ld->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
-                         "alone or after a space at the end");
+                         "as the whole text or after its last space");
     else if (catalog->secret != NULL &&
              catalog->secret(catalog->ud, c->r->node->plugin, name, &why) !=
                  MORTISE_OK)
