@@ -545,7 +545,7 @@ START_TEST(programs_are_checked)
              "[./.mortise/out]}}\n");
     child_run("$MORTISE check plain.yaml");
     desk_code(2);
-    desk_out("includes its store");
+    desk_out("includes the store, which");
     deploy("programs: {sh: {path: /bin/sh, dir: ., memory: 20MiB, online: "
            "true, read: [.]}}\n");
     graph("run", "{program: sh, args: [-c, \"pwd; ls g.yaml\"]}");

@@ -532,8 +532,8 @@ START_TEST(doctor)
 {
     child_run("$MORTISE doctor");
     desk_code(2);
-    desk_out("warn mcp         files: stub 1.2, 2025-11-25, 1 tools; not "
-             "pinned");
+    desk_out("warn mcp         files: stub 1.2, 2025-11-25, 1 tools; none "
+             "of them is pinned, so graphs cannot call them");
     desk_out("mortise mcp pin files\n");
     desk_out("fail mcp         far: it says ?[31mno\n");
     serve("far", TOOL("ask", "Ask", ANY, "1"));
@@ -546,8 +546,8 @@ START_TEST(doctor)
     desk_code(2);
     desk_out("warn mcp         far: stub 1.2, 2025-11-25, 2 tools; 1 of them "
              "are not pinned");
-    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 differ "
-             "from their pins");
+    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 tools "
+             "differ from their pins");
 }
 END_TEST
 

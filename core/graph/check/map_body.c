@@ -82,9 +82,9 @@ static void check_names(struct bodies *b, const struct mortise_region *map)
         mortise_diag_help(
             b->ld->diags,
             mortise_diag_add(b->ld->diags, "E0314", draft->as_at->span,
-                             "'%s' is already the name of an element of the "
-                             "outer map that runs '%s'",
-                             map->as, b->g->nodes[around->entry].id),
+                             "the outer map that runs '%s' already calls its "
+                             "elements '%s'",
+                             b->g->nodes[around->entry].id, map->as),
             "set another name with as: NAME");
         return;
     }

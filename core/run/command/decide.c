@@ -277,7 +277,7 @@ int mortise_command_check_answer(struct mortise_run *r,
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(
             err, MORTISE_EDECISION,
-            "a scheduled pause can only be approved; cancel the run to end it");
+            "a scheduled pause can only be approved; to end the run instead, cancel it");
     return rv;
 }
 
