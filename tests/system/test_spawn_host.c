@@ -145,7 +145,7 @@ START_TEST(two_at_one_less_than_a_cap)
             "next: END}\n"
             "  c: {type: tool, tool: spawns/claim, args: {call: c2, name: x}, "
             "next: END}\n");
-        desk_out("E_LIMIT:limits.spawn.activeis2");
+        desk_out("E_LIMIT:limits.spawn.activeallows2,butthechild'x'wouldmakeit3");
         r = desk_store();
         ck_assert_uint_eq(r->n_spawns, 2 * (size_t)(i + 1));
         store_reader_free(r);

@@ -97,7 +97,7 @@ START_TEST(children_of_children)
     graph("", "spawn spawn spawn say deep");
     desk_ok("$MORTISE run g.yaml --id p");
     show("p");
-    desk_out("E_LIMIT:limits.spawn.depthis2,butwith'helper'itwouldbe3");
+    desk_out("E_LIMIT:limits.spawn.depthallows2,butthechild'helper'wouldmakeit3");
     r = desk_store();
     t = store_reader_tree(r, "default", "p");
     ck_assert_uint_eq(t->total, 2);
@@ -583,9 +583,10 @@ END_TEST
 static const struct {
     const char *prompt, *words;
 } misuses[] = {
-    {"meddle say x", "E_NOT_ALLOWED:thechildofcall'c1','helper'isrun"},
+    {"meddle say x", "E_NOT_ALLOWED:thechildofcall'c1'andname'helper'isrun"},
     {"stale say x", "E_STALE_TOKEN:"},
-    {"other say x", "E_DETERMINISM:call'c1','helper'wasclaimedforanother"},
+    {"other say x", "E_DETERMINISM:thespawnhandleofcall'c1'andname'helper'was"
+                    "claimedforanother"},
     {"nobody x", "E_NOT_FOUND:thisrunhasnosuchspawnhandle"},
 };
 
@@ -1002,8 +1003,8 @@ START_TEST(killed_where_none_can_begin)
             go_on(n);
         show("p");
         desk_out("\"a\":{\"status\":\"failed\",\"child\":");
-        desk_out("\"code\":\"E_CHECK\",\"message\":\"achildofthisnodehasagraph"
-                 "ofitsown,whichisnotvalidbyitself:\\ng.yaml#a:1:");
+        desk_out("\"code\":\"E_CHECK\",\"message\":\"thegraphofachildof"
+                 "thisnodeisnotvalid:\\ng.yaml#a:1:");
         r = desk_store();
         ck_assert_uint_eq(r->n_spawns, 1);
         ck_assert_uint_eq(r->n_runs, 1);
