@@ -120,6 +120,22 @@ int mortise_file_put(int fd, const void *p, size_t n)
     return 0;
 }
 
+bool mortise_file_on_path(const char **path, const char *name, char *out,
+                          size_t size)
+{
+    while (*path != NULL && **path != '\0') {
+        const char *dir = *path;
+        size_t n = strcspn(dir, ":");
+        int length = snprintf(out, size, "%.*s/%s", n > 0 ? (int)n : 1,
+                              n > 0 ? dir : ".", name);
+
+        *path = dir + n + (dir[n] == ':');
+        if (length > 0 && (size_t)length < size && access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 int mortise_file_path(char *out, size_t size, struct mortise_err *err,
                       const char *fmt, ...)
 {

@@ -3,6 +3,7 @@
 #ifndef MORTISE_BASE_FILES_H
 #define MORTISE_BASE_FILES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -40,6 +41,12 @@ int mortise_file_may_output(const char *path, struct mortise_err *err);
 
 /* All n bytes to a descriptor; -1 and errno. */
 int mortise_file_put(int fd, const void *p, size_t n);
+
+/* The next executable file NAME in the directories of *path, a list as in PATH, whose
+ * empty entries are the working directory.  *path is moved behind the directory of
+ * the file.  False: no directory has one any more. */
+bool mortise_file_on_path(const char **path, const char *name, char *out,
+                          size_t size);
 
 /* "DIR/NAME" and the like: snprintf that refuses to cut. */
 int mortise_file_path(char *out, size_t size, struct mortise_err *err,

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/infile.h"
 #include "base/mask.h"
 #include "engine/http/egress.h"
@@ -505,19 +506,12 @@ static size_t length_of(const struct mortise_provider *from)
 /* Would posix_spawnp() find the program?  Nothing is started. */
 static bool can_run(const char *program)
 {
-    const char *path = getenv("PATH"), *end;
+    const char *path = getenv("PATH");
     char file[PATH_MAX];
 
-    if (strchr(program, '/') != NULL)
-        return access(program, X_OK) == 0;
-    for (; path != NULL && *path != '\0'; path = *end != '\0' ? end + 1 : end) {
-        end = strchrnul(path, ':');
-        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path,
-                 program);
-        if (access(file, X_OK) == 0)
-            return true;
-    }
-    return false;
+    return strchr(program, '/') != NULL
+               ? access(program, X_OK) == 0
+               : mortise_file_on_path(&path, program, file, sizeof file);
 }
 
 /* One that gives nothing, here and now. */

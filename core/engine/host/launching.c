@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/hash.h"
 #include "base/owner.h"
 #include "config/deploy.h"
@@ -155,15 +156,13 @@ const char *mortise_launching_dir(const struct mortise_program *p)
 static int put_found(struct mortise_buf *b, const char *name,
                      struct mortise_err *err)
 {
-    const char *path = getenv("PATH"), *end;
+    const char *path = getenv("PATH");
     struct mortise_err why;
     bool passed = false;
     char file[4096];
 
-    for (; path != NULL && *path != '\0'; path = *end != '\0' ? end + 1 : end) {
-        end = strchrnul(path, ':');
-        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, name);
-        if (path[0] != '/' || access(file, X_OK) != 0)
+    while (mortise_file_on_path(&path, name, file, sizeof file)) {
+        if (file[0] != '/')
             continue;
         if (mortise_owner_check(file, NULL, NULL, &why) == MORTISE_OK) {
             put(b, "program", file);

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
+#include "base/files.h"
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
@@ -389,6 +391,37 @@ START_TEST(a_home_that_is_not_there)
 }
 END_TEST
 
+/* A search on PATH gives each executable file, in the order of the directories.  An
+ * empty entry is the working directory, and a name that is too long is none. */
+START_TEST(files_on_path)
+{
+    char dir[64], list[512], name[128], out[128];
+    const char *path = list;
+
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    snprintf(list, sizeof list, "%s/none:%s::%s/", dir, dir, dir);
+    snprintf(name, sizeof name, "%s/tool", dir);
+    test_write(name, "", 0);
+    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert_str_eq(path, "");
+    ck_assert_int_eq(chmod(name, 0700), 0);
+    path = list;
+    ck_assert(mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert_str_eq(out, name);
+    ck_assert(mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert_str_eq(strrchr(out, '/') - 1, "//tool");
+    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    path = list;
+    ck_assert(!mortise_file_on_path(&path, "tool", out, 8));
+    path = ":/none";
+    ck_assert(mortise_file_on_path(&path, "tests", out, sizeof out));
+    ck_assert_str_eq(out, "./tests");
+    path = NULL;
+    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    test_rmdir(dir);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("base");
@@ -412,6 +445,7 @@ static Suite *suite(void)
     tcase_add_test(tc, hashes_know_where_strings_end);
     tcase_add_test(tc, failures_leave_by_one_door);
     tcase_add_test(tc, a_home_that_is_not_there);
+    tcase_add_test(tc, files_on_path);
     suite_add_tcase(s, tc);
     return s;
 }
