@@ -22,7 +22,7 @@
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
 #                   red what guards it, and so must each ignored key
 #   make keys       each key of the language has such a test
-#   make rooms      calls and includes go down from room to room (core/ROOMS)
+#   make rooms      calls and includes go down from room to room (ROOMS)
 #   make writers    fields are written by the files that the header names
 #   make entries    docs/format.md has the entries of the journal as they are
 #   make commands   docs/control.md has the commands on a run as they are
@@ -52,8 +52,7 @@
 #   make deb        Debian's packages in build/deb/, from that (dpkg-buildpackage)
 #   make clean
 #
-# V=1 shows the commands.  B=DIR builds elsewhere; LAYERS="base json" builds a
-# part of the library (a layer may be tested before those above it exist).
+# V=1 shows the commands.  B=DIR builds elsewhere.
 #
 # For packages: SIGN_KEY=FILE.key (FILE.pub beside it, no password) signs the bundled
 # plugins; without it a key is made for this tree.  SOURCE_DATE_EPOCH, or the date of
@@ -103,14 +102,16 @@ B       ?= build
 # A build beside another (make asan, make extend) takes from it what would be the same:
 # LIKE is the directory of that build, which must be complete.
 LIKE    ?=
-LAYERS  ?= base json yaml cel spawn config graph draw run store plugin engine service
+# What the library is made of, and what the command is made of besides.
+LIBRARY := core lang services server
+COMMAND := cli testkit tools/import
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
         -Wmissing-prototypes -Wvla -Wundef -Wcast-qual -Wwrite-strings \
         -Wformat=2 $(WERROR)
 OURS := -std=c11 -D_GNU_SOURCE -fvisibility=hidden -fPIC -pthread $(WARN) \
-        -Icore -Isdk $(VARIANT)
+        -I. -Isdk $(VARIANT)
 # No object names the directory that it was built in.
 PLACELESS := '-ffile-prefix-map=$(CURDIR)=.'
 TEST_INC := -Itests
@@ -128,32 +129,33 @@ INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(GOALS)))
 ifneq ($(BUILDS),)
 include $(B)/deps.mk $(if $(TESTS_TOO),$(B)/test-deps.mk)
 endif
-$(B)/deps.mk $(B)/test-deps.mk: tools/deps.sh \
+$(B)/deps.mk $(B)/test-deps.mk: scripts/deps.sh \
     $(if $(MAKE_RESTARTS),,$(patsubst %,again,$(filter deps,$(GOALS))))
 	@mkdir -p $(@D)
-	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" sh tools/deps.sh \
+	@CC="$(CC)" CROSS="$(CROSS)" PKG_CONFIG="$(PKG_CONFIG)" sh scripts/deps.sh \
 	    $(if $(INSTALLS),--install) $(if $(findstring test-,$(notdir $@)),--tests,"$(PKGS)") \
 	    >$@.tmp
 	@mv $@.tmp $@
 $(B)/test-deps.mk: | $(B)/deps.mk
 
-CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
+sources = $(foreach d,$(1),$(wildcard $d/*.$(2) $d/*/*.$(2) $d/*/*/*.$(2)))
+CORE_SRC := $(call sources,$(LIBRARY),c) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
 # What the core has in C++: doors to libraries, C on the outside.
-CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(filter-out core/cli/%,$(wildcard core/*/*.cpp)))
+CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(LIBRARY),cpp))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o) $(CORE_CXX_OBJ)
-CLI_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard core/cli/*.cpp))
-CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
-                $(wildcard core/import/*.c core/cli/*.c))) $(CLI_CXX_OBJ)
+CLI_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(COMMAND),cpp))
+CLI_SRC  := $(call sources,$(COMMAND),c)
+CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out cli/main.c,$(CLI_SRC))) $(CLI_CXX_OBJ)
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 # In the build of `make extend`, objects whose source includes no list that has a row
 # more there are those of the other build: $(call same,OBJECTS).
 ifeq ($(findstring MORTISE_EXTEND,$(VARIANT)),)
 same = $(1)
 else
-LISTS := $(shell grep -rl --include=*.def MORTISE_EXTEND core)
+LISTS := $(shell grep -rl --include=*.def MORTISE_EXTEND $(LIBRARY) $(COMMAND))
 SAME  := $(patsubst $(LIKE)/%.d,%.o,$(shell grep -LFw $(LISTS:%=-e %) \
-    $$(find $(LIKE)/core $(LIKE)/tests/lib $(LIKE)/tests/unit $(LIKE)/tests/s* \
+    $$(find $(LIBRARY:%=$(LIKE)/%) $(COMMAND:%=$(LIKE)/%) $(LIKE)/tests/lib $(LIKE)/tests/unit $(LIKE)/tests/s* \
         $(LIKE)/tests/crash $(LIKE)/tests/hostile -name '*.d')))
 same  = $(patsubst %,$(LIKE)/%,$(filter $(SAME),$(1:$(B)/%=%))) \
         $(patsubst %,$(B)/%,$(filter-out $(SAME),$(1:$(B)/%=%)))
@@ -164,7 +166,7 @@ LIB_OBJ  := $(call same,$(LIB_OBJ))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 
 # Linked before the archives, these have places where a harness kills the process.
-FAULTY    := $(shell grep -l base/fault.h core/*/*.c core/*/*/*.c)
+FAULTY    := $(shell grep -l base/fault.h $(CORE_SRC))
 FAULT_OBJ := $(FAULTY:%.c=$(B)/faults/%.o) $(B)/tests/lib/fault.o
 # ... and this sends each message between core and plugin through its encoding.
 WIRE_OBJ  := $(B)/tests/wire/carry.o
@@ -191,7 +193,7 @@ STARTED := $(shell date +%s)
 endif
 endif
 step = $(eval DONE += x)$(words $(DONE))
-say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh tools/progress.sh \
+say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh scripts/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
 .PHONY: all runs check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
@@ -216,8 +218,8 @@ ifneq ($(BUILDS),)
 $(call keep,places,$(PLACES))
 $(call keep,flags,$(FLAGS))
 endif
-$(B)/core/config/home.o: $(B)/places
-$(B)/core/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
+$(B)/lang/config/home.o: $(B)/places
+$(B)/lang/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
                                  -DMORTISE_DATADIR='"$(DATADIR)/mortise"'
 
 $(B)/%.o: %.c $(B)/flags
@@ -231,7 +233,7 @@ CXX_FLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(PLACE
 $(CORE_CXX_OBJ) $(CLI_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(CXX_FLAGS) -Icore $(VARIANT) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP \
+	$(Q)$(CXX) $(CXX_FLAGS) -I. $(VARIANT) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP \
 	    -c -o $@ $<
 
 # Tests see what they need besides.
@@ -294,7 +296,7 @@ $(B)/libcli.a: $(CLI_OBJ)
 MORTISES := $(B)/mortise $(B)/faults/mortise $(B)/wire/mortise
 $(B)/faults/mortise: $(FAULT_OBJ)
 $(B)/wire/mortise: $(WIRE_OBJ)
-$(MORTISES): $(call same,$(B)/core/cli/main.o) $(B)/libcli.a $(B)/libmortise.a
+$(MORTISES): $(call same,$(B)/cli/main.o) $(B)/libcli.a $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -306,7 +308,7 @@ $(FAULTY:%.c=$(B)/faults/%.o): $(B)/faults/%.o: %.c $(B)/flags
 	$(Q)$(CC) $(OURS) $(PLACELESS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The process that starts programs, on its own: the engine is none of its.
-$(B)/mortise-worker: $(patsubst %.c,$(B)/%.o,$(wildcard core/worker/*.c))
+$(B)/mortise-worker: $(patsubst %.c,$(B)/%.o,$(wildcard worker/*.c))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lseccomp
 
@@ -375,7 +377,7 @@ $(B)/tests/keys/list: $(B)/tests/keys/list.o $(B)/tests/lib.a $(B)/libcli.a \
 	$(call say,LD,$@)
 	$(link_wrapped)
 # What is bundled lies around it, as it does around the other.
-$(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
+$(B)/tests/keys/mortise: $(B)/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -383,7 +385,7 @@ $(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
 	$(Q)for f in plugins trust.d templates mortise-worker; do \
 	    ln -sfn ../../$$f $(@D)/$$f || exit 1; done
 # Those that run the command line run that program.
-key_tests = $(sort $(shell sh tools/key-tests.sh | sed 's/.*\t//; s/:.*//'))
+key_tests = $(sort $(shell sh scripts/key-tests.sh | sed 's/.*\t//; s/:.*//'))
 key_programs = $(B)/tests/keys/mortise \
     $(addprefix $(B)/tests/keys/,$(key_tests))
 
@@ -470,9 +472,9 @@ $(B)/trust.d/bundled.yaml: $(KEY).key $(PLUGIN_MANIFESTS)
 	    --plugins "$(PLUGIN_NAMES)" --in-process >/dev/null
 
 # Section 1 from the help texts.
-$(B)/man/mortise.1: $(TOOL) tools/cli-man.sh
+$(B)/man/mortise.1: $(TOOL) scripts/cli-man.sh
 	$(call say,MAN,$(@D))
-	$(Q)rm -rf $(@D) && sh tools/cli-man.sh $< $$(date -u +%F -d @$(EPOCH)) $(@D)
+	$(Q)rm -rf $(@D) && sh scripts/cli-man.sh $< $$(date -u +%F -d @$(EPOCH)) $(@D)
 
 # For shells, from the same table; each under the name that its shell looks for.
 COMPLETIONS := $(addprefix $(B)/completion/,bash/mortise zsh/_mortise \
@@ -597,7 +599,7 @@ BESIDE ?= all
 programs: $(BESIDE) $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
 unit: programs
-	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
+	$(Q)MORTISE_BUILD=$(B) sh scripts/test.sh $(TESTS)
 
 # Everything is built first.  Then each stage runs, whatever became of those
 # before it, and the last lines say which failed.
@@ -621,7 +623,7 @@ wire: programs $(B)/wire/mortise $(WIRED)
 	        */mortise | */wire | */tests) ;; *) ln -sfn $$f . ;; esac; done && \
 	    cd tests && for f in ../../tests/*; do case $$f in \
 	        */test_*) ;; *) ln -sfn $$f . ;; esac; done
-	$(Q)MORTISE_BUILD=$(B)/wire sh tools/test.sh $(WIRED)
+	$(Q)MORTISE_BUILD=$(B)/wire sh scripts/test.sh $(WIRED)
 
 # The engine's suites, on a store that answers each read so many ms late.
 SLOW_MS := 5
@@ -632,7 +634,7 @@ SLOWED_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach n,$(SLOWED_NAMES),\
     $(filter %/test_$n.c,$(TEST_SRC))))
 
 # What docs/extending.md says is one file and one row is just that: a build in
-# which tests/extend/ has a file and a row more of each, and core/ is as it is.
+# which tests/extend/ has a file and a row more of each, and the rest is as it is.
 # Only what includes one of these lists is compiled again.
 extend: $(B)/mortise plain $(LIB_OBJ) $(SLOWED_OBJ)
 	+$(Q)$(AGAIN) B=$(B)/extend LIKE=$(B) CFLAGS="-O0 -g1" \
@@ -643,9 +645,9 @@ SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig \
     $(B)/trust.d/bundled.yaml
 extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
     $(TEST_PLUGINS) $(SLOWED_USE)
-	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
+	$(Q)MORTISE_BUILD=$(B) sh scripts/test.sh $(EXTENDED)
 	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
-	    sh tools/test.sh $(SLOWED)
+	    sh scripts/test.sh $(SLOWED)
 
 spawns:
 	+$(Q)MORTISE_SPAWNS=10000 MORTISE_AGENT_KILLS=200 \
@@ -659,32 +661,32 @@ whole:
 # Every key has a test that would miss it, and the list of them is this one.
 keys: $(B)/tests/keys/list
 	$(call say,CHECK,"each key of the language has its test")
-	$(Q)sh tools/graph-keys.sh $(B) >$(B)/graph_keys.md && \
+	$(Q)sh scripts/graph-keys.sh $(B) >$(B)/graph_keys.md && \
 	    diff -u tests/graph_keys.md $(B)/graph_keys.md || \
 	    { echo "tests/graph_keys.md: see above; make docs" >&2; exit 1; }
 
-# Calls and includes go one way (core/ROOMS), and who says so is not blind.
+# Calls and includes go one way (ROOMS), and who says so is not blind.
 rooms: $(CORE_OBJ) $(CLI_OBJ)
 	$(call say,CHECK,"calls and includes go down from room to room")
-	$(Q)sh tools/rooms.sh core $(B)/core && CC="$(CC)" sh tests/rooms/planted.sh
+	$(Q)sh scripts/rooms.sh . $(B) && CC="$(CC)" sh tests/rooms/planted.sh
 
 # The fields of what a run is are written by the files that state.h names.
 writers:
 	$(call say,CHECK,"fields are written by who is said to write them")
-	$(Q)CC="$(CC)" CFLAGS="$(DEP_CFLAGS)" sh tools/writers.sh state/state.h core/run \
+	$(Q)CC="$(CC)" CFLAGS="$(DEP_CFLAGS)" sh scripts/writers.sh . core/run/state/state.h core/run \
 	    exec mortise_run && CC="$(CC)" sh tests/rooms/written.sh
 
 # docs/format.md says of each entry what its row does.
 entries:
 	$(call say,CHECK,"docs/format.md has the entries of entries.def")
-	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
+	$(Q)CC="$(CC)" sh scripts/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md | diff -u docs/format.md - || \
 	    { echo "docs/format.md: see above; make docs" >&2; exit 1; }
 
 # docs/control.md says of each command on a run what its row does.
 commands:
 	$(call say,CHECK,"docs/control.md has the commands of run_commands.def")
-	$(Q)CC="$(CC)" sh tools/commands-doc.sh core/run/command \
+	$(Q)CC="$(CC)" sh scripts/commands-doc.sh core/run/command \
 	    docs/control.md | diff -u docs/control.md - || \
 	    { echo "docs/control.md: see above; make docs" >&2; exit 1; }
 
@@ -697,7 +699,7 @@ PEER ?=
 check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c)) \
     $(B)/tests/test_newcomer
 	$(call say,AGAIN,"with programs of others")
-	$(Q)MORTISE_BUILD=$(B) sh tools/peers.sh $(PEER)
+	$(Q)MORTISE_BUILD=$(B) sh scripts/peers.sh $(PEER)
 
 SANITIZE = CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
@@ -721,7 +723,7 @@ asan-all: plain
 # depends on the time that something takes.
 STRESS ?= 20
 stress: programs
-	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh tools/stress.sh $(TESTS)
+	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh scripts/stress.sh $(TESTS)
 
 # What takes too long for each change.  It is run whole before a release.
 NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz lint analyze stress \
@@ -730,7 +732,7 @@ nightly:
 	+$(Q)$(call stages,$(NIGHTLY))
 
 reproducible: $(B)/mortise
-	$(Q)MAKEFLAGS= sh tools/reproducible.sh $(B)/mortise
+	$(Q)MAKEFLAGS= sh scripts/reproducible.sh $(B)/mortise
 CROSS_CC := aarch64-linux-gnu-gcc
 cross:
 	+$(Q)$(AGAIN) CC=$(CROSS_CC) CXX=$(CROSS_CC:gcc=g++) B=$(B)/cross all
@@ -749,7 +751,7 @@ tsan:
 # A fifth of the random graphs: what is wrong with memory shows in few.
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) MORTISE_WORLDS=200 CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
-	    --suppressions=$(CURDIR)/tests/valgrind.supp --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
+	    --suppressions=$(CURDIR)/tests/valgrind.supp --leak-check=full --errors-for-leak-kinds=definite" sh scripts/test.sh \
 	    $(filter-out $(call programs_of,$(ALONE)),$(TESTS))
 
 headers: $(B)/deps.mk
@@ -761,20 +763,20 @@ headers: $(B)/deps.mk
 	        -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
 	$(call say,CHECK,"core/json/parse.c reads all JSON")
-	$(Q)! grep -rnE --include='*.[ch]' --include='*.cpp' '\<json_load' core sdk plugins || \
+	$(Q)! grep -rnE --include='*.[ch]' --include='*.cpp' '\<json_load' $(LIBRARY) $(COMMAND) sdk plugins || \
 	    { echo "jansson's parser is not safe without memory: mortise_json_parse()" >&2; exit 1; }
 
 # What another compiler warns of.  It makes no object.
-SYNTAX_C := $(CORE_SRC) $(TEST_SRC) $(wildcard core/import/*.c core/cli/*.c \
-    core/worker/*.c plugins/*/*/*.c tests/lib/*.c tests/kill/*.c tests/keys/*.c \
+SYNTAX_C := $(CORE_SRC) $(CLI_SRC) $(TEST_SRC) $(wildcard worker/*.c \
+    plugins/*/*/*.c tests/lib/*.c tests/kill/*.c tests/keys/*.c \
     tests/bench/*.c tests/plugins/*.c tests/preload/*.c tests/mcp/*.c)
-SYNTAX_CXX := $(wildcard core/*/*.cpp plugins/*/*/*.cpp)
+SYNTAX_CXX := $(call sources,$(LIBRARY) $(COMMAND),cpp) $(wildcard plugins/*/*/*.cpp)
 syntax: $(B)/deps.mk
 	$(call say,CHECK,"the warnings of $(CC) in every file")
 	$(Q)printf '%s\n' $(SYNTAX_C) | xargs -n 20 -P $(shell nproc) $(CC) $(OURS) \
 	    -Werror -fsyntax-only $(TEST_INC) $(DEP_CFLAGS) \
 	    $(foreach d,$(PLUGIN_DIRS),$(call headers_of,$(d)))
-	$(Q)$(CXX) $(CXX_FLAGS) -Werror -fsyntax-only -Icore -Isdk $(DEP_CFLAGS) \
+	$(Q)$(CXX) $(CXX_FLAGS) -Werror -fsyntax-only -I. -Isdk $(DEP_CFLAGS) \
 	    $(SYNTAX_CXX)
 
 # Each entry point for FUZZ_SECONDS (or those that are named: FUZZ="import json");
@@ -805,9 +807,9 @@ fuzz:
 mutants: export MORTISE_MATRIX = whole
 mutants:
 	+$(Q)$(AGAIN) ONLY="store_crash kill run_memory run_guards" programs
-	$(Q)sh tools/mutants.sh $(B)
+	$(Q)sh scripts/mutants.sh $(B)
 	+$(Q)$(AGAIN) $(key_programs)
-	$(Q)sh tools/ignore-keys.sh $(B)
+	$(Q)sh scripts/ignore-keys.sh $(B)
 
 # ROWS="dispatch durable": these sections of the table alone.  Around the program
 # lies what an installation has, as far as it is of use: plugins it signs itself.
@@ -825,34 +827,34 @@ bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS) $(MCPD)
 DEMO_PLUGINS := agent file pattern scripted text
 demo: $(B)/mortise $(B)/mortise-worker $(B)/trust.d/bundled.yaml $(B)/templates \
     $(patsubst %,$(B)/plugins/%.plugin.yaml.minisig,$(DEMO_PLUGINS))
-	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh
+	$(Q)MORTISE_BUILD=$(B) sh scripts/demo.sh
 
 abi abi-accept: $(LIBS)
-	$(Q)CC="$(CC)" CFLAGS_ABI="$(OURS) $(DEP_CFLAGS)" sh tools/abi.sh $(B) $@
+	$(Q)CC="$(CC)" CFLAGS_ABI="$(OURS) $(DEP_CFLAGS)" sh scripts/abi.sh $(B) $@
 
 messages: $(B)/mortise
-	@sh tools/messages.sh $(B)/mortise
+	@sh scripts/messages.sh $(B)/mortise
 
 docs: $(B)/mortise $(B)/tests/keys/list
-	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
-	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
+	$(Q)sh scripts/cli-doc.sh $(B)/mortise >docs/cli.md
+	$(Q)sh scripts/errors-doc.sh $(B)/mortise >docs/errors.md
 	$(Q)for k in graph deployment plugin trust test; do \
 	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
-	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
-	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
+	$(Q)sh scripts/graph-keys.sh $(B) >tests/graph_keys.md
+	$(Q)CC="$(CC)" sh scripts/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md >$(B)/format.md && cp $(B)/format.md docs/format.md
-	$(Q)CC="$(CC)" sh tools/commands-doc.sh core/run/command \
+	$(Q)CC="$(CC)" sh scripts/commands-doc.sh core/run/command \
 	    docs/control.md >$(B)/control.md && cp $(B)/control.md docs/control.md
 
 # clang-tidy has the warnings of clang besides its own, so clang alone sees only what
 # clang-tidy does not read: the tests, which are not worth its time, and C++.
-LINTED := $(CORE_SRC) $(wildcard core/import/*.c core/cli/*.c core/worker/*.c \
-    plugins/*/*/*.c)
-TIDY = printf '%s\n' $(LINTED) | xargs -n 10 -P $(shell nproc) sh tools/tidy.sh \
+LINTED := $(CORE_SRC) $(CLI_SRC) $(wildcard worker/*.c plugins/*/*/*.c)
+TIDY = printf '%s\n' $(LINTED) | xargs -n 10 -P $(shell nproc) sh scripts/tidy.sh \
     $(1) $(OURS) $(TEST_INC) $(DEP_CFLAGS) \
     $(foreach d,$(PLUGIN_DIRS),$(call headers_of,$(d))) --
-# cppcheck takes twice as long for the plugins as for core.
-CPPCHECK ?= core plugins
+# cppcheck takes twice as long for the plugins as for the rest.
+OURS_DIRS := $(LIBRARY) $(COMMAND) worker
+CPPCHECK ?= $(OURS_DIRS) plugins
 lint: $(B)/man/mortise.1
 	$(call say,CHECK,"mandoc: the man pages")
 	$(Q)mandoc -T lint -W warning $(MAN)
@@ -864,8 +866,8 @@ lint: $(B)/man/mortise.1
 	$(Q)mkdir -p $(B)/cppcheck
 	$(Q)cppcheck --quiet --enable=warning,portability --max-configs=1 --error-exitcode=1 \
 	    -j $(shell nproc) --cppcheck-build-dir=$(B)/cppcheck \
-	    --library=tools/cppcheck.cfg --suppressions-list=tools/cppcheck.supp \
-	    -Icore -Isdk $(CPPCHECK)
+	    --library=scripts/cppcheck.cfg --suppressions-list=scripts/cppcheck.supp \
+	    -I. -Isdk $(CPPCHECK)
 # Much slower than the other checks of clang-tidy.  It advises and does not fail.
 # Left out: advice to use Annex K, which glibc does not have.
 ANALYZE := -*$(comma)clang-analyzer-*$(comma)-clang-analyzer-valist.Uninitialized$(comma)$\
@@ -876,7 +878,7 @@ analyze: $(B)/deps.mk
 
 WORST ?= 10
 words:
-	$(Q)python3 tools/words.py --worst $(WORST) --groups
+	$(Q)python3 scripts/words.py --worst $(WORST) --groups
 
 # ---- installing ---------------------------------------------------------
 
@@ -980,6 +982,6 @@ clean:
 	rm -rf build
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h' 'core/*.cpp')
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp')
 
 -include $(shell test -d $(B) && find $(B) -name '*.d' -type f)

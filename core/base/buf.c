@@ -4,7 +4,7 @@
  * has dozens of fields and a check behind each hides the format.  A reader
  * never leaves its bytes and never believes a length that points outside.
  */
-#include "base/buf.h"
+#include "core/base/buf.h"
 
 #include <stdarg.h>
 #include <stdio.h>

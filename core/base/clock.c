@@ -1,5 +1,5 @@
 /* clock.c -- the two clocks, and RFC 3339 text in UTC. */
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

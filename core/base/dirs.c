@@ -1,7 +1,7 @@
 /* dirs.c -- the files of a directory that end alike, in order of name: what is
  * found must not depend on how a file system happens to list it.
  */
-#include "base/dirs.h"
+#include "core/base/dirs.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 struct mortise_listing {
     const struct mortise_mem *mem;

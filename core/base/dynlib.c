@@ -1,6 +1,6 @@
 /* dynlib.c -- the dynamic linker gives no errno, only words, at whose end that of
  * errno stands. */
-#include "base/dynlib.h"
+#include "core/base/dynlib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef MORTISE_BASE_DYNLIB_H
 #define MORTISE_BASE_DYNLIB_H
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* Right after a dlopen() that failed: "DOING: the linker's words".  For want of
  * descriptors MORTISE_ELIMIT, for want of memory MORTISE_ENOMEM, so that another try

@@ -6,14 +6,14 @@
  * up; only the words grow, outermost first ("load a.yaml: line 12: ...").
  * What does not fit is cut at the end, at a UTF-8 boundary.
  */
-#include "base/err.h"
+#include "core/base/err.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/infile.h"
+#include "core/base/infile.h"
 
 static const char *const names[] = {
     "OK",

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 /* The last of enum mortise_result. */
 enum { MORTISE_RESULTS_END = MORTISE_ESTALE_ATTEMPT };

@@ -3,12 +3,12 @@
  * setjmp() stands in a function whose locals never change, so that none of
  * them is indeterminate after the jump.
  */
-#include "base/escape.h"
+#include "core/base/escape.h"
 
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 int mortise_escapable(struct mortise_escape *e, void (*body)(void *), void *arg)
 {

@@ -16,7 +16,7 @@
 
 #include <setjmp.h>
 
-#include "base/mem.h"
+#include "core/base/mem.h"
 
 struct mortise_escape {
     jmp_buf begun; /* where: valid while mortise_escapable() runs */

@@ -17,7 +17,7 @@
  *       that nobody has locked is of a writer that was killed: the next writer
  *       removes it.  A file system without locks keeps it; it does no harm.
  */
-#include "base/files.h"
+#include "core/base/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/id.h"
+#include "core/base/id.h"
 
 static int too_large(const char *path, uint64_t max, struct mortise_err *err)
 {

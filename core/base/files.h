@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
 
 /* Open a regular file for reading; anything else (a FIFO, a device) is
  * MORTISE_EINVAL, and so is one of more than `max` bytes.  *fd is the

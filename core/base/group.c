@@ -12,9 +12,9 @@
  *       group in between: the group comes before the permission, and goes
  *       after it.
  *   (3) What in the directory is somebody else's, or a link, is left alone; who
- *       opens the store refuses that (store/leveldb/owners.c).
+ *       opens the store refuses that (core/store/leveldb/owners.c).
  */
-#include "base/group.h"
+#include "core/base/group.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owner.h"
+#include "core/base/owner.h"
 
 enum {
     ENTRY_MAX = 1 << 20, /* bytes of a group's entry: its members, too */

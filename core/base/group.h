@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 /* The group of that name, if this process may give files to it: root may, and so
  * may its members.  MORTISE_ENOTFOUND: there is none; MORTISE_EDENIED: we are none

@@ -4,7 +4,7 @@
  * arguments, identities.  libsodium's generichash needs no sodium_init() and
  * is safe from any thread.
  */
-#include "base/hash.h"
+#include "core/base/hash.h"
 
 #include <sodium.h>
 #include <string.h>

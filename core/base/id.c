@@ -1,12 +1,12 @@
 /* id.c -- UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, version 7,
  * 12 random bits, variant 10, 62 random bits.  They sort by time of making. */
-#include "base/id.h"
+#include "core/base/id.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10])
 {

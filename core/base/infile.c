@@ -6,7 +6,7 @@
  * What a shell hands over by a path (`check <(make-graph)`) is a pipe as well;
  * its path says that somebody is there.
  */
-#include "base/infile.h"
+#include "core/base/infile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,12 +11,12 @@
  *
  * Other ways to write a byte are not listed but read: see masking.c.
  */
-#include "base/mask.h"
+#include "core/base/mask.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mask_nodes.h"
+#include "core/base/mask_nodes.h"
 
 struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem)
 {

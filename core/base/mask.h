@@ -7,8 +7,8 @@
 #ifndef MORTISE_BASE_MASK_H
 #define MORTISE_BASE_MASK_H
 
-#include "base/buf.h"
-#include "base/spelling.h"
+#include "core/base/buf.h"
+#include "core/base/spelling.h"
 
 struct mortise_mask;
 

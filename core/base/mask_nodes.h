@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "base/mask.h"
+#include "core/base/mask.h"
 
 enum { MORTISE_MASK_ROOT = 0, MORTISE_MASK_NAME = 64 };
 

@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "base/mask_nodes.h"
+#include "core/base/mask_nodes.h"
 
 enum {
     PERCENT = MORTISE_SPELLED_PERCENT,

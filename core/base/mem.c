@@ -10,7 +10,7 @@
  * a compiled graph, a parsed file or a program lives and dies as a whole.  An
  * object of another library that belongs to it has a cleanup, which runs first.
  */
-#include "base/mem.h"
+#include "core/base/mem.h"
 
 #include <assert.h>
 #include <stdlib.h>

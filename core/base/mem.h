@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 /* The C heap. */
 extern const struct mortise_mem mortise_heap;

@@ -5,7 +5,7 @@
  * typing errors: they match nothing, which also bounds the work for hostile
  * input and lets the table live on the stack.
  */
-#include "base/nearest.h"
+#include "core/base/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  *       as no access control list adds others.
  *   (4) /proc leads to what is open already; nobody can put another there.
  */
-#include "base/owner.h"
+#include "core/base/owner.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* A file or directory, the one that was asked about or one on the way to it,
  * that others own or may write. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum mortise_phase {
     MORTISE_PHASE_ADMIT = 1,

@@ -10,7 +10,7 @@
  * and %g drops the zeros behind.  Subnormal numbers carry fewer digits, so
  * there we start from one.
  */
-#include "base/real.h"
+#include "core/base/real.h"
 
 #include <float.h>
 #include <math.h>

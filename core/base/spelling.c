@@ -1,12 +1,12 @@
 /* spelling.c -- see spelling.h; characters are RFC 8259's and RFC 3986's. */
-#include "base/spelling.h"
+#include "core/base/spelling.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/digit.h"
-#include "base/utf8.h"
+#include "core/base/digit.h"
+#include "core/base/utf8.h"
 
 /* The hexadecimal digits p[from, to), of which n are there. */
 static enum mortise_spelled digits_of(const unsigned char *p, size_t n,

@@ -5,7 +5,7 @@
  * adding allocates nothing.  When growing fails the chains just get longer; it
  * is tried again at the next addition.
  */
-#include "base/table.h"
+#include "core/base/table.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/mem.h"
+#include "core/base/mem.h"
 
 enum { MORTISE_TABLE_FEW = 16 };
 

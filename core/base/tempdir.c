@@ -7,7 +7,7 @@
  * directory that nobody has locked was left behind, and the next maker of one with
  * that name removes it.
  */
-#include "base/tempdir.h"
+#include "core/base/tempdir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* What the name of a directory begins with; six other characters follow. */
 #define MORTISE_TEMPDIR_NAME(what) "mortise-" what "-"

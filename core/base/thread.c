@@ -4,9 +4,9 @@
  * inherits its maker's; SIGPIPE is in it, too, so a write to a peer that went
  * away is an error code.  Faults (SIGSEGV and its kin) are let through: nobody
  * can wait them out, and the kernel would end the process without asking the
- * handler of a crash reporter, or plugin/death.c's.
+ * handler of a crash reporter, or core/plugin/death.c's.
  */
-#include "base/thread.h"
+#include "core/base/thread.h"
 
 #include <time.h>
 

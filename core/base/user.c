@@ -1,11 +1,11 @@
 /* user.c -- see user.h. */
-#include "base/user.h"
+#include "core/base/user.h"
 
 #include <errno.h>
 #include <pwd.h>
 #include <unistd.h>
 
-#include "base/owner.h"
+#include "core/base/owner.h"
 
 enum { ENTRY_MAX = 1 << 16 }; /* bytes of a user's entry */
 

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 /* The user of that name and its group, if this process may start programs as that
  * user: root may, and the user itself.  MORTISE_ENOTFOUND: there is none;

@@ -6,7 +6,7 @@
  * of the one who called it), and never for a program that runs with more rights
  * than its caller has.
  */
-#include "base/userdir.h"
+#include "core/base/userdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
-#include "base/files.h"
-#include "base/hash.h"
-#include "base/owner.h"
+#include "core/base/dirs.h"
+#include "core/base/files.h"
+#include "core/base/hash.h"
+#include "core/base/owner.h"
 
 enum { ENTRY_MAX = 16384 };
 

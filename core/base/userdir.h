@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* $XDG_STATE_HOME/mortise, or ~/.local/state/mortise; it need not exist.
  * MORTISE_ENOTFOUND: this user has no home.  MORTISE_EDENIED: others own it or

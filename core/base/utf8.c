@@ -3,7 +3,7 @@
  * What is read here was written by strangers, so nothing is repaired: bytes
  * are a code point or they are not.
  */
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

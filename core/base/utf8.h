@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* The code point at p (p < end) into *cp; returns its bytes, or 0 when there
  * is none: overlong, surrogate, beyond U+10FFFF, cut short. */

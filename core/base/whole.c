@@ -1,5 +1,5 @@
 /* whole.c -- see whole.h. */
-#include "base/whole.h"
+#include "core/base/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * After a mismatch the last star takes one more character: linear but for
  * stars, and names are short. */
-#include "base/wild.h"
+#include "core/base/wild.h"
 
 #include <stddef.h>
 

@@ -12,14 +12,14 @@
  *
  * Only the block of 64-bit times is read, which every file has since 2005.
  */
-#include "base/zone.h"
+#include "core/base/zone.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/files.h"
+#include "core/base/files.h"
 
 enum {
     NAME_MAX_BYTES = 64,

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 struct mortise_zone; /* immutable; lives in the arena it was read into */
 

@@ -1,6 +1,6 @@
 /* clocks.c -- hearing of it when somebody sets the wall clock.
  *
- * There are two kinds of waiting (run/outcome/start.c).  What takes so and so
+ * There are two kinds of waiting (core/run/outcome/start.c).  What takes so and so
  * long, a timeout, a retry's delay, a sleep, is counted by a clock that nobody
  * sets, and needs nothing from here.  What is due at a time of day, a
  * question's deadline or a timer `until` some time, is armed for as long as it
@@ -16,7 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 /* Seconds since 1970 that no clock shows: the year 9999. */
 static const time_t never = 253402300799;

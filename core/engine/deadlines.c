@@ -13,11 +13,11 @@
  * The index speaks wall-clock time, which may be set.  The engine looks again
  * when it hears of that (clocks.c), and every minute where it does not.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum {
     AT_ONCE = 64, /* runs looked at in one go */

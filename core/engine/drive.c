@@ -1,9 +1,9 @@
 /* drive.c -- an engine whose plugins a script answers goes on until it waits,
  * and how long that is.  script.c has the promises. */
-#include "engine/runs/script.h"
+#include "core/engine/runs/script.h"
 #include <string.h>
-#include "base/clock.h"
-#include "engine/runs/call.h"
+#include "core/base/clock.h"
+#include "core/engine/runs/call.h"
 #include "mortise/plugin.h"
 
 /* Is something under way that no clock of ours ends? */

@@ -7,9 +7,9 @@
  * The runs stay resumable; whoever waits for them is told.  In a child of
  * fork() closing does nothing at all.
  */
-#include "engine/common/engine.h"
-#include "base/group.h"
-#include "base/owner.h"
+#include "core/engine/common/engine.h"
+#include "core/base/group.h"
+#include "core/base/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/common/configs.h"
-#include "engine/http/http.h"
-#include "engine/parts/process.h"
-#include "engine/host/conversation.h"
-#include "engine/host/secret.h"
+#include "core/engine/common/configs.h"
+#include "services/http/http.h"
+#include "core/engine/parts/process.h"
+#include "services/model/conversation.h"
+#include "services/secrets/secret.h"
 
 enum { DESCRIPTORS = 32 };
 

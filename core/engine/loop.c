@@ -9,13 +9,13 @@
  *
  * No recursion: what happens while an action is carried out becomes a task.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-#include "base/clock.h"
-#include "engine/parts/event_loop.h"
+#include "core/base/clock.h"
+#include "core/engine/parts/event_loop.h"
 
 enum {
     TASKS = 64,          /* between two looks at the clock and the queue */

@@ -15,11 +15,11 @@
  * theirs is lost that the first time did not cost.  From the third time on it
  * is blocked (live.c) and does not go on at all.
  */
-#include "engine/recover.h"
+#include "core/engine/recover.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum {
     AT_ONCE = 256,    /* runs in memory; more wait for those to rest */

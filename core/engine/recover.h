@@ -2,7 +2,7 @@
 #ifndef MORTISE_ENGINE_RECOVER_H
 #define MORTISE_ENGINE_RECOVER_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 /* Go on with every run, of all tenants, that a crash interrupted or that was
  * paused as an engine stopped.  Turns the loop while many are at work; `stop`

@@ -22,11 +22,11 @@
  *       (mortise_store_remove_rest()).
  *   (3) A graph goes when a pass saw all heads and none has it.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum {
     PAGE = 256,      /* heads looked at in one go */

@@ -1,5 +1,5 @@
 /* code.c -- codes of errors that the engine alone gives. */
-#include "json/code.h"
+#include "core/json/code.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* diff.c -- where two JSON values differ. */
-#include "json/diff.h"
+#include "core/json/diff.h"
 
 #include <stdio.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 struct diff {
     mortise_json_differ_fn *differ;

@@ -2,8 +2,8 @@
 #ifndef MORTISE_JSON_DIFF_H
 #define MORTISE_JSON_DIFF_H
 
-#include "base/buf.h"
-#include "json/value.h"
+#include "core/base/buf.h"
+#include "core/json/value.h"
 
 /* `pointer` (RFC 6901; "" is the whole) leads to what differs in `a`, in `b`, or
  * in both: NULL where one of them has nothing there.  Lent. */

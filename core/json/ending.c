@@ -1,5 +1,5 @@
 /* ending.c -- the number with which a program or a server ended a call. */
-#include "json/ending.h"
+#include "core/json/ending.h"
 
 static int32_t number_of(const json_t *from, const char *name)
 {

@@ -4,7 +4,7 @@
  * comes out is the same value with other strings in it.  A number that is a
  * secret, or has one inside, becomes a string.
  */
-#include "json/masked.h"
+#include "core/json/masked.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef MORTISE_JSON_MASKED_H
 #define MORTISE_JSON_MASKED_H
 
-#include "base/mask.h"
-#include "json/value.h"
+#include "core/base/mask.h"
+#include "core/json/value.h"
 
 /* Is anything of the mask in the value's strings, names of members or numbers?
  */

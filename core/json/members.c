@@ -3,12 +3,12 @@
  * Every member is checked, and one that no row has is refused rather than
  * ignored: who sent it meant something by it.
  */
-#include "json/members.h"
+#include "core/json/members.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "core/base/nearest.h"
 
 enum { MOST = 32 }; /* rows of a table, of which one may have been meant */
 

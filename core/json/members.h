@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 enum mortise_member_type {
     MORTISE_MEMBER_TEXT,   /* const char *; it has no NUL inside */

@@ -26,7 +26,7 @@
  * is wrong between key and value, report() looks the key up, because jansson
  * reports the duplicate then.
  */
-#include "json/parse.h"
+#include "core/json/parse.h"
 
 #include <assert.h>
 #include <math.h>
@@ -36,10 +36,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/digit.h"
-#include "mortise.h"
-#include "base/real.h"
-#include "base/utf8.h"
+#include "core/base/digit.h"
+#include "core/mortise.h"
+#include "core/base/real.h"
+#include "core/base/utf8.h"
 
 /* A buffer that grows.  It is jansson's memory, like the values. */
 struct spare {

@@ -15,12 +15,12 @@
  * A count of 1 that we own cannot grow behind our back: to take another
  * reference one must already have one.
  */
-#include "json/path.h"
+#include "core/json/path.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 
 /* ---- parsing --------------------------------------------------------- */
 

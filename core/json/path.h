@@ -7,7 +7,7 @@
 #ifndef MORTISE_JSON_PATH_H
 #define MORTISE_JSON_PATH_H
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 enum { MORTISE_PATH_STEPS = 64 };
 

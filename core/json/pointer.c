@@ -3,12 +3,12 @@
  * They are for people: into messages and beside them.  A text that is too
  * small loses the end of the pointer, never a terminator.
  */
-#include "json/pointer.h"
+#include "core/json/pointer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 
 void mortise_pointer_init(struct mortise_pointer *p, char *text, size_t size)
 {

@@ -10,7 +10,7 @@
  *       $ref and the like a place would depend on the value: those marks are
  *       counted as lost, and whoever reads the schema refuses it.
  */
-#include "json/secret.h"
+#include "core/json/secret.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef MORTISE_JSON_SECRET_H
 #define MORTISE_JSON_SECRET_H
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 enum { MORTISE_SECRET_NAME = 64 }; /* bytes of a name, at most */
 

@@ -8,7 +8,7 @@
  *       assumes the rest.
  *   (3) Amounts are bounded, and stop there: nothing a plugin says overflows.
  */
-#include "json/usage.h"
+#include "core/json/usage.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef MORTISE_JSON_USAGE_H
 #define MORTISE_JSON_USAGE_H
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 #define MORTISE_USAGE_MAX 1000000000000000 /* of each */
 

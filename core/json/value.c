@@ -14,7 +14,7 @@
  * therefore the larger bound MORTISE_JSON_DEPTH_OURS for mortise_json_read()
  * and for writing.
  */
-#include "json/value.h"
+#include "core/json/value.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/real.h"
-#include "json/parse.h"
+#include "core/base/real.h"
+#include "core/json/parse.h"
 
 /* ---- reading --------------------------------------------------------- */
 

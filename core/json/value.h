@@ -10,10 +10,10 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/hash.h"
-#include "json/parse.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/hash.h"
+#include "core/json/parse.h"
 
 enum {
     MORTISE_JSON_DEPTH = 64, /* of what comes from outside */

@@ -15,7 +15,7 @@
  * Chunk k has FIRST << k slots, so twenty pointers are room for all the handle
  * can name.  Locks: the table's is never held while a slot's is taken.
  */
-#include "plugin/call_table.h"
+#include "core/plugin/call_table.h"
 
 #include <assert.h>
 #include <string.h>

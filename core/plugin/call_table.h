@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "json/usage.h"
-#include "plugin/instance.h"
-#include "plugin/wire.h"
+#include "core/base/buf.h"
+#include "core/json/usage.h"
+#include "core/plugin/instance.h"
+#include "core/plugin/wire.h"
 
 enum { MORTISE_WORDS_MAX = 1024 }; /* of a message, with its NUL */
 

@@ -1,6 +1,6 @@
-#include "plugin/carry.h"
+#include "core/plugin/carry.h"
 
-#include "base/mem.h"
+#include "core/base/mem.h"
 
 #include <assert.h>
 #include <string.h>

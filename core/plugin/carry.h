@@ -9,8 +9,8 @@
 #ifndef MORTISE_PLUGIN_CARRY_H
 #define MORTISE_PLUGIN_CARRY_H
 
-#include "base/err.h"
-#include "plugin/wire.h"
+#include "core/base/err.h"
+#include "core/plugin/wire.h"
 
 /* For as long as the sender waits: the strings stay the sender's. */
 int mortise_carry_lend(struct mortise_wire *msg, struct mortise_wire_held *held,

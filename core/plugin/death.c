@@ -15,7 +15,7 @@
  *       before the process is gone: one line, written by one write() to the
  *       file of the plugin in the directory of quarantine.c, which tells its
  *       format.  Nothing else is needed at that time: no heap, no lock.
- *   (3) Whoever catches signals and exits says so here (core/cli/fatal.c): a
+ *   (3) Whoever catches signals and exits says so here (cli/fatal.c): a
  *       library has no business with them.  Where nobody does, nothing is noted.
  *   (4) A process that a plugin ended does not end with 0.
  *   (5) Children of fork note nothing: what they are inside of, their parent
@@ -28,7 +28,7 @@
  * What cannot be noted: a fault that comes while the plugin has blocked it, or
  * has put a handler of its own in our place; exit_group() by syscall().
  */
-#include "plugin/death.h"
+#include "core/plugin/death.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -43,7 +43,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "plugin/watchdog.h"
+#include "core/plugin/watchdog.h"
 
 enum {
     LINE = 1200,     /* the longest note, and the longest words */

@@ -8,8 +8,8 @@
 #ifndef MORTISE_PLUGIN_DEATH_H
 #define MORTISE_PLUGIN_DEATH_H
 
-#include "base/err.h"
-#include "plugin/inside.h"
+#include "core/base/err.h"
+#include "core/plugin/inside.h"
 
 /* How, as a note has it; quarantine.c reads them. */
 #define MORTISE_DEATH_EXIT   "exit"   /* exit(), _exit() */

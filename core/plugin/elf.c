@@ -26,7 +26,7 @@
  * Each refusal is one sentence that ends with what to do, and has a code
  * (refusals.c).  Loading stops at the first; `mortise plugin check` sees all.
  */
-#include "plugin/elf.h"
+#include "core/plugin/elf.h"
 
 #include <assert.h>
 #include <elf.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* "x86_64-linux-gnu", "aarch64-linux-gnu": what we were built for. */
 const char *mortise_elf_host(void);

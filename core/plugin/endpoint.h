@@ -9,8 +9,8 @@
 
 #include <mortise/plugin.h>
 
-#include "plugin/manifest.h"
-#include "plugin/wire.h"
+#include "core/plugin/manifest.h"
+#include "core/plugin/wire.h"
 
 struct mortise_endpoint;
 

@@ -9,11 +9,11 @@
 #include <limits.h>
 #include <mortise/plugin.h>
 
-#include "plugin/inside.h"
-#include "plugin/load.h"
-#include "plugin/registry.h"
-#include "plugin/rollback_state.h"
-#include "plugin/trust.h"
+#include "core/plugin/inside.h"
+#include "core/plugin/load.h"
+#include "core/plugin/registry.h"
+#include "core/plugin/rollback_state.h"
+#include "core/plugin/trust.h"
 
 struct created { /* an instance; in the arena */
     struct created *next;

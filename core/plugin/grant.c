@@ -4,12 +4,12 @@
  * deployment: `net: [config:base_url]`.  This is the one place that says what
  * that stands for; who enforces it and who shows it read the same list.
  */
-#include "plugin/grant.h"
+#include "core/plugin/grant.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "json/path.h"
+#include "core/json/path.h"
 
 struct granting {
     struct mortise_arena *a;

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "plugin/manifest.h"
+#include "core/plugin/manifest.h"
 
 struct mortise_granted {
     const char *value; /* lent by the manifest or the config */

@@ -21,19 +21,19 @@
  *   (6) The child of a fork gets no further than here: two processes would
  *       write one store.
  */
-#include "plugin/host.h"
+#include "core/plugin/host.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/utf8.h"
-#include "json/code.h"
-#include "json/value.h"
-#include "plugin/carry.h"
-#include "plugin/status.h"
+#include "core/base/clock.h"
+#include "core/base/utf8.h"
+#include "core/json/code.h"
+#include "core/json/value.h"
+#include "core/plugin/carry.h"
+#include "core/plugin/status.h"
 
 enum {
     DETAIL_MAX = 16 * 1024,
@@ -728,7 +728,7 @@ static bool is_late(const char *method)
 {
     static const char *const names[] = {
 #define METHOD(id, name, changes, late) (late) ? (name) : "",
-#include "plugin/methods.def"
+#include "core/plugin/methods.def"
 #undef METHOD
     };
 

@@ -3,9 +3,9 @@
 #ifndef MORTISE_PLUGIN_HOST_H
 #define MORTISE_PLUGIN_HOST_H
 
-#include "plugin/call_table.h"
-#include "plugin/endpoint.h"
-#include "plugin/inside.h"
+#include "core/plugin/call_table.h"
+#include "core/plugin/endpoint.h"
+#include "core/plugin/inside.h"
 
 /* The opaque thing that a plugin is handed. */
 struct mortise_host {

@@ -1,12 +1,12 @@
 /* inprocess.c -- an endpoint that is a plugin in this process: messages become
  * calls of its functions.
  */
-#include "plugin/endpoint.h"
+#include "core/plugin/endpoint.h"
 
 #include <assert.h>
 
-#include "base/table.h"
-#include "plugin/host.h"
+#include "core/base/table.h"
+#include "core/plugin/host.h"
 
 struct here {
     struct mortise_endpoint base;

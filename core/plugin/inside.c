@@ -13,7 +13,7 @@
  *       environment (rounding, traps, flush to zero) that it had before; and
  *       the signal mask, on the engine's thread at the end of its turn: system
  *       calls would cost more than a short call of a plugin does.  The working
- *       directory and the umask are a worker's own (engine/parts/pool.c); on the
+ *       directory and the umask are a worker's own (core/engine/parts/pool.c); on the
  *       engine's thread they are the process's, like setlocale() and signal
  *       handlers, and stay as the plugin made them.
  *   (3) A thread that ends within a visit (pthread_exit, pthread_cancel) was
@@ -25,7 +25,7 @@
  *       them looks at a clock: look() is made at regular times, and counts.
  *       Times that this whole process was stopped count once at most.
  */
-#include "plugin/inside.h"
+#include "core/plugin/inside.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugin/death.h"
+#include "core/plugin/death.h"
 
 enum { STACK = 64 << 10 /* of a signal handler */ };
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "core/base/hash.h"
 
 enum {
     MORTISE_CULPRIT_NAME = 129,
@@ -76,7 +76,7 @@ struct mortise_visit { /* on the caller's stack */
 };
 
 /* Who puts the signal mask back, which takes system calls: leave(), or the
- * engine's thread at the end of its turn (engine/parts/thread_state.c), once
+ * engine's thread at the end of its turn (core/engine/parts/thread_state.c), once
  * for all visits of that. */
 enum mortise_inside_mask { MORTISE_MASK_NOW = 1, MORTISE_MASK_LATER };
 

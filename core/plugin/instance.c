@@ -22,7 +22,7 @@
  * [finished] -> returned -> delivered, or open and inside -> returned pending
  * -> finished and delivered; abandon() cuts in anywhere before the delivery.
  */
-#include "plugin/host.h"
+#include "core/plugin/host.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,10 +30,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/thread.h"
-#include "plugin/carry.h"
-#include "plugin/status.h"
+#include "core/base/clock.h"
+#include "core/base/thread.h"
+#include "core/plugin/carry.h"
+#include "core/plugin/status.h"
 
 _Static_assert(MORTISE_LOG_ERROR == MORTISE_LEVEL_ERROR &&
                    MORTISE_LOG_DEBUG == MORTISE_LEVEL_DEBUG,

@@ -11,11 +11,11 @@
 #ifndef MORTISE_PLUGIN_INSTANCE_H
 #define MORTISE_PLUGIN_INSTANCE_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "json/ending.h"
-#include "json/usage.h"
-#include "plugin/manifest.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/json/ending.h"
+#include "core/json/usage.h"
+#include "core/plugin/manifest.h"
 
 struct mortise_instance;
 struct mortise_culprit;  /* of inside.h */

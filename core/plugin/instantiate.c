@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/deploy_discovery.h"
-#include "config/deploy_memory.h"
-#include "plugin/death.h"
-#include "plugin/elf.h"
-#include "plugin/endpoint.h"
-#include "plugin/entry.h"
-#include "plugin/quarantine.h"
+#include "lang/config/deploy_discovery.h"
+#include "lang/config/deploy_memory.h"
+#include "core/plugin/death.h"
+#include "core/plugin/elf.h"
+#include "core/plugin/endpoint.h"
+#include "core/plugin/entry.h"
+#include "core/plugin/quarantine.h"
 
 /* ---- the bytes ------------------------------------------------------------- */
 

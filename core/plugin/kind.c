@@ -1,5 +1,5 @@
 /* kind.c -- the kinds of plugins, by number and by name. */
-#include "plugin/kind.h"
+#include "core/plugin/kind.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 const struct mortise_plugin_kind *const mortise_kinds[MORTISE_KINDS] = {
 #define KIND(ID, name, about) [MORTISE_KIND_##ID] = &mortise_kind_##name,
-#include "plugin/kinds.def"
+#include "core/plugin/kinds.def"
 #undef KIND
 };
 

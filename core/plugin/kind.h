@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 struct mortise_inst; /* of <mortise/plugin.h>, as is the request */
 struct mortise_manifest;
@@ -20,7 +20,7 @@ struct mortise_request;
 
 enum mortise_kind {
 #define KIND(ID, name, about) MORTISE_KIND_##ID,
-#include "plugin/kinds.def"
+#include "core/plugin/kinds.def"
 #undef KIND
     MORTISE_KINDS
 };
@@ -78,7 +78,7 @@ extern const struct mortise_plugin_kind *const mortise_kinds[MORTISE_KINDS];
 #define KIND(ID, name, about)                                                  \
     extern const struct mortise_plugin_kind mortise_kind_##name;               \
     extern const struct mortise_place mortise_kind_##name##_place;
-#include "plugin/kinds.def"
+#include "core/plugin/kinds.def"
 #undef KIND
 
 /* MORTISE_KINDS: there is none of that name. */

@@ -11,8 +11,8 @@
 
 #include <mortise/discovery.h>
 
-#include "plugin/kind.h"
-#include "plugin/reading.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
 
 static const struct mortise_key discovery_keys[] = {MORTISE_THREADS};
 MORTISE_KIND_PLACE(discovery);

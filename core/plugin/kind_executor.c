@@ -13,9 +13,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "plugin/kind.h"
-#include "plugin/reading.h"
-#include "yaml/header.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
+#include "lang/yaml/header.h"
 
 /* ---- operations ---------------------------------------------------------- */
 
@@ -248,7 +248,7 @@ static bool changes_the_world(const char *method)
 {
     static const char *const names[] = {
 #define METHOD(id, name, changes, late) (changes) ? (name) : "",
-#include "plugin/methods.def"
+#include "core/plugin/methods.def"
 #undef METHOD
     };
 
@@ -386,7 +386,7 @@ static const char *lacks(const void *interface,
 }
 
 /* Which of the others there are, the catalogue knows, by which graphs were
- * checked (engine/common/plugin_catalog.c). */
+ * checked (core/engine/common/plugin_catalog.c). */
 static bool is_other(const struct mortise_manifest *m, const char *operation)
 {
     return m->provides[MORTISE_KIND_EXECUTOR].more &&

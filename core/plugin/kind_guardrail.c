@@ -10,9 +10,9 @@
 #include <mortise/guardrail.h>
 #include <stdio.h>
 
-#include "json/value.h"
-#include "plugin/kind.h"
-#include "plugin/reading.h"
+#include "core/json/value.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
 
 static const struct mortise_key guardrail_keys[] = {MORTISE_THREADS};
 MORTISE_KIND_PLACE(guardrail);
@@ -72,7 +72,7 @@ const struct mortise_call_kind mortise_call_check = {.kind =
 
 static const struct mortise_call_kind *const calls[] = {&mortise_call_check};
 
-/* What only reads; run/asks/step.c (9) holds it to it. */
+/* What only reads; core/run/asks/step.c (9) holds it to it. */
 static const char *const asks[] = {
     "state.get/1",    "schema.check/1", "kv.get/1",      "secret.get/1",
     "http.request/1", "model.call/1",   "model.embed/1", NULL};

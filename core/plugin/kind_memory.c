@@ -7,8 +7,8 @@
  */
 #include <mortise/memory.h>
 
-#include "plugin/kind.h"
-#include "plugin/reading.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
 
 static const struct mortise_key memory_keys[] = {
     MORTISE_THREADS,

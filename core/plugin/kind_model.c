@@ -6,8 +6,8 @@
  */
 #include <mortise/model.h>
 
-#include "plugin/kind.h"
-#include "plugin/reading.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
 
 static const struct mortise_key model_keys[] = {
     MORTISE_THREADS,

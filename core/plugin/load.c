@@ -24,7 +24,7 @@
  * Modules belong to the process, not to an engine: several engines share them,
  * so the list is global, under one lock, in plain heap memory.
  */
-#include "plugin/load.h"
+#include "core/plugin/load.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -37,11 +37,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/dynlib.h"
-#include "base/mem.h"
-#include "base/files.h"
-#include "plugin/memfd.h"
-#include "plugin/status.h"
+#include "core/base/dynlib.h"
+#include "core/base/mem.h"
+#include "core/base/files.h"
+#include "core/plugin/memfd.h"
+#include "core/plugin/status.h"
 
 enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
 

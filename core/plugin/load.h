@@ -6,8 +6,8 @@
 #include <mortise/plugin.h>
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/hash.h"
+#include "core/base/err.h"
+#include "core/base/hash.h"
 
 /* A sealed memfd and its bytes. */
 struct mortise_object {

@@ -1,6 +1,6 @@
 /* manifest.c -- NAME.plugin.yaml: what a plugin says of itself.
  *
- * Read by tables of keys (yaml/keys.h), one a mapping, so that the tables below
+ * Read by tables of keys (lang/yaml/keys.h), one a mapping, so that the tables below
  * are also the list of what this build enforces.  What plugins.md names and
  * this build cannot do is refused as such (`later`), never skipped: a plugin
  * whose manifest asks for limits would otherwise run without them.
@@ -12,20 +12,20 @@
  *   (3) `digest` is that of the bytes that were parsed: the ones that were
  *       signed.
  */
-#include "plugin/manifest.h"
+#include "core/plugin/manifest.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/path.h"
+#include "core/json/path.h"
 #include "mortise/plugin.h"
-#include "plugin/reading.h"
-#include "plugin/version.h"
-#include "yaml/header.h"
-#include "yaml/schema.h"
-#include "yaml/text.h"
+#include "core/plugin/reading.h"
+#include "core/plugin/version.h"
+#include "lang/yaml/header.h"
+#include "lang/yaml/schema.h"
+#include "lang/yaml/text.h"
 
 /* ---- metadata, abi ------------------------------------------------------- */
 
@@ -232,7 +232,7 @@ static const struct mortise_key provides_keys[] = {
                            .value = MORTISE_V_MAP,                             \
                            .place = &mortise_kind_##kind##_place,              \
                            .read = read_kind},
-#include "plugin/kinds.def"
+#include "core/plugin/kinds.def"
 #undef KIND
     {.name = "state", .later = true},
     {.name = "store", .later = true},
@@ -260,7 +260,7 @@ static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes, late) {.word = name},
-#include "plugin/methods.def"
+#include "core/plugin/methods.def"
 #undef METHOD
     {.word = NULL},
 };

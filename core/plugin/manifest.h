@@ -5,12 +5,12 @@
 #ifndef MORTISE_PLUGIN_MANIFEST_H
 #define MORTISE_PLUGIN_MANIFEST_H
 
-#include "json/schema.h"
-#include "json/secret.h"
-#include "json/usage.h"
-#include "plugin/kind.h"
-#include "yaml/keys.h"
-#include "yaml/tree.h"
+#include "lang/schema/schema.h"
+#include "core/json/secret.h"
+#include "core/json/usage.h"
+#include "core/plugin/kind.h"
+#include "lang/yaml/keys.h"
+#include "lang/yaml/tree.h"
 
 enum mortise_threading {
     MORTISE_THREAD_INLINE = 1,

@@ -5,13 +5,13 @@
  * EBUSY.  Another processor that has pages in a batch of its own is enough for
  * that on a busy machine, so it is asked again for a while.
  */
-#include "plugin/memfd.h"
+#include "core/plugin/memfd.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #define MFD_NOEXEC_SEAL 0x0008U

@@ -28,7 +28,7 @@
  *       behind the last one are refused.
  *   (4) Secrets lie in wiped memory only, in files of mode 0600 made anew.
  */
-#include "plugin/minisign.h"
+#include "core/plugin/minisign.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,7 +37,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "core/base/files.h"
 
 enum {
     FILE_MAX = 16 * 1024,

@@ -23,7 +23,7 @@
  *       the name of its file.
  *   (6) Only the last TAIL_MAX bytes are looked at.
  */
-#include "plugin/quarantine.h"
+#include "core/plugin/quarantine.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -35,10 +35,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/dirs.h"
-#include "plugin/death.h"
-#include "base/files.h"
+#include "core/base/clock.h"
+#include "core/base/dirs.h"
+#include "core/plugin/death.h"
+#include "core/base/files.h"
 
 enum {
     HEX = MORTISE_DIGEST_HEX - 1,

@@ -7,8 +7,8 @@
 #ifndef MORTISE_PLUGIN_QUARANTINE_H
 #define MORTISE_PLUGIN_QUARANTINE_H
 
-#include "plugin/manifest.h"
-#include "plugin/registry.h"
+#include "core/plugin/manifest.h"
+#include "core/plugin/registry.h"
 
 enum { MORTISE_WHY_MAX = 512 };
 

@@ -3,9 +3,9 @@
  * manifest.c reads the file, and each kind of plugin (kind_NAME.c) what stands
  * under its own name in `provides`.  What both need lies below them, here.
  */
-#include "plugin/reading.h"
+#include "core/plugin/reading.h"
 
-#include "yaml/schema.h"
+#include "lang/yaml/schema.h"
 
 void *mortise_reading_take(struct mortise_reading *r, size_t size)
 {

@@ -3,7 +3,7 @@
 #ifndef MORTISE_PLUGIN_READING_H
 #define MORTISE_PLUGIN_READING_H
 
-#include "plugin/manifest.h"
+#include "core/plugin/manifest.h"
 
 struct mortise_reading {
     struct mortise_manifest *m;

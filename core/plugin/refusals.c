@@ -1,7 +1,7 @@
 /* refusals.c -- what `mortise plugin check` may say of a shared object, each
  * with its remedy.  Up to P0114 the bytes alone decide, and loading refuses the
  * same (elf.c); the rest is about this host. */
-#include "plugin/refusals.h"
+#include "core/plugin/refusals.h"
 
 const struct mortise_code mortise_refusals[] = {
     {"P0101", "not a loadable shared object",

@@ -2,7 +2,7 @@
 #ifndef MORTISE_PLUGIN_REFUSALS_H
 #define MORTISE_PLUGIN_REFUSALS_H
 
-#include "yaml/codes.h"
+#include "lang/yaml/codes.h"
 
 /* P01xx, sorted.  As with those of findings, what one means never changes. */
 extern const struct mortise_code mortise_refusals[];

@@ -50,10 +50,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "plugin/entry.h"
-#include "plugin/quarantine.h"
-#include "plugin/version.h"
+#include "core/base/clock.h"
+#include "core/plugin/entry.h"
+#include "core/plugin/quarantine.h"
+#include "core/plugin/version.h"
 
 enum {
     QUIESCE_MS = 10000,

@@ -6,7 +6,7 @@
 #ifndef MORTISE_PLUGIN_REGISTRY_H
 #define MORTISE_PLUGIN_REGISTRY_H
 
-#include "plugin/instance.h"
+#include "core/plugin/instance.h"
 
 struct mortise_plugins;
 

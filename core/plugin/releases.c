@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/entry.h"
-#include "yaml/header.h"
+#include "core/plugin/entry.h"
+#include "lang/yaml/header.h"
 
 enum { NAME_ROOM = 512 }; /* for what something is remembered by */
 

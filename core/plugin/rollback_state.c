@@ -5,7 +5,7 @@
  * file of its own below userdir.h's directory, called by the digest of the name.
  * A file is replaced whole, so nobody reads half of one.
  */
-#include "plugin/rollback_state.h"
+#include "core/plugin/rollback_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owner.h"
-#include "base/userdir.h"
-#include "base/files.h"
+#include "core/base/owner.h"
+#include "core/base/userdir.h"
+#include "core/base/files.h"
 
 enum { TEXT_MAX = 8192 };
 

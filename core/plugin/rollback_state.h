@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 /* Where it is kept; zeroed, but for `mem`, it was not looked for yet. */
 struct mortise_rollback_state {

@@ -10,7 +10,7 @@
  *       the directory holds something that verifies or something that does not,
  *       never something that verifies and is not what was meant.
  */
-#include "plugin/sign.h"
+#include "core/plugin/sign.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/dirs.h"
-#include "plugin/elf.h"
-#include "base/files.h"
-#include "plugin/manifest.h"
+#include "core/base/clock.h"
+#include "core/base/dirs.h"
+#include "core/plugin/elf.h"
+#include "core/base/files.h"
+#include "core/plugin/manifest.h"
 
 enum { OBJECT_MAX = 1 << 28 };
 

@@ -8,8 +8,8 @@
 
 #include <limits.h>
 
-#include "plugin/minisign.h"
-#include "yaml/diag.h"
+#include "core/plugin/minisign.h"
+#include "lang/yaml/diag.h"
 
 struct mortise_signing {
     const char *manifest; /* path of the source */

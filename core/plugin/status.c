@@ -1,5 +1,5 @@
 /* status.c -- see status.h. */
-#include "plugin/status.h"
+#include "core/plugin/status.h"
 
 #include <stddef.h>
 

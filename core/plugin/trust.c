@@ -17,7 +17,7 @@
  *       that a copy from before a revocation can be told from the present one
  *       (the registry remembers the highest seen).
  */
-#include "plugin/trust.h"
+#include "core/plugin/trust.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -28,12 +28,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/dirs.h"
-#include "base/wild.h"
-#include "base/files.h"
-#include "plugin/manifest.h"
-#include "plugin/version.h"
-#include "yaml/header.h"
+#include "core/base/dirs.h"
+#include "core/base/wild.h"
+#include "core/base/files.h"
+#include "core/plugin/manifest.h"
+#include "core/plugin/version.h"
+#include "lang/yaml/header.h"
 
 /* Lists in the arena, the newest first. */
 struct trusted {
@@ -182,7 +182,7 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_word kinds[] = {
 #define KIND(ID, name, about) {.word = #name, .value = MORTISE_KIND_##ID},
-#include "plugin/kinds.def"
+#include "core/plugin/kinds.def"
 #undef KIND
     {.word = NULL},
 };

@@ -23,11 +23,11 @@
 
 #include <limits.h>
 
-#include "base/hash.h"
-#include "plugin/kind.h"
-#include "plugin/minisign.h"
-#include "yaml/diag.h"
-#include "yaml/keys.h"
+#include "core/base/hash.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/minisign.h"
+#include "lang/yaml/diag.h"
+#include "lang/yaml/keys.h"
 
 struct mortise_trust;
 

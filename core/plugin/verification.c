@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/dirs.h"
-#include "base/files.h"
-#include "plugin/elf.h"
-#include "plugin/entry.h"
-#include "plugin/quarantine.h"
-#include "plugin/version.h"
+#include "core/base/clock.h"
+#include "core/base/dirs.h"
+#include "core/base/files.h"
+#include "core/plugin/elf.h"
+#include "core/plugin/entry.h"
+#include "core/plugin/quarantine.h"
+#include "core/plugin/version.h"
 
 enum { SIG_MAX = 64 * 1024 };
 

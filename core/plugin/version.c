@@ -4,7 +4,7 @@
  * order that needs a table to explain is no help when a person decides what to
  * install.  Nine digits fit 32 bits, so nothing overflows.
  */
-#include "plugin/version.h"
+#include "core/plugin/version.h"
 
 #include <assert.h>
 #include <ctype.h>

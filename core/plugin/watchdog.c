@@ -14,15 +14,15 @@
  *       and an idle engine wakes for nothing.  Who enters wakes it, at most once
  *       a tick.
  */
-#include "plugin/watchdog.h"
+#include "core/plugin/watchdog.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
-#include "base/thread.h"
-#include "plugin/death.h"
+#include "core/base/thread.h"
+#include "core/plugin/death.h"
 
 enum { TICK_MS = 50 };
 

@@ -19,7 +19,7 @@
  *       could shrink it would kill us with SIGBUS.
  *   (3) What is decoded is what was encoded, for every type and field.
  */
-#include "plugin/wire.h"
+#include "core/plugin/wire.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,9 +30,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "plugin/kind.h"
-#include "plugin/memfd.h"
+#include "core/base/files.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/memfd.h"
 
 enum { IN_MEMFD = 1 };
 

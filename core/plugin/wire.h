@@ -9,8 +9,8 @@
 
 #include <mortise/plugin.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
 
 enum {
     MORTISE_WIRE_VERSION = 1,

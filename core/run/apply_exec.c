@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
-#include "run/commit.h"
+#include "core/base/clock.h"
+#include "core/run/commit.h"
 
 int mortise_apply_intent(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "run/commit.h"
+#include "core/run/commit.h"
 
 int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)

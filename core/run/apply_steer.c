@@ -1,12 +1,12 @@
 /* apply_steer.c -- the entry that a run goes by another graph from now on.
  *
  * The entry has the digest of the graph; the graph is with the one that the run is
- * read with, which pins all those before it (graph/former.h).  Entries before it
+ * read with, which pins all those before it (lang/graph/former.h).  Entries before it
  * count nodes and edges as the graph before it does, those behind it as that one.
  */
 #include <string.h>
 
-#include "run/commit.h"
+#include "core/run/commit.h"
 
 static int announce(struct mortise_run *r, const struct mortise_entry *e,
                     struct mortise_err *err)

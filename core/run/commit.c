@@ -23,7 +23,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/commit.h"
+#include "core/run/commit.h"
 
 enum { MOST_WAITING = 256 * 1024 }; /* bytes of a record */
 

@@ -1,11 +1,11 @@
 /* commit.h -- the step function's own files: when what was recorded becomes a
- * commit; all of run/ lies below.  core/ROOMS has the order of its rooms.
+ * commit; all of run/ lies below.  ROOMS has the order of its rooms.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_COMMIT_H
 #define MORTISE_RUN_COMMIT_H
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 /* ---- commit.c ---- */
 /* May these wait for the commit of a later step (entry_rules)?  Of what a node

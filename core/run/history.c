@@ -4,7 +4,7 @@
  * What all entries have is shown alike; what one has besides, `describe` of its
  * row adds (entries.def), for which the functions stand here that more than one
  * row may share. */
-#include "run/commit.h"
+#include "core/run/commit.h"
 
 /* ---- what an entry has besides ------------------------------------------- */
 

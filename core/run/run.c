@@ -9,13 +9,13 @@
  *   (2) What a watcher is told durably was on disk before (r->unsent).
  *   (3) A replayed run does nothing until it is told to go on.
  */
-#include "run/run.h"
+#include "core/run/run.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "graph/former.h"
-#include "run/commit.h"
+#include "lang/graph/former.h"
+#include "core/run/commit.h"
 
 /* ---- making and freeing ------------------------------------------------- */
 

@@ -19,12 +19,12 @@
 #ifndef MORTISE_RUN_RUN_H
 #define MORTISE_RUN_RUN_H
 
-#include "base/id.h"
-#include "base/phase.h"
-#include "graph/model/graph.h"
-#include "json/ending.h"
-#include "json/usage.h"
-#include "spawn/spawn.h"
+#include "core/base/id.h"
+#include "core/base/phase.h"
+#include "core/model/graph.h"
+#include "core/json/ending.h"
+#include "core/json/usage.h"
+#include "core/spawn/spawn.h"
 
 struct mortise_run;
 
@@ -128,7 +128,7 @@ struct mortise_run_command {
 
 /* What a diff, or who approves a plan with edits, makes of a run's graph. */
 struct mortise_steering {
-    struct mortise_graph *graph;    /* it follows the run's (graph/former.h) */
+    struct mortise_graph *graph;    /* it follows the run's (lang/graph/former.h) */
     json_t *operations;             /* the diff: a list, recorded; else NULL */
     const struct mortise_pin *pins; /* of its plugins */
     size_t n_pins;

@@ -1,7 +1,7 @@
 /* show.c -- JSON views of a run.  docs/json.md has the members. */
 
-#include "base/clock.h"
-#include "run/commit.h"
+#include "core/base/clock.h"
+#include "core/run/commit.h"
 
 /* The execution of `now` that x is, which was replayed; NULL: it has none. */
 static const struct exec *same_in(const struct mortise_run *now,
@@ -95,7 +95,7 @@ static int put_found(json_t *to, const struct exec *x)
 {
     static const char *const names[] = {
 #define LOOKUP(ID, name, family) family,
-#include "run/record/lookups.def"
+#include "core/run/record/lookups.def"
     };
     int rv = 0;
 

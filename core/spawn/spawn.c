@@ -37,7 +37,7 @@
  *
  * A record has all that a later claimer needs, and no more: of the task there
  * is a digest, since who claims again brings the task along. */
-#include "spawn/spawn.h"
+#include "core/spawn/spawn.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * no chance: a token is made by who calls.
  *
  * Who keeps records (store/) applies a change by the epoch that it was decided
- * upon; who decides one (engine/runs/spawns.c) reads them first.  [any] */
+ * upon; who decides one (core/engine/runs/spawns.c) reads them first.  [any] */
 #ifndef MORTISE_SPAWN_SPAWN_H
 #define MORTISE_SPAWN_SPAWN_H
 
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/hash.h"
+#include "core/base/err.h"
+#include "core/base/hash.h"
 
 enum {
     MORTISE_SPAWN_ID = 33, /* hex, with a NUL */

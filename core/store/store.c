@@ -5,7 +5,7 @@
  * else of the store is: it alone is answered from inside, so what waits for
  * other reads is not called from where it does not expect to be.
  */
-#include "store/store.h"
+#include "core/store/store.h"
 
 #include <assert.h>
 
@@ -13,12 +13,12 @@
 
 #define STORE_MAKER(name)                                                      \
     extern const struct mortise_store_maker mortise_store_##name;
-#include "store/makers.def"
+#include "core/store/makers.def"
 #undef STORE_MAKER
 
 static const struct mortise_store_maker *const makers[] = {
 #define STORE_MAKER(name) &mortise_store_##name,
-#include "store/makers.def"
+#include "core/store/makers.def"
 #undef STORE_MAKER
 };
 

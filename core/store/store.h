@@ -23,13 +23,13 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/hash.h"
-#include "base/id.h"
-#include "base/phase.h"
-#include "base/source.h"
-#include "spawn/spawn.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/hash.h"
+#include "core/base/id.h"
+#include "core/base/phase.h"
+#include "core/base/source.h"
+#include "core/spawn/spawn.h"
 
 enum {
     MORTISE_STORE_ID = 16,     /* bytes */

@@ -16,14 +16,14 @@
  * `done` runs without the lock, so it may submit.  The queue is two arrays: one
  * that fills while the other is written, in batches of bounded size.
  */
-#include "store/writer.h"
+#include "core/store/writer.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "base/fault.h"
-#include "base/thread.h"
+#include "core/base/fault.h"
+#include "core/base/thread.h"
 
 enum {
     BATCH_COMMITS = 512,

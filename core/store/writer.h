@@ -12,7 +12,7 @@
 #ifndef MORTISE_STORE_WRITER_H
 #define MORTISE_STORE_WRITER_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 struct mortise_writer;
 

@@ -6,7 +6,7 @@
  * none of them.  So this object exports a variable of each type, and an enum
  * that has the macros' values.  Nobody runs it.
  *
- * tools/abi.sh refuses a struct or an enum of the headers that is missing
+ * scripts/abi.sh refuses a struct or an enum of the headers that is missing
  * here. */
 #include <mortise/discovery.h>
 #include <mortise/guardrail.h>
@@ -14,7 +14,7 @@
 #include <mortise/model.h>
 #include <mortise/plugin.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 #define WITNESS(type, name)                                                    \
     extern MORTISE_EXPORT type name;                                           \
@@ -55,6 +55,6 @@ WITNESS(enum mortise_spawn_status, w_spawn_status);
 /* ---- numbers: the macros of both headers ----------------------------------
  */
 
-/* enum w_constants, made by tools/abi.sh: W_S_OK = MORTISE_S_OK, ... */
+/* enum w_constants, made by scripts/abi.sh: W_S_OK = MORTISE_S_OK, ... */
 #include "constants.h"
 WITNESS(enum w_constants, w_constants);

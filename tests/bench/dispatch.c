@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "graph/model/graph.h"
-#include "mortise.h"
-#include "run/run.h"
+#include "core/model/graph.h"
+#include "core/mortise.h"
+#include "core/run/run.h"
 
 enum { REPEATS = 7 };
 

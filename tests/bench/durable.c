@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { NODES = 300, REPEATS = 7, RUNS = 64, RUN_NODES = 40, STEPS = 1000 };
 

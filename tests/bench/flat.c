@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/model/graph.h"
-#include "mortise.h"
+#include "core/model/graph.h"
+#include "core/mortise.h"
 
 enum { STEPS = 400, REPEATS = 5, FEWER = 3, ITEM = 64 };
 

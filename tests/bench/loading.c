@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mortise.h"
-#include "plugin/registry.h"
+#include "core/mortise.h"
+#include "core/plugin/registry.h"
 
 enum { LOADS = 11, REPEATS = 5 };
 

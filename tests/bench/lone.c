@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/model/graph.h"
-#include "run/run.h"
+#include "core/model/graph.h"
+#include "core/run/run.h"
 
 enum { SYNC_EVERY = 64 };
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { CALLS = 200, REPEATS = 7 };
 

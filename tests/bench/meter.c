@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "store/leveldb/key.h"
+#include "core/store/leveldb/key.h"
 
 #define METER_SEES __attribute__((visibility("default")))
 

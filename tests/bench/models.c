@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/http/curl.h"
-#include "mortise.h"
+#include "services/http/curl.h"
+#include "core/mortise.h"
 
 enum { MANY = 1000, TURNS = 200, REPEATS = 5 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { PAGE = 100, ANSWERED = 11, PATIENCE = 30 };
 
@@ -206,7 +206,7 @@ static double rows(size_t n, size_t first, double than)
     bench_again("parked", arg, once, SAW);
     snprintf(arg, sizeof arg, "%zu:%zu", n, first + ANSWERED);
     bench_again("parked", arg, saw, SAW);
-    /* What every store keeps free, once (store/leveldb/reserve.c), is no run's. */
+    /* What every store keeps free, once (core/store/leveldb/reserve.c), is no run's. */
     disk = (double)(bench_size_of(bench_path("parked")) -
                     bench_size_of(bench_path("parked/reserve"))) /
            (double)n;

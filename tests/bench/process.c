@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { REPEATS = 15, KILLED = 7 };
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { NODES = 200, REPEATS = 7 };
 

@@ -6,7 +6,7 @@
  * from. */
 #include "bench.h"
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { FEW = 2000, MANY = 20000, REPEATS = 3, LAYER = 20, DEPTH = 40 };
 

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 /* Threads: the program's, which is the engine's; the store's, LevelDB's, and
  * the plugin's own. */

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mortise.h"
-#include "plugin/sign.h"
-#include "plugin/trust.h"
+#include "core/mortise.h"
+#include "core/plugin/sign.h"
+#include "core/plugin/trust.h"
 
 static char root[PATH_MAX / 2];
 

@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "lib/powercut.h"
 #include "lib/shelf.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum { MOST_EVENTS = 4096 };
 

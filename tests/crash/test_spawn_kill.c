@@ -26,7 +26,7 @@
 
 #include "lib/store_reader.h"
 #include "lib/test.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum {
     MOST = 20000,

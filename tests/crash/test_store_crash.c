@@ -29,7 +29,7 @@
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/store_now.h"
-#include "store/writer.h"
+#include "core/store/writer.h"
 
 enum {
     N_RUNS = 2,

@@ -19,8 +19,8 @@
 #include "lib/test.h"
 #include "lib/warm.h"
 #include "lib/witness.h"
-#include "plugin/registry.h"
-#include "run/record/journal.h"
+#include "core/plugin/registry.h"
+#include "core/run/record/journal.h"
 
 static struct mortise_err err;
 static char dir[4096], manifests[4096];

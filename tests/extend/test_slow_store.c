@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
-#include "mortise.h"
-#include "run/command/run_commands.h"
+#include "core/mortise.h"
+#include "core/run/command/run_commands.h"
 
 static struct shelf shelf;
 static struct mortise_err err;

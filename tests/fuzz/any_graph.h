@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "graph/model/graph.h"
-#include "yaml/codes.h"
+#include "core/base/utf8.h"
+#include "core/model/graph.h"
+#include "lang/yaml/codes.h"
 
 static const struct mortise_operation *any_operation(void *ud,
                                                      const char *plugin,

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "json/path.h"
+#include "core/json/path.h"
 #include "lib/cel_typed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "service/control.h"
-#include "json/value.h"
+#include "server/control.h"
+#include "core/json/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

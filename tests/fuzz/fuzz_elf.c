@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "plugin/elf.h"
+#include "core/plugin/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

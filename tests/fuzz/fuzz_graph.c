@@ -1,9 +1,6 @@
 /* fuzz_graph.c -- libFuzzer: any bytes are a graph or have findings.
  *
- *     make LAYERS="base json yaml cel graph" B=/tmp/fuzz CC=clang \
- *         CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" \
- *         /tmp/fuzz/libmortise.a, then link this with -fsanitize=fuzzer;
- *     start from tests/graphs/good and tests/graphs/bad.
+ *     make fuzz FUZZ=graph        (from tests/graphs/good and tests/graphs/bad)
  *
  * It needs no Check: the catalogue is one operation without schemas. */
 #include <assert.h>

@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "engine/http/http.h"
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "services/http/http.h"
 #include "lib/turn.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "any_graph.h"
-#include "import/import.h"
-#include "yaml/tree.h"
+#include "tools/import/import.h"
+#include "lang/yaml/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

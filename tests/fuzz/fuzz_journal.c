@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/run.h"
-#include "yaml/diag.h"
+#include "core/run/run.h"
+#include "lang/yaml/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

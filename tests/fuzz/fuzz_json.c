@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "json/path.h"
-#include "json/value.h"
+#include "core/json/path.h"
+#include "core/json/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/manifest.h"
-#include "yaml/header.h"
+#include "core/plugin/manifest.h"
+#include "lang/yaml/header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

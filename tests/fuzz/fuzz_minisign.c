@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/minisign.h"
-#include "plugin/trust.h"
+#include "core/plugin/minisign.h"
+#include "core/plugin/trust.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

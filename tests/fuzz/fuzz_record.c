@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/leveldb/key.h"
-#include "store/leveldb/record.h"
+#include "core/store/leveldb/key.h"
+#include "core/store/leveldb/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

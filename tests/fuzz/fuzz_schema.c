@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "json/schema.h"
+#include "lang/schema/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "import/servers.h"
-#include "yaml/tree.h"
+#include "tools/import/servers.h"
+#include "lang/yaml/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

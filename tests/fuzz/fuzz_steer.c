@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "any_graph.h"
-#include "graph/steer.h"
-#include "yaml/write.h"
+#include "lang/graph/steer.h"
+#include "lang/yaml/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

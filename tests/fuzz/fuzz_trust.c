@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/trust.h"
+#include "core/plugin/trust.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/wire.h"
+#include "core/plugin/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "lib/desk.h"
 #include "lib/matrix.h"
 

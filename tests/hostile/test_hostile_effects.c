@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/child.h"
 #include "lib/matrix.h"
 #include "lib/lone.h"

@@ -7,8 +7,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
-#include "json/value.h"
+#include "core/engine/common/engine.h"
+#include "core/json/value.h"
 #include "lib/matrix.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"

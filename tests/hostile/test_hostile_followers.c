@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
-#include "json/value.h"
+#include "core/engine/common/engine.h"
+#include "core/json/value.h"
 #include "lib/matrix.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"

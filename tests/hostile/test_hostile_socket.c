@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
-#include "service/peer.h"
+#include "core/base/err.h"
+#include "server/peer.h"
 #include "lib/child.h"
 #include "lib/matrix.h"
 #include "lib/knock.h"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owner.h"
+#include "core/base/owner.h"
 #include "lib/desk.h"
 
 static const char header[] = "apiVersion: mortise/v1\n"

@@ -29,7 +29,7 @@
 
 #include "kill/shop.h"
 #include "lib/powercut.h"
-#include "mortise.h"
+#include "core/mortise.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 #define TRIAL_LOG                                                              \
     "input.log" /* what the graph reads, beside what it writes   \

@@ -1,6 +1,6 @@
 #include "lib/allow.h"
 
-#include "config/allow.h"
+#include "lang/config/allow.h"
 #include "lib/test.h"
 
 void test_allow(const char *path)

@@ -11,7 +11,7 @@
 #ifndef TEST_CATALOG_H
 #define TEST_CATALOG_H
 
-#include "graph/model/catalog.h"
+#include "core/model/catalog.h"
 
 /* The schemas are compiled at the first call and kept until
  * test_catalog_finish(). */

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "cel/cel.h"
+#include "lang/cel/cel.h"
 #include "lib/test.h"
 
 /* Compile and evaluate. */

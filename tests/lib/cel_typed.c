@@ -12,9 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/real.h"
-#include "cel/eval.h"
-#include "cel/func.h"
+#include "core/base/real.h"
+#include "lang/cel/eval.h"
+#include "lang/cel/func.h"
 
 enum { DEPTH = 60 }; /* each level is two or three of JSON's */
 

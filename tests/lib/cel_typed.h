@@ -5,7 +5,7 @@
 #ifndef TESTS_LIB_CEL_TYPED_H
 #define TESTS_LIB_CEL_TYPED_H
 
-#include "cel/cel.h"
+#include "lang/cel/cel.h"
 
 /* mortise_cel_eval() with typed values in and out; all names of the scope are
  * set.  A value of env that is none is MORTISE_EINVAL, and *which says which it

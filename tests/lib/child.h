@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "mortise.h" /* MORTISE_PRINTF */
+#include "core/mortise.h" /* MORTISE_PRINTF */
 
 /* Where lines run from now on; the string is lent. */
 void child_dir(const char *dir);

@@ -9,7 +9,7 @@
 #ifndef TEST_COMMITS_H
 #define TEST_COMMITS_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 enum { MADE_ENTRIES = 8192 };
 

@@ -9,7 +9,7 @@
  * that ran once without a crash knows how many there are and what they are.
  * The environment is read at each point: a test may change it as it goes.
  */
-#include "base/fault.h"
+#include "core/base/fault.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void mortise_fault_point(const char *name); /* base/fault.h hides it from us */
+void mortise_fault_point(const char *name); /* core/base/fault.h hides it from us */
 
 static void append_line(const char *path, const char *name)
 {

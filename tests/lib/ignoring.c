@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/casefile.h"
-#include "config/deploy.h"
-#include "graph/model/graph.h"
-#include "plugin/manifest.h"
+#include "testkit/cases/casefile.h"
+#include "lang/config/deploy.h"
+#include "core/model/graph.h"
+#include "core/plugin/manifest.h"
 
 /* ---- all keys ---------------------------------------------------------- */
 

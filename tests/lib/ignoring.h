@@ -12,7 +12,7 @@
 #ifndef TEST_IGNORING_H
 #define TEST_IGNORING_H
 
-#include "yaml/keys.h"
+#include "lang/yaml/keys.h"
 
 /* One row of a table, or one word that may stand there. */
 struct named_key {

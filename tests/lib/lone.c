@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 
 struct mortise *lone;
 struct mortise_err lone_err;

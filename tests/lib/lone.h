@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <limits.h>
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 #include "lib/test.h"
 
 extern struct mortise *lone; /* NULL: closed */

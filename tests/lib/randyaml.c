@@ -1,5 +1,5 @@
 /* randyaml.c -- a model graph as a file. */
-#include "base/buf.h"
+#include "core/base/buf.h"
 #include "lib/randgraph.h"
 
 #include <stdarg.h>

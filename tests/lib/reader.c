@@ -74,7 +74,7 @@ void reader_saw(const char *text)
  * compiler and flags are those, so that nothing is made anew but what names places. */
 static const char machine[] =
     "mkdir home src built\n"
-    "(cd $BUILD && cp -a core deps.mk places flags lib *.a mortise "
+    "(cd $BUILD && cp -a core lang services server cli testkit tools worker deps.mk places flags lib *.a mortise "
     "mortise-worker *.pc keys plugins trust.d man completion $OLDPWD/built)\n"
     "for f in $TREE/*; do ln -s $f src/${f##*/}; done\n"
     "rm -f src/build && ln -s ../built src/build\n"
@@ -92,7 +92,7 @@ static const char no_way_back[] =
     "exported\n"
     "! grep -q \"$TREE\\|/src\" exported where\n"
     "test \"$(cat where)\" = $PWD/home\n"
-    "! find home \\( -name core -o -name tests \\) | grep .\n"
+    "! find home \\( -name core -o -name lang -o -name tests \\) | grep .\n"
     "cp exported fresh\n";
 
 void reader_begin(void)

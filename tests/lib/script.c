@@ -5,7 +5,7 @@
 
 #include "lib/sim.h"
 #include "mortise/plugin.h"
-#include "run/record/journal.h"
+#include "core/run/record/journal.h"
 
 /* What a call is told to do: its body, or the args of a gmi node. */
 static const json_t *told(const json_t *body)

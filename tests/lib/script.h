@@ -12,7 +12,7 @@
 #ifndef TEST_SCRIPT_H
 #define TEST_SCRIPT_H
 
-#include "run/run.h"
+#include "core/run/run.h"
 
 struct sim;
 

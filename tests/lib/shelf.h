@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "plugin/sign.h"
-#include "plugin/trust.h"
+#include "core/plugin/sign.h"
+#include "core/plugin/trust.h"
 
 #define SHELF_FN static inline __attribute__((unused))
 

@@ -7,8 +7,8 @@
 
 #include "lib/test.h"
 #include "mortise/plugin.h"
-#include "run/command/run_commands.h"
-#include "run/record/journal.h"
+#include "core/run/command/run_commands.h"
+#include "core/run/record/journal.h"
 
 uint32_t sim_random(uint32_t *seed)
 {

@@ -45,7 +45,7 @@
 #define TEST_SIM_H
 
 #include "lib/script.h"
-#include "run/run.h"
+#include "core/run/run.h"
 
 enum {
     SIM_PATIENCE_MS = 10000, /* of a pause */

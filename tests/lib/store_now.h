@@ -3,7 +3,7 @@
 #ifndef TEST_STORE_NOW_H
 #define TEST_STORE_NOW_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 int mortise_store_head(struct mortise_store *s, const char *tenant,
                        const char *run, mortise_head_fn *fn, void *ud,

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "base/mem.h"
+#include "core/base/mem.h"
 
 /* Runs it (CK_ENV verbosity) and returns what main should. */
 int test_run(Suite *s);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 
 enum { ROWS = 2000, COLUMNS = 1000, BOXES = 128 };
 enum { N = 1, S = 2, E = 4, W = 8 };

@@ -1,5 +1,5 @@
 /* trace.h -- the edges of a drawn graph, read back from its boxes and lines as
- * a person would follow them (core/draw/sketch.c says how they are to be
+ * a person would follow them (lang/draw/sketch.c says how they are to be
  * read).  A line that leads nowhere fails the test. */
 #ifndef TEST_TRACE_H
 #define TEST_TRACE_H

@@ -6,8 +6,8 @@
 
 #include <uv.h>
 
-#include "base/clock.h"
-#include "engine/parts/timers.h"
+#include "core/base/clock.h"
+#include "core/engine/parts/timers.h"
 
 static uv_loop_t loop;
 static uv_timer_t alarm_;

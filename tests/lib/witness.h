@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/instance.h"
+#include "core/plugin/instance.h"
 
 #define WITNESS_FN static inline __attribute__((unused))
 

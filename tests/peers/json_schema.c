@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/schema.h"
+#include "lang/schema/schema.h"
 #include "lib/test.h"
 
 static const char *suite;

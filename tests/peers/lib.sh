@@ -1,4 +1,4 @@
-# lib.sh -- what the peers' scripts share; tools/peers.sh says how they run.
+# lib.sh -- what the peers' scripts share; scripts/peers.sh says how they run.
 #
 #     $MORTISE    the command          $WORK     an empty directory, kept
 #     $PEERS      has node_modules/    $HERE     tests/peers

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 static volatile sig_atomic_t pipes;
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# planted.sh -- does tools/rooms.sh find what it is there to find?
+# planted.sh -- does scripts/rooms.sh find what it is there to find?
 #
 #     sh tests/rooms/planted.sh
 #
@@ -43,7 +43,7 @@ look() {
         # shellcheck disable=SC2086
         $CC -I"$tmp/house" -c -o "$tmp/objects/${c%.c}.o" "$tmp/house/$c"
     done
-    sh tools/rooms.sh "$tmp/house" "$tmp/objects" 2>"$tmp/said"
+    sh scripts/rooms.sh "$tmp/house" "$tmp/objects" 2>"$tmp/said"
 }
 
 wants() { # wants WORDS: it fails, and says so

@@ -1,5 +1,5 @@
 #!/bin/sh
-# written.sh -- does tools/writers.sh find who writes what is another's?
+# written.sh -- does scripts/writers.sh find who writes what is another's?
 #
 #     sh tests/rooms/written.sh
 #
@@ -26,11 +26,11 @@ EOT
 
 # What other.c does beside what it may.
 look() {
-    printf '#include "run/state/state.h"\nvoid one(struct thing *t) { %s }\n' \
+    printf '#include "core/run/state/state.h"\nvoid one(struct thing *t) { %s }\n' \
         't->a = 1; t->list = 0; fill(t->name);' >"$tmp/core/run/one.c"
-    printf '#include "run/state/state.h"\nvoid two(struct thing *t) { %s %s }\n' \
+    printf '#include "core/run/state/state.h"\nvoid two(struct thing *t) { %s %s }\n' \
         't->words = ""; *t->list = t->a;' "$1" >"$tmp/core/run/other.c"
-    sh tools/writers.sh state/state.h "$tmp/core/run" thing 2>"$tmp/said"
+    sh scripts/writers.sh "$tmp" core/run/state/state.h core/run thing 2>"$tmp/said"
 }
 
 refuses() { # refuses CODE [WORDS]

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/load/loader.h"
+#include "lang/graph/load/loader.h"
 #include "lib/randgraph.h"
 #include "lib/sim.h"
 #include "lib/test.h"

@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "graph/former.h"
+#include "lang/graph/former.h"
 #include "lib/drive.h"
 #include "lib/matrix.h"
 
@@ -638,7 +638,7 @@ static bool something_happens(uint32_t *seed)
     return sim_sync_one(&s) || sim_end_ask(&s, 0) || sim_end_call(&s, 0);
 }
 
-/* Would an engine that starts load it (engine/recover.c), or has it something to
+/* Would an engine that starts load it (core/engine/recover.c), or has it something to
  * do, and nobody said that it is to? */
 static bool is_loaded(int status, const char *reason)
 {

@@ -22,13 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/drive.h"
 #include "lib/json.h"
 #include "lib/randgraph.h"
-#include "yaml/codes.h"
-#include "yaml/write.h"
+#include "lang/yaml/codes.h"
+#include "lang/yaml/write.h"
 
 enum { PARTS = 5, SOURCES = 128, RANDOM_SOURCES = 24, SIZE = 1 << 16 };
 

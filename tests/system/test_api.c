@@ -12,17 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "engine/common/engine.h"
-#include "service/client.h"
-#include "service/control.h"
-#include "service/session.h"
-#include "json/value.h"
+#include "core/base/clock.h"
+#include "core/engine/common/engine.h"
+#include "server/client.h"
+#include "server/control.h"
+#include "server/session.h"
+#include "core/json/value.h"
 #include "lib/knock.h"
 #include "lib/powercut.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 static struct shelf shelf;
 static struct mortise_err err;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 enum {
     KIB = 1024,

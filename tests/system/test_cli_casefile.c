@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/casefile.h"
+#include "testkit/cases/casefile.h"
 #include "lib/desk.h"
 #include "lib/json.h"
 #include "lib/test.h"

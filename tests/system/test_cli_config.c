@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/desk.h"
 
 #define HEAD "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"

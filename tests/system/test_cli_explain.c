@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 #include "cli/results.h"
 #include "lib/desk.h"
 
@@ -95,7 +95,7 @@ START_TEST(error_codes_are_explained)
     char root[4096];
 
     ck_assert_ptr_nonnull(realpath(".", root));
-    desk_ok("cd %s && sh tools/error-codes.sh >%s/codes", root, desk_dir);
+    desk_ok("cd %s && sh scripts/error-codes.sh >%s/codes", root, desk_dir);
     desk_ok("$MORTISE explain | cut -d' ' -f1 | LC_ALL=C sort >known; "
             "LC_ALL=C sort codes | LC_ALL=C comm -23 - known");
     ck_assert_str_eq(child.out, "");
@@ -127,7 +127,7 @@ START_TEST(explain_would_miss_a_code)
     desk_ok("mkdir src");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         desk_put("src/a.c", lines[i]);
-        child_run("sh %s/tools/error-codes.sh src", root);
+        child_run("sh %s/scripts/error-codes.sh src", root);
         ck_assert_msg(strstr(child.out, "brand_new") != NULL, "%s:\n%s%s",
                       lines[i], child.out, child.err);
     }
@@ -148,7 +148,7 @@ START_TEST(messages_are_listed)
              "                        run, store);\n"
              "    mortise_diag_help(d, mortise_diag_add(d, \"E0301\", span,\n"
              "                      \"no node\"), \"or another\");\n");
-    desk_ok("cd %s && sh tools/messages.sh $MORTISE %s/src | "
+    desk_ok("cd %s && sh scripts/messages.sh $MORTISE %s/src | "
             "grep -e ^E0301: -e src/",
             root, desk_dir);
     desk_out("E0301: an unknown node\n");

@@ -9,7 +9,7 @@
 #include <leveldb/c.h>
 
 #include "lib/desk.h"
-#include "store/leveldb/key.h"
+#include "core/store/leveldb/key.h"
 
 static void put_files(void)
 {

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json/schema.h"
+#include "lang/schema/schema.h"
 #include "lib/desk.h"
-#include "yaml/tree.h"
+#include "lang/yaml/tree.h"
 
 static char root[4096];
 

@@ -17,7 +17,7 @@ static const char demo[] =
     "mkdir build\n"
     "ln -s $BUILT/* build\n"
     "rm -f build/demo\n"
-    "MORTISE_BUILD=$PWD/build sh $TREE/tools/demo.sh >said\n"
+    "MORTISE_BUILD=$PWD/build sh $TREE/scripts/demo.sh >said\n"
     "sed -n 's/^\\$ //p' said >lines\n";
 
 /* Who pastes a line that ends with & reads its output before the next line.  The

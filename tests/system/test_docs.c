@@ -125,7 +125,7 @@ START_TEST(made_pages)
 {
     char *page = test_read(made[_i][0], NULL);
 
-    child_run("sh %s/tools/%s build/mortise", root, made[_i][1]);
+    child_run("sh %s/scripts/%s build/mortise", root, made[_i][1]);
     ck_assert_int_eq(child.code, 0);
     ck_assert_msg(strcmp(page, child.out) == 0,
                   "%s is not what the command says: make docs", made[_i][0]);
@@ -367,7 +367,9 @@ static int check_citations(const char *path, const struct stat *st, int kind,
 /* Whoever meets "(R6b)" or "graph.md 7" in the code finds it in docs/. */
 START_TEST(citations_resolve)
 {
-    static const char *const trees[] = {"core", "sdk", "plugins", "tests"};
+    static const char *const trees[] = {"core", "lang", "services", "server",
+                                        "cli", "testkit", "tools", "worker",
+                                        "sdk", "plugins", "tests"};
 
     n_cited = 0;
     for (size_t i = 0; i < N_CITED; i++) {
@@ -388,7 +390,10 @@ END_TEST
  * comment, and of a block that is taken from one, are not read by anybody. */
 static const char *tree_path(const char *line, size_t n)
 {
-    static const char *const dirs[] = {"core/", "tests/", "tools/"};
+    static const char *const dirs[] = {"core/", "lang/", "services/",
+                                       "server/", "cli/", "testkit/",
+                                       "worker/", "scripts/", "tests/",
+                                       "tools/"};
 
     if (strncmp(line, "```", 3) == 0 || strncmp(line, "<!--", 4) == 0)
         return NULL;

@@ -392,7 +392,7 @@ static void install_elsewhere(void)
     package_begin();
     must("cp $TREE/tests/embed/* .\n"
          "mkdir built && cd $BUILD\n"
-         "cp -a core deps.mk places $(ls -d flags 2>/dev/null) lib *.a mortise "
+         "cp -a core lang services server cli testkit tools worker deps.mk places $(ls -d flags 2>/dev/null) lib *.a mortise "
          "*.pc keys plugins trust.d man completion $OLDPWD/built\n"
          "cd $OLDPWD\n"
          "make -s -C $TREE install B=$PWD/built PREFIX=/first "
@@ -477,10 +477,10 @@ START_TEST(flags_count)
     says("touch built/now && sleep 0.01\n"
          "make -s -C $TREE B=$PWD/built PREFIX=$PWD/second "
          "LIBDIR=$PWD/second/lib64 DATADIR=$PWD/second/data all\n"
-         "find built/core -name '*.o' -newer built/now\n"
+         "find built/core built/lang built/cli -name '*.o' -newer built/now\n"
          "make -s -C $TREE B=$PWD/built CFLAGS=\"${CFLAGS:--O2 -g} -DOTHER\" "
          "$PWD/built/core/base/err.o >/dev/null\n"
-         "find built/core -name '*.o' -newer built/now | sed 's|.*/||'\n",
+         "find built/core built/lang built/cli -name '*.o' -newer built/now | sed 's|.*/||'\n",
          "err.o\n");
 }
 END_TEST

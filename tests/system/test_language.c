@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/shelf.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 static struct shelf shelf;
 static struct mortise_err err;

@@ -1,4 +1,4 @@
-/* test_make_unit.c -- tools/test.sh: what `make unit` prints, and its exit code.
+/* test_make_unit.c -- scripts/test.sh: what `make unit` prints, and its exit code.
  *
  * Small shell scripts stand in for test programs. */
 #include <limits.h>
@@ -18,7 +18,7 @@ static void begin(void)
     ck_assert_ptr_nonnull(getcwd(root, sizeof root));
     snprintf(dir, sizeof dir, "%s", test_mkdir());
     child_dir(dir);
-    setenv("TEST_SH", strcat(strcpy(child.out, root), "/tools/test.sh"), 1);
+    setenv("TEST_SH", strcat(strcpy(child.out, root), "/scripts/test.sh"), 1);
     unsetenv("TESTS_AT_ONCE");
     unsetenv("UNDER");
 }

@@ -83,13 +83,13 @@ static unsigned check_keys(const char *source, const char *page_path,
 static const struct {
     const char *page, *sources; /* a glob */
     unsigned at_least;
-} tables[] = {{"docs/man/mortise-graph.5", "core/graph/[kl]*/*.c", 100},
-              {"docs/man/mortise-graph.5", "core/config/limits.c", 8},
-              {"docs/man/mortise-deployment.5", "core/config/deploy.c", 8},
-              {"docs/man/mortise-deployment.5", "core/config/p[or]*.c", 2},
+} tables[] = {{"docs/man/mortise-graph.5", "lang/graph/[kl]*/*.c", 100},
+              {"docs/man/mortise-graph.5", "lang/config/limits.c", 8},
+              {"docs/man/mortise-deployment.5", "lang/config/deploy.c", 8},
+              {"docs/man/mortise-deployment.5", "lang/config/p[or]*.c", 2},
               {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
               {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
-              {"docs/man/mortise-test.5", "core/cli/case*.c", 30}};
+              {"docs/man/mortise-test.5", "testkit/cases/case*.c", 30}};
 
 /* Every key that a file may have stands in the page about it. */
 START_TEST(every_key)

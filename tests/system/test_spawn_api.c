@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/warm.h"
-#include "mortise.h"
+#include "core/mortise.h"
 
 static char dir[PATH_MAX - 64], store[PATH_MAX], graph[PATH_MAX];
 static struct mortise *m;

@@ -32,7 +32,7 @@
 #include "lib/child.h"
 #include "lib/desk.h"
 #include "lib/test.h"
-#include "yaml/tree.h"
+#include "lang/yaml/tree.h"
 
 enum kind { KEY, WORD, EXPRESSION, TEMPLATE, DATA, KINDS };
 static const char *const kind_names[KINDS] = {"key", "word", "expression",

@@ -1,6 +1,6 @@
 /* carry.c -- each message through bytes and back, in place of core/plugin/carry.c
  * (`make wire`). */
-#include "plugin/carry.h"
+#include "core/plugin/carry.h"
 
 int mortise_carry_lend(struct mortise_wire *msg, struct mortise_wire_held *held,
                        const struct mortise_mem *mem, struct mortise_err *err)

@@ -12,7 +12,7 @@
  *
  * A config with references to secrets is judged whole by create() alone, which
  * knows the values (instantiate.c). */
-#include "engine/common/configs.h"
+#include "core/engine/common/configs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,15 +23,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/infile.h"
-#include "base/mask.h"
-#include "engine/http/egress.h"
-#include "engine/common/grants.h"
-#include "engine/common/tool_bypass.h"
-#include "engine/common/tool_patterns.h"
-#include "plugin/registry.h"
-#include "yaml/schema.h"
+#include "core/base/files.h"
+#include "core/base/infile.h"
+#include "core/base/mask.h"
+#include "services/http/egress.h"
+#include "core/engine/common/grants.h"
+#include "core/engine/common/tool_bypass.h"
+#include "core/engine/common/tool_patterns.h"
+#include "core/plugin/registry.h"
+#include "lang/yaml/schema.h"
 
 struct checking {
     const struct mortise_deployment *d;

@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_COMMON_CONFIGS_H
 #define MORTISE_ENGINE_COMMON_CONFIGS_H
 
-#include "config/deploy.h"
+#include "lang/config/deploy.h"
 
 struct mortise_manifest;
 struct mortise_plugins;

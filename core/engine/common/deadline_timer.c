@@ -1,8 +1,8 @@
 /* deadline_timer.c -- the timer of the next deadline of runs that are not in
  * memory: armed as a commit opens one.  deadlines.c says what happens when it
  * fires. */
-#include "base/clock.h"
-#include "engine/common/engine.h"
+#include "core/base/clock.h"
+#include "core/engine/common/engine.h"
 
 void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
 {

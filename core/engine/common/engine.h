@@ -1,6 +1,6 @@
 /* engine.h -- what the files of engine/ share: the engine, and a run in memory.
  *
- * The rooms, from the ground up (core/ROOMS):
+ * The rooms, from the ground up (ROOMS):
  *   parts/    timers, the task queue between threads, workers, the embedder's
  *             thread: they know nothing of an engine
  *   http/     requests of others' servers
@@ -37,17 +37,17 @@
 #include <stdatomic.h>
 #include <uv.h>
 
-#include "engine/parts/thread_state.h"
-#include "engine/parts/task_queue.h"
-#include "engine/parts/pool.h"
-#include "config/settings.h"
-#include "engine/common/plugin_catalog.h"
-#include "base/table.h"
-#include "engine/parts/timers.h"
-#include "graph/model/graph.h"
-#include "run/run.h"
-#include "store/store.h"
-#include "store/writer.h"
+#include "core/engine/parts/thread_state.h"
+#include "core/engine/parts/task_queue.h"
+#include "core/engine/parts/pool.h"
+#include "lang/config/settings.h"
+#include "core/engine/common/plugin_catalog.h"
+#include "core/base/table.h"
+#include "core/engine/parts/timers.h"
+#include "core/model/graph.h"
+#include "core/run/run.h"
+#include "core/store/store.h"
+#include "core/store/writer.h"
 
 enum {
     MORTISE_START_MS = 10000,   /* a plugin's create() */

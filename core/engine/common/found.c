@@ -12,14 +12,14 @@
  *       each four bytes or part of that; one that does not fit is left out, and
  *       so is each behind it.
  */
-#include "engine/common/found.h"
+#include "core/engine/common/found.h"
 
 #include <math.h>
 #include <string.h>
 
 #include <mortise/discovery.h>
 
-#include "base/hash.h"
+#include "core/base/hash.h"
 
 enum { RANK_DAMP = 60 }; /* the k of reciprocal rank fusion, as is usual */
 

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "base/err.h"
-#include "json/value.h"
+#include "core/base/err.h"
+#include "core/json/value.h"
 
 enum {
     MORTISE_FOUND_MAX = 100,     /* results of one question */

@@ -2,14 +2,14 @@
  * that it gets.
  * secret.c has the promises, and answers those that ask.
  */
-#include "engine/common/grants.h"
+#include "core/engine/common/grants.h"
 
 #include <string.h>
 
-#include "config/deploy_digest.h"
-#include "json/path.h"
-#include "plugin/grant.h"
-#include "plugin/registry.h"
+#include "lang/config/deploy_digest.h"
+#include "core/json/path.h"
+#include "core/plugin/grant.h"
+#include "core/plugin/registry.h"
 
 /* ---- who may ------------------------------------------------------------- */
 

@@ -5,10 +5,10 @@
 #ifndef MORTISE_ENGINE_COMMON_GRANTS_H
 #define MORTISE_ENGINE_COMMON_GRANTS_H
 
-#include "config/deploy.h"
-#include "engine/common/engine.h"
-#include "engine/common/secret_store.h"
-#include "yaml/diag.h"
+#include "lang/config/deploy.h"
+#include "core/engine/common/engine.h"
+#include "core/engine/common/secret_store.h"
+#include "lang/yaml/diag.h"
 
 struct mortise_manifest;
 

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "engine/common/engine.h"
-#include "engine/common/secret_store.h"
+#include "core/engine/common/engine.h"
+#include "core/engine/common/secret_store.h"
 
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 {

@@ -1,5 +1,5 @@
 /* names.c -- what tenants, runs and the ids of orders may be called. */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 

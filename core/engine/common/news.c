@@ -1,9 +1,9 @@
 /* news.c -- what happens to runs, for those who hear of it. */
-#include "engine/common/news.h"
+#include "core/engine/common/news.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum { AGAIN_MS = 100 };
 

@@ -4,7 +4,7 @@
 #ifndef MORTISE_ENGINE_COMMON_NEWS_H
 #define MORTISE_ENGINE_COMMON_NEWS_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 enum mortise_news_kind {
     MORTISE_NEWS_LOADED = 1, /* a run came into memory */

@@ -1,6 +1,6 @@
 /* pins.c -- the plugins that a graph uses, and definitions of tools, as they are
  * here. */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,17 +5,17 @@
  * may point at it.
  *
  * A plugin with `more` has those of the deployment's lock, too
- * (config/tool_pins.h).  All that they do they ask the host for, so the steps
+ * (lang/config/tool_pins.h).  All that they do they ask the host for, so the steps
  * of a call are recorded, and not the call.
  */
-#include "engine/common/plugin_catalog.h"
+#include "core/engine/common/plugin_catalog.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
-#include "engine/common/configs.h"
-#include "engine/common/grants.h"
+#include "core/base/nearest.h"
+#include "core/engine/common/configs.h"
+#include "core/engine/common/grants.h"
 
 struct offer {
     struct mortise_hashed entry;

@@ -3,10 +3,10 @@
 #ifndef MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
 #define MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
 
-#include "base/table.h"
-#include "graph/model/catalog.h"
-#include "config/deploy.h"
-#include "plugin/registry.h"
+#include "core/base/table.h"
+#include "core/model/catalog.h"
+#include "lang/config/deploy.h"
+#include "core/plugin/registry.h"
 
 struct mortise_plugin_catalog {
     struct mortise_arena arena;

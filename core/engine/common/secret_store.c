@@ -14,12 +14,12 @@
  *   (5) A program gets our environment of that time, no input, a process group
  *       of its own and ten seconds; then the group is killed.
  *   (6) A value that was given out is covered from then on, in every form that
- *       base/mask.h knows, wherever the engine takes in, keeps or shows what
+ *       core/base/mask.h knows, wherever the engine takes in, keeps or shows what
  *       others say; so are the values that it had before.  One of less than
  *       eight bytes is not, since it would be found everywhere; the log says
  *       so, and `mortise check` warns of it.
  */
-#include "engine/common/secret_store.h"
+#include "core/engine/common/secret_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,11 +35,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/infile.h"
-#include "base/utf8.h"
-#include "engine/common/engine.h"
-#include "json/masked.h"
+#include "core/base/clock.h"
+#include "core/base/infile.h"
+#include "core/base/utf8.h"
+#include "core/engine/common/engine.h"
+#include "core/json/masked.h"
 
 enum {
     NS_PER_MS = 1000000,

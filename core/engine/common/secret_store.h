@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "base/mask.h"
-#include "config/provider.h"
+#include "core/base/mask.h"
+#include "lang/config/provider.h"
 
 struct mortise;
 struct mortise_secret_store;

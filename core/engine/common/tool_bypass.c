@@ -5,11 +5,11 @@
  * makes to the URL of an MCP server is one operation, http/request, whatever tool
  * its body names.  Hosts are granted whole, so the deployment is told of a plugin
  * that may go to the host of a server. */
-#include "engine/common/tool_bypass.h"
+#include "core/engine/common/tool_bypass.h"
 
 #include <string.h>
 
-#include "engine/http/egress.h"
+#include "services/http/egress.h"
 
 static void judge_server(const struct mortise_egress *egress,
                          const struct mortise_manifest *m,

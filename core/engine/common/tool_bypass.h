@@ -3,8 +3,8 @@
 #ifndef MORTISE_ENGINE_COMMON_TOOL_BYPASS_H
 #define MORTISE_ENGINE_COMMON_TOOL_BYPASS_H
 
-#include "config/deploy.h"
-#include "plugin/registry.h"
+#include "lang/config/deploy.h"
+#include "core/plugin/registry.h"
 
 /* Warnings (W0828) about plugins with operations that may reach an MCP server of
  * tools.mcp over HTTP themselves. */

@@ -11,13 +11,13 @@
  *       one of a server, which tools that has.
  *   (3) It is a warning: a plugin that is not there may come, and what is said
  *       of it beforehand be meant. */
-#include "engine/common/tool_patterns.h"
+#include "core/engine/common/tool_patterns.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/wild.h"
-#include "plugin/registry.h"
+#include "core/base/wild.h"
+#include "core/plugin/registry.h"
 
 struct looking {
     const struct mortise_deployment *d;

@@ -2,7 +2,7 @@
 #ifndef MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
 #define MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
 
-#include "config/deploy.h"
+#include "lang/config/deploy.h"
 
 struct mortise_plugins;
 

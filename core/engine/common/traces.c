@@ -5,14 +5,14 @@
  * nodes', plugins' and people's.  And nobody reads what a memory gave before it
  * was seen to be what was asked for: a trace of another conversation would be
  * somebody's words in the wrong place. */
-#include "engine/common/traces.h"
+#include "core/engine/common/traces.h"
 
 #include <string.h>
 
 #include <mortise/memory.h>
 
-#include "json/value.h"
-#include "plugin/kind.h"
+#include "core/json/value.h"
+#include "core/plugin/kind.h"
 
 /* ---- values -------------------------------------------------------------- */
 

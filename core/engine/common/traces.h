@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "base/err.h"
-#include "plugin/manifest.h"
+#include "core/base/err.h"
+#include "core/plugin/manifest.h"
 
 /* What `scope` and `type` may be; NULL ends them. */
 extern const char *const mortise_trace_scopes[], *const mortise_trace_types[];

@@ -2,7 +2,7 @@
  * are in memory.
  *
  * What a tree has spent stands in the store, and each commit of its runs changes it
- * (spawn/spawn.h).  A run decides between two commits, of which the first may be on
+ * (core/spawn/spawn.h).  A run decides between two commits, of which the first may be on
  * its way: so what it is told is what is stored, and what was decided since.
  *
  *   (1) Of a tree that has a run in memory there is one purse here.  It is known
@@ -20,7 +20,7 @@
  * Here is what is known.  Whatever follows of it happens in a task behind the step
  * under way (runs/trees.c).  This engine alone writes its store, so nobody else
  * changes what was read. */
-#include "engine/common/tree_purses.h"
+#include "core/engine/common/tree_purses.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef MORTISE_ENGINE_COMMON_TREE_PURSES_H
 #define MORTISE_ENGINE_COMMON_TREE_PURSES_H
 
-#include "engine/common/engine.h"
-#include "run/run.h"
+#include "core/engine/common/engine.h"
+#include "core/run/run.h"
 
 /* Of a tree that has a run in memory, or a commit of one on its way. */
 struct mortise_tree_purse {

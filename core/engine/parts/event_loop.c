@@ -5,7 +5,7 @@
  * right before, where a shortage is an error.  Later ones of libuv's fail with an
  * error of their own.
  */
-#include "engine/parts/event_loop.h"
+#include "core/engine/parts/event_loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 
 #include <uv.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* MORTISE_ELIMIT: no descriptors are left for it. */
 int mortise_event_loop_init(uv_loop_t *loop, struct mortise_err *err);

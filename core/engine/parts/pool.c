@@ -19,7 +19,7 @@
  *       each job what they were.  Where the system forbids that, as some
  *       containers do, they stay those of the process.
  */
-#include "engine/parts/pool.h"
+#include "core/engine/parts/pool.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "core/base/thread.h"
 
 struct worker {
     struct mortise_pool *pool;

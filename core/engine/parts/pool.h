@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/mem.h"
-#include "engine/parts/task_queue.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "core/engine/parts/task_queue.h"
 
 struct mortise_pool;
 

@@ -16,7 +16,7 @@
  *   (8) Nothing that it does not read keeps the loop: what its stdin does not
  *       take waits here, up to a bound.
  */
-#include "engine/parts/process.h"
+#include "core/engine/parts/process.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,9 +32,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/table.h"
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "core/base/table.h"
 
 #define NS_PER_MS 1000000ULL
 

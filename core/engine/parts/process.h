@@ -16,10 +16,10 @@
 
 #include <uv.h>
 
-#include "base/err.h"
-#include "base/mask.h"
-#include "base/mem.h"
-#include "engine/parts/timers.h"
+#include "core/base/err.h"
+#include "core/base/mask.h"
+#include "core/base/mem.h"
+#include "core/engine/parts/timers.h"
 
 enum {
     MORTISE_PROCESS_OUTPUT_MAX = 1 << 20,  /* bytes, where nothing is said */

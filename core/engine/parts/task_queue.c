@@ -3,9 +3,9 @@
  * One mutex and two lists: a lock without contention costs less than the wake
  * that follows it, and that wake is sent only by whoever finds the box empty.
  */
-#include "engine/parts/task_queue.h"
+#include "core/engine/parts/task_queue.h"
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 void mortise_tasks_put(struct mortise_tasks *q, struct mortise_task *t)
 {

@@ -14,12 +14,12 @@
  *
  * Only the outermost visit changes anything.
  */
-#include "engine/parts/thread_state.h"
+#include "core/engine/parts/thread_state.h"
 
 #include <assert.h>
 #include <time.h>
 
-#include "plugin/inside.h"
+#include "core/plugin/inside.h"
 
 static void only_sigpipe(sigset_t *set)
 {

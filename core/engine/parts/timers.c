@@ -9,7 +9,7 @@
  * hang in a list.  Taking one out melds its children in pairs from left to
  * right, then the pairs from right to left, without recursion.
  */
-#include "engine/parts/timers.h"
+#include "core/engine/parts/timers.h"
 
 #include <assert.h>
 

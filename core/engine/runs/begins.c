@@ -1,6 +1,6 @@
 /* begins.c -- which calls of a run are no plugin's of their node: one row each. */
-#include "engine/runs/call.h"
-#include "engine/runs/discover.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/runs/discover.h"
 
 static mortise_begin_fn *const rows[] = {
     [MORTISE_RUN_LOOKUP] = mortise_cache_look_up,

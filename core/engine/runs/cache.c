@@ -1,6 +1,6 @@
 /* cache.c -- what calls of pure operations gave before: the engine's half.
  *
- * run/outcome/cache.c asks before such a call is made, and hands over what one
+ * core/run/outcome/cache.c asks before such a call is made, and hands over what one
  * gave.  Here is under which key: a digest of everything that the output may
  * depend on as long as the operation is what it says it is,
  *
@@ -22,9 +22,9 @@
  */
 #include <string.h>
 
-#include "engine/runs/call.h"
-#include "engine/runs/script.h"
-#include "json/secret.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/runs/script.h"
+#include "core/json/secret.h"
 
 static int found_one(void *ud, const char *pointer, json_t **string)
 {

@@ -4,8 +4,8 @@
 
 #include <stdatomic.h>
 
-#include "engine/runs/host_calls.h"
-#include "plugin/inside.h"
+#include "core/engine/runs/host_calls.h"
+#include "core/plugin/inside.h"
 
 enum {
     MORTISE_NODE_ID_MAX = 64

@@ -2,8 +2,8 @@
  * ours. */
 #include <stdio.h>
 
-#include "engine/runs/call.h"
-#include "engine/common/secret_store.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/common/secret_store.h"
 
 /* [any] */
 void mortise_call_error(struct mortise_ongoing *c, const char *code,

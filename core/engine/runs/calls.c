@@ -21,23 +21,23 @@
  * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
  * from it: one that is slow is told so when it is done.  What does not come
  * back to the loop within its manifest's `idle` ends the process where that is
- * ours (plugin/watchdog.c).
+ * ours (core/plugin/watchdog.c).
  *
  * `done` may come on any thread while the loop knows the call; `calls`, the
  * table by id, is changed by the loop alone, under a lock.  A worker holds a
  * reference of its own, as the plugin may finish a call (and the loop forget
  * it) while the worker is still on its way out of it.
  */
-#include "engine/runs/call.h"
-#include "engine/runs/script.h"
-#include "engine/runs/streams.h"
-#include "engine/common/grants.h"
-#include "engine/common/traces.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/runs/script.h"
+#include "core/engine/runs/streams.h"
+#include "core/engine/common/grants.h"
+#include "core/engine/common/traces.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "mortise/guardrail.h"
 
 enum {

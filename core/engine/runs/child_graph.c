@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/runs/children.h"
+#include "core/engine/runs/children.h"
 
 static const char *const node_keys[] = {"llm",
                                         "max_internal_iterations",

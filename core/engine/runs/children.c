@@ -1,7 +1,7 @@
 /* children.c -- native children of runs, while they run.
  *
  * A child is a run like any other, with a life of its own; its handle says how it
- * ended (spawn/spawn.h), and its parent finds it there, whenever it looks.
+ * ended (core/spawn/spawn.h), and its parent finds it there, whenever it looks.
  *
  *   (1) A step that waits for a child is answered by what the child's handle
  *       says.  That is looked at when the step begins to wait, when the run is
@@ -14,7 +14,7 @@
  *   (3) When a run ends, its linked children are cancelled, and theirs when they
  *       have ended.  A child that is loaded looks whether its parent is still
  *       there: so a crash between the two ends is made up for.
- *   (4) When a run gives up an execution for good (run/flow/left.c), the linked
+ *   (4) When a run gives up an execution for good (core/run/flow/left.c), the linked
  *       children that this execution started are cancelled, and theirs when they
  *       have ended.  The parent looks for such children when the commit is written
  *       that gives the execution up, and when the parent is loaded: then also for
@@ -29,13 +29,13 @@
  * All of it is heard of in a task behind what happened (common/news.h).  Each look
  * at the store is answered later where that is slow; whom it is about stays in memory
  * until then, or is looked for again. */
-#include "engine/common/news.h"
+#include "core/engine/common/news.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/runs/host_calls.h"
-#include "engine/runs/spawns.h"
+#include "core/engine/runs/host_calls.h"
+#include "core/engine/runs/spawns.h"
 
 /* One look, from its first read until nobody needs it. */
 struct look {

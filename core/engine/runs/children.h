@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_RUNS_CHILDREN_H
 #define MORTISE_ENGINE_RUNS_CHILDREN_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 /* The graph of a child of who asks at that node, which is a gmi node or a leaf: a
  * node that is told what to do by the run's input; `task` says the rest of it,

@@ -19,14 +19,14 @@
  *   (4) then the store is opened again.  If that works the engine goes on, and
  *       runs can be resumed; else everything that is asked of it says why not.
  */
-#include "engine/common/news.h"
-#include "engine/common/tree_purses.h"
-#include "engine/runs/script.h"
-#include "engine/runs/spawns.h"
+#include "core/engine/common/news.h"
+#include "core/engine/common/tree_purses.h"
+#include "core/engine/runs/script.h"
+#include "core/engine/runs/spawns.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum {
     AGAIN_MS = 10,
@@ -47,7 +47,7 @@ struct mortise_flight {
     const struct mortise_spawn_change *alone; /* the one of a commit without a
                                                  run */
     int failed;  /* the whole batch's result; m->write_why has the words */
-    bool leaves; /* its run may leave children behind (run/flow/left.c) */
+    bool leaves; /* its run may leave children behind (core/run/flow/left.c) */
     struct mortise_tree_flight tree; /* what it changes of its tree's purse */
 };
 

@@ -8,13 +8,13 @@
  *   (3) It is over when each has answered or failed; what came of it is then a
  *       function of the answers, whatever their order in time was.
  */
-#include "engine/runs/discover.h"
+#include "core/engine/runs/discover.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/common/found.h"
-#include "engine/common/secret_store.h"
+#include "core/engine/common/found.h"
+#include "core/engine/common/secret_store.h"
 #include "mortise/plugin.h"
 
 enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of words */ };

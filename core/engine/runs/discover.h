@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_RUNS_DISCOVER_H
 #define MORTISE_ENGINE_RUNS_DISCOVER_H
 
-#include "engine/runs/call.h"
+#include "core/engine/runs/call.h"
 
 struct mortise_looking;
 

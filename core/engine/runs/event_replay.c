@@ -6,7 +6,7 @@
  * piece is one read of the store; who is closed while that is out goes when it
  * is answered, and hears nothing of it.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 

@@ -4,15 +4,15 @@
  * What was compiled last is kept, a bounded number of them; a run holds a
  * reference of its own, so dropping one here costs at most a compilation.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owner.h"
-#include "graph/disk.h"
-#include "graph/former.h"
-#include "graph/pinned.h"
+#include "core/base/owner.h"
+#include "lang/graph/disk.h"
+#include "lang/graph/former.h"
+#include "lang/graph/pinned.h"
 
 enum { KEPT = 32 };
 

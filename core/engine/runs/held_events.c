@@ -8,7 +8,7 @@
  * counted, at its place: whoever is told of what surrounds it is told of that,
  * too.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 

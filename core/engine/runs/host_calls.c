@@ -33,7 +33,7 @@
  *   (8) What an instance asks in the background is of no run: it is performed at
  *       once, recorded nowhere, and ends with the instance.
  */
-#include "engine/runs/host_calls.h"
+#include "core/engine/runs/host_calls.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,12 +41,12 @@
 
 #include <mortise/json.h>
 
-#include "base/clock.h"
-#include "engine/common/secret_store.h"
-#include "engine/common/news.h"
-#include "engine/runs/call.h"
-#include "engine/runs/script.h"
-#include "plugin/kind.h"
+#include "core/base/clock.h"
+#include "core/engine/common/secret_store.h"
+#include "core/engine/common/news.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/runs/script.h"
+#include "core/plugin/kind.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 

@@ -4,7 +4,7 @@
  * A method is an entry of a table; what it does in the world is its own file
  * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
  * when and how often a method is started is the run's business
- * (run/asks/step.c):
+ * (core/run/asks/step.c):
  *
  *   (1) check() says whether the ask is one at all, before anything is
  *       recorded.  It may look at the manifest, the body and the run's view.
@@ -17,7 +17,7 @@
 #ifndef MORTISE_ENGINE_RUNS_HOST_CALLS_H
 #define MORTISE_ENGINE_RUNS_HOST_CALLS_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 #include "mortise/plugin.h"
 
 enum { MORTISE_HOST_CALL_WORDS = 512 };
@@ -178,7 +178,7 @@ extern const struct mortise_host_call_row {
 /* Each in the file that performs it. */
 #define METHOD(id, name, changes, late)                                        \
     extern const struct mortise_host_call_method mortise_host_call_##id;
-#include "plugin/methods.def"
+#include "core/plugin/methods.def"
 #undef METHOD
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),

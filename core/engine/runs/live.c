@@ -21,19 +21,19 @@
  * run, and each call is checked by itself (mortise_live_may_call()).  One that
  * such a plugin would get fails; so the finalisers of other plugins do their work.
  */
-#include "engine/common/news.h"
-#include "engine/common/tree_purses.h"
-#include "engine/runs/host_calls.h"
-#include "engine/runs/script.h"
-#include "engine/runs/spawns.h"
-#include "engine/runs/start.h"
-#include "engine/runs/streams.h"
+#include "core/engine/common/news.h"
+#include "core/engine/common/tree_purses.h"
+#include "core/engine/runs/host_calls.h"
+#include "core/engine/runs/script.h"
+#include "core/engine/runs/spawns.h"
+#include "core/engine/runs/start.h"
+#include "core/engine/runs/streams.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "run/command/run_commands.h"
+#include "core/base/clock.h"
+#include "core/run/command/run_commands.h"
 
 struct mortise_run_timer {
     struct mortise_hashed entry;

@@ -1,7 +1,7 @@
 /* pause.c -- one run is to stand still: its engine leaves, or what it began has
  * to end.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 struct leave {
     struct mortise_order order;

@@ -5,15 +5,15 @@
  * two instances that have it and mean not the same cannot both be pinned, which is
  * an error.  Its calls are of no run: they are recorded nowhere, and end with the
  * engine. */
-#include "engine/runs/pinnable.h"
+#include "core/engine/runs/pinnable.h"
 
 #include <string.h>
 
 #include <mortise/plugin.h>
 
-#include "base/nearest.h"
-#include "engine/common/found.h"
-#include "engine/runs/call.h"
+#include "core/base/nearest.h"
+#include "core/engine/common/found.h"
+#include "core/engine/runs/call.h"
 
 struct asking {
     struct mortise_hearer hearer;

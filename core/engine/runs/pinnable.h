@@ -2,7 +2,7 @@
 #ifndef MORTISE_ENGINE_RUNS_PINNABLE_H
 #define MORTISE_ENGINE_RUNS_PINNABLE_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 /* {KEY: {digest, entry}}, lent; NULL: there is none, and why. */
 typedef void mortise_pinnable_fn(void *ud, const json_t *entries,

@@ -4,13 +4,13 @@
  * It is called through its lane, as for runs, and what it answers is judged the
  * same.  Its call is of no run: it is recorded nowhere, and ends with the
  * engine. */
-#include "engine/runs/remember.h"
+#include "core/engine/runs/remember.h"
 
 #include <string.h>
 
-#include "base/clock.h"
-#include "engine/common/traces.h"
-#include "engine/runs/call.h"
+#include "core/base/clock.h"
+#include "core/engine/common/traces.h"
+#include "core/engine/runs/call.h"
 
 struct asking {
     struct mortise_hearer hearer;

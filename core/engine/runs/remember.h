@@ -2,8 +2,8 @@
 #ifndef MORTISE_ENGINE_RUNS_REMEMBER_H
 #define MORTISE_ENGINE_RUNS_REMEMBER_H
 
-#include "engine/common/engine.h"
-#include "plugin/kind.h"
+#include "core/engine/common/engine.h"
+#include "core/plugin/kind.h"
 
 /* Its answer, judged, lent; NULL: there is none, and why. */
 typedef void mortise_memory_fn(void *ud, const json_t *answer,

@@ -25,13 +25,13 @@
  *       the step.  A step that the run has recorded is not made again: its result
  *       is what the call gives.
  */
-#include "engine/runs/script.h"
+#include "core/engine/runs/script.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "engine/runs/call.h"
+#include "core/base/clock.h"
+#include "core/engine/runs/call.h"
 #include "mortise/plugin.h"
 
 enum { ASK_BEGIN = 1, ASK_END };

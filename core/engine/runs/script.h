@@ -8,7 +8,7 @@
 #ifndef MORTISE_ENGINE_RUNS_SCRIPT_H
 #define MORTISE_ENGINE_RUNS_SCRIPT_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 /* What a call is answered with; strings are lent until the engine closes. */
 struct mortise_scripted {

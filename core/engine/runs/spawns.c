@@ -1,6 +1,6 @@
 /* spawns.c -- what is asked of spawn handles, decided one after another.
  *
- * The rules are pure (spawn/spawn.h) and the store holds to what was decided
+ * The rules are pure (core/spawn/spawn.h) and the store holds to what was decided
  * (store/).  Here is what lies between: what a decision needs is read, and nothing
  * that it stands on changes before it is written.
  *
@@ -19,14 +19,14 @@
  *       that has spawned something, and none that has a handle gets another.
  *   (4) An operation that changes nothing gives up its turn with its decision.
  */
-#include "engine/runs/spawns.h"
+#include "core/engine/runs/spawns.h"
 
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "run/run.h"
+#include "core/base/clock.h"
+#include "core/run/run.h"
 
 /* ---- handles --------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #ifndef MORTISE_ENGINE_RUNS_SPAWNS_H
 #define MORTISE_ENGINE_RUNS_SPAWNS_H
 
-#include "engine/runs/stored.h"
+#include "core/engine/runs/stored.h"
 
 enum mortise_spawn_kind {
     MORTISE_SPAWN_CLAIMS = 1,

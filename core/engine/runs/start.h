@@ -2,7 +2,7 @@
 #ifndef MORTISE_ENGINE_RUNS_START_H
 #define MORTISE_ENGINE_RUNS_START_H
 
-#include "engine/runs/stored.h"
+#include "core/engine/runs/stored.h"
 
 /* A run that is to begin. */
 struct mortise_new_run {

@@ -1,6 +1,6 @@
 /* steering.c -- what a diff makes of a run's graph, for who gives a command.
  *
- * The run itself knows graphs and no files.  Here the diff is read (graph/steer.c),
+ * The run itself knows graphs and no files.  Here the diff is read (lang/graph/steer.c),
  * what comes of it is loaded as any graph is that is about to run, with its findings
  * where they were written; and then written down as the one text that is stored, and
  * loaded from that: so the run goes by what whoever reads the store gets.
@@ -8,14 +8,14 @@
  * A diff brings no files: what it names beside the graph the run has pinned.  And what
  * patterns of tools stood for in the graph they go on standing for.
  */
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 #include <string.h>
 
-#include "graph/former.h"
-#include "graph/pinned.h"
-#include "graph/steer.h"
-#include "yaml/write.h"
+#include "lang/graph/former.h"
+#include "lang/graph/pinned.h"
+#include "lang/graph/steer.h"
+#include "lang/yaml/write.h"
 
 /* A diff as it came: a list, or {source, path?}. */
 struct source {
@@ -110,7 +110,7 @@ struct making {
 static int load_written(struct making *k, const struct mortise_graph *checked,
                         struct mortise_graph **out, struct mortise_err *err)
 {
-    static const char tools[] = ":tools"; /* graph/load/matches.c */
+    static const char tools[] = ":tools"; /* lang/graph/load/matches.c */
     const struct mortise_graph *g = k->g;
     size_t n = mortise_graph_own_sources(g->sources, g->n_sources), at = 1;
     const struct mortise_source *was = find(g->sources, n, tools);

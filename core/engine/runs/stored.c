@@ -4,11 +4,11 @@
  * store that answers at once makes of it a few calls inside each other, and of
  * one that does not nobody notices anything meanwhile.
  */
-#include "engine/runs/stored.h"
+#include "core/engine/runs/stored.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 /* ---- the head ----------------------------------------------------------- */
 

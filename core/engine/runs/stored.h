@@ -9,7 +9,7 @@
 #ifndef MORTISE_ENGINE_RUNS_STORED_H
 #define MORTISE_ENGINE_RUNS_STORED_H
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 
 struct mortise_stored;
 

@@ -10,7 +10,7 @@
  *   (1) Nothing is told that the guardrails were not shown, in whole and from
  *       the beginning, and let pass.  What they say here decides about being
  *       told and nothing else: the output itself is judged by the run
- *       (run/outcome/guard.c), recorded and once.
+ *       (core/run/outcome/guard.c), recorded and once.
  *   (2) The first violation, unless the node says `warn`, ends the stream: what
  *       is kept back is forgotten, and no more of it is told.  So does a
  *       guardrail that fails, dies or takes longer than it may.
@@ -27,13 +27,13 @@
  *       its node, and nothing behind the end of the run.
  *
  * A look is a call of the guardrail that no run knows of (calls.c). */
-#include "engine/runs/streams.h"
+#include "core/engine/runs/streams.h"
 
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/utf8.h"
-#include "plugin/kind.h"
+#include "core/base/clock.h"
+#include "core/base/utf8.h"
+#include "core/plugin/kind.h"
 
 enum {
     MOST = MORTISE_HOLD_BACK_MAX, /* bytes of a stream that are looked at */

@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_RUNS_STREAMS_H
 #define MORTISE_ENGINE_RUNS_STREAMS_H
 
-#include "engine/runs/call.h"
+#include "core/engine/runs/call.h"
 
 /* What a stream has done for it: calls.c's. */
 struct mortise_stream_ops {

@@ -10,7 +10,7 @@
  *       ran out or the process died, goes on when somebody resumes it.
  *
  * All of it happens in a task behind what happened. */
-#include "engine/common/tree_purses.h"
+#include "core/engine/common/tree_purses.h"
 
 #include <string.h>
 

@@ -45,11 +45,11 @@
  * that were out when it began it is told that they had begun, in front of all
  * that happened since.
  */
-#include "engine/runs/stored.h"
+#include "core/engine/runs/stored.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 
 enum { HURRY_MS = 50 };
 

@@ -5,7 +5,7 @@
 #ifndef MORTISE_RUN_ASKS_H
 #define MORTISE_RUN_ASKS_H
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 /* How an ANSWER is one, beside being one; journaled. */
 enum {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mortise/plugin.h"
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 /* Those whose answers are news.  To read, to wait and to speak change nothing. */
 static const char *const changes[] = {

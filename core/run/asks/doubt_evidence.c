@@ -3,7 +3,7 @@
  * what follows. */
 #include <assert.h>
 
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
 {

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 struct exec *mortise_tool_earlier(const struct exec *x,
                                   const uint8_t key[MORTISE_DIGEST])

@@ -9,8 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "run/asks/asks.h"
+#include "core/base/utf8.h"
+#include "core/run/asks/asks.h"
 
 /* ---- arguments ------------------------------------------------------------ */
 

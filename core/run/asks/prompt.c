@@ -8,7 +8,7 @@
  */
 #include <assert.h>
 
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 /* With the step that it is about; `extra` NULL: memory ran out. */
 static json_t *with_step(const struct mortise_entry *e, json_t *extra)

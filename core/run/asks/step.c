@@ -75,7 +75,7 @@
 #include <string.h>
 
 #include "mortise/plugin.h"
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 enum {
     NEAR_MS = 60000, /* a timer that is worth staying in memory for */

@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 #include "mortise/plugin.h"
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 static uint64_t hash_of(struct step_id id)
 {

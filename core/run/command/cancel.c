@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 /* What has ended cannot be stopped, unless it goes on by the same list.  An
  * engine that stops pauses whatever it has. */

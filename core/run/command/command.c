@@ -21,7 +21,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 static const struct mortise_command_row *
 row_of(const struct mortise_run_command *c)
@@ -340,7 +340,7 @@ static struct held_command *held_new(struct mortise_run *r,
     list[i].name = copied(&out->arena, h->list[i].name, &failed);
 #define MEMBER_JSON(name, field) json_incref(list[i].name);
 #define MEMBER_FLAG(name, bit)
-#include "run/command/command_members.def"
+#include "core/run/command/command_members.def"
     }
     assert(h->pins == NULL || h->n_pins == 0); /* they are not copied */
     out->said = *h;

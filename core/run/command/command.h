@@ -4,13 +4,13 @@
 #ifndef MORTISE_RUN_COMMAND_H
 #define MORTISE_RUN_COMMAND_H
 
-#include "run/command/run_commands.h"
-#include "run/outcome/outcome.h"
+#include "core/run/command/run_commands.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- what each row names, in the file of the command ---- */
 #define RUN_COMMAND(id, ...)                                                   \
     mortise_command_fn mortise_command_check_##id, mortise_command_obey_##id;
-#include "run/command/run_commands.def"
+#include "core/run/command/run_commands.def"
 
 /* ---- decide.c ---- */
 /* What a decision is about (run_commands.h): an approval or an answer; what

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 /* The execution whose request that is; *s: which of its steps asks, NULL:
  * itself. */

@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 /* Is it in the middle of an effect that nobody may do again?  Also where the
  * intent of a step of its is not on disk yet: it stands in the journal, and is in

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
                          const char *reason, const char *actor,

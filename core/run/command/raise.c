@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/real.h"
-#include "run/command/command.h"
+#include "core/base/real.h"
+#include "core/run/command/command.h"
 
 /* ---- limits ------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * is what people ask for besides: what failed is tried again, scheduled pauses
  * are passed, and what an end left in doubt is asked about.
  */
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 /* Is its doubt settled by the same list?  Where nothing was stopped, any other
  * may be. */

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "run/command/command.h"
+#include "core/base/utf8.h"
+#include "core/run/command/command.h"
 
 /* Of what is in no row. */
 static int refuse(struct mortise_run *r, const struct mortise_said *h,
@@ -24,13 +24,13 @@ const struct mortise_command_row mortise_run_commands[] = {
      .check = mortise_command_check_##id,                                      \
      .obey = mortise_command_obey_##id,                                        \
      __VA_ARGS__},
-#include "run/command/run_commands.def"
+#include "core/run/command/run_commands.def"
     {.kind = 0, .check = refuse},
 };
 
 enum {
 #define RUN_COMMAND(id, ...) ROW_##id,
-#include "run/command/run_commands.def"
+#include "core/run/command/run_commands.def"
     ROW_OF_NONE
 };
 
@@ -41,7 +41,7 @@ const struct mortise_command_row *mortise_command_row(uint32_t kind)
 #define RUN_COMMAND(id, number, ...)                                           \
     case number:                                                               \
         return &mortise_run_commands[ROW_##id];
-#include "run/command/run_commands.def"
+#include "core/run/command/run_commands.def"
     default:
         return &mortise_run_commands[ROW_OF_NONE];
     }
@@ -93,6 +93,6 @@ int mortise_command_read(struct mortise_run_command *out,
     if (rv == MORTISE_OK && row->value != NULL && c->field != NULL)            \
         rv = read_value(&out->name, row->value, c->field, err);
 #define MEMBER_FLAG(name, bit)
-#include "run/command/command_members.def"
+#include "core/run/command/command_members.def"
     return rv;
 }

@@ -7,7 +7,7 @@
 #ifndef MORTISE_RUN_COMMANDS_H
 #define MORTISE_RUN_COMMANDS_H
 
-#include "run/run.h"
+#include "core/run/run.h"
 
 /* What becomes of calls that are out, and of the run behind the command. */
 enum mortise_command_way {

@@ -3,7 +3,7 @@
  * other (engine/runs/steer.c); here it is held against what the run has done. */
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 int mortise_run_may_steer(const struct mortise_run *r,
                           const struct mortise_graph *to,

@@ -2,8 +2,8 @@
  * which a model of it hears with its next turn (inbox.c). */
 #include <string.h>
 
-#include "json/schema.h"
-#include "run/command/command.h"
+#include "lang/schema/schema.h"
+#include "core/run/command/command.h"
 
 enum { TEXT_MAX = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 static int update_make(struct mortise_run *r, struct patch *p,
                        const struct mortise_run_command *c,

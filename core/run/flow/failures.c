@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 enum { IN_WORDS = 8 }; /* more are counted; `failed` has them all */
 

@@ -35,9 +35,9 @@
  *
  * All of it follows by rule from how the frames stand when the last execution is
  * over: nothing is recorded for it, and a replay starts the same ones. */
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 /* ---- who came before (1) ------------------------------------------------- */
 

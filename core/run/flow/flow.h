@@ -5,7 +5,7 @@
 #ifndef MORTISE_RUN_FLOW_H
 #define MORTISE_RUN_FLOW_H
 
-#include "run/asks/asks.h"
+#include "core/run/asks/asks.h"
 
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };

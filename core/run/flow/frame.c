@@ -17,7 +17,7 @@
  *   (5) A failure that comes to the end of its way (an edge to END, a node that
  *       leads nowhere) fails the frame and what is around it.  One that ends at
  *       joins which collect or drop does not.
- *       One that no join can mend any more (graph/check/recoverable.c) fails
+ *       One that no join can mend any more (lang/graph/check/recoverable.c) fails
  *       them at once: under fail_fast it stops the graph before anything else
  *       follows from it, and with end: first the graph failed before it came to
  *       END.
@@ -26,7 +26,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 /* ---- frames and items --------------------------------------------------- */
 

@@ -26,7 +26,7 @@
  */
 #include <assert.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 /* ---- what came ---------------------------------------------------------- */
 

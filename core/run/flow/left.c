@@ -2,7 +2,7 @@
  *
  * A child of a run (asks/children.c) works for the execution that started it.  When
  * the run gives this execution up for good, nobody uses the child's result, so the
- * engine cancels the child if it is linked (engine/runs/children.c).
+ * engine cancels the child if it is linked (core/engine/runs/children.c).
  *
  *   (1) An execution is given up when it ends otherwise than by its own output: it
  *       failed, its `on_error` supplied the output, it was stopped, or it lost.
@@ -18,7 +18,7 @@
  */
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 static bool has_lost(const struct exec *x)
 {

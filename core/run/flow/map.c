@@ -28,7 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 /* ---- lists -------------------------------------------------------------- */
 

@@ -31,7 +31,7 @@
  */
 #include <assert.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 const char *mortise_race_words(enum loss why)
 {

@@ -26,7 +26,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 #define NOWHERE 0xFFFFFFFCu /* no node, no edge */
 

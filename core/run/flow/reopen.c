@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 /* The item of f that an edge starts; NULL: it goes to END, back, or to the join
  * of a map. */

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 int mortise_apply_again(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)

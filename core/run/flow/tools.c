@@ -1,6 +1,6 @@
 /* tools.c -- what is run for an execution that asked for a tool.
  *
- * An execution whose node has tools (graph/load/tools.c) has a frame for them,
+ * An execution whose node has tools (lang/graph/load/tools.c) has a frame for them,
  * the graph of those tools, in which nothing leads anywhere.  An `invoke` entry
  * puts a step into the journal of who asks, and makes an execution of the
  * tool's node there, which is the run's like any other: guardrails judge what it
@@ -46,8 +46,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "run/flow/flow.h"
+#include "core/base/utf8.h"
+#include "core/run/flow/flow.h"
 
 enum { NEAR_MS = 60000 }; /* a pause that is worth staying in memory for */
 

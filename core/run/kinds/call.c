@@ -1,6 +1,6 @@
 /* call.c -- tools, extensions, gmi, leaves and voice: nodes that are a call of a
  * plugin's operation, and nothing besides (start.c). */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};
 const struct node_kind mortise_run_kind_extension = {.start =

@@ -1,7 +1,7 @@
 /* fail.c -- fail nodes: the message is evaluated as the node starts, and the node
  * fails with it.  The failure is permanent, and what follows is what follows
  * any failure: `failure` of the graph, on_error of a node around it. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {

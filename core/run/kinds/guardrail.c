@@ -1,6 +1,6 @@
 /* guardrail.c -- guardrail nodes: their target is judged (guard.c), and what
  * the guardrails left of it is the output. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* What the guardrails are to judge; a copy of the whole scratch by default. */
 static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,

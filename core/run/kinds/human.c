@@ -15,8 +15,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "graph/kinds/human.h"
-#include "run/outcome/outcome.h"
+#include "lang/graph/kinds/human.h"
+#include "core/run/outcome/outcome.h"
 
 static const struct mortise_human *human_of(const struct mortise_run *r,
                                             const struct exec *x)

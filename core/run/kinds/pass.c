@@ -1,7 +1,7 @@
 /* pass.c -- pass nodes: the value is evaluated as the node starts, and is its
  * output. */
-#include "graph/kinds/pass.h"
-#include "run/outcome/outcome.h"
+#include "lang/graph/kinds/pass.h"
+#include "core/run/outcome/outcome.h"
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {

@@ -1,5 +1,5 @@
 /* router.c -- routers: an operation, a condition or routes say where to go. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {

@@ -22,7 +22,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static int end_one(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Does the deployment ask for what these arguments make of it? */
 static bool is_asked_for(const struct exec *x, const struct mortise_node *n)

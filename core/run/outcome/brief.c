@@ -2,8 +2,8 @@
  * words, and 2,000 bytes.  compact.c says what else becomes of these. */
 #include <string.h>
 
-#include "base/utf8.h"
-#include "run/outcome/outcome.h"
+#include "core/base/utf8.h"
+#include "core/run/outcome/outcome.h"
 
 enum { BYTES = 2000, NEARLY = 2 };
 

@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* (5) */
 static bool is_asked(const struct exec *x)

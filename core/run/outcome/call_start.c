@@ -1,7 +1,7 @@
 /* call_start.c -- an execution calls: its operation, a guardrail, its plugin
  * about a doubt, the cache, what the deployment has for memory and discovery.
  */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Is it a call of the node's plugin, or about one? */
 static bool is_of_plugin(enum mortise_run_call_kind kind)

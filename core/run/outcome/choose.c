@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Fits `given` that choice? */
 static bool is_choice(const struct mortise_node *n, const char *given)

@@ -1,5 +1,5 @@
 /* compact.c -- what others are told of an output: stages of it (pipeline.c), for
- * nodes that a leaf depends on, and leaves that say how (graph/load/compaction.c).
+ * nodes that a leaf depends on, and leaves that say how (lang/graph/load/compaction.c).
  *
  *   (1) It is made of the output as its guardrails left it and its schemas have it,
  *       once, when nothing more is waited for; and stands in the node's own commit.
@@ -16,7 +16,7 @@
  *       told of many outputs is not flooded by one. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static const struct mortise_aside *how_of(const struct outcome *o)
 {

@@ -14,8 +14,8 @@
 
 #include <mortise/discovery.h>
 
-#include "run/outcome/lookups.h"
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/lookups.h"
+#include "core/run/outcome/outcome.h"
 
 enum { TOKENS = 4000 }; /* of the texts of all results */
 

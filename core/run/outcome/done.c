@@ -1,6 +1,6 @@
 /* done.c -- an output that was judged is recorded: the last stages of
  * pipeline.c. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Ahead of the success itself, what each of its edges stands on. */
 int mortise_stage_stands(struct outcome *o, struct mortise_err *err)

@@ -86,9 +86,9 @@
  */
 #include <string.h>
 
-#include "config/policy.h"
+#include "lang/config/policy.h"
 #include "mortise/plugin.h"
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- is it one? --------------------------------------------------------- */
 

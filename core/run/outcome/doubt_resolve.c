@@ -2,7 +2,7 @@
  * plugin, or failed.  doubt.c has the promises, and says what is in doubt. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                        struct mortise_err *err)

@@ -17,8 +17,8 @@
  */
 #include <string.h>
 
-#include "base/utf8.h"
-#include "run/outcome/outcome.h"
+#include "core/base/utf8.h"
+#include "core/run/outcome/outcome.h"
 
 /* The error of x, as expressions see it. */
 static json_t *error_of(const struct mortise_run *r, const struct exec *x,

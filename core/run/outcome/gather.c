@@ -4,7 +4,7 @@
  * for the kind of its node to say. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* A new reference. */
 static json_t *output_of(const struct exec *x)

@@ -31,7 +31,7 @@
  */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- who is asked -------------------------------------------------------- */
 

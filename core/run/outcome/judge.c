@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 int mortise_judge_verdict(int rv, struct mortise_err *err)
 {

@@ -2,16 +2,16 @@
  * nodes of each kind, wherever that stands, and nothing else does. */
 #include <assert.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 #define NODE_KIND(KIND, word, gives)                                           \
     extern const struct node_kind mortise_run_kind_##word;
-#include "graph/model/node_kinds.def"
+#include "core/model/node_kinds.def"
 
 static const struct node_kind *const kinds[MORTISE_NODE_TYPES] = {
 #define NODE_KIND(KIND, word, gives)                                           \
     [MORTISE_NODE_##KIND] = &mortise_run_kind_##word,
-#include "graph/model/node_kinds.def"
+#include "core/model/node_kinds.def"
 };
 
 const struct node_kind *mortise_exec_kind(const struct mortise_run *r,

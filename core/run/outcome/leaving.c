@@ -13,7 +13,7 @@
  *       an operation that makes it short.  A graph that is over does not run
  *       again for their sake.  What it ended with is called to mind when the
  *       output goes on.  So is what on_error gave in the place of its failure. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- what a graph inside gave (2) ----------------------------------------- */
 

@@ -24,15 +24,15 @@
  */
 #include <string.h>
 
-#include "run/outcome/lookups.h"
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/lookups.h"
+#include "core/run/outcome/outcome.h"
 
 static const struct {
     const struct lookup *row;
     const char *family;
 } rows[MORTISE_LOOKUPS] = {
 #define LOOKUP(ID, name, family) {&mortise_lookup_##name, family},
-#include "run/record/lookups.def"
+#include "core/run/record/lookups.def"
 };
 
 /* The row whose call x has out. */

@@ -4,7 +4,7 @@
 #ifndef MORTISE_RUN_LOOKUPS_H
 #define MORTISE_RUN_LOOKUPS_H
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 struct lookup {
     const char *event; /* that tells of what was found */
@@ -32,7 +32,7 @@ struct lookup {
 
 #define LOOKUP(ID, name, family)                                               \
     extern const struct lookup mortise_lookup_##name;
-#include "run/record/lookups.def"
+#include "core/run/record/lookups.def"
 
 /* The text that this template of x's node, its `what`, comes to: *out, a new
  * reference to a string; NULL of no template.  As for `ask`. */

@@ -1,6 +1,6 @@
 /* origin.c -- how outputs come about, and what holds of each: a row of a table,
  * so that no stage asks who gave an output. */
-#include "run/outcome/pipeline.h"
+#include "core/run/outcome/pipeline.h"
 
 static const struct origin origins[] = {
     [DONE_EXECUTED] = {.fits = true,

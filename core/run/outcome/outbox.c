@@ -42,7 +42,7 @@
 
 #include <mortise/memory.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 enum {
     TRIES = 6,

@@ -12,7 +12,7 @@
 #ifndef MORTISE_RUN_OUTCOME_H
 #define MORTISE_RUN_OUTCOME_H
 
-#include "run/outcome/pipeline.h"
+#include "core/run/outcome/pipeline.h"
 
 /* ---- pipeline.c ---- */
 /* x succeeded with this output (borrowed; NULL: none), which came about so. */

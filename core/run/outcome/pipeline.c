@@ -40,7 +40,7 @@
  * A stage more is a row more (docs/extending.md).  What rewords an output stands
  * ahead of `fits`, whose schemas then hold of what it made; what remembers an
  * output is a record ahead of `done`. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- an outcome ---------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #ifndef MORTISE_RUN_PIPELINE_H
 #define MORTISE_RUN_PIPELINE_H
 
-#include "run/flow/flow.h"
+#include "core/run/flow/flow.h"
 
 /* What holds of an output by how it came about: one of each done_how. */
 struct origin {
@@ -45,11 +45,11 @@ typedef bool mortise_stage_due(const struct outcome *o);
 #define STAGE_WAITS(name)                                                      \
     mortise_stage mortise_stage_##name;                                        \
     mortise_stage_due mortise_stage_##name##_is_due;
-#include "run/outcome/stages.def"
+#include "core/run/outcome/stages.def"
 
 enum stage_id {
 #define STAGE(name) STAGE_##name,
-#include "run/outcome/stages.def"
+#include "core/run/outcome/stages.def"
     N_STAGES
 };
 

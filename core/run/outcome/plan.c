@@ -9,7 +9,7 @@
  *   (3) A yes decides the edges out of START.  They stand in the `planned` entry,
  *       and none in the admission's.
  *   (3b) A yes with another graph is one to that: whoever gives the command made it
- *       and checked it like any (engine/runs/steering.c), it takes the run's input,
+ *       and checked it like any (core/engine/runs/steering.c), it takes the run's input,
  *       and the run goes by it, whatever it has in common with the one before.
  *   (4) A no makes the run fail of `rejected`.  A resume asks again, as it does of a
  *       node that was rejected; a goto goes on without asking.
@@ -19,9 +19,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "draw/picture.h"
-#include "run/outcome/outcome.h"
-#include "yaml/write.h"
+#include "lang/draw/picture.h"
+#include "core/run/outcome/outcome.h"
+#include "lang/yaml/write.h"
 
 enum { COLUMNS = 100 }; /* of the picture */
 

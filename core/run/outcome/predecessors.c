@@ -9,7 +9,7 @@
  * what it depends on; and so on outwards, where the team comes first in another. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static bool is_over_with(const struct exec *y)
 {

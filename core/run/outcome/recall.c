@@ -15,9 +15,9 @@
 
 #include <mortise/memory.h>
 
-#include "base/utf8.h"
-#include "run/outcome/lookups.h"
-#include "run/outcome/outcome.h"
+#include "core/base/utf8.h"
+#include "core/run/outcome/lookups.h"
+#include "core/run/outcome/outcome.h"
 
 enum { KEY_MAX = 128 }; /* a conversation's has a name besides */
 

@@ -23,8 +23,8 @@
 
 #include <mortise/memory.h>
 
-#include "base/utf8.h"
-#include "run/outcome/outcome.h"
+#include "core/base/utf8.h"
+#include "core/run/outcome/outcome.h"
 
 static const struct mortise_memory_policy *policy_of(const struct outcome *o)
 {

@@ -7,7 +7,7 @@
  * came with it. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 bool mortise_result_is_kept(const struct exec *x)
 {

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Do the edges of a node depend on anything but its success?  Then which names
  * do their conditions use? */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mortise/plugin.h"
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static const char left_unasked[] =
     "E_DETERMINISM: the call ended without repeating all its earlier asks";

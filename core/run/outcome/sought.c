@@ -24,7 +24,7 @@
 
 #include <mortise/discovery.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 enum { SHOWN = 8 }; /* results that are asked for; the first is taken */
 

@@ -1,11 +1,11 @@
 /* stages.c -- the rows of stages.def as a table.  It names the functions of all
  * stages, wherever they stand, and nothing else does. */
-#include "run/outcome/pipeline.h"
+#include "core/run/outcome/pipeline.h"
 
 const struct stage mortise_stages[N_STAGES] = {
 #define STAGE_JUDGES(name, code) {code, NULL, mortise_stage_##name},
 #define STAGE_WAITS(name)                                                      \
     {NULL, mortise_stage_##name##_is_due, mortise_stage_##name},
 #define STAGE_RECORDS(name) {NULL, NULL, mortise_stage_##name},
-#include "run/outcome/stages.def"
+#include "core/run/outcome/stages.def"
 };

@@ -26,8 +26,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "config/policy.h"
-#include "run/outcome/outcome.h"
+#include "lang/config/policy.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- asking ------------------------------------------------------------- */
 

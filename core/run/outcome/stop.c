@@ -1,7 +1,7 @@
 /* stop.c -- stopping executions: by a command, or since they have lost
  * (race.c). A call is cancelled, what may have happened is settled, and then
  * the execution ends by an entry. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 int mortise_stop_forget(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)

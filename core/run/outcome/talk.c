@@ -7,7 +7,7 @@
  * guardrails of their own, and no texts. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* Did guardrails make something else of what the node gave? */
 static bool is_another(const struct outcome *o)

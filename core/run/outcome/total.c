@@ -1,5 +1,5 @@
 /* total.c -- a graph as a whole: with what it begins, and what it came to. */
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- its beginning --------------------------------------------------------
  */

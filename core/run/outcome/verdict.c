@@ -2,7 +2,7 @@
  * that goes on.  guard.c has the promises. */
 #include <string.h>
 
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 /* ---- verdicts ------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
  * entry finds it here. */
 #include <assert.h>
 
-#include "run/commit.h"
+#include "core/run/commit.h"
 
 static const struct entry_rules rules[MORTISE_E_N] = {
 #define ROW(type, scope, apply, how, ...)                                      \
@@ -14,7 +14,7 @@ static const struct entry_rules rules[MORTISE_E_N] = {
 #define ENTRY_OF_EXEC(type, number, name, fields, words, remark, ...)          \
     ROW(type, of_exec, __VA_ARGS__)
 #define ENTRY_MARK(type, number, ...) [MORTISE_E_##type] = {.hidden = true},
-#include "run/record/entries.def"
+#include "core/run/record/entries.def"
 #undef ROW
 };
 

@@ -19,7 +19,7 @@
  * A record is never changed after it is written (R8), so there is nothing to
  * migrate: a reader that meets a type it does not know refuses the run.
  */
-#include "run/record/journal.h"
+#include "core/run/record/journal.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static const struct {
     [MORTISE_E_##type] = {name, fields},
 #define ENTRY_OF_EXEC ENTRY_OF_RUN
 #define ENTRY_MARK    ENTRY_OF_RUN
-#include "run/record/entries.def"
+#include "core/run/record/entries.def"
 };
 
 /* What letters stand for: members of an entry, in the order in which they are

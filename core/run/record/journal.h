@@ -6,14 +6,14 @@
 #ifndef MORTISE_RUN_JOURNAL_H
 #define MORTISE_RUN_JOURNAL_H
 
-#include "base/id.h"
-#include "graph/model/graph.h"
+#include "core/base/id.h"
+#include "core/model/graph.h"
 
 enum mortise_entry_type {
 #define ENTRY_OF_RUN(type, number, ...)  MORTISE_E_##type = (number),
 #define ENTRY_OF_EXEC(type, number, ...) MORTISE_E_##type = (number),
 #define ENTRY_MARK(type, number, ...)    MORTISE_E_##type = (number),
-#include "run/record/entries.def"
+#include "core/run/record/entries.def"
     MORTISE_E_N /* the last row has the greatest number */
 };
 

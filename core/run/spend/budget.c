@@ -53,8 +53,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/real.h"
-#include "run/spend/spend.h"
+#include "core/base/real.h"
+#include "core/run/spend/spend.h"
 
 /* An amount in words: dollars as people write them. */
 const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,

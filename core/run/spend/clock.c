@@ -18,7 +18,7 @@
 
 #include <assert.h>
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 static struct exec *timer_of(const struct mortise_run *r,
                              const struct scope *in)

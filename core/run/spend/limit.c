@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 /* How many steps may start: the graph's bound, or what a person said. */
 static uint64_t most_steps(const struct mortise_run *r)

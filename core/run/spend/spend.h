@@ -4,7 +4,7 @@
 #ifndef MORTISE_RUN_SPEND_H
 #define MORTISE_RUN_SPEND_H
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* ---- usage.c ---- */
 /* The call of x that was out ended, and this (NULL: nothing) is what it said

@@ -4,7 +4,7 @@
  * A child's graph says the budget of who made it, and is bound by it; but what
  * bounds it is the origin's purse, from which all runs of the tree spend.  A run
  * sees of it what it is told between its steps: the bounds, and what the others
- * have.  Whoever tells (engine/common/tree_purses.c) knows all that was decided, on
+ * have.  Whoever tells (core/engine/common/tree_purses.c) knows all that was decided, on
  * disk or not.
  *
  *   (1) What a run has, spent or reserved, is what it counts for in its tree.  The
@@ -31,7 +31,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 _Static_assert(MORTISE_N_SPENDS == (int)MORTISE_SPAWN_AMOUNTS,
                "a tree counts what a budget bounds");

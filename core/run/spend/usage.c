@@ -24,7 +24,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/spend/spend.h"
+#include "core/run/spend/spend.h"
 
 enum used_how {                  /* of a `used` entry; journaled */
                 USED_ON = 0,     /* besides what this journal's calls used */

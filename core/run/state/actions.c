@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* ---- the list ------------------------------------------------------------ */
 

@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 int mortise_entry_corrupt(struct mortise_err *err,
                           const struct mortise_entry *e)

@@ -5,8 +5,8 @@
 #ifndef MORTISE_RUN_APPLY_H
 #define MORTISE_RUN_APPLY_H
 
-#include "base/phase.h"
-#include "run/record/journal.h"
+#include "core/base/phase.h"
+#include "core/run/record/journal.h"
 
 struct mortise_run;
 struct exec;
@@ -95,6 +95,6 @@ int mortise_entry_corrupt(struct mortise_err *err,
     apply_to_exec mortise_##apply;                                             \
     describe_entry mortise_##describe;
 #define ENTRY_MARK(type, number, name, fields, words, remark)
-#include "run/record/entries.def"
+#include "core/run/record/entries.def"
 
 #endif

@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 struct tally {
     uint32_t runs, attempts;

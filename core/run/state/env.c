@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 json_t *mortise_error_new(const char *node, const char *code, const char *class,
                           const char *message)

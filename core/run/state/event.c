@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "run/state/state.h"
+#include "core/base/clock.h"
+#include "core/run/state/state.h"
 
 bool mortise_run_is_seen(const struct mortise_run *r)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* Behind the `at` letters that are there; the texts are short. */
 static size_t append(char out[MORTISE_EXEC_PATH], size_t at, const char *text)

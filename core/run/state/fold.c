@@ -10,7 +10,7 @@
  * it is part of (an update, say), makes that forgotten: the mean goes on from
  * the value that is there, as of one.
  */
-#include "run/state/fold.h"
+#include "core/run/state/fold.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef MORTISE_RUN_FOLD_H
 #define MORTISE_RUN_FOLD_H
 
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 
 /* One write: an operand for a path of {scratch, artifacts}. */
 struct mortise_write {

@@ -2,7 +2,7 @@
  * tools, or run them. */
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 bool mortise_exec_is_narrowed(const struct exec *x)
 {

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
                          const struct exec *x)

@@ -9,7 +9,7 @@
  *   (3) It is heard when that answer is, with a reply.  Until then it waits, and a
  *       call that failed, or died with its process, heard nothing.
  */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 #include <string.h>
 

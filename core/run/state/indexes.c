@@ -1,5 +1,5 @@
 /* indexes.c -- lists of executions, frames or steps, by their indexes. */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,
                         uint32_t index, struct mortise_err *err)

@@ -2,7 +2,7 @@
  * node and region in it (struct item). */
 #include <assert.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* A child region's item: they stand by index. */
 struct item *mortise_item_of_region(const struct frame *f, uint32_t region)

@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 static const struct order *find(const struct mortise_run *r, const char *id)
 {

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 static int add(struct patch *p, enum mortise_reduce reduce, const char *path,
                json_t *value, const struct mortise_schema *s,

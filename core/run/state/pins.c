@@ -21,8 +21,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "config/tool_pins.h"
-#include "run/state/state.h"
+#include "lang/config/tool_pins.h"
+#include "core/run/state/state.h"
 
 static const char dev[] = "dev:";
 

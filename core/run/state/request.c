@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* ---- what is pending in the store ---------------------------------------- */
 

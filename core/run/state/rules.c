@@ -12,7 +12,7 @@
  * run of the same id in another store, or in one made anew, is another run to
  * them, too.
  */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
                          struct mortise_err *err)

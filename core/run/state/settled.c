@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* In the word of who decided: an answer may say yes or no itself. */
 static const char *word_of(const struct mortise_entry *e)

@@ -25,7 +25,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 #define UNKNOWN ((uint64_t)1 << 40) /* more than any memory holds */
 

@@ -1,6 +1,6 @@
-/* sought.c -- what the discovery edges of an execution found (run/outcome/sought.c),
+/* sought.c -- what the discovery edges of an execution found (core/run/outcome/sought.c),
  * as those see it who follow them. */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 /* What the node looks for at that place, from 0; NULL: nothing. */
 static const struct mortise_edge_discovery *asked_at(const struct exec *x,

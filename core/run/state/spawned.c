@@ -4,7 +4,7 @@
  * Executions that are given up leave their children behind (flow/left.c).  `leaves`
  * marks the commit that may do so: the engine looks for such children when the commit
  * is written.  A run in which no handle was claimed marks none. */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 int mortise_apply_spawned(struct mortise_run *r, const struct mortise_entry *e,
                           struct mortise_err *err)

@@ -7,12 +7,12 @@
 
 #include <assert.h>
 
-#include "base/real.h"
-#include "base/table.h"
-#include "run/record/journal.h"
-#include "run/run.h"
-#include "run/state/apply.h"
-#include "run/state/fold.h"
+#include "core/base/real.h"
+#include "core/base/table.h"
+#include "core/run/record/journal.h"
+#include "core/run/run.h"
+#include "core/run/state/apply.h"
+#include "core/run/state/fold.h"
 
 enum {
     REQUEST_ID = 33,  /* 32 hex digits and a NUL */
@@ -227,7 +227,7 @@ struct end {
 
 enum mortise_lookup { /* journaled */
 #define LOOKUP(ID, name, family) MORTISE_LOOKUP_##ID,
-#include "run/record/lookups.def"
+#include "core/run/record/lookups.def"
                       MORTISE_LOOKUPS
 };
 
@@ -235,7 +235,7 @@ enum mortise_lookup { /* journaled */
  * are given up by mortise_run_free().
  *
  * "By FILE:" says which file alone writes the fields up to the next such mark;
- * tools/writers.sh proves it.  Who else has to change one calls that file. */
+ * scripts/writers.sh proves it.  Who else has to change one calls that file. */
 struct exec {
     /* By state/exec.c: its place, as it is made, and what several entries say
      * alike. */

@@ -47,7 +47,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 enum { FEW_WRITES = 8 }; /* that are compared with each other */
 

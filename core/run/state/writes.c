@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 static int write_of(struct mortise_run *r, struct exec *x,
                     const struct mortise_entry_write *from,

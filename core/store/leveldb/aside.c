@@ -32,7 +32,7 @@
  * tables, which may be large and of which LevelDB removes only those that it
  * has merged, are then left where they are.
  */
-#include "store/leveldb/aside.h"
+#include "core/store/leveldb/aside.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -44,9 +44,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/tables.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/tables.h"
 
 #define PREFIX "aside."
 static const char current[] = "CURRENT", current_aside[] = PREFIX "CURRENT",

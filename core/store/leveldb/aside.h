@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/mem.h"
-#include "store/leveldb/tables.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "core/store/leveldb/tables.h"
 
 /* What is being made, until it has its name. */
 #define MORTISE_ASIDE_NEW "aside.new"

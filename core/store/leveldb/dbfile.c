@@ -1,14 +1,14 @@
 /* dbfile.c -- the files in LevelDB's directory, by their names
  * (db/filename.cc of LevelDB). */
-#include "store/leveldb/dbfile.h"
+#include "core/store/leveldb/dbfile.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/infile.h"
-#include "base/wild.h"
+#include "core/base/infile.h"
+#include "core/base/wild.h"
 
 enum mortise_dbfile mortise_dbfile_kind(const char *name)
 {

@@ -29,7 +29,7 @@
  * has no locks for directories (NFS lets only writers lock), LOCK is all there
  * is; doctor says what to think of such a disk.
  */
-#include "store/leveldb/dir_lock.h"
+#include "core/store/leveldb/dir_lock.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -45,7 +45,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/infile.h"
+#include "core/base/infile.h"
 
 /* Guards `claims`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -27,7 +27,7 @@
  *       somebody's: it is refused with nothing in it touched.  A store that lost
  *       files is still one.
  */
-#include "store/leveldb/directory.h"
+#include "core/store/leveldb/directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,10 +37,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/infile.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/record.h"
+#include "core/base/files.h"
+#include "core/base/infile.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/record.h"
 
 enum { PERMISSIONS = 07777, OTHERS = 077, THROUGH = 010 };
 

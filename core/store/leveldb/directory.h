@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* Open STORE, made (0700) if missing; `*dir` is its descriptor. */
 int mortise_directory_open(int *dir, const char *path, struct mortise_err *err);

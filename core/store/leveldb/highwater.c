@@ -24,7 +24,7 @@
  *     at 0 and at 256: "mortmark", u64 number, 16 bytes identity, BLAKE2b-256
  *     of these 32 bytes; zeros up to 512.
  */
-#include "store/leveldb/highwater.h"
+#include "core/store/leveldb/highwater.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,7 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/leveldb/directory.h"
+#include "core/store/leveldb/directory.h"
 
 enum { SIZE = 512, SLOTS = 2, APART = 256, SAID = 32 };
 enum { SLOT = SAID + MORTISE_DIGEST };

@@ -4,7 +4,7 @@
 #ifndef MORTISE_LEVELDB_HIGHWATER_H
 #define MORTISE_LEVELDB_HIGHWATER_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 struct mortise_highwater {
     int fd;          /* of STORE/mark; -1: there is none */

@@ -16,7 +16,7 @@
  * middle sorts by its length first.  Values are little-endian (record.c); only
  * here does the order of bytes matter to somebody.
  */
-#include "store/leveldb/key.h"
+#include "core/store/leveldb/key.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef MORTISE_LEVELDB_KEY_H
 #define MORTISE_LEVELDB_KEY_H
 
-#include "base/buf.h"
-#include "base/hash.h"
+#include "core/base/buf.h"
+#include "core/base/hash.h"
 
 /* The first byte of a key says what it is. */
 enum mortise_key_tag {

@@ -8,13 +8,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/table.h"
-#include "base/tempdir.h"
-#include "store/leveldb/highwater.h"
-#include "store/leveldb/dir_lock.h"
-#include "store/leveldb/key.h"
-#include "store/leveldb/record.h"
-#include "store/store.h"
+#include "core/base/table.h"
+#include "core/base/tempdir.h"
+#include "core/store/leveldb/highwater.h"
+#include "core/store/leveldb/dir_lock.h"
+#include "core/store/leveldb/key.h"
+#include "core/store/leveldb/record.h"
+#include "core/store/store.h"
 
 /* Where a run stands, as far as the compare-and-set looks. */
 struct mortise_spot {

@@ -68,16 +68,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fault.h"
-#include "base/table.h"
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/ldb.h"
-#include "store/leveldb/owners.h"
-#include "store/leveldb/reserve.h"
-#include "store/leveldb/torn.h"
-#include "store/leveldb/unfinished.h"
+#include "core/base/fault.h"
+#include "core/base/table.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/ldb.h"
+#include "core/store/leveldb/owners.h"
+#include "core/store/leveldb/reserve.h"
+#include "core/store/leveldb/torn.h"
+#include "core/store/leveldb/unfinished.h"
 
 enum {
     LOOKED_AT = 4096,          /* of them, whatever earlier openings saw */

@@ -24,7 +24,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "store/leveldb/ldb.h"
+#include "core/store/leveldb/ldb.h"
 
 void mortise_ldb_cache_bound(struct mortise_store *store, uint64_t bytes)
 {

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "store/leveldb/ldb.h"
+#include "core/store/leveldb/ldb.h"
 
 enum {
     LOOKED_EACH = 64 * 1024, /* bytes: between two looks for memory */

@@ -1,6 +1,6 @@
 /* leveldb_remove.c -- runs that go: what they had is deleted, a tombstone stays.
  *
- * Which runs go, and when, is the engine's business (engine/retention.c).  The
+ * Which runs go, and when, is the engine's business (core/engine/retention.c).  The
  * promises:
  *
  *   (1) The batch that deletes a run's head puts its tombstone: whoever looks
@@ -22,8 +22,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/fault.h"
-#include "store/leveldb/ldb.h"
+#include "core/base/fault.h"
+#include "core/store/leveldb/ldb.h"
 
 enum {
     DELETED_AT_ONCE = 512, /* keys of a batch, about: a millisecond */

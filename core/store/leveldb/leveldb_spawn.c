@@ -25,8 +25,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "store/leveldb/ldb.h"
+#include "core/base/hash.h"
+#include "core/store/leveldb/ldb.h"
 
 struct mortise_ldb_staged {
     struct mortise_hashed link;       /* as long as it is the newest */

@@ -14,7 +14,7 @@
  * key and value behind their lengths as varints (doc/log_format.md and
  * db/write_batch.cc of LevelDB).
  */
-#include "store/leveldb/logfile.h"
+#include "core/store/leveldb/logfile.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/infile.h"
+#include "core/base/files.h"
+#include "core/base/infile.h"
 
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
 enum { WHOLE = 1, FIRST, MIDDLE, LAST };

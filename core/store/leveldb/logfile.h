@@ -2,8 +2,8 @@
 #ifndef MORTISE_LEVELDB_LOGFILE_H
 #define MORTISE_LEVELDB_LOGFILE_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
 
 /* What can be read of a log, one record after another. */
 struct mortise_logfile {

@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "store/leveldb/ldb.h"
+#include "core/store/leveldb/ldb.h"
 
 enum {
     MARGIN = 8 * 1024 * 1024,

@@ -1,9 +1,9 @@
 /* owners.c -- whose what is in a store is.
  *
- * STORE itself is judged by whoever names it (config/guarded.c, service/peer.c).
+ * STORE itself is judged by whoever names it (lang/config/guarded.c, server/peer.c).
  * But it may have been open to others, and what they put there meanwhile stays
  * theirs when it is not any more.  So whoever opens it looks inside, too, by
- * the rule of base/owner.h:
+ * the rule of core/base/owner.h:
  *
  *   (1) STORE/db and STORE/quarantine: who may write a directory decides which
  *       files are there.
@@ -24,7 +24,7 @@
  * What cannot be looked at is no fault of its owner's: opening it fails, and
  * says why.
  */
-#include "store/leveldb/owners.h"
+#include "core/store/leveldb/owners.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -33,10 +33,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owner.h"
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
+#include "core/base/owner.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
 
 /* ---- links (5) ------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "core/base/err.h"
 
 /* Does what is in STORE, open as `dir` and called `path`, belong to root or to
  * this user, and may nobody else write it?  MORTISE_EDENIED, with the command

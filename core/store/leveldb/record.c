@@ -1,7 +1,7 @@
 /* record.c -- the store's values as bytes.
  *
  * Every value is a version byte and then its fields in the order written here,
- * little-endian (base/buf.h).  Text that is lent to callers as a C string is
+ * little-endian (core/base/buf.h).  Text that is lent to callers as a C string is
  * stored with its NUL, so that reading it copies nothing.  The promises:
  *
  *   (1) What was written is read back equal.
@@ -11,7 +11,7 @@
  *   (3) A layout never changes under its version: tests/unit/store/test_store.c
  *       holds one example of each, byte by byte.
  */
-#include "store/leveldb/record.h"
+#include "core/store/leveldb/record.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #ifndef MORTISE_LEVELDB_RECORD_H
 #define MORTISE_LEVELDB_RECORD_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 enum { MORTISE_STORE_FORMAT = 1 }; /* what this build reads and writes */
 

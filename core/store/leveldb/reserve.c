@@ -13,8 +13,8 @@
  *
  * Where it cannot be made for another reason there is none, and that is all.
  */
-#include "store/leveldb/reserve.h"
-#include "store/store.h"
+#include "core/store/leveldb/reserve.h"
+#include "core/store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -28,7 +28,7 @@
  * LevelDB's iterators pass over a block that they cannot read, and go on behind
  * it.  Results that were kept to save calls are not taken along.
  */
-#include "store/leveldb/salvage.h"
+#include "core/store/leveldb/salvage.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,12 +41,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/logfile.h"
-#include "store/leveldb/salvaging.h"
-#include "store/leveldb/torn.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/logfile.h"
+#include "core/store/leveldb/salvaging.h"
+#include "core/store/leveldb/torn.h"
 
 enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef MORTISE_LEVELDB_SALVAGE_H
 #define MORTISE_LEVELDB_SALVAGE_H
 
-#include "store/store.h"
+#include "core/store/store.h"
 
 struct mortise_salvaged {
     uint64_t runs; /* that are in the new store */

@@ -24,8 +24,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "store/leveldb/salvaging.h"
+#include "core/base/clock.h"
+#include "core/store/leveldb/salvaging.h"
 
 enum { AT_ONCE = 1000 };
 

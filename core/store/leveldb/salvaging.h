@@ -3,9 +3,9 @@
 #ifndef MORTISE_LEVELDB_SALVAGING_H
 #define MORTISE_LEVELDB_SALVAGING_H
 
-#include "base/table.h"
-#include "store/leveldb/ldb.h"
-#include "store/leveldb/salvage.h"
+#include "core/base/table.h"
+#include "core/store/leveldb/ldb.h"
+#include "core/store/leveldb/salvage.h"
 
 /* A run that is not as it was. */
 struct salvage_trouble {

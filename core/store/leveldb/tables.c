@@ -20,7 +20,7 @@
  * searched in vain takes a hundred searches, which nobody makes before the
  * database is verified.
  */
-#include "store/leveldb/tables.h"
+#include "core/store/leveldb/tables.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -29,9 +29,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/logfile.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/logfile.h"
 
 enum { LEVEL_0_MOST = 4, LEVEL_1_BYTES = 10 * 1024 * 1024 };
 enum {

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
 
 enum {
     MORTISE_TABLE_LEVELS = 7, /* config::kNumLevels */

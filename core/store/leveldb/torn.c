@@ -15,7 +15,7 @@
  *   (2) Whether all is there that was synced the mark says, as ever
  *       (highwater.c): a log without its torn end is verified like any.
  */
-#include "store/leveldb/torn.h"
+#include "core/store/leveldb/torn.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,11 +25,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/logfile.h"
+#include "core/base/files.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/logfile.h"
 
 enum { SECTOR = 512 };
 

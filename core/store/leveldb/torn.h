@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
 
 /* Does the newest log in LevelDB's directory end in what never reached the disk?
  * False, too, where it does not read. */

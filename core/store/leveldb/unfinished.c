@@ -12,7 +12,7 @@
  *       of ours consists of, and of which one lies there that should not,
  *       nothing.  The stamp stays while that goes on.
  */
-#include "store/leveldb/unfinished.h"
+#include "core/store/leveldb/unfinished.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
 
 /* The stamp that is half made is nobody's, whatever else is there. */
 static bool is_half_stamp(const char *name)

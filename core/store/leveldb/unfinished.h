@@ -2,7 +2,7 @@
 #ifndef MORTISE_LEVELDB_UNFINISHED_H
 #define MORTISE_LEVELDB_UNFINISHED_H
 
-#include "mortise.h"
+#include "core/mortise.h"
 
 /* The directory `dir`, which is locked, begins to be one: what an earlier try
  * left is cleared away.  MORTISE_EEXISTS, with nothing touched, when anything

@@ -15,7 +15,7 @@
  *       the store was is noted: at once where it had to be mended or does not
  *       come up to the mark, and as it is met where a block does not read.
  *   (4) The copy is gone when it is closed, or when the next one is made if its
- *       maker was killed (base/tempdir.h).
+ *       maker was killed (core/base/tempdir.h).
  *   (5) What is shown passed its checksum.  LevelDB mends and merges tables
  *       without looking at those unless paranoid_checks is on, and the blocks
  *       that it writes get new ones; and with that on it refuses a log with one
@@ -34,12 +34,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/directory.h"
-#include "store/leveldb/ldb.h"
-#include "store/leveldb/logfile.h"
-#include "store/leveldb/tables.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/directory.h"
+#include "core/store/leveldb/ldb.h"
+#include "core/store/leveldb/logfile.h"
+#include "core/store/leveldb/tables.h"
 
 /* ---- the copy ----------------------------------------------------------- */
 

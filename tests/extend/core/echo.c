@@ -1,6 +1,6 @@
 /* echo.c -- a method of the host that core/ does not know: it answers with what
  * was asked. */
-#include "engine/runs/host_calls.h"
+#include "core/engine/runs/host_calls.h"
 #include "mortise/plugin.h"
 
 static int32_t check(struct mortise_asked *a, char *words)

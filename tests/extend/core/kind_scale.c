@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "extend/plugin/scale.h"
-#include "json/value.h"
-#include "plugin/kind.h"
-#include "plugin/reading.h"
+#include "core/json/value.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/reading.h"
 
 static const struct mortise_word units[] = {{.word = "grams"}, {.word = NULL}};
 

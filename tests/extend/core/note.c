@@ -2,7 +2,7 @@
  * recorded, in an entry that core/ does not know either (remark.c). */
 #include <string.h>
 
-#include "run/command/command.h"
+#include "core/run/command/command.h"
 
 int mortise_command_check_note(struct mortise_run *r,
                                const struct mortise_said *h,

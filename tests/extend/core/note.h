@@ -2,7 +2,7 @@
 #ifndef TEST_EXTEND_NOTE_H
 #define TEST_EXTEND_NOTE_H
 
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 
 struct note { /* `own` of its node */
     struct mortise_tmpl *say;

@@ -1,7 +1,7 @@
 /* note_read.c -- a kind of nodes that core/ does not know: it says something, which
  * is its output. */
 #include "extend/core/note.h"
-#include "graph/load/node.h"
+#include "lang/graph/load/node.h"
 
 static void read_say(void *ctx, void *into, const struct mortise_slot *slot)
 {

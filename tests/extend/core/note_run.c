@@ -1,6 +1,6 @@
 /* note_run.c -- what a note is when it runs: nothing but what it says. */
 #include "extend/core/note.h"
-#include "run/outcome/outcome.h"
+#include "core/run/outcome/outcome.h"
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {

@@ -1,6 +1,6 @@
 /* remark.c -- an entry of the journal that core/ does not know: somebody remarked
  * something, which is an event of the run. */
-#include "run/state/state.h"
+#include "core/run/state/state.h"
 
 int mortise_apply_remark(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)

@@ -1,6 +1,6 @@
 /* seal.c -- a stage of outputs that core/ does not know: what has room for a seal
  * is stamped, and what was sealed by others is refused. */
-#include "run/outcome/pipeline.h"
+#include "core/run/outcome/pipeline.h"
 
 int mortise_stage_seal(struct outcome *o, struct mortise_err *err)
 {

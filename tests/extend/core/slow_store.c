@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/thread.h"
-#include "store/store.h"
+#include "core/base/thread.h"
+#include "core/store/store.h"
 
 extern const struct mortise_store_maker mortise_store_leveldb;
 

@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/escape.h"
-#include "base/files.h"
-#include "base/hash.h"
-#include "base/id.h"
-#include "base/mem.h"
-#include "base/table.h"
-#include "base/userdir.h"
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/base/escape.h"
+#include "core/base/files.h"
+#include "core/base/hash.h"
+#include "core/base/id.h"
+#include "core/base/mem.h"
+#include "core/base/table.h"
+#include "core/base/userdir.h"
 #include "lib/test.h"
 
 /* The version as text, as numbers, and what the library answers are one. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/regex.h"
+#include "lang/regex/regex.h"
 #include "lib/matrix.h"
 #include "lib/test.h"
 

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "core/base/nearest.h"
 #include "lib/test.h"
 
 static const char *const names[] = {"approve", NULL, "charge", "reply", "a"};

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/regex.h"
+#include "lang/regex/regex.h"
 #include "lib/test.h"
 
 #define EACUTE "\xC3\xA9"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/real.h"
+#include "core/base/real.h"
 #include "lib/test.h"
 
 static void round_trip(double v)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/regex.h"
+#include "lang/regex/regex.h"
 #include "lib/test.h"
 
 static struct mortise_err err;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/tempdir.h"
+#include "core/base/tempdir.h"
 #include "lib/test.h"
 
 static char root[] = "/tmp/test-tempdir-XXXXXX";

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "core/base/utf8.h"
 #include "lib/test.h"
 
 /* Overlong forms, surrogates, what lies beyond Unicode and what is cut short

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/zone.h"
+#include "core/base/zone.h"
 #include "lib/test.h"
 
 static struct mortise_err err;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "json/value.h"
+#include "core/base/clock.h"
+#include "core/json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/lone.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/lone.h"

@@ -19,7 +19,7 @@
 
 #include <mortise/memory.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/barehost.h"
 #include "lib/test.h"
 

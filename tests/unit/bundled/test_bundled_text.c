@@ -9,7 +9,7 @@
 #include "lib/barehost.h"
 #include "lib/matrix.h"
 #include "lib/oom.h"
-#include "base/buf.h"
+#include "core/base/buf.h"
 #include "lib/test.h"
 
 static struct mortise_host host;

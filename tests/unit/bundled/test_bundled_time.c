@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "lib/barehost.h"
 #include "lib/desk.h"
 #include "lib/oom.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
+#include "core/engine/common/engine.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/matrix.h"

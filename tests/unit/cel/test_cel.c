@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cel/cel.h"
-#include "json/path.h"
+#include "lang/cel/cel.h"
+#include "core/json/path.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/real.h"
-#include "cel/ast.h"
-#include "cel/eval.h"
-#include "json/value.h"
+#include "core/base/real.h"
+#include "lang/cel/ast.h"
+#include "lang/cel/eval.h"
+#include "core/json/value.h"
 #include "lib/cel_typed.h"
 #include "lib/json.h"
 #include "lib/test.h"

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "cel/time.h"
+#include "lang/cel/time.h"
 #include "lib/cel.h"
 #include "lib/json.h"
 #include "lib/test.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/expect.h"
-#include "cli/ledger.h"
+#include "testkit/expect.h"
+#include "testkit/ledger.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/allow.h"
-#include "config/guarded.h"
+#include "lang/config/allow.h"
+#include "lang/config/guarded.h"
 #include "lib/allow.h"
 #include "lib/test.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/deploy.h"
-#include "config/deploy_digest.h"
+#include "lang/config/deploy.h"
+#include "lang/config/deploy_digest.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

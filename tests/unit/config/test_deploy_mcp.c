@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/allow.h"
-#include "config/deploy_digest.h"
-#include "config/mcp_config.h"
+#include "lang/config/allow.h"
+#include "lang/config/deploy_digest.h"
+#include "lang/config/mcp_config.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "config/deploy.h"
-#include "config/deploy_digest.h"
+#include "core/base/files.h"
+#include "lang/config/deploy.h"
+#include "lang/config/deploy_digest.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw/picture.h"
+#include "lang/draw/picture.h"
 #include "lib/catalog.h"
 #include "lib/randgraph.h"
 #include "lib/sim.h"

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "lib/httpd.h"
 #include "lib/lone.h"
 #include "lib/shelf.h"

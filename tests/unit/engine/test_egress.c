@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/http/egress.h"
-#include "json/value.h"
+#include "services/http/egress.h"
+#include "core/json/value.h"
 #include "lib/test.h"
 
 static struct mortise_arena arena;

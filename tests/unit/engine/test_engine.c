@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/table.h"
-#include "engine/parts/task_queue.h"
-#include "engine/parts/pool.h"
-#include "engine/parts/timers.h"
+#include "core/base/table.h"
+#include "core/engine/parts/task_queue.h"
+#include "core/engine/parts/pool.h"
+#include "core/engine/parts/timers.h"
 #include "lib/test.h"
 
 static struct mortise_err err;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/common/engine.h"
-#include "json/value.h"
+#include "core/engine/common/engine.h"
+#include "core/json/value.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/common/found.h"
+#include "core/engine/common/found.h"
 #include "lib/test.h"
 
 static json_t *parse(const char *text)

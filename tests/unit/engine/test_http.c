@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "engine/http/curl.h"
-#include "engine/http/http.h"
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "services/http/curl.h"
+#include "services/http/http.h"
 #include "lib/httpd.h"
 #include "lib/test.h"
 #include "lib/turn.h"

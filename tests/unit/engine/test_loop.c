@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "engine/common/engine.h"
+#include "core/base/clock.h"
+#include "core/engine/common/engine.h"
 #include "lib/test.h"
 
 enum { NS_PER_MS = 1000000 };

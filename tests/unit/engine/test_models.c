@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/common/engine.h"
-#include "json/value.h"
+#include "core/engine/common/engine.h"
+#include "core/json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/shelf.h"

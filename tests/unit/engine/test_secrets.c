@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "engine/common/engine.h"
-#include "engine/common/secret_store.h"
-#include "json/value.h"
+#include "core/engine/common/engine.h"
+#include "core/engine/common/secret_store.h"
+#include "core/json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/shelf.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/parts/thread_state.h"
+#include "core/engine/parts/thread_state.h"
 #include "lib/test.h"
 
 static struct mortise_thread_state state;

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/utf8.h"
-#include "config/deploy.h"
-#include "graph/disk.h"
-#include "graph/kinds/human.h"
-#include "graph/model/graph.h"
+#include "core/base/clock.h"
+#include "core/base/utf8.h"
+#include "lang/config/deploy.h"
+#include "lang/graph/disk.h"
+#include "lang/graph/kinds/human.h"
+#include "core/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"
-#include "yaml/codes.h"
+#include "lang/yaml/codes.h"
 
 static struct mortise_diags diags;
 static struct mortise_buf out;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"

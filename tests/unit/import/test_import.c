@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/disk.h"
-#include "graph/model/graph.h"
-#include "cel/cel.h"
-#include "import/foreign_cond.h"
-#include "import/import.h"
+#include "lang/graph/disk.h"
+#include "core/model/graph.h"
+#include "lang/cel/cel.h"
+#include "tools/import/foreign_cond.h"
+#include "tools/import/import.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"
@@ -299,8 +299,8 @@ static void add_name(const char *name, const char *ud)
 START_TEST(imported_fields_are_documented)
 {
     static const char *const sources[] = {
-        "core/import/foreign_task.c", "core/import/foreign_exec.c",
-        "core/import/foreign_node.c", "core/import/foreign_edge.c"};
+        "tools/import/foreign_task.c", "tools/import/foreign_exec.c",
+        "tools/import/foreign_node.c", "tools/import/foreign_edge.c"};
     unsigned n = 0;
 
     documented = calloc(1, 1 << 14);

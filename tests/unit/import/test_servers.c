@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "import/servers.h"
+#include "tools/import/servers.h"
 #include "lib/json.h"
 #include "lib/test.h"
-#include "yaml/tree.h"
+#include "lang/yaml/tree.h"
 
 #define DIR "tests/servers/"
 

@@ -2,8 +2,8 @@
 #include <check.h>
 #include <jansson.h>
 
-#include "json/drafts.h"
-#include "json/schema.h"
+#include "lang/schema/drafts.h"
+#include "lang/schema/schema.h"
 #include "lib/test.h"
 
 static const struct {

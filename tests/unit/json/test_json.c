@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/path.h"
-#include "json/value.h"
+#include "core/json/path.h"
+#include "core/json/value.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

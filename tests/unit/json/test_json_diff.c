@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json/diff.h"
+#include "core/json/diff.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

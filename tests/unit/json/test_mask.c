@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mask.h"
-#include "json/masked.h"
+#include "core/base/mask.h"
+#include "core/json/masked.h"
 #include "lib/test.h"
 
 static struct mortise_mask *mask;

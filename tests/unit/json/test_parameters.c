@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/parameters.h"
-#include "json/value.h"
+#include "lang/schema/parameters.h"
+#include "core/json/value.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

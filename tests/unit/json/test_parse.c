@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "json/value.h"
+#include "core/base/utf8.h"
+#include "core/json/value.h"
 #include "lib/test.h"
 
 enum { OURS = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/schema.h"
+#include "lang/schema/schema.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "json/secret.h"
+#include "core/json/secret.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

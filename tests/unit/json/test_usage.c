@@ -1,9 +1,9 @@
-/* test_usage.c -- what calls of models cost: json/usage.c. */
+/* test_usage.c -- what calls of models cost: core/json/usage.c. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/usage.h"
+#include "core/json/usage.h"
 #include "lib/json.h"
 #include "lib/test.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/shelf.h"
-#include "plugin/elf.h"
+#include "core/plugin/elf.h"
 
 static char *so; /* ok_inline.so, to be bent */
 static size_t n_so;

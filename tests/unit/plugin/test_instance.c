@@ -9,11 +9,11 @@
 #include <mortise/discovery.h>
 #include <mortise/guardrail.h>
 
-#include "base/clock.h"
+#include "core/base/clock.h"
 #include "lib/shelf.h"
 #include "lib/witness.h"
-#include "plugin/endpoint.h"
-#include "plugin/instance.h"
+#include "core/plugin/endpoint.h"
+#include "core/plugin/instance.h"
 
 /* ---- the plugin ------------------------------------------------------------
  */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "plugin/manifest.h"
-#include "plugin/version.h"
+#include "core/plugin/manifest.h"
+#include "core/plugin/version.h"
 
 static struct mortise_diags diags;
 static struct mortise_manifest *m;

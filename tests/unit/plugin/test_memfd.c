@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "plugin/memfd.h"
+#include "core/plugin/memfd.h"
 
 enum { PAGE = 4096, HELD_MS = 600 };
 

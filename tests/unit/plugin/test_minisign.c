@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "plugin/minisign.h"
+#include "core/plugin/minisign.h"
 
 static char dir[4096];
 

@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "json/value.h"
+#include "core/json/value.h"
 #include "lib/shelf.h"
 #include "lib/witness.h"
-#include "plugin/death.h"
-#include "plugin/registry.h"
+#include "core/plugin/death.h"
+#include "core/plugin/registry.h"
 
 static struct shelf shelf;
 static struct witness *seen;

@@ -10,7 +10,7 @@
 
 #include "lib/powercut.h"
 #include "lib/test.h"
-#include "plugin/quarantine.h"
+#include "core/plugin/quarantine.h"
 
 #define REASON "the plugin did not return from a call"
 

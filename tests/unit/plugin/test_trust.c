@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "lib/shelf.h"
-#include "plugin/manifest.h"
+#include "core/plugin/manifest.h"
 
 static char dir[4096];
 static struct mortise_trust *t;

@@ -5,7 +5,7 @@
 
 #include "lib/shelf.h"
 #include "lib/witness.h"
-#include "plugin/registry.h"
+#include "core/plugin/registry.h"
 
 static struct shelf shelf;
 static struct witness *seen;

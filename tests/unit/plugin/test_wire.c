@@ -9,8 +9,8 @@
 #include <mortise/guardrail.h>
 
 #include "lib/test.h"
-#include "plugin/kind.h"
-#include "plugin/wire.h"
+#include "core/plugin/kind.h"
+#include "core/plugin/wire.h"
 
 /* A message of a type in which every field is something. */
 static struct mortise_wire full(enum mortise_wire_type type)

@@ -1,5 +1,5 @@
-/* test_run_budget.c -- what a graph may spend: run/spend/budget.c. */
-#include "graph/model/graph.h"
+/* test_run_budget.c -- what a graph may spend: core/run/spend/budget.c. */
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 static int raise_at(const char *path, const char *json)

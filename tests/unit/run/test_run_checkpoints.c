@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/phase.h"
+#include "core/base/phase.h"
 #include "lib/sim.h"
 #include "lib/test.h"
 

@@ -1,6 +1,6 @@
 /* test_run_diagnostics.c -- what expressions see of what came before:
- * run/state/diagnostics.c. */
-#include "graph/model/graph.h"
+ * core/run/state/diagnostics.c. */
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 /* Its fields in the order of a sorted object. */

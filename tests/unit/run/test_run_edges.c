@@ -1,6 +1,6 @@
 /* test_run_edges.c -- edges that are chosen by something else than a condition:
  * a personality, a discovery, what an executor says. */
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 /* ---- personality --------------------------------------------------------- */

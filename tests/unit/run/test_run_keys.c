@@ -2,7 +2,7 @@
  * with what becomes of a run that has it.
  *
  * tests/graph_keys.md lists all keys and their tests, here and elsewhere. */
-#include "graph/model/graph.h"
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 /* ---- defaults that are said --------------------------------------------- */

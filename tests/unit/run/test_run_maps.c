@@ -1,6 +1,6 @@
 /* test_run_maps.c -- one activation for each element of a list. */
 #include "lib/drive.h"
-#include "run/record/journal.h"
+#include "core/run/record/journal.h"
 
 /* Each element doubles its number; `spec` is what the map says besides, `node`
  * what the join does. */

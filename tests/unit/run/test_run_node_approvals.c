@@ -2,7 +2,7 @@
  * something starts before somebody said that it may; and each mode in each. */
 #include "lib/drive.h"
 
-#include "run/record/journal.h"
+#include "core/run/record/journal.h"
 
 /* A chain of a tool, a router, a person, a graph with a tool in it, and a map. */
 static const char each[] = HEAD

@@ -1,6 +1,6 @@
 /* test_run_reducers.c -- how writes are joined, one reducer after another. */
 #include "lib/drive.h"
-#include "run/state/fold.h"
+#include "core/run/state/fold.h"
 
 /* Two or three branches write scratch.x side by side, after `seed` has. */
 static const char *branches(const char *reducer, const char *seed,

@@ -7,8 +7,8 @@
 
 #include "lib/sim.h"
 #include "lib/test.h"
-#include "run/command/run_commands.h"
-#include "run/record/journal.h"
+#include "core/run/command/run_commands.h"
+#include "core/run/record/journal.h"
 
 #define HEAD                                                                   \
     "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: "       \

@@ -1,6 +1,6 @@
 /* test_run_spending.c -- budgets of what calls of models cost:
- * run/spend/budget.c. */
-#include "graph/model/graph.h"
+ * core/run/spend/budget.c. */
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 static int raise(const char *json)

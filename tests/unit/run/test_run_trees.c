@@ -1,6 +1,6 @@
 /* test_run_trees.c -- a run that spends with others of its tree:
- * run/spend/tree.c. */
-#include "graph/model/graph.h"
+ * core/run/spend/tree.c. */
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 enum { TOKENS = MORTISE_SPEND_TOKENS };

@@ -1,5 +1,5 @@
-/* test_run_usage.c -- what calls cost, in records: run/spend/usage.c. */
-#include "graph/model/graph.h"
+/* test_run_usage.c -- what calls cost, in records: core/run/spend/usage.c. */
+#include "core/model/graph.h"
 #include "lib/drive.h"
 
 #define USAGE(c, i, o, usd)                                                    \

@@ -9,7 +9,7 @@
 #include "lib/sim.h"
 #include "lib/test.h"
 #include "mortise/plugin.h"
-#include "run/record/journal.h"
+#include "core/run/record/journal.h"
 
 static struct sim s;
 static struct mortise_err err;

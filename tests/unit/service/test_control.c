@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/control.h"
-#include "base/owner.h"
-#include "json/value.h"
+#include "server/control.h"
+#include "core/base/owner.h"
+#include "core/json/value.h"
 #include "lib/knock.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"

@@ -1,11 +1,11 @@
 /* test_spawn_rules.c -- what a child says of its attempts, and what is said to it
- * about one: the rules alone (spawn/spawn.c, 8). */
+ * about one: the rules alone (core/spawn/spawn.c, 8). */
 #include <check.h>
 #include <string.h>
 
 #include "lib/test.h"
-#include "mortise.h"
-#include "spawn/spawn.h"
+#include "core/mortise.h"
+#include "core/spawn/spawn.h"
 
 static struct mortise_err err;
 

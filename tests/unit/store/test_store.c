@@ -20,12 +20,12 @@
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/warm.h"
-#include "store/leveldb/key.h"
-#include "store/leveldb/logfile.h"
-#include "store/leveldb/record.h"
-#include "store/leveldb/salvage.h"
+#include "core/store/leveldb/key.h"
+#include "core/store/leveldb/logfile.h"
+#include "core/store/leveldb/record.h"
+#include "core/store/leveldb/salvage.h"
 #include "lib/store_now.h"
-#include "store/writer.h"
+#include "core/store/writer.h"
 
 static char dir[4096];       /* of this test */
 static char path[4096 + 64]; /* the store in it */

@@ -12,9 +12,9 @@
 
 #include "lib/test.h"
 #include "lib/warm.h"
-#include "store/leveldb/aside.h"
-#include "store/leveldb/dbfile.h"
-#include "store/leveldb/tables.h"
+#include "core/store/leveldb/aside.h"
+#include "core/store/leveldb/dbfile.h"
+#include "core/store/leveldb/tables.h"
 
 enum { ROUNDS = 5, KEYS = 40 };
 

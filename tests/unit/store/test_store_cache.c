@@ -10,7 +10,7 @@
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/warm.h"
-#include "store/store.h"
+#include "core/store/store.h"
 #include "lib/store_now.h"
 
 enum {

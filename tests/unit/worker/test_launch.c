@@ -1,7 +1,7 @@
 /* test_launch.c -- what a program may that mortise-worker started.
  *
  * A raw client: it shares no code with the engine.  Each rule of
- * core/worker/launch.h is tried from inside, by a program that would get out if
+ * worker/launch.h is tried from inside, by a program that would get out if
  * it could, as the user who runs the tests and, where that is root, as an
  * ordinary one, too. */
 #include <errno.h>

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "yaml/codes.h"
-#include "yaml/diag.h"
-#include "yaml/tree.h"
+#include "lang/yaml/codes.h"
+#include "lang/yaml/diag.h"
+#include "lang/yaml/tree.h"
 
 static struct mortise_diags diags;
 static struct mortise_buf out;

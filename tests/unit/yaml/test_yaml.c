@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "lib/test.h"
-#include "yaml/tree.h"
+#include "lang/yaml/tree.h"
 
 static struct mortise_diags diags;
 static struct mortise_arena arena;

@@ -5,8 +5,8 @@
 
 #include "lib/json.h"
 #include "lib/test.h"
-#include "yaml/tree.h"
-#include "yaml/write.h"
+#include "lang/yaml/tree.h"
+#include "lang/yaml/write.h"
 
 static struct mortise_buf b;
 

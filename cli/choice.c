@@ -1,0 +1,428 @@
+/* choice.c -- which request a decision is about.
+ *
+ * Between the question that a person saw and the decision that arrives, another
+ * question may have taken its place: the first one expired, was answered by
+ * somebody else, or its loop went round.  So a decision holds for what was seen:
+ *
+ * (1) A request is named by its id, or by its first eight digits or more where
+ *     no other pending one of its run begins like it.  The id is a digest of
+ *     what asks and of how often it has asked; whatever was asked before or
+ *     will be asked later has another one.
+ * (2) Without that (nothing given, the name of a node, fewer digits where no
+ *     node has them for its name), what would be settled is shown with the
+ *     command that names it, and a person at the terminal is asked.  The command
+ *     that goes out then names what was shown.
+ * (3) Where nobody can be asked, that is stdin is no terminal, nothing is
+ *     decided: the exit code is that of a usage error.
+ *
+ * Nobody waits for a person: the store is let go of while one thinks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "cli/cli.h"
+#include "core/json/value.h"
+
+/* ---- choosing ------------------------------------------------------------ */
+
+static bool begins(const char *id, const char *prefix)
+{
+    return strncmp(id, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_asked_by(const json_t *request, const char *node)
+{
+    return strcmp(mortise_cli_text(request, "node"), node) == 0 ||
+           strcmp(mortise_cli_text(request, "path"), node) == 0;
+}
+
+/* May `given`, as much of it as there is, mean this one? */
+static bool begins_with(const json_t *request, const char *given)
+{
+    return given == NULL || begins(mortise_cli_text(request, "id"), given);
+}
+
+/* Does `given` name it, rather than describe it? */
+static bool names(const json_t *request, const char *given)
+{
+    return given != NULL && strlen(given) >= MORTISE_CLI_SHORT_ID &&
+           begins(mortise_cli_text(request, "id"), given);
+}
+
+typedef bool match_fn(const json_t *request, const char *given);
+
+/* Those of them that match: a new reference.  Nobody is asked by a timer. */
+static json_t *select_by(match_fn *match, const json_t *pending,
+                         const char *given)
+{
+    json_t *out = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (!mortise_cli_asks_nobody(one) && match(one, given) &&
+            json_array_append(out, one) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* Those of all that is pending which may be meant: what it names, or the nodes
+ * of that name, or whatever begins like it. */
+static json_t *select_from(const json_t *pending, const char *given)
+{
+    match_fn *const ways[] = {names, is_asked_by, begins_with};
+    json_t *out = NULL;
+
+    for (size_t i = given != NULL ? 0 : 2; i < 3; i++) {
+        json_decref(out);
+        out = select_by(ways[i], pending, given);
+        if (out == NULL || json_array_size(out) > 0)
+            break;
+    }
+    return out;
+}
+
+/* ---- ... what is settled --------------------------------------------------
+ */
+
+/* The newest entry that settled the request which `given` names: borrowed from
+ * a reply to "history". */
+static const json_t *settled_by(const json_t *history, const char *given)
+{
+    const json_t *found = NULL;
+
+    MORTISE_JSON_EACH (cp, i, json_object_get(history, "checkpoints"))
+        MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
+            if (names(entry, given) &&
+                (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 ||
+                 strcmp(mortise_cli_text(entry, "entry"), "planned") == 0 ||
+                 strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
+                found = entry;
+    return found;
+}
+
+int mortise_cli_settled(struct mortise_cli *cli, const char *run,
+                        const char *given, json_t **out,
+                        struct mortise_err *err)
+{
+    json_t *history = NULL;
+    int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
+                              NULL, NULL, &history, err);
+
+    *out = json_incref(mortise_json_unconst(settled_by(history, given)));
+    json_decref(history);
+    return rv;
+}
+
+/* How it was settled, in words. */
+static const char *how_of(const json_t *entry)
+{
+    static const char *const words[][2] = {
+        {"expired", "it expired before a person answered"},
+        {"withdrawn", "it was withdrawn, because no answer is needed any more"},
+        {"happened", "resolved as done"},
+        {"retry", "resolved as not happened, to be retried"},
+        {"fail", "resolved as failed"}};
+    const json_t *approved = json_object_get(entry, "approved");
+    const char *how = mortise_cli_text(entry, "how");
+
+    if (json_is_boolean(approved))
+        return json_is_true(approved) ? "approved" : "rejected";
+    if (strcmp(mortise_cli_text(entry, "entry"), "correct") == 0)
+        how = "happened";
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(how, words[i][0]) == 0)
+            return words[i][1];
+    return how;
+}
+
+/* Nothing pending is meant: say what became of what may be. */
+static int refuse_late(struct mortise_cli *cli, const char *run,
+                       const char *status, const char *given,
+                       struct mortise_err *err)
+{
+    json_t *history = NULL;
+    int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
+                              NULL, NULL, &history, err);
+    const json_t *entry = settled_by(history, given);
+    const char *actor = mortise_cli_text(entry, "actor");
+    bool cancelled = strcmp(status, "cancelled") == 0;
+
+    if (rv == MORTISE_OK && entry != NULL)
+        rv = mortise_fail(err, MORTISE_EMISMATCH,
+                          "run %s: request %s is already settled: %s%s%s%s",
+                          run, mortise_cli_text(entry, "id"), how_of(entry),
+                          actor[0] != '\0' ? " by " : "", actor,
+                          cancelled ? "; the run was cancelled" : "");
+    else if (rv == MORTISE_OK)
+        rv = mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "run %s: request '%s' is neither pending nor settled%s", run, given,
+            cancelled ? "; the run was cancelled, which withdrew its requests"
+                      : "");
+    json_decref(history);
+    return rv;
+}
+
+int mortise_cli_choose(struct mortise_cli *cli, const char *given,
+                       struct mortise_cli_choice *out, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *show = NULL;
+    char status[32];
+    int rv;
+
+    memset(out, 0, sizeof *out);
+    rv = mortise_cli_run_to_change(cli, a->operands[0], out->run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(cli, out->run, &show, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    out->pending = select_from(json_object_get(show, "pending"), given);
+    out->blocked = json_incref(json_object_get(show, "blocked"));
+    snprintf(status, sizeof status, "%s", mortise_cli_status(show));
+    json_decref(show);
+    if (out->pending == NULL)
+        return mortise_nomem(err);
+    switch (json_array_size(out->pending)) {
+    case 0:
+        return given == NULL
+                   ? mortise_fail(err, MORTISE_EMISMATCH,
+                                  "run %s is %s: no request is pending",
+                                  out->run, status)
+                   : refuse_late(cli, out->run, status, given, err);
+    case 1:
+        out->request = json_incref(json_array_get(out->pending, 0));
+        out->named = names(out->request, given);
+        break;
+    default:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+void mortise_cli_choice_finish(struct mortise_cli_choice *c)
+{
+    json_decref(c->request);
+    json_decref(c->pending);
+    json_decref(c->blocked);
+    memset(c, 0, sizeof *c);
+}
+
+/* ---- saying how to name it ----------------------------------------------- */
+
+/* The command line as it was given, with this request in it, and with what a
+ * run that is blocked needs. */
+static void put_command(const struct mortise_cli_way *way,
+                        const json_t *request)
+{
+    struct mortise_cli *cli = way->cli;
+    const struct mortise_opt *opt;
+
+    mortise_cli_lift(way);
+    mortise_cli_begin(way, cli->cmd->name, request);
+    for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
+        mortise_cli_repeat(way->o, opt, &cli->args);
+    mortise_out_printf(way->o, "%s\n",
+                       cli->args.accept_plugins ? "" : way->more);
+}
+
+/* One that would be settled by the command as it was given, with its id. */
+static void put_one(const struct mortise_cli_way *way, const json_t *request)
+{
+    if (way->stuck || mortise_cli_is_asked_again(way, request)) {
+        mortise_cli_print_request(way, request);
+        return;
+    }
+    mortise_cli_describe(way->o, request);
+    put_command(way, request);
+}
+
+/* How each is settled that may be meant. */
+static void put_commands(const struct mortise_cli_way *way,
+                         const struct mortise_cli_choice *c)
+{
+    if (way->stuck)
+        return;
+    MORTISE_JSON_EACH (one, i, c->pending) {
+        if (mortise_cli_is_asked_again(way, one))
+            mortise_cli_offer(way, "resume");
+        else if (c->request != NULL)
+            put_command(way, one);
+        else
+            mortise_cli_settle(way, one);
+    }
+}
+
+/* The same as JSON: {error: {code, message, pending, commands}}. */
+static int refuse_json(struct mortise_cli *cli,
+                       const struct mortise_cli_choice *c)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+    const char *lines;
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    put_commands(&way, c);
+    mortise_out_flush(&o);
+    lines = mortise_buf_cstr(&b);
+    mortise_cli_error(
+        cli, mortise_result_name(MORTISE_EINVAL),
+        c->request != NULL
+            ? "name the request that the decision is for"
+            : "several requests are pending; name the one that you decide",
+        json_pack("{s:O, s:o}", "pending", c->pending, "commands",
+                  mortise_cli_command_list(lines != NULL ? lines : "")));
+    mortise_buf_finish(&b);
+    return MORTISE_EXIT_USAGE;
+}
+
+/* Nothing is decided: say of each what it is and how it is settled. */
+static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
+{
+    struct mortise_out *o = &cli->err;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, o, c->run, c->blocked);
+
+    mortise_out_flush(&cli->out);
+    mortise_out_puts(o, c->request != NULL
+                            ? "mortise: name the request that the decision is "
+                              "for; this one is pending:\n"
+                            : "mortise: several requests are pending; name the "
+                              "one that you decide\n");
+    if (c->request != NULL)
+        put_one(&way, c->request);
+    else
+        MORTISE_JSON_EACH (one, i, c->pending)
+            mortise_cli_print_request(&way, one);
+    mortise_out_flush(o);
+    return MORTISE_EXIT_USAGE;
+}
+
+/* ---- a command for another kind of request -------------------------------- */
+
+int mortise_cli_refuse_kind(struct mortise_cli *cli,
+                            const struct mortise_cli_choice *c, const char *is)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+    const char *code = mortise_result_name(MORTISE_EMISMATCH), *lines;
+    char words[256];
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    mortise_cli_print_commands(&way, c->request);
+    mortise_out_flush(&o);
+    lines = mortise_buf_cstr(&b);
+    if (lines == NULL)
+        lines = "";
+    snprintf(words, sizeof words, "request %.64s %.32s: its node %.100s",
+             mortise_cli_text(c->request, "id"), is,
+             mortise_cli_asks(c->request));
+    if (cli->args.json) {
+        mortise_cli_error(cli, code, words,
+                          json_pack("{s:[O], s:o}", "pending", c->request,
+                                    "commands",
+                                    mortise_cli_command_list(lines)));
+    } else {
+        mortise_out_flush(&cli->out);
+        mortise_out_say(&cli->err, "mortise: %s (%s)%s\n", words, code,
+                        lines[0] != '\0' ? "; settle it with:" : "");
+        mortise_out_puts(&cli->err, lines);
+        mortise_out_flush(&cli->err);
+    }
+    mortise_buf_finish(&b);
+    return (int)mortise_exit_code_of_result(MORTISE_EMISMATCH);
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+/* The terminal of whoever typed the command, -1: nobody is there. */
+static int open_terminal(void)
+{
+    int fd;
+
+    if (isatty(STDIN_FILENO) != 1)
+        return -1;
+    fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    return fd >= 0 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+}
+
+/* A line that is "y" or "yes", and nothing else, means it. */
+static bool read_yes(int fd)
+{
+    char line[8];
+    size_t n = 0;
+    char c = 0;
+
+    while (c != '\n') {
+        ssize_t got = read(fd, &c, 1);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        if (c != '\n' && n < sizeof line - 1)
+            line[n++] = c;
+    }
+    line[n] = '\0';
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+}
+
+static bool ask(struct mortise_cli *cli, int fd,
+                const struct mortise_cli_choice *c)
+{
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+
+    mortise_out_init(&o, fd, cli->mem);
+    put_one(&way, c->request);
+    mortise_out_puts(&o, "Do this? [y/N] ");
+    return mortise_out_flush(&o) == 0 && read_yes(fd);
+}
+
+/* The engine that this process may be is not there while a person thinks. */
+static int ask_without_store(struct mortise_cli *cli, int fd,
+                             const struct mortise_cli_choice *c,
+                             struct mortise_err *err)
+{
+    mortise_out_flush(&cli->out);
+    cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
+    mortise_cli_leave(cli);
+    cli->hasty = false;
+    if (!ask(cli, fd, c)) {
+        mortise_cli_note(cli, MORTISE_LOG_INFO, "no decision was recorded");
+        return MORTISE_EXIT_USAGE;
+    }
+    return mortise_cli_reopen(cli, err);
+}
+
+int mortise_cli_confirm(struct mortise_cli *cli,
+                        const struct mortise_cli_choice *c,
+                        struct mortise_err *err)
+{
+    int fd, rv;
+
+    if (c->named)
+        return MORTISE_OK;
+    fd = c->request != NULL ? open_terminal() : -1;
+    if (fd < 0)
+        return cli->args.json ? refuse_json(cli, c) : refuse(cli, c);
+    rv = ask_without_store(cli, fd, c, err);
+    close(fd);
+    return rv;
+}

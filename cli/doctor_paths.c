@@ -1,0 +1,99 @@
+/* doctor_paths.c -- `mortise doctor`: do the files and directories exist that the
+ * configs of plugins name?
+ *
+ * A manifest says which members of a config are paths: `config:PATH` in its
+ * permissions.fs.  A plugin that does not find one of them does not start, or its
+ * calls fail.  The directory of a memory is not looked at here: its plugin creates
+ * it (doctor_memory.c). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+#include "lang/config/expand.h"
+#include "core/plugin/grant.h"
+#include "core/plugin/registry.h"
+
+/* A path, or a list of paths. */
+static void check_path(struct mortise_doctor *d, struct mortise_arena *a,
+                       const char *plugin, const struct mortise_yaml *v)
+{
+    const char *path;
+
+    for (size_t i = 0; v->kind == MORTISE_YAML_SEQ && i < v->n; i++)
+        check_path(d, a, plugin, v->items[i]);
+    if (v->kind != MORTISE_YAML_STRING || v->len == 0)
+        return;
+    path = mortise_expand_path(a, v);
+    if (path != NULL && access(path, F_OK) != 0)
+        mortise_doctor_say(
+            d, MORTISE_AILING, "plugin",
+            "create the file or directory, or correct the config of the plugin",
+            "the config of plugin '%s' (line %u) names the path %s: %s", plugin,
+            v->span.line, path, strerror(errno));
+}
+
+/* The member of a config at `path` ("stt.directory"), or NULL. */
+static const struct mortise_yaml *member(const struct mortise_yaml *config,
+                                         const char *path)
+{
+    char name[128];
+
+    for (; config != NULL && *path != '\0'; path += *path == '.') {
+        size_t n = strcspn(path, ".");
+
+        if (config->kind != MORTISE_YAML_MAP)
+            return NULL;
+        snprintf(name, sizeof name, "%.*s", (int)n, path);
+        config = mortise_yaml_get(config, name);
+        path += n;
+    }
+    return config;
+}
+
+static bool has(const struct mortise_names *names, const char *one)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->items[i], one) == 0)
+            return true;
+    return false;
+}
+
+static void check_config(struct mortise_doctor *d, struct mortise_arena *a,
+                         struct mortise_plugins *plugins, const char *plugin,
+                         const struct mortise_yaml *config)
+{
+    const struct mortise_manifest *m =
+        mortise_plugins_find(plugins, plugin, NULL);
+    const struct mortise_names *const lists[] = {
+        m != NULL ? &m->fs_read : NULL, m != NULL ? &m->fs_write : NULL};
+
+    for (size_t k = 0; m != NULL && config != NULL && k < 2; k++)
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            const char *path = mortise_grant_config(lists[k]->items[i]);
+            const struct mortise_yaml *v =
+                path != NULL && (k == 0 || !has(lists[0], lists[k]->items[i]))
+                    ? member(config, path)
+                    : NULL;
+
+            if (v != NULL)
+                check_path(d, a, plugin, v);
+        }
+}
+
+void mortise_doctor_paths(struct mortise_doctor *d,
+                          const struct mortise_deployment *deployment,
+                          struct mortise_plugins *plugins)
+{
+    const struct mortise_yaml *configs = deployment->config;
+    const struct mortise_discoverers *all = &deployment->discovery;
+    struct mortise_arena a;
+
+    mortise_arena_init(&a, d->cli->mem);
+    for (size_t i = 0; configs != NULL && i < configs->n; i++)
+        check_config(d, &a, plugins, configs->keys[i]->str, configs->items[i]);
+    for (size_t i = 0; i < all->n; i++)
+        check_config(d, &a, plugins, all->list[i].plugin, all->list[i].config);
+    mortise_arena_finish(&a);
+}

@@ -1,0 +1,179 @@
+/* engine.c -- `mortise engine`: hold a store, and work on what is in it.
+ *
+ * It stays in the foreground and says on stderr, a line each, what is worth
+ * knowing: a service manager wants nothing else.  It holds the store, so every
+ * other command reaches it there; it goes on with what a crash interrupted and
+ * with what an engine before it put aside as it stopped; and it is there when a
+ * deadline passes.  SIGTERM pauses what is at work, durably, and ends it. */
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "cli/cli.h"
+#include "cli/service_unit.h"
+#include "cli/stop.h"
+#include "core/engine/recover.h"
+
+static bool stop(void *ud)
+{
+    (void)ud;
+    return mortise_stop_came();
+}
+
+static int is_taken(struct mortise_cli *cli, struct mortise_err *err)
+{
+    json_t *other = NULL;
+    int rv =
+        mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &other, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EBUSY,
+                          "process %llu already uses the store %s",
+                          (unsigned long long)mortise_cli_integer(other, "pid"),
+                          mortise_cli_text(other, "store"));
+    json_decref(other);
+    return rv;
+}
+
+/* Nobody else holds it.  A command that does, for its own run, lets go of it in
+ * time; another engine would not. */
+static int hold(struct mortise_cli *cli, struct mortise_err *err)
+{
+    bool told = false;
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    while (rv == MORTISE_OK && mortise_session_engine(cli->session) == NULL &&
+           !stop(NULL)) {
+        if (mortise_session_stays(cli->session))
+            return is_taken(cli, err);
+        if (!told)
+            mortise_cli_log(cli, MORTISE_LOG_INFO,
+                            "a command uses the store; waiting until it ends");
+        told = true;
+        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+        mortise_session_await_end(cli->session);
+        if (rv == MORTISE_OK && !stop(NULL))
+            rv = mortise_cli_reopen(cli, err);
+    }
+    return rv;
+}
+
+/* Milliseconds until a plugin's quarantine ends; -1: none does.  The clock may
+ * be set, so nobody waits for longer than a minute. */
+static int until_quarantine(uint64_t until_ms)
+{
+    uint64_t now = mortise_now_ms();
+
+    if (until_ms == 0)
+        return -1;
+    return until_ms <= now          ? 0
+           : until_ms - now < 60000 ? (int)(until_ms - now)
+                                    : 60000;
+}
+
+/* Until a signal comes.  A write that failed was told to whoever waited; the
+ * store is open again, or nothing more can be done here.  Runs whose plugin was
+ * quarantined for a time go on when that is over. */
+static int stay(struct mortise_cli *cli, struct mortise *m,
+                struct mortise_err *err)
+{
+    uint64_t until_ms = mortise_plugins_until(m->plugins);
+
+    while (!mortise_session_is_over(cli->session)) {
+        int rv = mortise_poll(m, until_quarantine(until_ms), err);
+        bool failed = rv < 0;
+
+        if (failed && mortise_engine_ready(m, NULL) != MORTISE_OK)
+            return rv;
+        if (failed)
+            mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
+        if (!failed && until_quarantine(until_ms) != 0)
+            continue;
+        rv = mortise_recover_all(m, stop, NULL, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        until_ms = mortise_plugins_until(m->plugins);
+    }
+    return MORTISE_OK;
+}
+
+static int work(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise *m = mortise_session_engine(cli->session);
+    int rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_log(m, MORTISE_LOG_INFO, "holding the store %s", m->settings.store);
+    rv = mortise_recover_all(m, stop, NULL, err);
+    if (rv == MORTISE_OK)
+        rv = stay(cli, m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_log(m, MORTISE_LOG_INFO, "stopping");
+    mortise_pause_all(m);
+    return MORTISE_OK;
+}
+
+static int engine(struct mortise_cli *cli, struct mortise_err *err)
+{
+    int rv;
+
+    if (cli->args.install_user_service)
+        return mortise_service_unit_install(cli, err);
+    rv = mortise_stop_begin(err);
+    cli->args.verbose = true;
+    cli->dated = true;
+    if (rv == MORTISE_OK)
+        rv = hold(cli, err);
+    if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
+        rv = work(cli, err);
+    return rv;
+}
+
+static const struct mortise_opt engine_opts[] = {
+    MORTISE_OPT_FLAG("install-user-service", install_user_service,
+                     "Write a systemd unit that keeps this engine running\n"
+                     "for this user, print how to start it, and exit"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_DOWNGRADE,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_engine = {
+    .name = "engine",
+    .operands = "",
+    .summary = "Run the engine of a store in the foreground",
+    .text = "The engine continues every run that a crash interrupted or that\n"
+            "was paused when an engine stopped.  Runs that a person paused\n"
+            "stay paused.  Other commands send runs and decisions to the\n"
+            "engine through the store's socket.  The engine also applies\n"
+            "deadlines.  If a plugin crashed the process in a run, the engine\n"
+            "continues this run after all others.  The third crash in one\n"
+            "execution blocks the run.\n"
+            "\n"
+            "The engine stays in the foreground.  It prints one line for each\n"
+            "event to stderr, with the time (UTC).  On SIGINT or SIGTERM, it\n"
+            "cancels calls that only read, waits at most 10 seconds for\n"
+            "effects, and pauses all runs durably.  The exit code is then 0.\n"
+            "A second signal kills the engine, and even then no recorded step\n"
+            "is lost.\n"
+            "\n"
+            "A deadline (`wait` of a human node, for example) takes effect\n"
+            "only while an engine runs.  If a deadline passes without an\n"
+            "engine, it takes effect when the next engine starts.\n"
+            "\n"
+            "A store can have only one engine: a second engine on the store\n"
+            "fails with E_STORE_BUSY.  To process more work at the same time,\n"
+            "raise `limits.concurrency` and `max_parallel`, or use several\n"
+            "stores, each with its own engine.\n"
+            "\n"
+            "--install-user-service writes a systemd unit for the deployment\n"
+            "and store of the command.  It replaces a unit that an earlier\n"
+            "call wrote for this deployment and store.\n",
+    .opts = engine_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .session = MORTISE_SESSION_STAYS,
+    .example = "mortise engine --deployment /etc/mortise/mortise.yaml\n"
+               "mortise engine --install-user-service",
+    .run = engine,
+};

@@ -1,0 +1,73 @@
+/* events.c -- `mortise events`: what happened in a run, and what happens. */
+#include "core/base/err.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/stop.h"
+
+/* Nobody reads any more: detach. */
+static int event(void *ud, json_t *item)
+{
+    return mortise_progress_event(ud, item);
+}
+
+/* Runs of others may be at work here while we look: a signal ends the looking,
+ * and they go on (host.c). */
+static int heed_signals(struct mortise_cli *cli, struct mortise_err *err)
+{
+    int rv = mortise_stop_begin(err);
+
+    return rv == MORTISE_OK
+               ? mortise_session_until(cli->session, mortise_stop_fd(), err)
+               : rv;
+}
+
+static int events(struct mortise_cli *cli, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_progress progress;
+    char run[MORTISE_RUN_MAX];
+    uint64_t after = 0;
+    int rv = MORTISE_OK;
+
+    if (a->after != NULL)
+        rv = mortise_cli_number("--after", a->after, &after, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run_to_read(cli, a->operands[0], run, err);
+    if (rv == MORTISE_OK && a->follow)
+        rv = heed_signals(cli, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_progress_init(&progress, &cli->out, a->json);
+    progress.live = false; /* what happened, not what is at work */
+    return mortise_cli_call(cli, "follow",
+                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                      (json_int_t)after, "until",
+                                      a->follow ? "end" : "now"),
+                            event, &progress, NULL, err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("after", "SEQ", after,
+                     "Only events with a greater sequence number"),
+    MORTISE_OPT_FLAG("follow", follow,
+                     "Print new events, too, until the run has ended"),
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPTS_OF_RUNS,
+};
+
+const struct mortise_cmd mortise_cmd_events = {
+    .name = "events",
+    .operands = "RUN",
+    .looks = true,
+    .summary = "Print the events of a run",
+    .text =
+        "Each line has the time, the type, the node and the details of an\n"
+        "event.  Events with a sequence number (\"seq\", see --json) are on\n"
+        "disk.  Transient events have no number; only --follow prints\n"
+        "them.\n"
+        "\n" MORTISE_CLI_RUN_BEGINS,
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise events 0197c2 --follow",
+    .run = events,
+};

@@ -1,0 +1,349 @@
+/* executions.c -- the executions of a run, for people: a line each, or one of them
+ * with all that is known of it.
+ *
+ * (1) A line has the status, the name, the type, how often it was tried if that
+ *     was more than once, how long it took once it is over, and the error.
+ * (2) Elements of a map (`read[0]`, `read[1]`) that have the same status share a
+ *     line, `read[*]`, with how many they are, their attempts together, the
+ *     longest of their times and the error of the first of them that has one: so
+ *     a map of ten thousand is as many lines as there are ways to stand.
+ * (3) What is shared is never hidden: `show --node read`, or `--node 'read[7]'`,
+ *     prints each.
+ */
+#include "cli/executions.h"
+
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/json/value.h"
+
+/* The executions that one line is about. */
+struct row {
+    const json_t *first; /* borrowed */
+    const json_t *error; /* borrowed: of `failed`, the first that has one */
+    const json_t *failed;
+    size_t n, unsettled;
+    uint64_t attempts, ms; /* together; of the one that took longest */
+    bool timed;            /* one of them is over */
+};
+
+void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
+{
+    const json_t *cause = json_object_get(error, "cause");
+
+    mortise_out_say(o, "%s: %s", mortise_cli_text(error, "code"),
+                    mortise_cli_text(error, "message"));
+    if (cause != NULL)
+        mortise_out_say(o, " (on_error, after %s: %s)",
+                        mortise_cli_text(cause, "code"),
+                        mortise_cli_text(cause, "message"));
+}
+
+static enum mortise_style style_of(const char *status)
+{
+    return strcmp(status, "done") == 0                ? MORTISE_GOOD
+           : strcmp(status, "failed") == 0            ? MORTISE_BAD
+           : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ASKS
+           : strcmp(status, "in_doubt") == 0          ? MORTISE_BAD
+                                                      : MORTISE_DIM;
+}
+
+/* Its time in ms; false: it is not over, or never began. */
+static bool took(const json_t *node, uint64_t *ms)
+{
+    uint64_t from = mortise_cli_time(mortise_cli_text(node, "started"));
+    uint64_t to = mortise_cli_time(mortise_cli_text(node, "ended"));
+
+    *ms = from < to ? to - from : 0;
+    return from != 0 && to != 0;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+/* Its name with `*` for the place of each element that it is in; is it in any? */
+static bool starred(const json_t *node, char out[MORTISE_CLI_EXECUTION])
+{
+    char name[MORTISE_CLI_EXECUTION];
+    bool any = false;
+    size_t n = 0;
+
+    mortise_cli_execution(node, name);
+    for (const char *p = name; *p != '\0'; p++) {
+        out[n++] = *p;
+        if (*p != '[' || p[1] == '\0')
+            continue;
+        any = true;
+        out[n++] = '*'; /* for a digit at least */
+        p += strcspn(p, "]") - 1;
+    }
+    out[n] = '\0';
+    return any;
+}
+
+static void count(struct row *r, const json_t *node)
+{
+    const json_t *error = json_object_get(node, "error");
+    uint64_t ms;
+
+    if (r->n++ == 0)
+        r->first = node;
+    if (error != NULL && r->error == NULL) {
+        r->error = error;
+        r->failed = node;
+    }
+    if (took(node, &ms)) {
+        r->timed = true;
+        r->ms = ms > r->ms ? ms : r->ms;
+    }
+    r->attempts += mortise_cli_integer(node, "attempts");
+    r->unsettled += mortise_cli_is_unsettled(node);
+}
+
+/* The row of an execution, by `known`: what a row is of -> its index. */
+static struct row *row_of(const json_t *node, json_t *known, struct row *rows,
+                          size_t *n)
+{
+    char name[MORTISE_CLI_EXECUTION], key[MORTISE_CLI_EXECUTION + 32];
+    const json_t *at = NULL;
+
+    if (starred(node, name)) {
+        snprintf(key, sizeof key, "%s %s", mortise_cli_text(node, "status"),
+                 name);
+        at = json_object_get(known, key);
+        if (at == NULL &&
+            json_object_set_new(known, key, json_integer((json_int_t)*n)) != 0)
+            return NULL;
+    }
+    return at != NULL ? &rows[json_integer_value(at)] : &rows[(*n)++];
+}
+
+static void print_times(struct mortise_out *o, const struct row *r)
+{
+    char text[32];
+
+    if (r->n > 1)
+        mortise_out_printf(o, "  %zu elements", r->n);
+    if (r->attempts > r->n)
+        mortise_out_printf(o, "  %llu attempts",
+                           (unsigned long long)r->attempts);
+    if (r->timed)
+        mortise_out_printf(o, "  %s%s", r->n > 1 ? "at most " : "",
+                           mortise_out_took(r->ms, text));
+}
+
+/* Who approved its call, and in which words. */
+static void print_approval(struct mortise_out *o, const json_t *approval)
+{
+    const char *reason = mortise_cli_text(approval, "reason");
+
+    if (approval != NULL)
+        mortise_out_say(o, "  approved by %s%s%s%s",
+                        mortise_cli_text(approval, "actor"),
+                        json_is_true(json_object_get(approval, "edited"))
+                            ? ", with edited arguments"
+                            : "",
+                        reason[0] != '\0' ? ": " : "", reason);
+}
+
+/* Why it asks the model that it asks. */
+static void print_llm(struct mortise_out *o, const json_t *llm)
+{
+    if (llm != NULL)
+        mortise_out_say(o, "  model: %s", mortise_cli_text(llm, "reason"));
+}
+
+static void name_row(const struct row *r, char name[MORTISE_CLI_EXECUTION])
+{
+    if (r->n > 1)
+        starred(r->first, name);
+    else
+        mortise_cli_execution(r->first, name);
+}
+
+/* The columns of the longest name, within reason. */
+static size_t columns_for(const struct row *rows, size_t n)
+{
+    enum { LEAST = 20, MOST = 48 };
+    char name[MORTISE_CLI_EXECUTION], shown[4 * MORTISE_CLI_EXECUTION];
+    size_t most = LEAST;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t columns;
+
+        name_row(&rows[i], name);
+        columns = mortise_out_cut(shown, sizeof shown, name, MOST);
+        most = columns > most ? columns : most;
+    }
+    return most;
+}
+
+static void print_row(struct mortise_out *o, const struct row *r,
+                      size_t columns)
+{
+    const char *status = mortise_cli_text(r->first, "status");
+    char name[MORTISE_CLI_EXECUTION];
+
+    name_row(r, name);
+    mortise_out_puts(o, "  ");
+    mortise_out_styled(o, style_of(status), status, 18);
+    mortise_out_cell(o, name, columns);
+    mortise_out_say(o, " %s", mortise_cli_text(r->first, "type"));
+    if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
+        mortise_out_say(o, " %s", mortise_cli_text(r->first, "tool"));
+    print_times(o, r);
+    if (mortise_cli_waits_for_descriptor(r->first))
+        mortise_out_puts(o, "  waits for a file descriptor");
+    if (r->error != NULL) {
+        mortise_out_puts(o, "  ");
+        if (r->n > 1)
+            mortise_out_say(o, "%s: ", mortise_cli_execution(r->failed, name));
+        mortise_cli_print_error(o, r->error);
+    }
+    if (r->n == 1)
+        print_approval(o, json_object_get(r->first, "approval"));
+    if (r->n == 1)
+        print_llm(o, json_object_get(r->first, "llm"));
+    if (r->unsettled > 0 && r->n == 1)
+        mortise_out_puts(o, "  an effect may have happened");
+    else if (r->unsettled > 0)
+        mortise_out_printf(o, "  effects of %zu elements may have happened",
+                           r->unsettled);
+    mortise_out_puts(o, "\n");
+}
+
+int mortise_cli_print_nodes(struct mortise_cli *cli, const json_t *nodes,
+                            struct mortise_err *err)
+{
+    size_t most = json_array_size(nodes), n = 0, columns;
+    struct row *rows = mortise_zalloc(cli->mem, most * sizeof *rows);
+    json_t *known = json_object();
+    bool ok = rows != NULL && known != NULL;
+
+    MORTISE_JSON_EACH (node, i, nodes) {
+        struct row *r = ok ? row_of(node, known, rows, &n) : NULL;
+
+        if (r != NULL)
+            count(r, node);
+        ok = r != NULL;
+    }
+    mortise_out_puts(&cli->out, "\nnodes\n");
+    columns = ok ? columns_for(rows, n) : 0;
+    for (size_t i = 0; ok && i < n; i++)
+        print_row(&cli->out, &rows[i], columns);
+    json_decref(known);
+    mortise_release(cli->mem, rows, most * sizeof *rows);
+    return ok ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- one of them ------------------------------------------------------------ */
+
+bool mortise_cli_is_called(const json_t *object, const char *name)
+{
+    char called[MORTISE_CLI_EXECUTION];
+
+    return strcmp(mortise_cli_text(object, "node"), name) == 0 ||
+           strcmp(mortise_cli_text(object, "path"), name) == 0 ||
+           strcmp(mortise_cli_execution(object, called), name) == 0;
+}
+
+enum { FIELD = 11 }; /* columns of a member's name */
+
+static bool are_words(const json_t *list)
+{
+    MORTISE_JSON_EACH (one, i, list)
+        if (!json_is_string(one))
+            return false;
+    return json_is_array(list);
+}
+
+static void print_member(struct mortise_out *o, const char *name,
+                         const json_t *v)
+{
+    mortise_out_styled(o, MORTISE_DIM, name, FIELD);
+    if (json_is_string(v)) {
+        mortise_out_say(o, "%s\n", json_string_value(v));
+    } else if (are_words(v)) {
+        MORTISE_JSON_EACH (one, i, v)
+            mortise_out_say(o, "%s%s", i > 0 ? ", " : "",
+                            json_string_value(one));
+        mortise_out_puts(o, "\n");
+    } else {
+        mortise_out_json(o, v, true);
+    }
+}
+
+/* Members that a heading, or another line, has already. */
+static bool is_told(const char *name)
+{
+    static const char *const told[] = {"node", "generation", "error", "visit"};
+
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+        if (strcmp(name, told[i]) == 0)
+            return true;
+    return false;
+}
+
+static void print_whole(struct mortise_out *o, const json_t *node)
+{
+    const json_t *error = json_object_get(node, "error");
+    char name[MORTISE_CLI_EXECUTION], text[32];
+    const char *key;
+    json_t *v;
+    uint64_t ms;
+
+    mortise_out_say(o, "%s\n", mortise_cli_execution(node, name));
+    json_object_foreach(mortise_json_unconst(node), key, v)
+    {
+        if (!is_told(key) && !(json_is_array(v) && json_array_size(v) == 0))
+            print_member(o, key, v);
+        if (strcmp(key, "ended") != 0 || !took(node, &ms))
+            continue;
+        mortise_out_styled(o, MORTISE_DIM, "took", FIELD);
+        mortise_out_printf(o, "%s\n", mortise_out_took(ms, text));
+    }
+    if (error == NULL)
+        return;
+    mortise_out_styled(o, MORTISE_BAD, "error", FIELD);
+    mortise_cli_print_error(o, error);
+    mortise_out_puts(o, "\n");
+}
+
+/* {run, nodes: those}, a new reference; NULL: memory ran out. */
+static json_t *called_so(const json_t *show, const char *name)
+{
+    json_t *list = json_array();
+
+    MORTISE_JSON_EACH (node, i, json_object_get(show, "nodes"))
+        if (mortise_cli_is_called(node, name) &&
+            json_array_append(list, mortise_json_unconst(node)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return json_pack("{s:s, s:o}", "run", mortise_cli_text(show, "run"),
+                     "nodes", list);
+}
+
+int mortise_cli_print_node(struct mortise_cli *cli, const json_t *show,
+                           const char *name, struct mortise_err *err)
+{
+    json_t *v = called_so(show, name);
+    const json_t *nodes = json_object_get(v, "nodes");
+
+    if (v == NULL)
+        return mortise_nomem(err);
+    if (json_array_size(nodes) == 0) {
+        json_decref(v);
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "the run %s has no node or execution '%s'",
+                            mortise_cli_text(show, "run"), name);
+    }
+    if (cli->args.json)
+        return mortise_cli_print(cli, v, true, err);
+    MORTISE_JSON_EACH (node, i, nodes) {
+        if (i > 0)
+            mortise_out_puts(&cli->out, "\n");
+        print_whole(&cli->out, node);
+    }
+    json_decref(v);
+    return MORTISE_OK;
+}

@@ -1,0 +1,160 @@
+/* explain.c -- `mortise explain`: every code that we print, explained.
+ *
+ * The codes stand in tables: findings about files, refusals of shared objects,
+ * results, errors in runs.  This command and docs/errors.md show those very
+ * tables.  A code may be given as it is printed, in either case.
+ *
+ * What is printed is Markdown as it stands: a title, a paragraph, the example
+ * indented by four.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/err.h"
+#include "core/base/nearest.h"
+#include "cli/cli.h"
+#include "cli/error_codes.h"
+#include "cli/results.h"
+#include "core/plugin/refusals.h"
+
+enum { WIDTH = 78 };
+
+/* The i-th of all codes, or NULL behind the last. */
+static const struct mortise_code *code_at(size_t i)
+{
+    const struct {
+        const struct mortise_code *rows;
+        size_t n;
+    } tables[] = {
+        {mortise_codes, mortise_n_codes},
+        {mortise_refusals, mortise_n_refusals},
+        {mortise_result_codes, mortise_n_result_codes},
+        {mortise_error_codes, mortise_n_error_codes},
+    };
+
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        if (i < tables[t].n)
+            return &tables[t].rows[i];
+        i -= tables[t].n;
+    }
+    return NULL;
+}
+
+/* The status of a server, 100 to 599: all are explained as one. */
+static bool is_status(const char *given)
+{
+    return strncasecmp(given, "http.", 5) == 0 && given[5] >= '1' &&
+           given[5] <= '5' && isdigit((unsigned char)given[6]) &&
+           isdigit((unsigned char)given[7]) && given[8] == '\0';
+}
+
+/* The row of a code; its `code` is as it was given where that is one of a family.
+ */
+static bool find(struct mortise_code *out, const char *given)
+{
+    const char *spelt = is_status(given) ? "http.404" : given;
+    const struct mortise_code *c;
+
+    for (size_t i = 0; (c = code_at(i)) != NULL; i++) {
+        if (strcasecmp(c->code, spelt) != 0)
+            continue;
+        *out = *c;
+        if (spelt != given)
+            out->code = given;
+        return true;
+    }
+    return false;
+}
+
+static int unknown(const char *given, struct mortise_err *err)
+{
+    const struct mortise_code *c;
+    const char *names[512], *near;
+    size_t n = 0;
+
+    for (; n < sizeof names / sizeof names[0] && (c = code_at(n)) != NULL; n++)
+        names[n] = c->code;
+    near = mortise_nearest(given, names, n);
+    return near != NULL
+               ? mortise_fail(err, MORTISE_ENOTFOUND,
+                              "no code '%s'; did you mean '%s'?", given, near)
+               : mortise_fail(
+                     err, MORTISE_ENOTFOUND,
+                     "no code '%s' of Mortise or its bundled plugins; 'mortise "
+                     "explain' lists the codes; other plugins have their own "
+                     "codes",
+                     given);
+}
+
+static void print(struct mortise_out *o, const struct mortise_code *c)
+{
+    mortise_out_style(o, MORTISE_BOLD);
+    mortise_out_say(o, "%s: %s", c->code, c->title);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_puts(o, "\n\n");
+    mortise_out_paragraph(o, c->explanation, WIDTH);
+    if (c->example == NULL)
+        return;
+    mortise_out_puts(o, "\nExample:\n\n");
+    mortise_out_text(o, c->example, 4);
+}
+
+static int print_json(struct mortise_cli *cli, const struct mortise_code *c,
+                      struct mortise_err *err)
+{
+    return mortise_cli_print(cli,
+                             json_pack("{s:s, s:s, s:s, s:s*}", "code", c->code,
+                                       "title", c->title, "explanation",
+                                       c->explanation, "example", c->example),
+                             false, err);
+}
+
+static int list(struct mortise_cli *cli, struct mortise_err *err)
+{
+    const struct mortise_code *c;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && (c = code_at(i)) != NULL; i++) {
+        if (cli->args.json) {
+            rv = print_json(cli, c, err);
+            continue;
+        }
+        mortise_out_cell(&cli->out, c->code, 22);
+        mortise_out_printf(&cli->out, "%s\n", c->title);
+    }
+    return rv;
+}
+
+static int explain(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise_code c;
+
+    if (cli->args.n_operands == 0)
+        return list(cli, err);
+    if (!find(&c, cli->args.operands[0]))
+        return unknown(cli->args.operands[0], err);
+    if (cli->args.json)
+        return print_json(cli, &c, err);
+    print(&cli->out, &c);
+    return MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_explain = {
+    .name = "explain",
+    .operands = "[CODE]",
+    .summary = "Explain an error code, such as E0301 or model.connect",
+    .text = "The command prints the meaning of the code, what to do, and an\n"
+            "example.  There are codes for findings in files, for errors of\n"
+            "commands, and for failed nodes and runs.  Without CODE, the\n"
+            "command lists all codes.  docs/errors.md has the same text.\n",
+    .opts = opts,
+    .example = "mortise explain E0301",
+    .run = explain,
+};

@@ -1,0 +1,459 @@
+/* list.c -- `mortise runs` and `mortise inbox`: pages of what the store has.
+ *
+ * The store is asked page by page and each page is printed before the next is
+ * fetched, so a list may be longer than memory.  With --json each entry is one
+ * line, for the same reason.
+ *
+ * Runs come newest first, which costs a look at each run of the tenant for a page
+ * of a thousand (core/query/newest.c); --by-id costs what it lists.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "lang/cel/time.h"
+#include "cli/cli.h"
+#include "core/json/value.h"
+#include "lang/yaml/tree.h"
+
+enum { PAGE = 100, PAGE_NEWEST = 1000 };
+
+/* ---- lists that go on ---------------------------------------------------- */
+
+static void put_again(struct mortise_cli *cli, struct mortise_out *o,
+                      const char *after)
+{
+    assert(cli->args.n_operands == 0); /* no list of pages takes one */
+    mortise_cli_suggest_begin(cli, o, cli->cmd->name);
+    for (const struct mortise_opt *opt = cli->cmd->opts; opt->name != NULL;
+         opt++)
+        if (opt->at != offsetof(struct mortise_args, after))
+            mortise_cli_repeat(o, opt, &cli->args);
+    mortise_cli_option(o, "after", after);
+    mortise_out_puts(o, "\n");
+}
+
+void mortise_cli_more(struct mortise_cli *cli, const char *after)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    put_again(cli, &o, after);
+    mortise_out_flush(&o);
+    mortise_out_flush(&cli->out);
+    if (mortise_buf_cstr(&b) != NULL && cli->args.json) {
+        mortise_cli_log_json(
+            cli, json_pack("{s:s, s:s, s:s, s:o}", "level", "info", "message",
+                           "more entries exist", "after", after, "commands",
+                           mortise_cli_command_list(b.p)));
+    } else if (b.n > 0) {
+        mortise_out_puts(&cli->err, "more:\n");
+        mortise_out_puts(&cli->err, b.p);
+    }
+    mortise_buf_finish(&b);
+}
+
+struct list {
+    const char *what, *member; /* the request, and where its entries are */
+    void (*print)(struct mortise_cli *cli, struct list *l, const json_t *entry);
+    /* The members that ask for some of them, and in which order: ours; NULL:
+     * all, by id. */
+    json_t *filter;
+    bool silent;   /* nothing but entries goes to stdout */
+    uint64_t left; /* entries still wanted */
+    uint64_t n;    /* printed */
+    json_t *after; /* ours: a string; NULL at the beginning and at the end */
+    json_t *run;   /* ours: show of the run whose entry was printed last */
+    json_t
+        *timed; /* ours: [a request with a deadline]; NULL: none was printed */
+};
+
+static void print_entry(struct mortise_cli *cli, struct list *l,
+                        const json_t *entry)
+{
+    if (cli->args.json)
+        mortise_out_json(&cli->out, entry, false);
+    else
+        l->print(cli, l, entry);
+    l->n++;
+    l->left--;
+}
+
+/* Fetch and print one page; l->after is where the next begins. */
+static int page(struct mortise_cli *cli, struct list *l,
+                struct mortise_err *err)
+{
+    uint64_t most = l->filter != NULL ? PAGE_NEWEST : PAGE;
+    uint64_t limit = l->left < most ? l->left : most;
+    json_t *reply = NULL, *next;
+    json_t *ask =
+        json_pack("{s:O*, s:I}", "after", l->after, "limit", (json_int_t)limit);
+    int rv;
+
+    if (ask != NULL && l->filter != NULL &&
+        json_object_update(ask, l->filter) != 0)
+        mortise_json_drop(&ask);
+    rv = mortise_cli_call(cli, l->what, ask, NULL, NULL, &reply, err);
+
+    mortise_json_drop(&l->after);
+    if (rv != MORTISE_OK)
+        return rv;
+    MORTISE_JSON_EACH (entry, i, json_object_get(reply, l->member))
+        print_entry(cli, l, entry);
+    mortise_out_flush(&cli->out);
+    next = json_object_get(reply, "next");
+    if (json_is_string(next))
+        l->after = json_incref(next);
+    json_decref(reply);
+    return MORTISE_OK;
+}
+
+/* All pages that are wanted. */
+static int print_all(struct mortise_cli *cli, struct list *l,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    l->left = UINT64_MAX;
+    if (cli->args.limit != NULL)
+        rv = mortise_cli_number("--limit", cli->args.limit, &l->left, err);
+    if (rv == MORTISE_OK && l->left == 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "--limit: 0 is not possible; give 1 or more");
+    if (rv == MORTISE_OK && cli->args.after != NULL) {
+        l->after = json_string(cli->args.after);
+        rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(cli, NULL, err);
+    if (rv != MORTISE_OK && cli->args.store == NULL && cli->no_store)
+        return MORTISE_OK; /* an empty list */
+    while (rv == MORTISE_OK && l->left > 0) {
+        rv = page(cli, l, err);
+        if (l->after == NULL || cli->out.errnum != 0)
+            break;
+    }
+    return rv;
+}
+
+/* A list may be empty because the command looked at another store than was meant:
+ * name it. */
+static void print_none(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *none)
+{
+    struct mortise_settings settings;
+
+    if (mortise_cli_peek(cli, &settings, NULL) != MORTISE_OK)
+        mortise_out_printf(o, "%s\n", none);
+    else if (cli->no_store)
+        mortise_out_say(o, "%s: there is no store at %s\n", none,
+                        settings.store);
+    else
+        mortise_out_say(o, "%s in the store %s\n", none, settings.store);
+    mortise_settings_close(&settings);
+}
+
+/* The whole command; `none` is said when there was nothing. */
+static int list(struct mortise_cli *cli, struct list *l, const char *none,
+                struct mortise_err *err)
+{
+    struct mortise_out *o = l->silent ? &cli->err : &cli->out;
+    struct mortise_err lack;
+    int rv = print_all(cli, l, err);
+
+    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
+        !mortise_cli_lacks(cli, &lack))
+        print_none(cli, o, none);
+    if (rv == MORTISE_OK && l->after != NULL)
+        mortise_cli_more(cli, json_string_value(l->after));
+    json_decref(l->after);
+    return rv;
+}
+
+#define LIST_OPTS                                                              \
+    MORTISE_OPT_TEXT("after", "CURSOR", after,                                 \
+                     "Begin after this cursor, which the previous page\n"      \
+                     "printed at its end"),                                    \
+        MORTISE_OPT_TEXT("limit", "N", limit,                                  \
+                         "Maximum number of entries (default: all)"),          \
+        MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPTS_OF_RUNS
+
+/* ---- runs ------------------------------------------------------------------
+ */
+
+static enum mortise_style style_of(const char *status)
+{
+    switch (mortise_status_of_name(status)) {
+    case MORTISE_RUN_COMPLETED:
+        return MORTISE_GOOD;
+    case MORTISE_RUN_WAITING:
+    case MORTISE_RUN_PAUSED:
+        return MORTISE_ASKS;
+    case MORTISE_RUN_IN_DOUBT:
+    case MORTISE_RUN_BLOCKED:
+    case MORTISE_RUN_FAILED:
+        return MORTISE_BAD;
+    default:
+        return MORTISE_PLAIN;
+    }
+}
+
+static void print_run(struct mortise_cli *cli, struct list *l,
+                      const json_t *entry)
+{
+    struct mortise_out *o = &cli->out;
+    enum mortise_style style = style_of(mortise_cli_text(entry, "status"));
+    const char *reason = mortise_cli_text(entry, "reason");
+
+    (void)l;
+    mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
+    mortise_out_puts(o, "  ");
+    mortise_out_styled(o, style, mortise_cli_status(entry), 9);
+    mortise_out_puts(o, "  ");
+    mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
+    mortise_out_say(o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),
+                    reason[0] != '\0' ? "  " : "", reason,
+                    json_is_true(json_object_get(entry, "unsigned"))
+                        ? "  (unsigned plugin)"
+                        : "");
+}
+
+/* Is there a store, or would looking make one? */
+static bool has_store(struct mortise_cli *cli)
+{
+    struct mortise_settings settings;
+    bool is = mortise_cli_settings(cli, &settings, NULL) != MORTISE_OK ||
+              access(settings.store, F_OK) == 0;
+
+    mortise_settings_close(&settings);
+    return is; /* or there are words to be said about it */
+}
+
+/* "2h": so long ago; "2026-11-26", "2026-11-26T08:30:00+01:00": then. */
+int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
+                       struct mortise_err *err)
+{
+    const struct mortise_yaml ago = {
+        .kind = MORTISE_YAML_STRING, .str = given, .len = strlen(given)};
+    uint64_t now = mortise_now_ms(), long_ago;
+    struct cel_time t;
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s%s", given,
+                     strlen(given) == 10 ? "T00:00:00Z" : "");
+
+    if (mortise_yaml_duration(&ago, &long_ago) == 0) {
+        *ms = long_ago < now ? now - long_ago : 0;
+        return MORTISE_OK;
+    }
+    if ((size_t)n < sizeof text &&
+        mortise_cel_time_parse(&t, text, (size_t)n) && t.s >= 0) {
+        *ms = (uint64_t)t.s * 1000 + (uint64_t)t.ns / 1000000;
+        return MORTISE_OK;
+    }
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "%s: '%.100s' is neither a time (2026-11-26, "
+                        "2026-11-26T08:30:00Z) nor an age (30m, 2h, 7d)",
+                        option, given);
+}
+
+static int runs_by_id(struct mortise_cli *cli, struct list *l,
+                      struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+
+    if (a->status != NULL || a->graph != NULL || a->since != NULL)
+        return mortise_cli_usage(
+            cli, "--status, --graph and --since cannot be used with --by-id");
+    return list(cli, l, "no runs", err);
+}
+
+/* Runs of the newest first; "no runs" are none that are meant. */
+static int runs_newest(struct mortise_cli *cli, struct list *l,
+                       struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    bool some = a->status != NULL || a->graph != NULL || a->since != NULL;
+    uint64_t since = 0;
+    int rv = a->since != NULL
+                 ? mortise_cli_moment("--since", a->since, &since, err)
+                 : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    l->filter =
+        json_pack("{s:b, s:s*, s:s*, s:I}", "newest", 1, "status", a->status,
+                  "graph", a->graph, "since", (json_int_t)since);
+    rv = l->filter != NULL
+             ? list(cli, l, some ? "no matching runs" : "no runs", err)
+             : mortise_nomem(err);
+    json_decref(l->filter);
+    return rv;
+}
+
+static int runs(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct list l = {.what = "runs", .member = "runs", .print = print_run};
+
+    if (cli->args.existing && !has_store(cli))
+        return MORTISE_EXIT_OK;
+    return cli->args.by_id ? runs_by_id(cli, &l, err)
+                           : runs_newest(cli, &l, err);
+}
+
+static const struct mortise_opt runs_opts[] = {
+    MORTISE_OPT_TEXT("status", "STATUS", status,
+                     "Only runs with one of these statuses, for example\n"
+                     "waiting,in_doubt"),
+    MORTISE_OPT_TEXT("graph", "NAME", graph,
+                     "Only runs of the graph of this name"),
+    MORTISE_OPT_TEXT("since", "WHEN", since,
+                     "Only runs that began since then: 2h, 7d,\n"
+                     "2026-11-26, 2026-11-26T08:30:00Z"),
+    MORTISE_OPT_FLAG("by-id", by_id,
+                     "Sort by id, and read only the runs that are listed\n"
+                     "(not with --status, --graph or --since)"),
+    MORTISE_OPT_FLAG("existing", existing,
+                     "If the store does not exist, print nothing instead\n"
+                     "of a message, and end with exit code 0"),
+    LIST_OPTS,
+};
+
+const struct mortise_cmd mortise_cmd_runs = {
+    .name = "runs",
+    .operands = "",
+    .looks = true,
+    .summary = "List runs, newest first",
+    .text = "Each line has the id, the status, the time of the last change,\n"
+            "the graph and the reason for the status.  The list is sorted by\n"
+            "start time.  STATUS is accepted, running, waiting, paused,\n"
+            "in_doubt, blocked, completed, failed, cancelled or interrupted.\n"
+            "You can give several statuses, separated by commas.\n"
+            "\n"
+            "To sort by start time, the command reads every run of the tenant\n"
+            "once for each thousand runs that it lists.  With --by-id, it\n"
+            "reads only the runs that it lists.  Ids that Mortise generated\n"
+            "are in the order of their start times.\n",
+    .opts = runs_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise runs --limit 20\n"
+               "mortise runs --status waiting,in_doubt --since 7d",
+    .run = runs,
+};
+
+/* ---- inbox -----------------------------------------------------------------
+ */
+
+/* Is the run blocked?  Its requests follow each other: it is asked once. */
+static const json_t *blocked(struct mortise_cli *cli, struct list *l,
+                             const char *run)
+{
+    if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
+        mortise_json_drop(&l->run);
+        mortise_cli_show(cli, run, &l->run, NULL);
+    }
+    return json_object_get(l->run, "blocked");
+}
+
+static void print_pending(struct mortise_cli *cli, struct list *l,
+                          const json_t *entry)
+{
+    const char *run = mortise_cli_text(entry, "run");
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &cli->out, run, blocked(cli, l, run));
+
+    mortise_out_say(&cli->out, "run %s: ", run);
+    mortise_cli_print_request(&way, entry);
+    if (l->timed == NULL && mortise_cli_has_deadline(entry))
+        l->timed = json_pack("[O]", entry);
+}
+
+/* What a shell splits into the operands of a decision. */
+static void print_ids(struct mortise_cli *cli, struct list *l,
+                      const json_t *entry)
+{
+    (void)l;
+    mortise_out_say(&cli->out, "%s %s\n", mortise_cli_text(entry, "run"),
+                    mortise_cli_text(entry, "id"));
+}
+
+/* What waits in one run.  Where ids alone are printed, for the next command to
+ * act upon, the run is named as that command would have to. */
+static int inbox_of_run(struct mortise_cli *cli, struct list *l,
+                        struct mortise_err *err)
+{
+    const char *given = cli->args.operands[0];
+    char run[MORTISE_RUN_MAX];
+    json_t *one;
+    size_t i;
+    int rv;
+
+    if (cli->args.after != NULL || cli->args.limit != NULL)
+        return mortise_cli_usage(cli,
+                                 "--after and --limit cannot be used with RUN: "
+                                 "they are for the inbox of all runs");
+    rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
+                       : mortise_cli_run_to_read(cli, given, run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(cli, run, &l->run, err);
+    json_array_foreach(json_object_get(l->run, "pending"), i, one)
+    {
+        if (mortise_cli_asks_nobody(one))
+            continue; /* it asks nobody */
+        json_object_set_new(one, "run", json_string(run));
+        print_entry(cli, l, one);
+    }
+    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
+        mortise_out_say(l->silent ? &cli->err : &cli->out,
+                        "no request is pending: run %s is %s\n", run,
+                        mortise_cli_status(l->run));
+    return rv;
+}
+
+static int inbox(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct list l = {.what = "inbox",
+                     .member = "pending",
+                     .print = cli->args.ids ? print_ids : print_pending,
+                     .silent = cli->args.ids};
+    int code;
+
+    if (cli->args.ids && cli->args.json)
+        return mortise_cli_usage(cli,
+                                 "--ids and --json cannot be used together");
+    code = cli->args.n_operands > 0
+               ? inbox_of_run(cli, &l, err)
+               : list(cli, &l, "no requests are pending", err);
+    mortise_cli_need_engine(cli, l.timed);
+    json_decref(l.timed);
+    json_decref(l.run);
+    return code;
+}
+
+static const struct mortise_opt inbox_opts[] = {
+    MORTISE_OPT_FLAG("ids", ids,
+                     "Print only a line RUN ID for each request: these are\n"
+                     "arguments for approve, reject, answer and resolve"),
+    LIST_OPTS};
+
+const struct mortise_cmd mortise_cmd_inbox = {
+    .name = "inbox",
+    .operands = "[RUN]",
+    .looks = true,
+    .summary = "List pending requests, of all runs or of one",
+    .text = "Each entry has the question and the commands that settle the\n"
+            "request.\n"
+            "\n"
+            "RUN can be the beginning of an id if no other run's id has the\n"
+            "same beginning.  With --ids, RUN must be a whole id.\n",
+    .opts = inbox_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise inbox\n"
+               "mortise approve $(mortise inbox night --ids)\n"
+               "mortise inbox --ids | xargs -n 2 mortise approve",
+    .run = inbox,
+};

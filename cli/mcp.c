@@ -1,0 +1,599 @@
+/* mcp.c -- `mortise mcp`: the MCP servers of a deployment, and their tools.
+ *
+ * A server is asked by the plugin that graphs ask it by, as the deployment has
+ * it: with its sandbox, its secrets, its timeouts.  What a server says is for
+ * people to read, and never more: it is made safe for a terminal like anything
+ * that comes from outside. */
+#include "cli/mcp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/nearest.h"
+#include "core/engine/common/engine.h"
+#include "core/json/value.h"
+
+/* ---- what they share --------------------------------------------------------- */
+
+void mortise_mcp_open_beside(struct mortise_mcp *m, struct mortise_cli *cli,
+                             const struct mortise_deployment *deployment)
+{
+    *m = (struct mortise_mcp){.cli = cli, .deployment = deployment};
+}
+
+int mortise_mcp_open(struct mortise_mcp *m, struct mortise_cli *cli,
+                     struct mortise_err *err)
+{
+    int rv;
+
+    mortise_mcp_open_beside(m, cli, NULL);
+    rv = mortise_cli_settings(cli, &m->settings, err);
+    m->owns_settings = true;
+    m->deployment = m->settings.deployment;
+    return rv;
+}
+
+void mortise_mcp_close(struct mortise_mcp *m)
+{
+    mortise_oneshot_close(&m->once);
+    if (m->owns_settings)
+        mortise_settings_close(&m->settings);
+}
+
+const struct mortise_mcp_server *
+mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
+                         struct mortise_err *err)
+{
+    const struct mortise_mcp_servers *all = &m->deployment->tools.mcp;
+    const struct mortise_mcp_server *s = mortise_mcp_find(all, name);
+    const char *names[64], *near;
+    size_t n = 0;
+
+    if (s != NULL)
+        return s;
+    for (; n < all->n && n < sizeof names / sizeof names[0]; n++)
+        names[n] = all->list[n].name;
+    near = mortise_nearest(name, names, n);
+    if (n == 0)
+        mortise_fail(err, MORTISE_ENOTFOUND,
+                     "tools.mcp of the deployment has no servers");
+    else
+        mortise_fail(err, MORTISE_ENOTFOUND,
+                     "tools.mcp of the deployment has no server '%.64s'%s%s%s",
+                     name, near != NULL ? "; did you mean '" : "",
+                     near != NULL ? near : "", near != NULL ? "'?" : "");
+    return NULL;
+}
+
+/* What a deployment lets graphs do is not asked of who looks: its lists of
+ * tools say nothing to mcp/list here. */
+static int open_to_look(struct mortise_mcp *m, struct mortise_err *err)
+{
+    int rv = mortise_oneshot_open(&m->once, m->cli, err);
+    struct mortise_policy *tools;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    tools =
+        &mortise_session_engine(m->cli->session)->settings.deployment->tools;
+    tools->allow = tools->ask = tools->deny =
+        (struct mortise_patterns){.key = NULL};
+    return MORTISE_OK;
+}
+
+int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
+                       uint64_t timeout_ms, json_t **out,
+                       struct mortise_err *err)
+{
+    int rv = m->once.cli == NULL ? open_to_look(m, err) : MORTISE_OK;
+
+    *out = NULL;
+    return rv == MORTISE_OK
+               ? mortise_oneshot_call(&m->once, "mcp/list",
+                                      json_pack("{s:s}", "server", server),
+                                      timeout_ms, out, err)
+               : rv;
+}
+
+const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
+                              const json_t *tool)
+{
+    const struct mortise_lock_server *s =
+        mortise_lock_find(&m->deployment->lock, server);
+    const struct mortise_lock_tool *t;
+
+    if (s == NULL)
+        return "unpinned";
+    t = mortise_lock_tool(s, mortise_cli_text(tool, "name"));
+    if (t == NULL)
+        return "new";
+    return strcmp(t->digest, mortise_cli_text(tool, "digest")) == 0 ? "pinned"
+                                                                    : "drifted";
+}
+
+/* The server's name in "SERVER/TOOL"; NULL: there is no tool in it. */
+static const char *split(const char *given, char server[MORTISE_MCP_NAMED])
+{
+    const char *slash = strchr(given, '/');
+    size_t n = slash != NULL ? (size_t)(slash - given) : strlen(given);
+
+    snprintf(server, MORTISE_MCP_NAMED, "%.*s", (int)n, given);
+    return slash != NULL ? slash + 1 : NULL;
+}
+
+static bool is_bad(const char *state)
+{
+    return strcmp(state, "drifted") == 0 || strcmp(state, "new") == 0;
+}
+
+/* ---- list ------------------------------------------------------------------------ */
+
+static json_t *server_json(const struct mortise_mcp_server *s,
+                           const struct mortise_lock_server *pins)
+{
+    json_t *v = json_pack("{s:s, s:s*, s:s*}", "server", s->name, "command",
+                          s->program.path, "url", s->url);
+
+    if (v != NULL && pins != NULL &&
+        json_object_set_new(v, "pinned", json_integer((json_int_t)pins->n)) !=
+            0) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+static void print_server(struct mortise_out *o,
+                         const struct mortise_mcp_server *s,
+                         const struct mortise_lock_server *pins)
+{
+    mortise_out_cell(o, s->name, 16);
+    mortise_out_puts(o, " ");
+    if (pins != NULL)
+        mortise_out_printf(o, "%3zu pinned  ", pins->n);
+    else
+        mortise_out_puts(o, "not pinned  ");
+    mortise_out_say(o, "%s\n", s->url != NULL ? s->url : s->program.path);
+}
+
+/* Those that there are; none of them is started. */
+static int list_servers(struct mortise_mcp *m, struct mortise_err *err)
+{
+    const struct mortise_mcp_servers *all = &m->deployment->tools.mcp;
+    bool json = m->cli->args.json;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++) {
+        const struct mortise_mcp_server *s = &all->list[i];
+        const struct mortise_lock_server *pins =
+            mortise_lock_find(&m->deployment->lock, s->name);
+
+        if (json)
+            rv = mortise_cli_print(m->cli, server_json(s, pins), false, err);
+        else
+            print_server(&m->cli->out, s, pins);
+    }
+    if (all->n == 0 && !json)
+        mortise_out_puts(&m->cli->out, "no servers\n");
+    return rv;
+}
+
+/* The first line of a text, if that is all that there is room for. */
+static void print_line(struct mortise_out *o, const char *text)
+{
+    mortise_out_piece(o, text, strcspn(text, "\r\n"));
+    mortise_out_puts(o, "\n");
+}
+
+/* What a call of it counts as, by its pin; NULL where it is not pinned. */
+static const char *effect_of(const struct mortise_mcp *m, const char *server,
+                             const json_t *tool)
+{
+    char operation[2 * MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL];
+    const struct mortise_tool_pin *pin;
+
+    snprintf(operation, sizeof operation, "%s/%s", server,
+             mortise_cli_text(tool, "name"));
+    pin = mortise_deployment_tool_pin(m->deployment, mortise_mcp_plugin,
+                                      operation);
+    return pin != NULL ? pin->effect : NULL;
+}
+
+static void print_tool(struct mortise_mcp *m, const char *server,
+                       const json_t *tool)
+{
+    struct mortise_out *o = &m->cli->out;
+    const char *state = mortise_mcp_state(m, server, tool);
+    const char *effect = effect_of(m, server, tool);
+
+    mortise_out_cell(o, mortise_cli_text(tool, "name"), 28);
+    mortise_out_puts(o, " ");
+    mortise_out_styled(o, is_bad(state) ? MORTISE_ASKS : MORTISE_PLAIN, state,
+                       8);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, effect != NULL ? effect : "-", 8);
+    mortise_out_puts(o, " ");
+    print_line(o, mortise_cli_text(tool, "description"));
+}
+
+static int list_tools(struct mortise_mcp *m, const char *server,
+                      const json_t *listed, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
+        if (!m->cli->args.json)
+            print_tool(m, server, tool);
+        else if (rv == MORTISE_OK)
+            rv = mortise_cli_print(
+                m->cli,
+                json_pack(
+                    "{s:s, s:s, s:s, s:s*, s:s*, s:s}", "server", server,
+                    "tool", mortise_cli_text(tool, "name"), "state",
+                    mortise_mcp_state(m, server, tool), "effect",
+                    effect_of(m, server, tool), "description",
+                    json_string_value(json_object_get(tool, "description")),
+                    "digest", mortise_cli_text(tool, "digest")),
+                false, err);
+    }
+    if (json_array_size(json_object_get(listed, "tools")) == 0 &&
+        !m->cli->args.json)
+        mortise_out_puts(&m->cli->out, "no tools\n");
+    return rv;
+}
+
+typedef int with_listed_fn(struct mortise_mcp *m, const char *server,
+                           const json_t *listed, struct mortise_err *err);
+
+/* What a server offers, for `fn`. */
+static int with_listed(struct mortise_mcp *m, const char *server,
+                       with_listed_fn *fn, struct mortise_err *err)
+{
+    json_t *listed = NULL;
+    int rv = MORTISE_OK;
+
+    if (mortise_mcp_server_named(m, server, err) == NULL)
+        return err->code;
+    rv = mortise_mcp_listed(m, server, 0, &listed, err);
+    if (rv == MORTISE_OK)
+        rv = listed != NULL ? fn(m, server, listed, err)
+                            : mortise_oneshot_failed(&m->once, server);
+    json_decref(listed);
+    return rv;
+}
+
+static int mcp_list(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise_mcp m;
+    int rv;
+
+    cli->looks = cli->args.n_operands == 0;
+    rv = mortise_mcp_open(&m, cli, err);
+    if (rv == MORTISE_OK)
+        rv = cli->args.n_operands > 0
+                 ? with_listed(&m, cli->args.operands[0], list_tools, err)
+                 : list_servers(&m, err);
+    mortise_mcp_close(&m);
+    return rv;
+}
+
+static const struct mortise_opt list_opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_mcp_list = {
+    .name = "mcp list",
+    .operands = "[SERVER]",
+    .summary = "List the MCP servers of the deployment, or the tools of one",
+    .text =
+        "Without SERVER, no server is started.  With SERVER, the command\n"
+        "starts this server and lists its tools.  A tool has one of these\n"
+        "states:\n"
+        "  pinned     it has not changed since it was pinned\n"
+        "  drifted    it has changed since then, and calls of it fail\n"
+        "  new        other tools of the server are pinned, but not this one\n"
+        "  unpinned   no tool of the server is pinned\n"
+        "\n"
+        "For a pinned tool, the line also has the class of the tool's\n"
+        "calls: read, write or external.\n",
+    .opts = list_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise mcp list files",
+    .run = mcp_list,
+};
+
+/* ---- inspect --------------------------------------------------------------------- */
+
+static void line(struct mortise_out *o, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    mortise_out_cell(o, name, 11);
+    mortise_out_say(o, " %s\n", value);
+}
+
+/* A text of any number of lines. */
+static void lines(struct mortise_out *o, const char *name, const char *text)
+{
+    if (text[0] == '\0')
+        return;
+    mortise_out_say(o, "%s\n", name);
+    mortise_out_text(o, text, 2);
+}
+
+/* A list of what has a name (or the member `key`) and a description. */
+static void names(struct mortise_out *o, const char *title, const json_t *list,
+                  const char *key)
+{
+    if (json_array_size(list) > 0)
+        mortise_out_say(o, "%s\n", title);
+    MORTISE_JSON_EACH (one, i, list) {
+        const char *about = mortise_cli_text(one, "description");
+
+        mortise_out_puts(o, "  ");
+        mortise_out_cell(o, mortise_cli_text(one, key), 28);
+        mortise_out_puts(o, " ");
+        print_line(o, about[0] != '\0' || strcmp(key, "name") == 0
+                          ? about
+                          : mortise_cli_text(one, "name"));
+    }
+}
+
+static int inspect_server(struct mortise_mcp *m, const char *server,
+                          const json_t *listed, struct mortise_err *err)
+{
+    const json_t *is = json_object_get(listed, "server");
+    struct mortise_out *o = &m->cli->out;
+
+    if (m->cli->args.json)
+        return mortise_cli_print(
+            m->cli, json_incref(mortise_json_unconst(listed)), true, err);
+    line(o, "server", server);
+    line(o, "name", mortise_cli_text(is, "name"));
+    line(o, "version", mortise_cli_text(is, "version"));
+    line(o, "protocol", mortise_cli_text(listed, "protocol"));
+    lines(o, "instructions", mortise_cli_text(listed, "instructions"));
+    if (json_array_size(json_object_get(listed, "tools")) > 0)
+        mortise_out_puts(o, "tools\n");
+    MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
+        mortise_out_puts(o, "  ");
+        print_tool(m, server, tool);
+    }
+    names(o, "resources", json_object_get(listed, "resources"), "uri");
+    names(o, "templates", json_object_get(listed, "templates"), "uriTemplate");
+    names(o, "prompts", json_object_get(listed, "prompts"), "name");
+    return MORTISE_OK;
+}
+
+static void schema(struct mortise_out *o, const char *name, const json_t *v)
+{
+    if (v == NULL)
+        return;
+    mortise_out_say(o, "%s\n", name);
+    mortise_out_json(o, v, true);
+}
+
+static const json_t *tool_of(const json_t *listed, const char *name,
+                             struct mortise_err *err)
+{
+    const char *known[256], *near;
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
+        if (strcmp(mortise_cli_text(tool, "name"), name) == 0)
+            return tool;
+        if (n < sizeof known / sizeof known[0])
+            known[n++] = mortise_cli_text(tool, "name");
+    }
+    near = mortise_nearest(name, known, n);
+    mortise_fail(err, MORTISE_ENOTFOUND,
+                 "the server has no tool '%.128s'%s%s%s", name,
+                 near != NULL ? "; did you mean '" : "",
+                 near != NULL ? near : "", near != NULL ? "'?" : "");
+    return NULL;
+}
+
+static int inspect_tool(struct mortise_mcp *m, const char *server,
+                        const json_t *listed, struct mortise_err *err)
+{
+    char name[MORTISE_MCP_NAMED];
+    const json_t *tool =
+        tool_of(listed, split(m->cli->args.operands[0], name), err);
+    struct mortise_out *o = &m->cli->out;
+
+    if (tool == NULL)
+        return err->code;
+    if (m->cli->args.json)
+        return mortise_cli_print(
+            m->cli, json_incref(mortise_json_unconst(tool)), true, err);
+    line(o, "tool", mortise_cli_text(tool, "name"));
+    line(o, "title", mortise_cli_text(tool, "title"));
+    line(o, "state", mortise_mcp_state(m, server, tool));
+    if (effect_of(m, server, tool) != NULL)
+        line(o, "effect", effect_of(m, server, tool));
+    line(o, "digest", mortise_cli_text(tool, "digest"));
+    lines(o, "description", mortise_cli_text(tool, "description"));
+    schema(o, "annotations", json_object_get(tool, "annotations"));
+    schema(o, "input", json_object_get(tool, "input_schema"));
+    schema(o, "output", json_object_get(tool, "output_schema"));
+    return MORTISE_OK;
+}
+
+static int mcp_inspect(struct mortise_cli *cli, struct mortise_err *err)
+{
+    char server[MORTISE_MCP_NAMED];
+    const char *tool = split(cli->args.operands[0], server);
+    struct mortise_mcp m;
+    int rv = mortise_mcp_open(&m, cli, err);
+
+    if (rv == MORTISE_OK)
+        rv = with_listed(&m, server,
+                         tool != NULL ? inspect_tool : inspect_server, err);
+    mortise_mcp_close(&m);
+    return rv;
+}
+
+static const struct mortise_opt inspect_opts[] = {
+    MORTISE_OPT_JSON("The description as JSON"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_mcp_inspect = {
+    .name = "mcp inspect",
+    .operands = "SERVER[/TOOL]",
+    .summary = "Show the description of an MCP server or of a tool",
+    .text = "The command starts the server and asks it for the description.\n"
+            "Mortise does not verify this description.\n",
+    .opts = inspect_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise mcp inspect files/read_file",
+    .run = mcp_inspect,
+};
+
+/* ---- call ------------------------------------------------------------------------- */
+
+/* A piece of what came out that is no text. */
+static void print_piece(struct mortise_out *o, const json_t *piece)
+{
+    const char *data = mortise_cli_text(piece, "data"),
+               *uri = mortise_cli_text(piece, "uri");
+    const json_t *in = json_object_get(piece, "resource");
+
+    mortise_out_say(o, "[%s", mortise_cli_text(piece, "type"));
+    if (in != NULL)
+        uri = mortise_cli_text(in, "uri");
+    if (uri[0] != '\0')
+        mortise_out_say(o, " %s", uri);
+    if (mortise_cli_text(piece, "mimeType")[0] != '\0')
+        mortise_out_say(o, " %s", mortise_cli_text(piece, "mimeType"));
+    if (data[0] != '\0')
+        mortise_out_printf(o, ", %zu characters of base64", strlen(data));
+    mortise_out_puts(o, "]\n");
+    if (in != NULL)
+        mortise_out_text(o, mortise_cli_text(in, "text"), 2);
+}
+
+static int print_result(struct mortise_mcp *m, const json_t *result,
+                        struct mortise_err *err)
+{
+    const json_t *structured = json_object_get(result, "structured");
+    struct mortise_out *o = &m->cli->out;
+
+    if (m->cli->args.json)
+        return mortise_cli_print(
+            m->cli, json_incref(mortise_json_unconst(result)), false, err);
+    MORTISE_JSON_EACH (piece, i, json_object_get(result, "content")) {
+        if (strcmp(mortise_cli_text(piece, "type"), "text") == 0)
+            mortise_out_text(o, mortise_cli_text(piece, "text"), 0);
+        else
+            print_piece(o, piece);
+    }
+    if (structured != NULL && mortise_cli_text(result, "text")[0] == '\0')
+        mortise_out_json(o, structured, true);
+    return MORTISE_OK;
+}
+
+/* The person at the terminal may call what nobody has pinned. */
+static void open_to_try(struct mortise_mcp *m, const char *server)
+{
+    struct mortise_mcp_servers *all = &mortise_session_engine(m->cli->session)
+                                           ->settings.deployment->tools.mcp;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->list[i].name, server) == 0)
+            all->list[i].unpinned = true;
+}
+
+/* A tool that is pinned is called as graphs call it; where nothing of a server
+ * is, it is tried out.  Takes the arguments. */
+static int call_tool(struct mortise_mcp *m, const char *server,
+                     const char *tool, json_t *args, json_t **out,
+                     struct mortise_err *err)
+{
+    const struct mortise_lock_server *pins =
+        mortise_lock_find(&m->deployment->lock, server);
+    char operation[MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL + 8];
+    int rv = mortise_oneshot_open(&m->once, m->cli, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK) {
+        json_decref(args);
+        return rv;
+    }
+    if (pins == NULL) {
+        open_to_try(m, server);
+        return mortise_oneshot_call(&m->once, "mcp/call",
+                                    json_pack("{s:s, s:s, s:o}", "server",
+                                              server, "tool", tool, "arguments",
+                                              args),
+                                    0, out, err);
+    }
+    snprintf(operation, sizeof operation, "mcp/%s/%s", server, tool);
+    return mortise_oneshot_call(&m->once, operation, args, 0, out, err);
+}
+
+static int call(struct mortise_mcp *m, const char *server, const char *tool,
+                struct mortise_err *err)
+{
+    json_t *args, *result = NULL;
+    int rv = mortise_mcp_server_named(m, server, err) != NULL
+                 ? mortise_oneshot_args(m->cli, &args, err)
+                 : err->code;
+
+    if (rv == MORTISE_OK)
+        rv = call_tool(m, server, tool, args, &result, err);
+    if (rv == MORTISE_OK)
+        rv = result != NULL
+                 ? print_result(m, result, err)
+                 : mortise_oneshot_failed(&m->once, m->cli->args.operands[0]);
+    json_decref(result);
+    return rv;
+}
+
+static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
+{
+    char server[MORTISE_MCP_NAMED];
+    const char *tool = split(cli->args.operands[0], server);
+    struct mortise_mcp m;
+    int rv;
+
+    if (tool == NULL || tool[0] == '\0')
+        return mortise_cli_usage(
+            cli, "write the tool as SERVER/TOOL, such as files/read_file");
+    rv = mortise_mcp_open(&m, cli, err);
+    if (rv == MORTISE_OK)
+        rv = call(&m, server, tool, err);
+    mortise_mcp_close(&m);
+    return rv;
+}
+
+static const struct mortise_opt call_opts[] = {
+    MORTISE_OPT_JSON("The whole result, as one line of JSON"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_mcp_call = {
+    .name = "mcp call",
+    .operands = "SERVER/TOOL [ARGS]",
+    .summary = "Call a tool of an MCP server once, and print its result",
+    .text =
+        "ARGS is JSON, @FILE or - for stdin (default: {}).  A pinned tool\n"
+        "is called as in a graph, with its schema.  If no tool of the\n"
+        "server is pinned, the command calls any of its tools.  The\n"
+        "deployment's rules in tools.allow, tools.ask and tools.deny apply\n"
+        "to each call.\n"
+        "\n"
+        "Nothing is recorded: the command is for experiments, and an\n"
+        "interrupted call is not repeated.  Questions of the tool appear\n"
+        "at the terminal.  Without a terminal, the call fails at the first\n"
+        "question.\n",
+    .opts = call_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise mcp call files/read_file '{\"path\": \"notes.txt\"}'",
+    .run = mcp_call,
+};

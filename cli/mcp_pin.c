@@ -1,0 +1,217 @@
+/* mcp_pin.c -- `mortise mcp pin`: what the tools of a server are from now on.
+ *
+ * A server may say at any time that its tools are others than they were: with
+ * other words for the model, or another meaning of their arguments.  So they are
+ * called only as somebody saw them once.  What changed is printed, in full and
+ * member by member; asking whether it is meant would be asking whoever just
+ * typed that it is.
+ *
+ *   (1) The lock is written once, at the end, all or nothing (lock_file.c).  Only
+ *       servers that were asked change in it.
+ *   (2) A server that does not come up keeps its pins; the others are pinned.
+ *   (3) Nothing is written that is as it was. */
+#include <string.h>
+
+#include "core/base/err.h"
+#include "cli/lock_file.h"
+#include "cli/mcp.h"
+#include "core/json/value.h"
+
+struct pinning {
+    struct mortise_mcp m;
+    json_t *lock; /* as it is going to be */
+    json_t
+        *news; /* servers -> what is not what the file has, or null: nothing */
+    bool drifted, failed;
+    bool replaced; /* what was pinned before */
+    char path[PATH_MAX];
+};
+
+static const json_t *pins_of(const struct pinning *p, const char *server)
+{
+    return json_object_get(json_object_get(p->lock, "mcp"), server);
+}
+
+/* Tools that no graph could call are told of, and the rest is pinned. */
+static void tell_odd(struct pinning *p, const char *server, const json_t *odd)
+{
+    struct mortise_out *o = &p->m.cli->err;
+
+    MORTISE_JSON_EACH (one, i, odd) {
+        mortise_out_flush(&p->m.cli->out);
+        mortise_out_say(o, "mortise: %s: tool '%s' is omitted: %s\n", server,
+                        mortise_cli_text(one, "tool"),
+                        mortise_cli_text(one, "why"));
+    }
+}
+
+/* `now` (lent) in the place of what is pinned of a server; NULL: nothing. */
+static int replace(struct pinning *p, const char *server, json_t *now,
+                   struct mortise_err *err)
+{
+    const json_t *before = pins_of(p, server);
+
+    p->drifted |= mortise_mcp_diff(&p->m.cli->out, server, before, now);
+    mortise_out_flush(&p->m.cli->out);
+    if (json_equal(before, now))
+        return MORTISE_OK;
+    p->replaced |= before != NULL;
+    if ((now != NULL ? json_object_set(p->news, server, now)
+                     : json_object_set_new(p->news, server, json_null())) != 0)
+        return mortise_nomem(err);
+    return mortise_lock_set(p->lock, server, now, err);
+}
+
+static int pin_server(struct pinning *p, const char *server,
+                      struct mortise_err *err)
+{
+    json_t *listed, *section = NULL, *odd = json_array();
+    int rv = mortise_mcp_listed(&p->m, server, 0, &listed, err);
+
+    if (rv == MORTISE_OK && listed == NULL) {
+        mortise_oneshot_failed(&p->m.once, server);
+        p->failed = true;
+        json_decref(odd);
+        return MORTISE_OK;
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_lock_section(&section, odd, listed, p->m.cli->mem, err);
+    tell_odd(p, server, odd);
+    if (rv == MORTISE_OK)
+        rv = replace(p, server, section, err);
+    else if (rv == MORTISE_EINVAL)
+        rv = mortise_doing(err, rv, "%s", server);
+    json_decref(odd);
+    json_decref(section);
+    json_decref(listed);
+    return rv;
+}
+
+/* Those of which the deployment knows nothing any more. */
+static int unpin_gone(struct pinning *p, struct mortise_err *err)
+{
+    const struct mortise_lock *lock = &p->m.deployment->lock;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < lock->n; i++)
+        if (mortise_mcp_find(&p->m.deployment->tools.mcp, lock->list[i].name) ==
+            NULL)
+            rv = replace(p, lock->list[i].name, NULL, err);
+    return rv;
+}
+
+static int pin_all(struct pinning *p, struct mortise_err *err)
+{
+    const struct mortise_mcp_servers *all = &p->m.deployment->tools.mcp;
+    int rv = unpin_gone(p, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++)
+        rv = pin_server(p, all->list[i].name, err);
+    if (all->n == 0 && rv == MORTISE_OK)
+        mortise_out_puts(&p->m.cli->out, "no servers\n");
+    return rv;
+}
+
+static int pin_named(struct pinning *p, struct mortise_err *err)
+{
+    const struct mortise_args *a = &p->m.cli->args;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < a->n_operands; i++)
+        if (mortise_mcp_server_named(&p->m, a->operands[i], err) == NULL)
+            rv = err->code;
+    for (size_t i = 0; rv == MORTISE_OK && i < a->n_operands; i++)
+        rv = pin_server(p, a->operands[i], err);
+    return rv;
+}
+
+/* What is new, in the lock as it is by now. */
+static int change(void *ud, json_t *lock, struct mortise_err *err)
+{
+    struct pinning *p = ud;
+    const char *server;
+    json_t *section;
+    int rv = MORTISE_OK;
+
+    json_object_foreach(p->news, server, section) if (rv == MORTISE_OK) rv =
+        mortise_lock_set(lock, server, json_is_null(section) ? NULL : section,
+                         err);
+    return rv;
+}
+
+static int write_lock(struct pinning *p, struct mortise_err *err)
+{
+    int rv;
+
+    if (json_object_size(p->news) == 0 || p->m.cli->args.only_check)
+        return MORTISE_OK;
+    rv = mortise_lock_file_change(p->m.cli, p->path, change, p, err);
+    if (rv == MORTISE_OK && p->replaced)
+        mortise_out_puts(&p->m.cli->out,
+                         "running engines use the old definitions until they "
+                         "are restarted\n");
+    return rv;
+}
+
+static int pin(struct pinning *p, struct mortise_err *err)
+{
+    const char *deployment = p->m.deployment->path;
+    int rv;
+
+    if (deployment == NULL)
+        return mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "no deployment is in use, so there are no MCP servers to pin");
+    rv = mortise_lock_path(p->path, deployment, err);
+    if (rv == MORTISE_OK) {
+        p->lock = mortise_lock_json(&p->m.deployment->lock);
+        p->news = json_object();
+        rv = p->lock != NULL && p->news != NULL ? MORTISE_OK
+                                                : mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv =
+            p->m.cli->args.n_operands > 0 ? pin_named(p, err) : pin_all(p, err);
+    return rv == MORTISE_OK ? write_lock(p, err) : rv;
+}
+
+static int mcp_pin(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct pinning p = {.lock = NULL};
+    int rv = mortise_mcp_open(&p.m, cli, err);
+
+    if (rv == MORTISE_OK)
+        rv = pin(&p, err);
+    json_decref(p.lock);
+    json_decref(p.news);
+    mortise_mcp_close(&p.m);
+    if (rv == MORTISE_OK && (p.failed || (cli->args.only_check && p.drifted)))
+        return MORTISE_EXIT_FAILED;
+    return rv;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_FLAG("check", only_check,
+                     "Write nothing; exit code 1 if anything has changed"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_mcp_pin = {
+    .name = "mcp pin",
+    .operands = "[SERVER...]",
+    .summary = "Record the definitions of the tools of MCP servers",
+    .text =
+        "The command starts each server (default: all of the deployment)\n"
+        "and writes the definitions of its tools to the lock file.  The\n"
+        "lock file is beside the deployment and has the same name, with\n"
+        ".lock at its end (mortise.lock).  Graphs can call only pinned\n"
+        "tools.  If the server has changed a tool's definition since then,\n"
+        "a call of the tool fails with mcp.drift.  Keep the lock file\n"
+        "together with the deployment.  Review the differences, which the\n"
+        "command prints member by member.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise mcp pin files",
+    .run = mcp_pin,
+};

@@ -1,0 +1,54 @@
+/* pinned_file.c -- does a graph file still say what a run follows?
+ *
+ * A run follows the graph that it pinned (R4), so a change of the file does not
+ * reach it.  A person who changed the file and resumes the run expects that it
+ * does.  Only the commands that ask this compare: others read nothing for it.
+ *
+ * The files are compared byte by byte with the store's copies, and are never
+ * parsed.  A path that names no regular file from here is not compared, and nothing
+ * that goes wrong is an error.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "core/json/value.h"
+
+static bool differs(struct mortise_cli *cli, const char *path,
+                    const json_t *text)
+{
+    size_t size = json_string_length(text), n;
+    struct mortise_err err;
+    struct stat st;
+    char *now;
+    bool same;
+
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    if ((size_t)st.st_size != size)
+        return true;
+    if (mortise_cli_read(cli, path, &now, &n, &err) != MORTISE_OK)
+        return false;
+    same = n == size && memcmp(now, json_string_value(text), n) == 0;
+    mortise_release(cli->mem, now, n + 1);
+    return !same;
+}
+
+char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run)
+{
+    json_t *graph = NULL;
+    char *changed = NULL;
+
+    if (mortise_cli_call(cli, "graph", json_pack("{s:s}", "run", run), NULL,
+                         NULL, &graph, NULL) != MORTISE_OK)
+        return NULL;
+    MORTISE_JSON_EACH (file, i, json_object_get(graph, "sources")) {
+        const char *path = mortise_cli_text(file, "path");
+
+        if (changed == NULL &&
+            differs(cli, path, json_object_get(file, "text")))
+            changed = mortise_strdup(cli->mem, path);
+    }
+    json_decref(graph);
+    return changed;
+}

@@ -1,0 +1,226 @@
+/* question.c -- what an operation asks, put to the person at the terminal.
+ *
+ * An answer is a line: JSON that the question's schema takes, or yes, or no with
+ * words behind it.  Where it is to say {approved, answer}, as that of a human
+ * node does, who gives the answer alone approves.  Nothing is taken for an answer
+ * by a guess: whatever else is said is asked again.
+ *
+ * While the person thinks the engine turns on, since who asked may wait with a
+ * connection open, and may give up. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "cli/oneshot.h"
+#include "cli/sample.h"
+#include "cli/stop.h"
+#include "core/json/value.h"
+
+/* ---- a line ------------------------------------------------------------------- */
+
+static int watch_both(int *out, struct mortise_err *err)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+
+    *out = epoll_create1(EPOLL_CLOEXEC);
+    if (*out >= 0 && epoll_ctl(*out, EPOLL_CTL_ADD, STDIN_FILENO, &e) == 0 &&
+        epoll_ctl(*out, EPOLL_CTL_ADD, mortise_stop_fd(), &e) == 0)
+        return MORTISE_OK;
+    return mortise_syserr(err, errno, "wait for an answer");
+}
+
+/* Turn the engine until there is something to read, a signal, or the run has
+ * ended, which *over says. */
+static int turn(struct mortise_oneshot *o, int fd, bool *over,
+                struct mortise_err *err)
+{
+    json_t *reply = NULL;
+    int rv = mortise_session_until(o->cli->session, fd, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(o->cli, "follow",
+                              json_pack("{s:s, s:I, s:s}", "run", o->run,
+                                        "after", (json_int_t)o->seq, "until",
+                                        "end"),
+                              NULL, NULL, &reply, err);
+    *over = reply != NULL;
+    json_decref(reply);
+    return rv;
+}
+
+/* The next line of stdin into `line`, which is NUL-terminated; false: there is
+ * none, or no memory. */
+static bool take_line(struct mortise_oneshot *o, struct mortise_buf *line)
+{
+    const char *end =
+        o->heard.n > 0 ? memchr(o->heard.p, '\n', o->heard.n) : NULL;
+    size_t n = end != NULL ? (size_t)(end - o->heard.p) : 0;
+
+    if (end == NULL)
+        return false;
+    mortise_buf_clear(line);
+    mortise_buf_put(line, o->heard.p, n);
+    memmove(o->heard.p, end + 1, o->heard.n - n - 1);
+    o->heard.n -= n + 1;
+    return mortise_buf_cstr(line) != NULL;
+}
+
+/* *got: there is a line; else o->words say why there is none. */
+static int read_line(struct mortise_oneshot *o, struct mortise_buf *line,
+                     bool *got, struct mortise_err *err)
+{
+    char room[4096];
+    bool over = false;
+    ssize_t n = 1;
+    int fd, rv = watch_both(&fd, err);
+
+    *got = false;
+    while (rv == MORTISE_OK && !over && n > 0 && !mortise_stop_came() &&
+           !(*got = take_line(o, line))) {
+        rv = turn(o, fd, &over, err);
+        if (rv != MORTISE_OK || over || mortise_stop_came())
+            continue;
+        n = read(STDIN_FILENO, room, sizeof room);
+        if (n > 0)
+            mortise_buf_put(&o->heard, room, (size_t)n);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (*got || rv != MORTISE_OK)
+        return rv;
+    if (line->failed || o->heard.failed)
+        return mortise_nomem(err);
+    snprintf(o->code, sizeof o->code, "%s",
+             over ? "withdrawn" : "not_answered");
+    snprintf(o->words, sizeof o->words, "%s",
+             over ? "the plugin stopped waiting before the answer"
+                  : "the plugin asked a question and got no answer");
+    return MORTISE_OK;
+}
+
+/* ---- what it means --------------------------------------------------------------- */
+
+static bool is_word(const char *line, size_t n, const char *word)
+{
+    return (n == 1 || n == strlen(word)) && strncmp(line, word, n) == 0;
+}
+
+/* A new reference; NULL: the line is none of what may be said. */
+static json_t *value_of(const json_t *request, const char *line)
+{
+    size_t first = strcspn(line, " ,");
+    bool yes = line[first] == '\0' && is_word(line, first, "yes");
+    bool no = is_word(line, first, "no");
+    json_t *v = yes || no
+                    ? NULL
+                    : mortise_json_load(line, strlen(line), JSON_DECODE_ANY,
+                                        MORTISE_JSON_DEPTH_OURS, NULL);
+
+    if (!mortise_cli_is_decision(request))
+        return yes || no ? json_boolean(yes) : v;
+    if (yes || no)
+        return json_pack("{s:b}", "approved", yes);
+    return v != NULL && json_object_get(v, "approved") == NULL
+               ? json_pack("{s:b, s:o}", "approved", 1, "answer", v)
+               : v;
+}
+
+/* The command that a line is; NULL: none. */
+static json_t *command_of(const json_t *request, const char *line)
+{
+    const char *digest = mortise_cli_text(request, "digest"),
+               *id = mortise_cli_text(request, "id"), *why;
+    size_t first = strcspn(line, " ,");
+    bool yes = line[first] == '\0' && is_word(line, first, "yes");
+    bool no = is_word(line, first, "no");
+    json_t *v;
+
+    if (mortise_cli_is_kind(request, "approval_pending")) {
+        why = line + first + strspn(line + first, " ,");
+        return yes || no
+                   ? json_pack("{s:s, s:s, s:s, s:s*, s:s*}", "kind",
+                               "approve_tool", "id", id, "decision",
+                               no ? "reject" : "approve", "reason",
+                               no && why[0] != '\0' ? why : NULL, "digest",
+                               digest[0] != '\0' ? digest : NULL)
+                   : NULL;
+    }
+    v = line[0] != '\0' ? value_of(request, line) : NULL;
+    return v != NULL ? json_pack("{s:s, s:s, s:o}", "kind", "answer", "id", id,
+                                 "value", v)
+                     : NULL;
+}
+
+/* ---- asking --------------------------------------------------------------------- */
+
+/* An example of what may be said; NULL: yes will do. */
+static json_t *sample_of(const json_t *request)
+{
+    const json_t *schema = mortise_cli_is_decision(request)
+                               ? mortise_cli_answer_member(request, "answer")
+                               : json_object_get(request, "schema");
+
+    return schema != NULL ? mortise_json_sample(schema) : NULL;
+}
+
+static void put_prompt(struct mortise_oneshot *o)
+{
+    struct mortise_out *out = &o->cli->err;
+    json_t *sample;
+
+    if (mortise_cli_is_kind(o->question, "approval_pending")) {
+        mortise_out_puts(out, "run it? yes or no [WHY]: ");
+        mortise_out_flush(out);
+        return;
+    }
+    sample = sample_of(o->question);
+    mortise_out_puts(out, "answer with ");
+    if (sample != NULL) {
+        mortise_out_json(out, sample, false);
+        out->n -= out->n > 0; /* its line end */
+    } else {
+        mortise_out_puts(out, "yes");
+    }
+    mortise_out_puts(out, ", or no: ");
+    json_decref(sample);
+    mortise_out_flush(out);
+}
+
+static void describe(struct mortise_oneshot *o)
+{
+    mortise_out_flush(&o->cli->out);
+    mortise_cli_describe(&o->cli->err, o->question);
+    mortise_out_flush(&o->cli->err);
+}
+
+int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
+                        struct mortise_err *err)
+{
+    struct mortise_buf line;
+    bool got = true;
+    int rv = MORTISE_OK;
+
+    *answer = NULL;
+    if (o->asks || !o->cli->args.json)
+        describe(o); /* else it stands in the error */
+    if (!o->asks) {
+        snprintf(o->code, sizeof o->code, "not_answered");
+        snprintf(o->words, sizeof o->words,
+                 "the plugin asks this, but stdin is not a terminal: run the "
+                 "command at a terminal, or call the operation from a graph, "
+                 "where the question waits for an answer");
+        return MORTISE_OK;
+    }
+    mortise_buf_init(&line, o->cli->mem);
+    while (rv == MORTISE_OK && got && *answer == NULL) {
+        put_prompt(o);
+        rv = read_line(o, &line, &got, err);
+        if (rv == MORTISE_OK && got)
+            *answer = command_of(o->question, line.p);
+    }
+    mortise_buf_finish(&line);
+    return rv;
+}

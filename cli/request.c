@@ -1,0 +1,600 @@
+/* request.c -- what a run waits for: a request, and the commands that settle
+ * it.
+ *
+ * The commands work as they are printed: pasted into the same shell, they find
+ * the store, name the request and carry what it needs.  Where an answer has a
+ * schema, the command has the smallest answer that fits, for a person to
+ * change.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/base/real.h"
+#include "cli/cli.h"
+#include "cli/sample.h"
+#include "core/json/value.h"
+
+/* ---- the commands -------------------------------------------------------- */
+
+void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
+                       const json_t *request)
+{
+    char start[MORTISE_CLI_SHORT_ID + 1] = "";
+
+    strncat(start, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
+    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    mortise_out_puts(way->o, " ");
+    mortise_out_shell(way->o, start);
+}
+
+/* The last option, if it has one, and the line end. */
+static void end(const struct mortise_cli_way *way, const char *option)
+{
+    mortise_out_printf(way->o, "%s%s\n", option, way->more);
+}
+
+void mortise_cli_offer(const struct mortise_cli_way *way, const char *what)
+{
+    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    end(way, "");
+}
+
+/* ` --OPTION JSON`, of what a schema asks for; NULL: anything. */
+static void put_sample(struct mortise_out *o, const char *option,
+                       const json_t *schema)
+{
+    json_t *sample = mortise_json_sample(schema);
+    char *text = json_dumps(sample, JSON_ENCODE_ANY);
+
+    mortise_out_printf(o, " --%s ", option);
+    mortise_out_shell(o, text != NULL ? text : "null");
+    free(text);
+    json_decref(sample);
+}
+
+/* ` --done JSON`: what the call gives, or the ask of a step. */
+static void put_done(struct mortise_out *o, const json_t *request)
+{
+    static const struct {
+        const char *method, *done;
+    } examples[] = {
+        {"http.request/1", " --done '{\"status\": 200, \"body\": \"\"}'"},
+        {"journal.begin/1", " --done '{\"result\": null}'"},
+        {"process.run/1", " --done '{\"exit\": 0, \"stdout\": \"\"}'"},
+        {"", " --done '{}'"},
+    };
+    const json_t *schema = json_object_get(request, "schema");
+    const char *method = mortise_cli_text(request, "method");
+    size_t i = 0;
+
+    if (schema != NULL) {
+        put_sample(o, "done", schema);
+        return;
+    }
+    while (examples[i].method[0] != '\0' &&
+           strcmp(method, examples[i].method) != 0)
+        i++;
+    mortise_out_puts(o, examples[i].done);
+}
+
+static void settle_doubt(const struct mortise_cli_way *way,
+                         const json_t *request)
+{
+    mortise_cli_begin(way, "resolve", request);
+    put_done(way->o, request);
+    end(way, "");
+    mortise_cli_begin(way, "resolve", request);
+    end(way, " --retry");
+    mortise_cli_begin(way, "resolve", request);
+    end(way, " --fail");
+}
+
+const json_t *mortise_cli_answer_member(const json_t *request, const char *name)
+{
+    return json_object_get(
+        json_object_get(json_object_get(request, "schema"), "properties"),
+        name);
+}
+
+bool mortise_cli_is_decision(const json_t *request)
+{
+    return mortise_cli_is_kind(request, "custom") &&
+           mortise_cli_answer_member(request, "approved") != NULL;
+}
+
+/* Yes, with an answer where one is wanted, or no. */
+static void settle_yes_or_no(const struct mortise_cli_way *way,
+                             const json_t *request, const json_t *answer)
+{
+    mortise_cli_begin(way, "approve", request);
+    if (answer != NULL)
+        put_sample(way->o, "answer", answer);
+    end(way, "");
+    mortise_cli_begin(way, "reject", request);
+    end(way, " --reason WHY");
+}
+
+static void settle_question(const struct mortise_cli_way *way,
+                            const json_t *request)
+{
+    if (mortise_cli_is_decision(request)) {
+        settle_yes_or_no(way, request,
+                         mortise_cli_answer_member(request, "answer"));
+        return;
+    }
+    mortise_cli_begin(way, "answer", request);
+    put_sample(way->o, "value", json_object_get(request, "schema"));
+    end(way, "");
+}
+
+static void settle_pause(const struct mortise_cli_way *way,
+                         const json_t *request)
+{
+    (void)request;
+    mortise_cli_offer(way, "resume");
+}
+
+static double number(const json_t *request, const char *key)
+{
+    return json_number_value(json_object_get(request, key));
+}
+
+/* As much again, or what there is room for the call with, if that is more. */
+static double more_budget(const json_t *request)
+{
+    double limit = number(request, "limit");
+    double needs = number(request, "needs"); /* of time nobody knows it: 0 */
+    double lacks =
+        number(request, "used") + (needs > 0 ? needs : limit) - limit;
+
+    return lacks > limit ? lacks : limit;
+}
+
+static void settle_budget(const struct mortise_cli_way *way,
+                          const json_t *request)
+{
+    const char *graph = mortise_cli_text(request, "graph");
+    const char *name = mortise_cli_text(request, "budget");
+    double more = more_budget(request);
+    char amount[MORTISE_REAL_TEXT];
+
+    if (mortise_cli_is_money(name))
+        mortise_real_text(amount, round(more * 1e9) / 1e9);
+    else
+        snprintf(amount, sizeof amount, "%.0f", more);
+    mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
+    mortise_out_say(way->o, " %s=+%s%s", name, amount,
+                    mortise_cli_is_time(name) ? "ms" : "");
+    if (graph[0] != '\0') {
+        mortise_out_puts(way->o, " --at ");
+        mortise_out_shell(way->o, graph);
+    }
+    end(way, "");
+}
+
+/* Its end does, for which the child may wait for somebody. */
+static void settle_child(const struct mortise_cli_way *way,
+                         const json_t *request)
+{
+    const char *child = mortise_cli_text(request, "child");
+
+    if (child[0] == '\0')
+        return;
+    mortise_cli_suggest(way->cli, way->o, "why", child);
+    mortise_out_puts(way->o, "\n");
+}
+
+static void settle_decision(const struct mortise_cli_way *way,
+                            const json_t *request)
+{
+    const json_t *schema = json_object_get(request, "schema");
+
+    settle_yes_or_no(way, request, schema);
+    if (schema == NULL && mortise_cli_is_kind(request, "human")) {
+        mortise_cli_begin(way, "approve", request);
+        end(way, " --answer '\"TEXT\"'"); /* any JSON is an answer */
+    }
+}
+
+/* What a run may wait for. */
+static const struct kind {
+    const char *kind; /* of a request */
+    const char *asks; /* what its node does */
+    void (*settle)(const struct mortise_cli_way *way, const json_t *request);
+} kinds[] = {
+    {"human", "asks a person", settle_decision},
+    {"approval_pending", "wants to call a tool and needs an approval",
+     settle_decision},
+    {"node", "is about to run and needs an approval", settle_decision},
+    {"plan", "waits for the approval of its plan", settle_decision},
+    {"scheduled_pause", "is paused by the graph", settle_pause},
+    {"budget", "would exceed the budget of its graph", settle_budget},
+    {"custom", "asks a question", settle_question},
+    {"timer", "waits for a timer", NULL}, /* time does */
+    {"spawn", "waits for its child", settle_child},
+    {"in_doubt", "has an effect that may or may not have happened",
+     settle_doubt},
+    {NULL, "waits", settle_decision},
+};
+
+static const struct kind *kind_of(const json_t *request)
+{
+    const char *name = mortise_cli_text(request, "kind");
+    const struct kind *k = kinds;
+
+    while (k->kind != NULL && strcmp(k->kind, name) != 0)
+        k++;
+    return k;
+}
+
+const char *mortise_cli_asks(const json_t *request)
+{
+    return kind_of(request)->asks;
+}
+
+bool mortise_cli_is_kind(const json_t *request, const char *kind)
+{
+    return strcmp(mortise_cli_text(request, "kind"), kind) == 0;
+}
+
+bool mortise_cli_asks_nobody(const json_t *request)
+{
+    return mortise_cli_is_kind(request, "timer") ||
+           mortise_cli_is_kind(request, "spawn");
+}
+
+bool mortise_cli_has_kind(const json_t *pending, const char *kind)
+{
+    MORTISE_JSON_EACH (request, i, pending)
+        if (mortise_cli_is_kind(request, kind))
+            return true;
+    return false;
+}
+
+bool mortise_cli_has_expired(const json_t *request)
+{
+    uint64_t deadline = mortise_cli_time(mortise_cli_text(request, "deadline"));
+
+    return deadline != 0 && deadline <= mortise_now_ms();
+}
+
+void mortise_cli_settle(const struct mortise_cli_way *way,
+                        const json_t *request)
+{
+    const struct kind *k = kind_of(request);
+
+    if (k->settle == NULL)
+        return;
+    if (k->settle != settle_doubt && mortise_cli_has_expired(request))
+        settle_pause(way, request);
+    else
+        k->settle(way, request);
+}
+
+void mortise_cli_corrections(const struct mortise_cli_way *way,
+                             const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+    const char *id;
+    json_t *said;
+
+    MORTISE_JSON_EACH (node, i, nodes)
+        json_object_foreach(
+            mortise_json_unconst(json_object_get(node, "resolved")), id, said)
+        {
+            json_t *request = json_pack("{s:s, s:O*}", "id", id, "method",
+                                        json_object_get(said, "method"));
+
+            if (request != NULL) {
+                mortise_cli_begin(way, "resolve", request);
+                put_done(way->o, request);
+                end(way, "");
+            }
+            json_decref(request);
+        }
+}
+
+void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
+{
+    const char *name = mortise_cli_text(limit, "limit");
+    uint64_t raise = mortise_cli_integer(limit, "raise");
+
+    if (raise == 0) {
+        mortise_out_say(
+            way->o,
+            "  limits.%s of the deployment does not allow a higher limit.\n",
+            name);
+        return;
+    }
+    mortise_cli_suggest(way->cli, way->o, "resume", way->run);
+    mortise_out_say(way->o, " --limit %s=%llu", name,
+                    (unsigned long long)raise);
+    end(way, "");
+}
+
+/* ---- printing one -------------------------------------------------------- */
+
+static void field(struct mortise_out *o, const char *name, const json_t *v)
+{
+    if (v == NULL)
+        return;
+    mortise_out_puts(o, "    ");
+    mortise_out_cell(o, name, 9);
+    if (json_is_string(v)) {
+        mortise_out_word(o, json_string_value(v));
+        mortise_out_puts(o, "\n");
+    } else {
+        mortise_out_json(o, v, false);
+    }
+}
+
+/* Of a call, or of a step that its plugin performs itself: what the plugin was
+ * given.  Of a request that it made: what was sent, if the author set that
+ * header; no other key went out with it. */
+const json_t *mortise_cli_key(const json_t *request)
+{
+    const json_t *headers =
+        json_object_get(json_object_get(request, "args"), "headers");
+    const char *name;
+    json_t *value;
+
+    if (json_object_get(request, "step") == NULL ||
+        strcmp(mortise_cli_text(request, "method"), "journal.begin/1") == 0)
+        return json_object_get(request, "idempotency_key");
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        if (strcasecmp(name, "idempotency-key") == 0)
+            return value;
+    }
+    return NULL;
+}
+
+/* What a plugin's question comes with.  Whom it is from and where it wants a
+ * person to go has a line each; what is none of that is shown whole. */
+static void put_payload(struct mortise_out *o, const json_t *payload)
+{
+    static const char *const members[] = {"server", "tool", "url"};
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        const json_t *v = json_object_get(payload, members[i]);
+
+        field(o, members[i], v);
+        known |= v != NULL;
+    }
+    if (!known)
+        field(o, "payload", payload);
+}
+
+/* As a picture, and as it may be edited. */
+static void put_plan(struct mortise_out *o, const json_t *request)
+{
+    mortise_out_text(o, mortise_cli_text(request, "picture"), 4);
+    mortise_out_puts(o, "\n");
+    mortise_out_text(o, mortise_cli_text(request, "graph"), 4);
+}
+
+bool mortise_cli_is_offered(const json_t *pending, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (mortise_cli_same_budget(json_array_get(pending, k),
+                                    json_array_get(pending, i)))
+            return true;
+    }
+    return false;
+}
+
+void mortise_cli_describe(struct mortise_out *o, const json_t *request)
+{
+    /* Without a member: its idempotency key, wherever that is. */
+    static const struct {
+        const char *word, *member;
+    } fields[] = {
+        {"request", "id"},    {"tool", "tool"},     {"goal", "goal"},
+        {"args", "args"},     {"effect", "effect"}, {"key", NULL},
+        {"because", "cause"}, {"step", "method"},   {"heard", "answer"},
+        {"inside", "open"},   {"budget", "budget"}, {"limit", "limit"},
+        {"used", "used"},     {"needs", "needs"},   {"graph", "graph"},
+        {"digest", "digest"}, {"role", "role"},     {"judge", "judge"},
+        {"child", "child"},
+    };
+    bool is_plan = mortise_cli_is_kind(request, "plan");
+    char name[MORTISE_CLI_EXECUTION];
+
+    mortise_out_style(o, MORTISE_ASKS);
+    mortise_out_say(o, "%s %s", mortise_cli_execution(request, name),
+                    mortise_cli_asks(request));
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_puts(o, "\n");
+    mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
+                     4);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (!is_plan || strcmp(fields[i].word, "graph") != 0)
+            field(o, fields[i].word,
+                  fields[i].member != NULL
+                      ? json_object_get(request, fields[i].member)
+                      : mortise_cli_key(request));
+    put_payload(o, json_object_get(request, "payload"));
+    if (is_plan)
+        put_plan(o, request);
+    field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
+          json_object_get(request, "schema"));
+    field(o, "for", json_object_get(request, "assignees"));
+    field(o, "until", json_object_get(request, "deadline"));
+    if (!mortise_cli_asks_nobody(request) && mortise_cli_has_expired(request))
+        mortise_out_puts(
+            o, "    note     it expired and cannot be answered any more; when "
+               "the run is resumed, the node follows its on_timeout\n");
+    if (json_is_true(json_object_get(request, "over")))
+        mortise_out_puts(
+            o, "    note     its node has ended: nothing is repeated, and "
+               "--retry records that the effect did not happen\n");
+}
+
+void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED])
+{
+    static const char mark[] = ": error[";
+    const char *line = mortise_cli_text(blocked, "message");
+    size_t n = strcspn(line, "\n");
+
+    snprintf(out, MORTISE_CLI_BLOCKED, "%.*s", (int)n, line);
+    for (line += n; *line != '\0'; line += n) {
+        size_t at = strlen(out);
+
+        line++;
+        n = strcspn(line, "\n");
+        if (memmem(line, n, mark, sizeof mark - 1) != NULL)
+            snprintf(out + at, MORTISE_CLI_BLOCKED - at, "  %.*s", (int)n,
+                     line);
+    }
+}
+
+struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
+                                          struct mortise_out *o,
+                                          const char *run,
+                                          const json_t *blocked)
+{
+    const json_t *lifts = json_object_get(blocked, "unquarantine");
+    bool accept = json_is_true(json_object_get(blocked, "accept_plugins"));
+
+    return (struct mortise_cli_way){
+        .cli = cli,
+        .o = o,
+        .run = run,
+        .more = accept ? " --accept-plugins" : "",
+        .stuck = json_is_object(blocked) && !accept && lifts == NULL,
+        .lifts = lifts,
+    };
+}
+
+void mortise_cli_unquarantine(const struct mortise_cli_way *way,
+                              const char *plugin)
+{
+    mortise_cli_suggest(way->cli, way->o, "plugin unquarantine", plugin);
+    mortise_out_puts(way->o, "\n");
+}
+
+void mortise_cli_lift(const struct mortise_cli_way *way)
+{
+    MORTISE_JSON_EACH (plugin, i, way->lifts)
+        mortise_cli_unquarantine(way, json_string_value(plugin));
+}
+
+bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
+                                const json_t *request)
+{
+    return way->more[0] != '\0' &&
+           mortise_cli_is_kind(request, "approval_pending");
+}
+
+void mortise_cli_print_commands(const struct mortise_cli_way *way,
+                                const json_t *request)
+{
+    if (way->stuck)
+        return;
+    mortise_cli_lift(way);
+    if (mortise_cli_is_asked_again(way, request))
+        mortise_cli_offer(way, "resume");
+    else
+        mortise_cli_settle(way, request);
+}
+
+void mortise_cli_print_request(const struct mortise_cli_way *way,
+                               const json_t *request)
+{
+    mortise_cli_describe(way->o, request);
+    if (!way->stuck && !mortise_cli_asks_nobody(request))
+        mortise_cli_print_commands(way, request);
+    else if (mortise_cli_is_kind(request, "spawn"))
+        settle_child(way, request);
+}
+
+json_t *mortise_cli_command_list(const char *lines)
+{
+    json_t *list = json_array();
+
+    while (*lines != '\0') {
+        size_t n = strcspn(lines, "\n");
+
+        if (n > 2 && strncmp(lines, "  ", 2) == 0)
+            json_array_append_new(list, json_stringn(lines + 2, n - 2));
+        lines += n + (lines[n] == '\n');
+    }
+    return list;
+}
+
+bool mortise_cli_has_deadline(const json_t *request)
+{
+    return json_object_get(request, "deadline") != NULL &&
+           !mortise_cli_has_expired(request);
+}
+
+void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
+{
+    bool any = false;
+
+    MORTISE_JSON_EACH (request, i, pending)
+        any = any || mortise_cli_has_deadline(request);
+    if (!any || mortise_session_stays(cli->session))
+        return;
+    mortise_out_puts(&cli->out, "A deadline takes effect only while an engine "
+                                "runs for this store:\n");
+    mortise_cli_suggest_begin(cli, &cli->out, "engine");
+    mortise_out_puts(&cli->out, "\n");
+}
+
+void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show)
+{
+    /* an engine fires no deadline of a run that a person paused */
+    if (strcmp(mortise_cli_text(show, "reason"), "operator") != 0)
+        mortise_cli_need_engine(cli, json_object_get(show, "pending"));
+}
+
+/* ---- of all that is pending ---------------------------------------------- */
+
+static bool nobody_is_asked(const json_t *pending)
+{
+    MORTISE_JSON_EACH (request, i, pending)
+        if (!mortise_cli_asks_nobody(request))
+            return false;
+    return true;
+}
+
+void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show)
+{
+    const json_t *limit = json_object_get(show, "limit");
+    bool limited = json_is_object(limit);
+
+    if (way->stuck ||
+        (!limited && !nobody_is_asked(json_object_get(show, "pending")) &&
+         strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
+        return;
+    mortise_cli_lift(way);
+    if (limited)
+        mortise_cli_raise(way, limit);
+    else
+        mortise_cli_offer(way, "resume");
+}
+
+void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
+                                 const json_t *show, bool doubt)
+{
+    const json_t *pending = json_object_get(show, "pending");
+
+    MORTISE_JSON_EACH (one, i, pending)
+        if (!doubt || mortise_cli_is_kind(one, "in_doubt"))
+            mortise_cli_print_request(way, one);
+    if (way->stuck ||
+        (json_is_true(json_object_get(show, "live")) &&
+         mortise_session_engine(way->cli->session) == NULL) ||
+        (doubt ? mortise_cli_has_kind(pending, "in_doubt")
+               : !nobody_is_asked(pending)))
+        return;
+    mortise_cli_lift(way);
+    mortise_cli_offer(way, "resume");
+}

@@ -1,0 +1,155 @@
+/* schema.c -- `mortise schema`: what files may say, as JSON Schema.
+ *
+ * The schemas come from the tables that the files are read by, so an editor
+ * knows what `mortise check` knows.  With the plugins of a deployment, the
+ * config of each is held to the schema of its manifest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/nearest.h"
+#include "testkit/cases/casefile.h"
+#include "cli/plugin_set.h"
+#include "lang/config/deploy.h"
+#include "core/model/graph.h"
+#include "core/plugin/trust.h"
+#include "lang/yaml/outline.h"
+
+static const struct {
+    const char *kind, *title;
+    const struct mortise_place *place;
+} files[] = {
+    {"graph", "A graph of Mortise", &mortise_graph_place},
+    {"deployment", "A deployment of Mortise", &mortise_deployment_place},
+    {"plugin", "A plugin manifest of Mortise", &mortise_manifest_place},
+    {"trust", "A trust file of Mortise", &mortise_trust_place},
+    {"test", "Tests of a graph of Mortise", &mortise_casefile_place},
+};
+
+enum { N_FILES = sizeof files / sizeof files[0] };
+
+/* N_FILES, with words: there is none of this kind. */
+static size_t find(const char *kind, struct mortise_err *err)
+{
+    const char *names[N_FILES], *near;
+
+    for (size_t i = 0; i < N_FILES; i++) {
+        names[i] = files[i].kind;
+        if (strcmp(kind, names[i]) == 0)
+            return i;
+    }
+    near = mortise_nearest(kind, names, N_FILES);
+    mortise_fail(err, MORTISE_EINVAL,
+                 "no schema '%s'%s%s%s; the schemas are graph, deployment, "
+                 "plugin, trust and test",
+                 kind, near != NULL ? ", did you mean '" : "",
+                 near != NULL ? near : "", near != NULL ? "'?" : "");
+    return N_FILES;
+}
+
+/* ---- the plugins' own ------------------------------------------------------
+ */
+
+/* A config schema for where it is put: references within it ("#/...") mean
+ * itself, which an `$id` of its own says. */
+static json_t *config_of(const struct mortise_manifest *m)
+{
+    json_t *v = json_deep_copy(mortise_schema_json(m->config_schema));
+    char id[160];
+
+    snprintf(id, sizeof id, "mortise-plugin:%s", m->name);
+    if (json_is_object(v) && json_object_get(v, "$id") == NULL &&
+        json_object_set_new(v, "$id", json_string(id)) != 0) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+static int add_configs(struct mortise_plugins *plugins, json_t *properties)
+{
+    for (size_t i = 0; i < mortise_plugins_count(plugins); i++) {
+        const struct mortise_found *f = mortise_plugins_at(plugins, i);
+
+        if (f->manifest == NULL || f->manifest->config_schema == NULL ||
+            json_object_get(properties, f->name) != NULL)
+            continue;
+        if (json_object_set_new(properties, f->name, config_of(f->manifest)) !=
+            0)
+            return MORTISE_ENOMEM;
+    }
+    return MORTISE_OK;
+}
+
+static int with_plugins(struct mortise_cli *cli, json_t *schema,
+                        struct mortise_err *err)
+{
+    json_t *at, *properties = json_object();
+    struct mortise_plugin_set s = {.plugins = NULL};
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
+
+    if (rv == MORTISE_OK &&
+        (json_unpack(schema, "{s:{s:{s:{s:o}}}}", "definitions", "plugins",
+                     "properties", "config", &at) != 0 ||
+         json_object_set(at, "properties", properties) != 0 ||
+         add_configs(s.plugins, properties) != MORTISE_OK))
+        rv = mortise_nomem(err);
+    json_decref(properties);
+    mortise_plugin_set_close(&s);
+    return rv;
+}
+
+/* ---- the subcommand --------------------------------------------------------
+ */
+
+static int build(struct mortise_cli *cli, json_t **out, struct mortise_err *err)
+{
+    const char *kind = cli->args.operands[0];
+    size_t i = find(kind, err);
+
+    if (i == N_FILES)
+        return MORTISE_EINVAL;
+    if (cli->args.with_plugins && strcmp(kind, "deployment") != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "--with-plugins is only for 'deployment', which "
+                            "contains the configs of plugins");
+    *out = mortise_outline(files[i].place, files[i].title);
+    if (*out == NULL)
+        return mortise_nomem(err);
+    return cli->args.with_plugins ? with_plugins(cli, *out, err) : MORTISE_OK;
+}
+
+static int schema(struct mortise_cli *cli, struct mortise_err *err)
+{
+    json_t *v = NULL;
+    int rv = build(cli, &v, err);
+
+    if (rv == MORTISE_OK)
+        mortise_out_json(&cli->out, v, true);
+    json_decref(v);
+    return rv;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_FLAG("with-plugins", with_plugins,
+                     "For a deployment: include the schema of each\n"
+                     "plugin's config"),
+    MORTISE_OPTS_OF_STORE,
+};
+
+const struct mortise_cmd mortise_cmd_schema = {
+    .name = "schema",
+    .operands = "graph|deployment|plugin|trust|test",
+    .summary = "Print the JSON Schema of a kind of file, for editors",
+    .text = "The schema is made from the tables that the parser uses.  It\n"
+            "accepts what `mortise check` accepts, as far as a schema can\n"
+            "express it.  The schema is Draft-07, which editors support.  Put\n"
+            "this line first in a file to select the schema in an editor:\n"
+            "\n"
+            "    # yaml-language-server: $schema=../../schema/graph.json\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise schema graph >graph.json",
+    .run = schema,
+};

@@ -1,0 +1,195 @@
+/* service_unit.c -- `mortise engine --install-user-service`: a systemd unit of
+ * this user that keeps an engine running for a store.
+ *
+ * The unit names the program, the deployment and the store by absolute paths,
+ * so it does not depend on the directory of the command.  Its name is made of
+ * these paths: the same command writes the same file again, and two
+ * deployments get two units.
+ *
+ * Nothing is started here.  The command prints what starts the unit, because
+ * a user session, and the right to linger, may not exist where it runs.
+ */
+#include "cli/service_unit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "core/base/files.h"
+#include "core/base/hash.h"
+#include "core/base/userdir.h"
+
+/* What the unit is for. */
+struct unit {
+    char program[PATH_MAX], deployment[PATH_MAX], store[PATH_MAX];
+    char name[NAME_MAX];
+};
+
+/* One argument of ExecStart or Environment, quoted as systemd.syntax(7) says:
+ * in double quotes, with escapes, and without specifiers or variables.  A line
+ * end that stayed as it is would begin a setting of its own. */
+static void put_quoted(struct mortise_buf *b, const char *prefix,
+                       const char *text)
+{
+    mortise_buf_puts(b, "\"");
+    mortise_buf_puts(b, prefix);
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+            mortise_buf_printf(b, "\\x%02x", (unsigned char)*text);
+            continue;
+        }
+        if (*text == '"' || *text == '\\')
+            mortise_buf_puts(b, "\\");
+        if (*text == '%' || *text == '$')
+            mortise_buf_put(b, text, 1);
+        mortise_buf_put(b, text, 1);
+    }
+    mortise_buf_puts(b, "\"");
+}
+
+static void put_option(struct mortise_buf *b, const char *option,
+                       const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    mortise_buf_printf(b, " --%s ", option);
+    put_quoted(b, "", value);
+}
+
+static void put_unit(struct mortise_buf *b, const struct unit *u)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+
+    mortise_buf_puts(
+        b, "# Written by `mortise engine --install-user-service`.\n"
+           "# Set the environment variables that the deployment reads with\n"
+           "# `systemctl --user edit`, as Environment= or EnvironmentFile=.\n"
+           "\n"
+           "[Unit]\n"
+           "Description=Mortise engine\n"
+           "\n"
+           "[Service]\n"
+           "ExecStart=");
+    put_quoted(b, "", u->program);
+    mortise_buf_puts(b, " engine");
+    put_option(b, "deployment", u->deployment);
+    put_option(b, "store", u->store);
+    mortise_buf_puts(b, "\n");
+    if (state != NULL && state[0] == '/') {
+        mortise_buf_puts(b, "Environment=");
+        put_quoted(b, "XDG_STATE_HOME=", state);
+        mortise_buf_puts(b, "\n");
+    }
+    mortise_buf_printf(b,
+                       "Restart=on-failure\n"
+                       "RestartPreventExitStatus=%d %d %d\n"
+                       "TimeoutStopSec=30\n"
+                       "\n"
+                       "[Install]\n"
+                       "WantedBy=default.target\n",
+                       MORTISE_EXIT_USAGE, MORTISE_EXIT_DENIED,
+                       MORTISE_EXIT_CONFIG);
+}
+
+/* The absolute form of `path`, which need not exist yet. */
+static int absolute(char out[PATH_MAX], const char *path,
+                    struct mortise_err *err)
+{
+    char here[PATH_MAX];
+
+    if (realpath(path, out) != NULL)
+        return MORTISE_OK;
+    if (path[0] == '/')
+        return mortise_file_path(out, PATH_MAX, err, "%s", path);
+    if (getcwd(here, sizeof here) == NULL)
+        return mortise_syserr(err, errno, "find the working directory");
+    return mortise_file_path(out, PATH_MAX, err, "%s/%s", here, path);
+}
+
+/* "mortise-DIRECTORY-DIGEST.service": the directory for people, reduced to
+ * characters that a unit name may have, and the digest of all paths. */
+static void name_unit(struct unit *u)
+{
+    const char *path = u->deployment[0] != '\0' ? u->deployment : u->store;
+    char dir[PATH_MAX], about[2 * PATH_MAX], hex[MORTISE_DIGEST_HEX];
+    uint8_t digest[MORTISE_DIGEST];
+    char *last;
+
+    snprintf(about, sizeof about, "%s\n%s", u->deployment, u->store);
+    mortise_digest(digest, about, strlen(about));
+    mortise_hex(hex, digest, sizeof digest);
+    snprintf(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = '\0';
+    last = strrchr(dir, '/');
+    last = last != NULL ? last + 1 : dir;
+    for (char *c = last; *c != '\0'; c++)
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                   "0123456789_",
+                   *c) == NULL)
+            *c = '-';
+    snprintf(u->name, sizeof u->name, "mortise-%.40s-%.8s.service", last, hex);
+}
+
+static int describe(struct unit *u, struct mortise_cli *cli,
+                    struct mortise_err *err)
+{
+    struct mortise_settings settings;
+    int rv = mortise_cli_settings(cli, &settings, err);
+
+    memset(u, 0, sizeof *u);
+    if (rv == MORTISE_OK && realpath("/proc/self/exe", u->program) == NULL)
+        rv = mortise_syserr(err, errno, "find this program");
+    if (rv == MORTISE_OK && cli->deployment != NULL)
+        rv = absolute(u->deployment, cli->deployment, err);
+    if (rv == MORTISE_OK &&
+        (cli->args.store != NULL || cli->deployment == NULL))
+        rv = absolute(u->store, settings.store, err);
+    if (rv == MORTISE_OK)
+        name_unit(u);
+    mortise_settings_close(&settings);
+    return rv;
+}
+
+static int write_unit(const struct unit *u, const struct mortise_mem *mem,
+                      char path[PATH_MAX], struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    struct mortise_buf b;
+    int rv = mortise_userdir_config(dir, "systemd/user", err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_file_path(path, PATH_MAX, err, "%s/%s", dir, u->name);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&b, mem);
+    put_unit(&b, u);
+    rv = b.failed ? mortise_nomem(err)
+                  : mortise_file_write(path, b.p, b.n, 0644, 0, err);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+int mortise_service_unit_install(struct mortise_cli *cli,
+                                 struct mortise_err *err)
+{
+    struct mortise_out *o = &cli->out;
+    char path[PATH_MAX];
+    struct unit u;
+    int rv = describe(&u, cli, err);
+
+    if (rv == MORTISE_OK)
+        rv = write_unit(&u, cli->mem, path, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_out_say(o, "wrote %s\n", path);
+    mortise_out_puts(o, "Start it now and at each login:\n"
+                        "  systemctl --user daemon-reload\n");
+    mortise_out_say(o, "  systemctl --user enable --now %s\n", u.name);
+    mortise_out_puts(o, "Keep it running after you log out:\n"
+                        "  loginctl enable-linger\n");
+    return MORTISE_OK;
+}

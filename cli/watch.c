@@ -1,0 +1,621 @@
+/* watch.c -- a run going on: its events, how it stands, what would unblock it.
+ *
+ * `run`, `resume` and every decision end here.  The promise to a person: when
+ * the prompt comes back, the last lines say what the run is waiting for and
+ * which command, word for word, lets it go on.  The promise to a script: the
+ * exit code says the same (exit_code.c), and with --json the last line does.
+ *
+ * SIGINT and SIGTERM pause the run, wherever it runs, and are waited for like
+ * anything else that happens to it; a run that only waits is left as it is.
+ *
+ * The engine that the run is at work in may go away: session.c finds or becomes
+ * another, and the run goes on there, watched from where it was.  A command
+ * whose engine went away before it answered is looked for in the record, and
+ * given again only when it is not there.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "core/base/owner.h"
+#include "cli/stop.h"
+#include "cli/watch.h"
+#include "server/control.h"
+#include "server/requests.h"
+#include "core/json/value.h"
+
+static int note_seq(void *ud, json_t *event)
+{
+    uint64_t *seq = ud, its = mortise_cli_integer(event, "seq");
+
+    *seq = its > *seq ? its : *seq;
+    return 0;
+}
+
+int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
+                       mortise_item_fn *fn, void *ud, struct mortise_err *err)
+{
+    return mortise_cli_call(cli, "follow",
+                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                      (json_int_t)after, "until", "now"),
+                            fn, ud, NULL, err);
+}
+
+/* ---- how it stands --------------------------------------------------------
+ */
+
+static void headline(struct mortise_out *o, const char *run, const char *name,
+                     const char *reason)
+{
+    enum mortise_exit_code code =
+        mortise_exit_code_of_status(mortise_status_of_name(name));
+
+    mortise_out_say(o, "run %s ", run);
+    mortise_out_styled(o,
+                       code == MORTISE_EXIT_OK        ? MORTISE_GOOD
+                       : code == MORTISE_EXIT_WAITING ? MORTISE_ASKS
+                                                      : MORTISE_BAD,
+                       name, 0);
+    mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
+}
+
+/* Did it end with an effect of which nobody knows?  Say of which. */
+static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+    bool any = false;
+
+    MORTISE_JSON_EACH (node, i, nodes) {
+        char name[MORTISE_CLI_EXECUTION];
+
+        if (!mortise_cli_is_unsettled(node))
+            continue;
+        any = true;
+        if (cli->args.json)
+            continue;
+        mortise_out_say(
+            &cli->out,
+            "  node '%s': an effect may have happened; resume asks about it\n",
+            mortise_cli_execution(node, name));
+    }
+    return any;
+}
+
+static bool is_over(int status)
+{
+    return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
+}
+
+/* The node that a run would be led to again: the newest of the graph's own that
+ * did not complete, or else the newest; NULL: it had none. */
+static const char *last_node(const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+    const char *newest = NULL, *undone = NULL;
+
+    MORTISE_JSON_EACH (one, i, nodes) {
+        const char *path = mortise_cli_text(one, "path");
+
+        if (strncmp(path, "1.0/", 4) != 0 || strpbrk(path + 4, "/[") != NULL)
+            continue;
+        newest = mortise_cli_text(one, "node");
+        if (strcmp(mortise_cli_text(one, "status"), "completed") != 0)
+            undone = newest;
+    }
+    return undone != NULL ? undone : newest;
+}
+
+static int note_cancel(void *ud, json_t *event)
+{
+    json_t **newest = ud;
+
+    if (strcmp(mortise_cli_text(event, "command"), "cancel") == 0) {
+        json_decref(*newest);
+        *newest = json_incref(event);
+    }
+    return 0;
+}
+
+/* Nothing was done with a run because it had ended: that, by whom it was cancelled
+ * and why, and what would have it go on. */
+static void say_over(struct mortise_cli *cli, const char *run, int status,
+                     const json_t *show)
+{
+    const char *node = last_node(show), *reason;
+    struct mortise_out *o = &cli->out;
+    json_t *by = NULL;
+
+    if (status == MORTISE_RUN_CANCELLED)
+        mortise_cli_recall(cli, run, 0, note_cancel, &by, NULL);
+    reason = mortise_cli_text(by, "reason");
+    mortise_out_puts(o, "  the run had already ended; nothing was done");
+    if (by != NULL)
+        mortise_out_say(o, ": %s cancelled it at %s%s%s",
+                        mortise_cli_text(by, "actor"),
+                        mortise_cli_text(by, "at"),
+                        reason[0] != '\0' ? ", with the reason: " : "", reason);
+    mortise_out_puts(o, "\n");
+    if (node != NULL) {
+        mortise_out_puts(o, "  to continue it from one of its nodes:\n");
+        mortise_cli_suggest(cli, o, "resume", run);
+        mortise_out_puts(o, " --goto ");
+        mortise_out_shell(o, node);
+        mortise_out_puts(o, "\n");
+    }
+    json_decref(by);
+}
+
+/* What a run that stopped says of itself, from `show`. */
+static void stand(struct mortise_cli *cli, const char *run, int status,
+                  const json_t *show)
+{
+    const struct mortise_cli_way way = mortise_cli_way_on(
+        cli, &cli->out, run,
+        is_over(status) ? NULL : json_object_get(show, "blocked"));
+    const json_t *error = json_object_get(show, "error");
+    const json_t *pending = json_object_get(show, "pending");
+
+    if (json_is_object(error))
+        mortise_out_say(&cli->out, "  %s: %s\n",
+                        mortise_cli_text(error, "code"),
+                        mortise_cli_text(error, "message"));
+    MORTISE_JSON_EACH (one, i, pending) {
+        if (mortise_cli_is_offered(pending, i)) /* what helped it helps both */
+            mortise_cli_describe(&cli->out, one);
+        else
+            mortise_cli_print_request(&way, one);
+    }
+    if (status == MORTISE_RUN_FAILED && !way.stuck)
+        mortise_cli_corrections(&way, show);
+    if (is_over(status) && mortise_cli_unsettled(show) == NULL)
+        mortise_cli_offer(&way, "show");
+    else
+        mortise_cli_unblock(&way, show);
+}
+
+/* A decision is on disk, and a plugin is in the way of what follows: words, the
+ * commands that help, and the code that the plugin's refusal has. */
+static int conclude_blocked(struct mortise_cli *cli, const char *run,
+                            json_t *reply, const json_t *show)
+{
+    static const char *const members[] = {"status", "reason", "blocked",
+                                          "pending", "error"};
+    const json_t *blocked = json_object_get(show, "blocked");
+
+    if (cli->args.json) {
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+            json_object_set(reply, members[i],
+                            json_object_get(show, members[i]));
+        mortise_out_json(&cli->out, reply, false);
+    } else {
+        mortise_out_say(&cli->out, "run %s recorded; ", run);
+        mortise_out_styled(&cli->out, MORTISE_BAD, "blocked", 0);
+        mortise_out_puts(&cli->out, ": ");
+        mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
+        stand(cli, run, MORTISE_RUN_BLOCKED, show);
+    }
+    return (int)mortise_exit_code_of_result(
+        mortise_requests_code(mortise_cli_text(blocked, "code")));
+}
+
+/* The end of it all: words and the code.  `idle`: nothing happened to it. */
+static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
+                    bool idle)
+{
+    const char *name = mortise_cli_text(reply, "status");
+    int status = mortise_status_of_name(name);
+    enum mortise_exit_code code;
+    struct mortise_err err;
+    json_t *show = NULL;
+    bool blocked, doubt;
+    int rv = mortise_cli_show(cli, run, &show, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    /* It kept the run from going on with what was decided, and still does. */
+    blocked = json_is_true(json_object_get(reply, "blocked")) &&
+              json_object_get(show, "blocked") != NULL;
+    if (blocked) {
+        int its = conclude_blocked(cli, run, reply, show);
+
+        json_decref(show);
+        return its;
+    }
+    if (cli->args.json) {
+        json_object_set(reply, "pending", json_object_get(show, "pending"));
+        json_object_set(reply, "error", json_object_get(show, "error"));
+        mortise_out_json(&cli->out, reply, false);
+    } else {
+        headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
+    }
+    doubt = is_over(status) && say_unsettled(cli, show);
+    if (!cli->args.json && idle && is_over(status) && !doubt)
+        say_over(cli, run, status, show);
+    if (!cli->args.json) {
+        stand(cli, run, status, show);
+        mortise_cli_run_needs_engine(cli, show);
+    }
+    code = mortise_exit_code_of_status(status);
+    if (doubt ||
+        (code == MORTISE_EXIT_WAITING &&
+         mortise_cli_has_kind(json_object_get(show, "pending"), "in_doubt")))
+        code = MORTISE_EXIT_IN_DOUBT;
+    json_decref(show);
+    return cli->wanted != 0 && status == cli->wanted &&
+                   code != MORTISE_EXIT_IN_DOUBT
+               ? MORTISE_EXIT_OK
+               : (int)code;
+}
+
+void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli)
+{
+    memset(w, 0, sizeof *w);
+    w->cli = cli;
+    mortise_progress_init(&w->progress, &cli->out, cli->args.json);
+}
+
+static int event(void *ud, json_t *item)
+{
+    struct mortise_watching *w = ud;
+
+    note_seq(&w->seq, item);
+    mortise_progress_event(&w->progress, item); /* read or not, it goes on */
+    return 0;
+}
+
+/* The run has an id: it is printed, before anything of the run is.  Who talks
+ * reads nothing but what is said. */
+static void announce(struct mortise_watching *w)
+{
+    struct mortise_out *o = w->progress.chat ? &w->cli->err : &w->cli->out;
+
+    if (!w->cli->args.json)
+        mortise_out_say(o, "run %s\n", w->run);
+    mortise_out_flush(o);
+}
+
+/* What was asked for is on disk: from now on a signal pauses the run. */
+static int begun(struct mortise_watching *w)
+{
+    mortise_session_until(w->cli->session, mortise_stop_fd(), &w->err);
+    return w->err.code != MORTISE_OK;
+}
+
+/* Findings in a graph that the command made, which are of what was asked for, or of
+ * the deployment: without places. */
+static void report_made(struct mortise_cli *cli, const json_t *findings)
+{
+    static const char *const places[] = {"line", "col", "end_line", "end_col"};
+
+    MORTISE_JSON_EACH (borrowed, i, findings) {
+        json_t *one = mortise_json_unconst(borrowed);
+        const char *help = mortise_cli_text(one, "help");
+
+        json_object_set_new(one, "path", json_null());
+        for (size_t k = 0; k < sizeof places / sizeof places[0]; k++)
+            json_object_set_new(one, places[k], json_integer(0));
+        if (cli->args.json)
+            continue;
+        mortise_out_say(
+            &cli->err, "%s[%s]: %s\n", mortise_cli_text(one, "severity"),
+            mortise_cli_text(one, "code"), mortise_cli_text(one, "message"));
+        if (help[0] != '\0')
+            mortise_out_say(&cli->err, "help: %s\n", help);
+    }
+    if (cli->args.json)
+        mortise_cli_keep_findings(cli, findings);
+}
+
+/* What was found in the run's graph. */
+static void report(const struct mortise_watching *w, const json_t *item)
+{
+    const json_t *findings = json_object_get(item, "findings");
+
+    if (w->made_graph)
+        report_made(w->cli, findings);
+    else if (w->cli->args.json)
+        mortise_cli_keep_findings(w->cli, findings);
+    else
+        mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
+}
+
+/* Of a request that carries none. */
+static int report_alone(void *ud, json_t *item)
+{
+    struct mortise_watching *w = ud;
+
+    if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
+        report(w, item);
+    return 0;
+}
+
+/* Items of a request that carries a watch: those of its own, then events. */
+static int item(void *ud, json_t *item)
+{
+    struct mortise_watching *w = ud;
+    const char *type = mortise_cli_text(item, "type");
+
+    if (strcmp(type, "report") == 0) {
+        report(w, item);
+        return 0;
+    }
+    if (strcmp(type, "started") == 0) {
+        snprintf(w->run, sizeof w->run, "%s", mortise_cli_text(item, "run"));
+        announce(w);
+        return begun(w);
+    }
+    return strcmp(type, "recorded") == 0 ? begun(w) : event(w, item);
+}
+
+/* *reply NULL with MORTISE_OK: a signal came.  `go_on`: a run that its engine
+ * left while it was at work goes on, with whoever holds the store now. */
+static int follow(struct mortise_cli *cli, const char *run, const char *until,
+                  bool go_on, struct mortise_watching *w, json_t **reply,
+                  struct mortise_err *err)
+{
+    return mortise_cli_call(cli, "follow",
+                            json_pack("{s:s, s:I, s:s, s:b}", "run", run,
+                                      "after", (json_int_t)w->seq, "until",
+                                      until, "go_on", go_on),
+                            event, w, reply, err);
+}
+
+/* Would it go on by itself?  So does what waits for time while it is in memory,
+ * whatever else it waits for. */
+static bool is_at_work(const json_t *show)
+{
+    return strcmp(mortise_cli_text(show, "status"), "running") == 0 ||
+           (json_is_true(json_object_get(show, "live")) &&
+            mortise_cli_has_kind(json_object_get(show, "pending"), "timer"));
+}
+
+/* It does not take a pause: it has ended meanwhile, or it is being cancelled.
+ * Of the latter its engine is not waited for: *reply is how it stands. */
+static int take_no_pause(struct mortise_cli *cli, const char *run,
+                         json_t **reply, struct mortise_err *err)
+{
+    int rv = mortise_cli_show(cli, run, reply, err);
+
+    if (rv == MORTISE_OK && !is_at_work(*reply))
+        mortise_json_drop(reply);
+    return rv;
+}
+
+/* Pause it, if it is at work.  *reply NULL: it comes to rest. */
+static int pause_run(struct mortise_cli *cli, const char *run, json_t **reply,
+                     struct mortise_err *err)
+{
+    char order[MORTISE_UUID_TEXT];
+    json_t *show = NULL;
+    bool works;
+    int rv = mortise_session_engine(cli->session) != NULL
+                 ? mortise_session_until(cli->session, -1, err)
+                 : mortise_cli_reopen(cli, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(cli, run, &show, err);
+    works = rv == MORTISE_OK && is_at_work(show);
+    json_decref(show);
+    if (rv != MORTISE_OK || !works)
+        return rv;
+    mortise_uuid_text(order, mortise_uuid7_now());
+    rv = mortise_cli_call(cli, "command",
+                          json_pack("{s:s, s:b, s:[{s:s}], s:s}", "run", run,
+                                    "no_continue", 1, "commands", "kind",
+                                    "pause", "order", order),
+                          NULL, NULL, NULL, err);
+    return rv == MORTISE_ESTATE ? take_no_pause(cli, run, reply, err) : rv;
+}
+
+/* A signal came: pause our run, and see how it comes to rest.  While the runs
+ * of others are at work here, a second signal means them (host.c); else it
+ * kills. */
+static int pause_and_see(struct mortise_cli *cli, const char *run,
+                         struct mortise_watching *w, json_t **reply,
+                         struct mortise_err *err)
+{
+    bool hosts = mortise_cli_hosts(cli);
+    int sig = mortise_stop_signal(), rv;
+
+    if (hosts)
+        mortise_stop_again();
+    rv = pause_run(cli, run, reply, err);
+    cli->hasty = sig == SIGTERM || *reply != NULL;
+    if (rv != MORTISE_OK || *reply != NULL)
+        return rv;
+    if (rv == MORTISE_OK && hosts)
+        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+    if (rv == MORTISE_OK)
+        rv = follow(cli, run, "idle", false, w, reply, err);
+    if (rv != MORTISE_OK || *reply != NULL)
+        return rv;
+    cli->hasty = true;
+    rv = mortise_session_until(cli->session, -1, err);
+    return rv == MORTISE_OK ? follow(cli, run, "idle", false, w, reply, err)
+                            : rv;
+}
+
+/* The same as JSON: {error: {code, message, run, pending?, commands?}}. */
+static int refused_json(struct mortise_cli *cli, const char *run,
+                        const struct mortise_err *why)
+{
+    bool doubt = why->code == MORTISE_EINDOUBT;
+    json_t *more = NULL, *show = NULL;
+    struct mortise_cli_way way;
+    struct mortise_buf b;
+    struct mortise_out o;
+
+    if (run[0] == '\0' || (!doubt && why->code != MORTISE_EBLOCKED) ||
+        mortise_cli_show(cli, run, &show, NULL) != MORTISE_OK)
+        return mortise_cli_fail(cli, why);
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    way = mortise_cli_way_on(cli, &o, run, json_object_get(show, "blocked"));
+    mortise_cli_unblock_refused(&way, show, doubt);
+    mortise_out_flush(&o);
+    more = json_pack(
+        "{s:s, s:O*, s:o}", "run", run, "pending",
+        json_object_get(show, "pending"), "commands",
+        mortise_cli_command_list(mortise_buf_cstr(&b) != NULL ? b.p : ""));
+    mortise_buf_finish(&b);
+    json_decref(show);
+    return mortise_cli_fail_with(cli, why, more);
+}
+
+/* A run does not take a command.  What is in doubt, or in the way, comes with
+ * the commands that help. */
+static int refused(struct mortise_cli *cli, const char *run,
+                   const struct mortise_err *why)
+{
+    struct mortise_cli_way way;
+    struct mortise_err err;
+    json_t *show = NULL;
+    int code;
+
+    if (cli->args.json)
+        return refused_json(cli, run, why);
+    code = mortise_cli_fail(cli, why);
+    if (run[0] == '\0' ||
+        (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
+        mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
+        return code;
+    way = mortise_cli_way_on(cli, &cli->err, run,
+                             json_object_get(show, "blocked"));
+    mortise_cli_unblock_refused(&way, show, why->code == MORTISE_EINDOUBT);
+    mortise_out_flush(&cli->err);
+    json_decref(show);
+    return code;
+}
+
+int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
+                  json_t **reply, struct mortise_err *err)
+{
+    int rv =
+        mortise_session_until(w->cli->session, -1, err); /* as begun() is */
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(w->cli, what, body, item, w, reply, err);
+    else
+        json_decref(body);
+    if (rv == MORTISE_OK && w->err.code != MORTISE_OK) {
+        *err = w->err;
+        rv = err->code;
+    }
+    if (rv == MORTISE_OK && *reply == NULL)
+        rv = pause_and_see(w->cli, w->run, w, reply, err);
+    mortise_progress_end(&w->progress);
+    return rv;
+}
+
+int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
+                   const char *run, uint64_t after)
+{
+    struct mortise_watching w;
+    struct mortise_err err;
+    json_t *reply = NULL;
+    int rv, code;
+
+    mortise_watching_init(&w, cli);
+    w.seq = after;
+    snprintf(w.run, sizeof w.run, "%s", run);
+    rv = mortise_watch(&w, what, body, &reply, &err);
+    code = rv == MORTISE_OK ? conclude(cli, w.run, reply, w.seq == after)
+                            : refused(cli, w.run, &err);
+    json_decref(reply);
+    return code;
+}
+
+/* ---- commands -------------------------------------------------------------
+ */
+
+/* Which process goes on with it, when it is not this one. */
+static void say_who(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    json_t *engine = NULL;
+
+    if (mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &engine,
+                         &err) == MORTISE_OK)
+        mortise_out_printf(
+            &cli->out, "; process %llu continues it",
+            (unsigned long long)mortise_cli_integer(engine, "pid"));
+    json_decref(engine);
+}
+
+/* The commands are on disk, and nothing more is ours to do. */
+static int recorded(struct mortise_cli *cli, json_t *reply)
+{
+    if (json_is_true(json_object_get(reply, "blocked")))
+        return conclude(cli, mortise_cli_text(reply, "run"), reply, false);
+    if (cli->args.json) {
+        mortise_out_json(&cli->out, reply, false);
+        return MORTISE_EXIT_OK;
+    }
+    mortise_out_say(&cli->out, "recorded: run %s is %s",
+                    mortise_cli_text(reply, "run"),
+                    mortise_cli_text(reply, "status"));
+    if (!cli->args.no_continue && mortise_session_engine(cli->session) == NULL)
+        say_who(cli);
+    mortise_out_puts(&cli->out, "\n");
+    return MORTISE_EXIT_OK;
+}
+
+/* The body of a `command` request to a run whose newest event is `last`, with a
+ * watch or without.  Takes the commands. */
+static json_t *command_body(const struct mortise_cli *cli, const char *run,
+                            json_t *commands, uint64_t last, bool watch)
+{
+    char order[MORTISE_UUID_TEXT];
+
+    mortise_uuid_text(order, mortise_uuid7_now());
+    return json_pack("{s:s, s:o, s:b, s:b, s:s, s:I, s:s*}", "run", run,
+                     "commands", commands, "no_continue", cli->args.no_continue,
+                     "accept_plugins", cli->args.accept_plugins, "order", order,
+                     "after", (json_int_t)(watch ? last : 0), "until",
+                     watch ? "idle" : NULL);
+}
+
+json_t *mortise_watch_command(const struct mortise_watching *w,
+                              json_t *commands)
+{
+    return command_body(w->cli, w->run, commands, w->seq, true);
+}
+
+int mortise_cli_command(struct mortise_cli *cli, const char *run,
+                        json_t *commands, bool always, struct mortise_err *err)
+{
+    bool watch = !cli->args.no_continue &&
+                 (always || mortise_session_engine(cli->session) != NULL);
+    struct mortise_watching w = {.cli = cli};
+    json_t *body, *reply = NULL;
+    int rv = mortise_cli_recall(cli, run, 0, note_seq, &w.seq, err);
+
+    if (rv == MORTISE_OK && watch)
+        rv = mortise_stop_begin(err);
+    if (rv != MORTISE_OK) {
+        json_decref(commands);
+        return rv;
+    }
+    body = command_body(cli, run, commands, w.seq, watch);
+    if (watch)
+        return mortise_cli_go(cli, "command", body, run, w.seq);
+    snprintf(w.run, sizeof w.run, "%s", run);
+    rv = mortise_cli_call(cli, "command", body, report_alone, &w, &reply, err);
+    rv = rv == MORTISE_OK ? recorded(cli, reply) : refused(cli, run, err);
+    json_decref(reply);
+    return rv;
+}
+
+int mortise_cli_order(struct mortise_cli *cli, json_t *commands, bool always,
+                      struct mortise_err *err)
+{
+    char run[MORTISE_RUN_MAX];
+    int rv = mortise_cli_run_to_change(cli, cli->args.operands[0], run, err);
+
+    if (rv == MORTISE_OK)
+        return mortise_cli_command(cli, run, commands, always, err);
+    json_decref(commands);
+    return rv;
+}

@@ -1,8 +1,0 @@
-/* metaschema.h -- the schemas of JSON Schema draft 2020-12 itself.  [any] */
-#ifndef MORTISE_JSON_METASCHEMA_H
-#define MORTISE_JSON_METASCHEMA_H
-
-/* The JSON text of the one with this URI (no fragment), or NULL.  Static. */
-const char *mortise_metaschema(const char *uri);
-
-#endif

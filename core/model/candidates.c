@@ -1,0 +1,43 @@
+/* candidates.c -- the tools of a node as whoever discovers is told of them. */
+#include "core/model/graph.h"
+
+#include <string.h>
+
+/* An operation that a plugin's manifest has; not a graph, and not a tool of a
+ * server's, PLUGIN/SERVER/TOOL. */
+static bool is_extension(const struct mortise_node *tool)
+{
+    return tool->op != NULL && strchr(tool->operation, '/') == NULL;
+}
+
+bool mortise_graph_is_candidate(const struct mortise_graph *tools, uint32_t i,
+                                const char *kind)
+{
+    return strcmp(kind, "extension") == 0
+               ? is_extension(&tools->nodes[i])
+               : strcmp(kind, "tool") == 0 || strcmp(kind, "any") == 0;
+}
+
+static json_t *candidate(const struct mortise_offer *o, const char *kind)
+{
+    bool extension = strcmp(kind, "extension") == 0;
+
+    return json_pack("{s:s, s:s, s:s, s:s*, s:o}", "id", o->tool, "kind",
+                     extension ? kind : "tool", "name", o->name, "description",
+                     o->description[0] != '\0' ? o->description : NULL,
+                     "input_schema", mortise_json_ours(o->parameters));
+}
+
+json_t *mortise_graph_candidates(const struct mortise_graph *tools,
+                                 const char *kind)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; list != NULL && tools != NULL && i < tools->n_offered;
+         i++)
+        if (mortise_graph_is_candidate(tools, i, kind) &&
+            json_array_append_new(list, candidate(&tools->offers[i], kind)) !=
+                0)
+            mortise_json_drop(&list);
+    return list;
+}

@@ -1,0 +1,132 @@
+/* expr.c -- an expression, and where it stands.
+ *
+ * cel/ speaks of offsets into a text; a person wants path:line:col.  This file
+ * puts the two together, when an expression is compiled (a finding) and when
+ * it fails in a run (an error whose words begin with the place).
+ */
+#include "core/model/tmpl.h"
+
+#include <string.h>
+
+#include "core/model/expr.h"
+
+struct mortise_span mortise_expr_place(const struct mortise_expr *e,
+                                       struct mortise_cel_where where)
+{
+    return mortise_yaml_scalar_position(e->at, e->offset + where.offset,
+                                        where.length);
+}
+
+/* Names that are in scope in some places alone. */
+static const char *help_for(const char *text, struct mortise_cel_where where)
+{
+    static const struct {
+        const char *name, *help;
+    } names[] = {
+        {"error", "'error' exists only in on_error.value, and in nodes that "
+                  "on_error: {goto: NODE} leads to"},
+        {"memory",
+         "'memory' exists only in nodes that have a memory_policy with 'read'"},
+        {"discovery", "'discovery' exists only in nodes that have a "
+                      "discovery_policy without 'enabled: false'"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i].name) == where.length &&
+            memcmp(text + where.offset, names[i].name, where.length) == 0)
+            return names[i].help;
+    return NULL;
+}
+
+/* People write when: ${x}; CEL would complain about a dollar sign. */
+static void report(const struct mortise_expr *e, const char *text, int rv,
+                   struct mortise_cel_where where,
+                   const struct mortise_err *err, struct mortise_diags *diags)
+{
+    bool unknown = strncmp(err->msg, "unknown name", 12) == 0;
+    const char *help = unknown ? help_for(text, where) : NULL;
+    struct mortise_diag *d =
+        mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
+                         mortise_expr_place(e, where), "%s", err->msg);
+
+    if (help != NULL)
+        mortise_diag_help(diags, d, "%s", help);
+    else if (strncmp(text, "${", 2) == 0)
+        mortise_diag_help(
+            diags, d,
+            "this value is already an expression: write it without ${ and }");
+}
+
+int mortise_expr_compile_at(struct mortise_expr *out, struct mortise_arena *a,
+                            const struct mortise_yaml *scalar, size_t offset,
+                            size_t length,
+                            const struct mortise_cel_scope *scope,
+                            struct mortise_diags *diags)
+{
+    struct mortise_cel_where where = {0, length};
+    struct mortise_err err = {0};
+    struct mortise_cel *cel;
+    int rv;
+
+    *out = (struct mortise_expr){.at = scalar, .offset = offset};
+    rv = mortise_cel_compile(&cel, a, scalar->str + offset, length, scope,
+                             &where, &err);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    if (rv != MORTISE_OK) {
+        report(out, scalar->str + offset, rv, where, &err, diags);
+        return MORTISE_ECHECK;
+    }
+    out->cel = cel;
+    return MORTISE_OK;
+}
+
+int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
+                         const struct mortise_yaml *scalar,
+                         const struct mortise_cel_scope *scope,
+                         struct mortise_diags *diags)
+{
+    return mortise_expr_compile_at(out, a, scalar, 0, scalar->len, scope,
+                                   diags);
+}
+
+/* Put the place before the words of a failed evaluation. */
+static int at_place(const struct mortise_expr *e, int rv,
+                    struct mortise_cel_where where, struct mortise_err *err)
+{
+    struct mortise_span span;
+
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    span = mortise_expr_place(e, where);
+    if (span.file == NULL)
+        return rv;
+    return mortise_doing(err, rv, "%s:%u:%u", mortise_yaml_called(span.file),
+                         span.line, span.col);
+}
+
+int mortise_expr_at_place(const struct mortise_expr *e, int rv,
+                          struct mortise_err *err)
+{
+    return at_place(e, rv, (struct mortise_cel_where){0, 0}, err);
+}
+
+int mortise_expr_eval(const struct mortise_expr *e,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err)
+{
+    struct mortise_cel_where where = {0, 0};
+
+    return at_place(e, mortise_cel_eval(e->cel, env, out, &where, err), where,
+                    err);
+}
+
+int mortise_expr_test(const struct mortise_expr *e,
+                      const struct mortise_cel_env *env, bool *out,
+                      struct mortise_err *err)
+{
+    struct mortise_cel_where where = {0, 0};
+
+    return at_place(e, mortise_cel_test(e->cel, env, out, &where, err), where,
+                    err);
+}

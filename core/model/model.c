@@ -1,0 +1,261 @@
+/* model.c -- a loaded graph: holding it, finding things in it, names.
+ *
+ * A graph is one arena plus references to the JSON of its schemas (jansson's
+ * heap, not ours), so it dies in one loop and one free.
+ */
+#include "core/model/graph.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mortise_graph *mortise_graph_ref(struct mortise_graph *g)
+{
+    g->refs++;
+    return g;
+}
+
+static void graph_free(struct mortise_graph *g)
+{
+    struct mortise_arena arena = g->arena;
+
+    for (struct mortise_kept_schema *s = g->schemas; s != NULL; s = s->next)
+        mortise_schema_finish(s->schema);
+    mortise_release(arena.mem, g, sizeof *g);
+    mortise_arena_finish(&arena);
+}
+
+void mortise_graph_unref(struct mortise_graph *g)
+{
+    while (g != NULL) {
+        struct mortise_graph *former = g->former;
+
+        assert(g->refs > 0);
+        if (--g->refs > 0)
+            return;
+        graph_free(g);
+        g = former;
+    }
+}
+
+const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
+                                              const char *id)
+{
+    size_t at = mortise_yaml_find(g->nodes_map, id);
+
+    if (at == SIZE_MAX || g->node_at[at] >= g->n_nodes)
+        return NULL;
+    return &g->nodes[g->node_at[at]];
+}
+
+const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
+                                              const char *name)
+{
+    for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++)
+        if (strcmp(tools->offers[i].name, name) == 0 ||
+            strcmp(tools->offers[i].tool, name) == 0)
+            return &tools->nodes[i];
+    return NULL;
+}
+
+const struct mortise_node *
+mortise_graph_planner(const struct mortise_graph *tools)
+{
+    return tools != NULL && tools->n_offered < tools->n_nodes
+               ? &tools->nodes[tools->n_offered]
+               : NULL;
+}
+
+const struct mortise_handover *
+mortise_graph_handover(const struct mortise_graph *tools, const char *name)
+{
+    for (size_t i = 0; tools != NULL && i < tools->n_handovers; i++)
+        if (strcmp(tools->handovers[i].name, name) == 0)
+            return &tools->handovers[i];
+    return NULL;
+}
+
+static int find_path(const void *path, const void *reducer)
+{
+    return strcmp(((const struct mortise_path *)path)->text,
+                  ((const struct mortise_reducer *)reducer)->path.text);
+}
+
+const struct mortise_reducer *
+mortise_graph_reducer(const struct mortise_graph *g,
+                      const struct mortise_path *path)
+{
+    return g->n_reducers > 0 ? bsearch(path, g->reducers, g->n_reducers,
+                                       sizeof *g->reducers, find_path)
+                             : NULL;
+}
+
+bool mortise_graph_returns(const struct mortise_graph *g,
+                           const struct mortise_edge *e)
+{
+    return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
+}
+
+uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node)
+{
+    uint32_t at = g->nodes[node].region;
+
+    while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
+        at = g->regions[at].parent;
+    return at;
+}
+
+bool mortise_graph_is_own(const struct mortise_graph *g,
+                          const struct mortise_path *path)
+{
+    if (strcmp(path->steps[0].key, "artifacts") != 0)
+        return false;
+    for (size_t i = 0; i < g->n_reducers; i++) {
+        if (mortise_path_covers(path, &g->reducers[i].path) ||
+            mortise_path_covers(&g->reducers[i].path, path))
+            return false;
+    }
+    return true;
+}
+
+enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
+                                         const struct mortise_path *path)
+{
+    const struct mortise_reducer *r = mortise_graph_reducer(g, path);
+
+    return r != NULL ? r->reduce : MORTISE_REDUCE_DEFAULT;
+}
+
+static const struct {
+    const char *word;
+    enum mortise_node_gives gives;
+} kinds[MORTISE_NODE_TYPES] = {
+#define NODE_KIND(KIND, word, gives)                                           \
+    [MORTISE_NODE_##KIND] = {#word, MORTISE_GIVES_##gives},
+#include "core/model/node_kinds.def"
+};
+
+const char *mortise_node_type_name(enum mortise_node_type type)
+{
+    assert(type < MORTISE_NODE_TYPES);
+    return kinds[type].word;
+}
+
+static bool is_any_acting(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
+        if (mortise_node_acts(&g->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Recursive as graphs nest. */
+bool mortise_node_acts(const struct mortise_node *node)
+{
+    return node->effect >= MORTISE_WRITE ||
+           mortise_node_gives(node) == MORTISE_GIVES_DECISION ||
+           is_any_acting(node->tools) || is_any_acting(node->sub);
+}
+
+enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
+{
+    assert(node->type < MORTISE_NODE_TYPES);
+    return kinds[node->type].gives;
+}
+
+const char *mortise_node_timed_out(const struct mortise_node *node,
+                                   char out[MORTISE_TIMEOUT_WORDS])
+{
+    snprintf(out, MORTISE_TIMEOUT_WORDS,
+             "the attempt took longer than %llu ms, %s",
+             (unsigned long long)node->timeout_ms,
+             node->timeout_of != NULL ? node->timeout_of : "its `timeout`");
+    return out;
+}
+
+const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
+{
+    static const char *const names[] = {
+        [MORTISE_GUARD_TARGET] = "target",
+        [MORTISE_GUARD_INPUT] = "input",
+        [MORTISE_GUARD_OUTPUT] = "output",
+        [MORTISE_GUARD_DECISION] = "decision",
+        [MORTISE_GUARD_EDGE] = "edge",
+        [MORTISE_GUARD_RECALLED] = "memory_read",
+        [MORTISE_GUARD_REMEMBERED] = "memory_write"};
+
+    assert(names[stage] != NULL); /* no round is of any other */
+    return names[stage];
+}
+
+const char *mortise_consistency_name(enum mortise_consistency consistency)
+{
+    static const char *const names[] = {"snapshot", "live", "journaled"};
+
+    return names[consistency];
+}
+
+const char *mortise_memory_scope_name(enum mortise_memory_scope scope)
+{
+    static const char *const names[] = {NULL, "global", "persona", "session",
+                                        "conversation"};
+
+    return names[scope];
+}
+
+const char *mortise_guard_of_plugin(const char *name)
+{
+    size_t n = sizeof MORTISE_GUARD_PREFIX - 1;
+
+    return strncmp(name, MORTISE_GUARD_PREFIX, n) == 0 ? name + n : NULL;
+}
+
+bool mortise_edge_is_guarded(const struct mortise_edge *edge)
+{
+    return edge->policy != NULL && edge->kind != MORTISE_EDGE_DETOUR;
+}
+
+bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
+{
+    for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
+        for (size_t i = 0; i < node->guards[s].n; i++)
+            if (strcmp(node->guards[s].ids[i], id) == 0)
+                return true;
+    return false;
+}
+
+static void note_guess(const struct mortise_operation *op)
+{
+    if (op->guesses != NULL)
+        ++*op->guesses;
+}
+
+bool mortise_operation_is_idempotent(const struct mortise_operation *op)
+{
+    note_guess(op);
+    return op->idempotent;
+}
+
+bool mortise_operation_asks_models(const struct mortise_operation *op)
+{
+    note_guess(op);
+    return op->asks_models;
+}
+
+enum mortise_judgement
+mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
+                        struct mortise_err *why)
+{
+    const struct mortise_yaml *by;
+    char tool[MORTISE_TOOL_MAX];
+    enum mortise_judgement judged =
+        op->judged_as != NULL
+            ? mortise_policy_judge_call(op->policy, op->plugin, op->judged_as,
+                                        args, tool, &by)
+            : MORTISE_ALLOW;
+
+    if (judged == MORTISE_DENY)
+        mortise_policy_denied(tool, by, why);
+    return judged;
+}

@@ -1,0 +1,479 @@
+/* tmpl.c -- JSON values with ${...} in their strings.
+ *
+ * A template is a YAML value read twice: once here, into parts, and once per
+ * execution, into JSON.  The rules:
+ *
+ *   (1) A string that is one whole ${...} gives the value of its expression,
+ *       type and all.  Any other string gives a string: what its expressions
+ *       give is put between the letters, strings as they are, everything else
+ *       as JSON writes it.
+ *   (2) `$${` is a literal `${`; a `$` before anything else is a `$`.
+ *   (3) What ends a ${ is the } that CEL would see: braces nest, and those in
+ *       string literals ('}', """}""", r'\}') and comments do not count.
+ *   (4) What an expression gives is never read for ${ again.
+ *   (5) Keys are taken as they stand; ${ in a key is refused rather than kept.
+ *
+ * A value without any ${ is one part, however large: most args are.
+ */
+#include "core/model/tmpl.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/base/escape.h"
+#include "core/model/expr.h"
+
+enum kind { LITERAL, EXPR, TEXT, LIST, MAP };
+
+struct part { /* of a TEXT: an expression, or n bytes */
+    struct mortise_expr expr;
+    const char *text;
+    size_t n;
+};
+
+struct mortise_tmpl {
+    enum kind kind;
+    const struct mortise_mem *mem;   /* lent: the arena's */
+    const struct mortise_yaml *node; /* the value itself; keys of a MAP */
+    struct part *parts;              /* EXPR: one; TEXT: n */
+    struct mortise_tmpl **items;     /* LIST, MAP: node->n */
+    size_t n;
+    uint32_t uses; /* of the outermost: names that stand anywhere in it */
+};
+
+/* Only the end of memory ends it before the last ${ was looked at; that leaves
+ * by one door (core/base/escape.h). */
+struct compiler {
+    struct mortise_escape escape;
+    struct mortise_arena *arena;
+    const struct mortise_cel_scope *scope;
+    struct mortise_diags *diags;
+    const struct mortise_yaml *node; /* the outermost, */
+    struct mortise_tmpl *out;        /* and what comes of it */
+    uint32_t uses;                   /* names met so far */
+};
+
+/* ---- finding ${ and its } (3) ---------------------------------------- */
+
+/* The end of the string literal that starts at p, or NULL. */
+static const char *skip_literal(const char *p, const char *end, bool raw)
+{
+    char quote = *p;
+    size_t n = end - p >= 3 && p[1] == quote && p[2] == quote ? 3 : 1;
+
+    for (p += n; p < end; p++) {
+        if (*p == '\\' && !raw)
+            p++;
+        else if (*p == quote && (size_t)(end - p) >= n &&
+                 (n == 1 || (p[1] == quote && p[2] == quote)))
+            return p + n;
+    }
+    return NULL;
+}
+
+/* Does an r or R (or br, rb ...) stand right before p, as a prefix? */
+static bool is_raw(const char *begin, const char *p)
+{
+    return p > begin && (p[-1] == 'r' || p[-1] == 'R' ||
+                         ((p[-1] == 'b' || p[-1] == 'B') && p - 1 > begin &&
+                          (p[-2] == 'r' || p[-2] == 'R')));
+}
+
+/* The } that closes an expression which starts at p, or NULL. */
+static const char *find_close(const char *p, const char *end)
+{
+    const char *begin = p;
+    size_t depth = 0;
+
+    while (p != NULL && p < end) {
+        if (*p == '"' || *p == '\'') {
+            p = skip_literal(p, end, is_raw(begin, p));
+            continue;
+        }
+        if (*p == '/' && end - p > 1 && p[1] == '/') {
+            p = memchr(p, '\n', (size_t)(end - p));
+            continue;
+        }
+        if (*p == '}' && depth == 0)
+            return p;
+        depth += *p == '{';
+        depth -= *p == '}';
+        p++;
+    }
+    return NULL;
+}
+
+/* The next ${ or $${, or NULL. */
+static const char *find_open(const char *p, const char *end)
+{
+    for (; p + 1 < end; p++) {
+        if (p[0] == '$' && p[1] == '{')
+            return p;
+        if (p[0] == '$' && p[1] == '$' && p + 2 < end && p[2] == '{')
+            return p;
+    }
+    return NULL;
+}
+
+bool mortise_tmpl_in(const struct mortise_yaml *node)
+{
+    if (node->kind == MORTISE_YAML_STRING)
+        return find_open(node->str, node->str + node->len) != NULL;
+    if (node->kind == MORTISE_YAML_SEQ || node->kind == MORTISE_YAML_MAP)
+        for (size_t i = 0; i < node->n; i++)
+            if (mortise_tmpl_in(node->items[i]) ||
+                (node->kind == MORTISE_YAML_MAP &&
+                 mortise_tmpl_in(node->keys[i])))
+                return true;
+    return false;
+}
+
+/* ---- what is no template ------------------------------------------------- */
+
+static const struct mortise_yaml *
+literal_string(struct mortise_arena *a, const struct mortise_yaml *node)
+{
+    struct mortise_yaml *copy = mortise_arena_alloc(a, sizeof *copy);
+    char *text = mortise_arena_alloc(a, 2 * node->len + 1);
+    size_t n = 0;
+
+    if (copy == NULL || text == NULL)
+        return NULL;
+    for (size_t i = 0; i < node->len; i++) {
+        if (node->str[i] == '$' && i + 1 < node->len && node->str[i + 1] == '{')
+            text[n++] = '$';
+        text[n++] = node->str[i];
+    }
+    *copy = *node;
+    copy->str = text;
+    copy->len = n;
+    return copy;
+}
+
+const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
+                                                const struct mortise_yaml *node)
+{
+    struct mortise_yaml *copy;
+
+    if (!mortise_tmpl_in(node))
+        return node;
+    if (node->kind == MORTISE_YAML_STRING)
+        return literal_string(a, node);
+    copy = mortise_arena_alloc(a, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *node;
+    copy->items = mortise_arena_alloc(a, node->n * sizeof *copy->items);
+    for (size_t i = 0; copy->items != NULL && i < node->n; i++) {
+        copy->items[i] =
+            mortise_yaml_unconst(mortise_tmpl_literal(a, node->items[i]));
+        if (copy->items[i] == NULL)
+            return NULL;
+    }
+    return copy->items != NULL ? copy : NULL;
+}
+
+/* ---- compiling ------------------------------------------------------- */
+
+static void add_text(struct mortise_tmpl *t, const char *from, const char *to)
+{
+    if (to > from)
+        t->parts[t->n++] =
+            (struct part){.text = from, .n = (size_t)(to - from)};
+}
+
+/* One ${...} at p; what stands behind it. */
+static const char *add_expr(struct compiler *c, struct mortise_tmpl *t,
+                            const char *p)
+{
+    const struct mortise_yaml *s = t->node;
+    const char *end = s->str + s->len, *close = find_close(p + 2, end);
+    size_t at = (size_t)(p - s->str);
+    struct mortise_expr *e;
+    struct mortise_diag *d;
+    int rv;
+
+    if (close == NULL) {
+        d = mortise_diag_add(c->diags, "E0402",
+                             mortise_yaml_scalar_position(s, at, 2),
+                             "this ${ is never closed");
+        mortise_diag_help(c->diags, d,
+                          "close it with }, or write $${ for a "
+                          "literal ${");
+        return end;
+    }
+    e = &t->parts[t->n++].expr;
+    rv = mortise_expr_compile_at(e, c->arena, s, at + 2,
+                                 (size_t)(close - p) - 2, c->scope, c->diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_escape(&c->escape, rv);
+    if (rv == MORTISE_OK)
+        c->uses |= mortise_cel_uses(e->cel);
+    return close + 1;
+}
+
+/* How many parts a string may have: each ${ makes at most two. */
+static size_t most_parts(const char *p, const char *end)
+{
+    size_t n = 1;
+
+    for (; (p = find_open(p, end)) != NULL; p += 2)
+        n += 2;
+    return n;
+}
+
+static void compile_string(struct compiler *c, struct mortise_tmpl *t)
+{
+    const char *p = t->node->str, *end = p + t->node->len, *open;
+
+    t->kind = TEXT;
+    t->parts = mortise_escape_alloc(&c->escape, c->arena, most_parts(p, end),
+                                    sizeof *t->parts);
+    while ((open = find_open(p, end)) != NULL) {
+        if (open[1] == '$') { /* $${: the text goes on behind the first $ */
+            add_text(t, p, open + 1);
+            add_text(t, open + 2, open + 3);
+            p = open + 3;
+            continue;
+        }
+        add_text(t, p, open);
+        p = add_expr(c, t, open);
+    }
+    add_text(t, p, end);
+    if (t->n == 1 && t->parts[0].text == NULL)
+        t->kind = EXPR;
+}
+
+static struct mortise_tmpl *compile(struct compiler *c,
+                                    const struct mortise_yaml *node);
+
+static void check_key(struct compiler *c, const struct mortise_yaml *key)
+{
+    if (mortise_tmpl_in(key))
+        mortise_diag_add(c->diags, "E0405", key->span,
+                         "a key cannot contain a template: '%s'", key->str);
+}
+
+static void compile_items(struct compiler *c, struct mortise_tmpl *t)
+{
+    const struct mortise_yaml *node = t->node;
+
+    t->n = node->n;
+    t->items =
+        mortise_escape_alloc(&c->escape, c->arena, t->n, sizeof *t->items);
+    for (size_t i = 0; i < t->n; i++) {
+        if (node->kind == MORTISE_YAML_MAP)
+            check_key(c, node->keys[i]);
+        t->items[i] = compile(c, node->items[i]);
+    }
+}
+
+static struct mortise_tmpl *compile(struct compiler *c,
+                                    const struct mortise_yaml *node)
+{
+    struct mortise_tmpl *t =
+        mortise_escape_alloc(&c->escape, c->arena, 1, sizeof *t);
+
+    t->mem = c->arena->mem;
+    t->node = node;
+    t->kind = LITERAL;
+    if (!mortise_tmpl_in(node))
+        return t;
+    t->kind = node->kind == MORTISE_YAML_SEQ ? LIST : MAP;
+    if (node->kind == MORTISE_YAML_STRING)
+        compile_string(c, t);
+    else
+        compile_items(c, t);
+    return t;
+}
+
+static void compile_all(void *arg)
+{
+    struct compiler *c = arg;
+
+    c->out = compile(c, c->node);
+    c->out->uses = c->uses;
+}
+
+int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
+                         const struct mortise_yaml *node,
+                         const struct mortise_cel_scope *scope,
+                         struct mortise_diags *diags)
+{
+    struct compiler c = {
+        .arena = a, .scope = scope, .diags = diags, .node = node};
+    size_t errors = diags->n_errors;
+    int rv = mortise_escapable(&c.escape, compile_all, &c);
+
+    if (rv == MORTISE_OK && diags->n_errors > errors)
+        rv = MORTISE_ECHECK;
+    *out = rv == MORTISE_OK ? c.out : NULL;
+    return rv;
+}
+
+const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t)
+{
+    return t->node;
+}
+
+uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t)
+{
+    return t->uses;
+}
+
+/* ---- evaluating ------------------------------------------------------ */
+
+static int eval(const struct mortise_tmpl *t, const struct mortise_cel_env *env,
+                json_t **out, struct mortise_err *err);
+
+/* What an expression gave, between letters (1). */
+static void put_value(struct mortise_buf *b, const json_t *v)
+{
+    if (json_is_string(v))
+        mortise_buf_put(b, json_string_value(v), json_string_length(v));
+    else if (mortise_json_write(b, v) != MORTISE_OK)
+        b->failed = true;
+}
+
+static int put_part(struct mortise_buf *b, const struct part *p,
+                    const struct mortise_cel_env *env, struct mortise_err *err)
+{
+    json_t *v;
+    int rv;
+
+    if (p->text != NULL) {
+        mortise_buf_put(b, p->text, p->n);
+        return MORTISE_OK;
+    }
+    rv = mortise_expr_eval(&p->expr, env, &v, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    put_value(b, v);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static int eval_text(const struct mortise_tmpl *t,
+                     const struct mortise_cel_env *env, json_t **out,
+                     struct mortise_err *err)
+{
+    struct mortise_buf b;
+    int rv = MORTISE_OK;
+
+    mortise_buf_init(&b, t->mem);
+    for (size_t i = 0; i < t->n && rv == MORTISE_OK; i++)
+        rv = put_part(&b, &t->parts[i], env, err);
+    if (rv == MORTISE_OK && !b.failed)
+        *out = mortise_json_strn(b.n > 0 ? b.p : "", b.n);
+    if (rv == MORTISE_OK && *out == NULL)
+        rv = mortise_nomem(err);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+static int eval_items(const struct mortise_tmpl *t,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err)
+{
+    json_t *all = t->kind == LIST ? json_array() : json_object(), *one;
+    int rv = all != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 0; i < t->n && rv == MORTISE_OK; i++) {
+        rv = eval(t->items[i], env, &one, err);
+        if (rv != MORTISE_OK)
+            break;
+        if ((t->kind == LIST
+                 ? json_array_append_new(all, one)
+                 : json_object_set_new(all, t->node->keys[i]->str, one)) != 0)
+            rv = mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        *out = all;
+    else
+        json_decref(all);
+    return rv;
+}
+
+static int eval(const struct mortise_tmpl *t, const struct mortise_cel_env *env,
+                json_t **out, struct mortise_err *err)
+{
+    *out = NULL;
+    switch (t->kind) {
+    case LITERAL:
+        *out = mortise_yaml_json(t->node, false);
+        return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    case EXPR:
+        return mortise_expr_eval(&t->parts[0].expr, env, out, err);
+    case TEXT:
+        return eval_text(t, env, out, err);
+    case LIST:
+    case MAP:
+        return eval_items(t, env, out, err);
+    }
+    assert(0); /* all kinds are above */
+    return MORTISE_EINVAL;
+}
+
+int mortise_tmpl_eval(const struct mortise_tmpl *t,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err)
+{
+    return eval(t, env, out, err);
+}
+
+bool mortise_tmpl_opens(const struct mortise_yaml *node)
+{
+    const char *at = node->str;
+
+    if (node->kind != MORTISE_YAML_STRING)
+        return false;
+    while ((at = strstr(at, "${")) != NULL && at > node->str && at[-1] == '$')
+        at += 2;
+    return at != NULL;
+}
+
+/* Recursive, as deep as YAML nests. */
+void mortise_tmpl_each(const struct mortise_tmpl *t,
+                       const struct mortise_schema *s,
+                       void (*fn)(void *ud, const struct mortise_tmpl_place *p),
+                       void *ud)
+{
+    struct mortise_tmpl_place place = {NULL, t->node, s};
+
+    switch (t->kind) {
+    case LITERAL:
+        return;
+    case EXPR:
+        place.expr = &t->parts[0].expr;
+        fn(ud, &place);
+        return;
+    case TEXT:
+        fn(ud, &place);
+        return;
+    case LIST:
+        s = s != NULL ? mortise_schema_items(s) : NULL;
+        break;
+    case MAP:
+        break;
+    }
+    for (size_t i = 0; i < t->node->n; i++)
+        mortise_tmpl_each(t->items[i],
+                          t->kind == MAP && s != NULL
+                              ? mortise_schema_member(s, t->node->keys[i]->str)
+                              : s,
+                          fn, ud);
+}
+
+void mortise_tmpl_exprs(const struct mortise_tmpl *t,
+                        void (*fn)(void *ud, const struct mortise_expr *e),
+                        void *ud)
+{
+    bool leaf = t->kind == EXPR || t->kind == TEXT;
+
+    for (size_t i = 0; t->kind != LITERAL && i < t->n; i++) {
+        if (!leaf)
+            mortise_tmpl_exprs(t->items[i], fn, ud);
+        else if (t->parts[i].text == NULL)
+            fn(ud, &t->parts[i].expr);
+    }
+}

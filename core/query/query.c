@@ -1,0 +1,710 @@
+/* query.c -- what is asked about runs.
+ *
+ * Everything here reads the store: what is shown is on disk.  A page costs its
+ * own size, whatever the number of runs; one of the newest (newest.c) does not.
+ */
+#include "core/query/query.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/engine/runs/call.h"
+#include "core/engine/runs/spawns.h"
+#include "lang/graph/former.h"
+
+enum { PAGE = 50, PAGE_MAX = 1000 };
+
+static size_t page_size(size_t limit)
+{
+    return limit == 0 ? PAGE : limit > PAGE_MAX ? PAGE_MAX : limit;
+}
+
+static json_t *time_json(uint64_t ms)
+{
+    char text[MORTISE_TIME_TEXT];
+
+    mortise_time_text(text, ms);
+    return json_string(text);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+/* With nothing but who asks. */
+static void query_begin(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *word)
+{
+    *q = (struct mortise_query){.done = q->done,
+                                .filter = q->filter,
+                                .diff = q->diff,
+                                .m = m,
+                                .tenant = tenant,
+                                .word = word};
+    mortise_arena_init(&q->stored.arena, m->mem); /* it may stay unread */
+}
+
+static void end(struct mortise_query *q, json_t *value, int rv,
+                const struct mortise_err *err)
+{
+    struct mortise_err why = *err; /* it may stand in the query */
+
+    json_decref(q->list);
+    mortise_stored_finish(&q->stored);
+    q->done(q, value, rv, &why);
+}
+
+void mortise_query_fail(struct mortise_query *q, int rv,
+                        const struct mortise_err *err)
+{
+    end(q, NULL, rv, err);
+}
+
+void mortise_query_answer(struct mortise_query *q, json_t *value)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+
+    if (value == NULL)
+        mortise_nomem(&err);
+    end(q, value, err.code, &err);
+}
+
+/* {NAME: list, next: cursor or null}. */
+static void page_read(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        mortise_query_answer(
+            q, q->failed ? NULL
+                         : json_pack("{s:O, s:s?}", q->word, q->list, "next",
+                                     q->more ? q->next : NULL));
+}
+
+bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
+                              const char *tenant, const char *word,
+                              size_t limit)
+{
+    struct mortise_err err;
+    int rv = mortise_check_name("tenant", tenant, &err);
+
+    query_begin(m, q, tenant, word);
+    q->left = page_size(limit);
+    q->list = rv == MORTISE_OK ? json_array() : NULL;
+    if (rv == MORTISE_OK && q->list == NULL)
+        rv = mortise_nomem(&err);
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, &err);
+    return rv == MORTISE_OK;
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+static bool is_full(struct mortise_query *q)
+{
+    q->more = q->left == 0;
+    return q->more;
+}
+
+/* Takes the entry; NULL is out of memory.  Nonzero: no more. */
+static int add_entry(struct mortise_query *q, json_t *entry)
+{
+    q->left--;
+    q->failed = json_array_append_new(q->list, entry) != 0;
+    return q->failed;
+}
+
+/* Known without loading it: an execution of it took the process down too
+ * often. */
+bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
+                             const char *run, const struct mortise_head *h)
+{
+    struct mortise_deaths d;
+    const char *plugin;
+
+    return !mortise_run_has_ended((int)h->status) &&
+           mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
+           d.times >= MORTISE_DEATHS_BLOCK;
+}
+
+json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
+                                const char *run, const struct mortise_head *h)
+{
+    bool blocked = mortise_query_is_deadly(m, tenant, run, h);
+
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:o, s:o, s:o*}", "run", run,
+        "tenant", tenant, "graph", h->graph_name, "status",
+        mortise_run_status_name(blocked ? MORTISE_RUN_BLOCKED : (int)h->status),
+        "reason", blocked ? "plugin" : h->reason, "seq", (json_int_t)h->seq,
+        "pending", (int)h->n_pending, "live",
+        mortise_live_find(m, tenant, run) != NULL, "created",
+        time_json(h->created_ms), "updated", time_json(h->updated_ms),
+        "unsigned", h->dev ? json_true() : NULL);
+}
+
+static int add_run(void *ud, const char *tenant, const char *run,
+                   const struct mortise_head *head)
+{
+    struct mortise_query *q = ud;
+
+    if (is_full(q))
+        return 1;
+    snprintf(q->next, sizeof q->next, "%s", run);
+    return add_entry(q, mortise_query_run_entry(q->m, tenant, run, head));
+}
+
+void mortise_query_runs(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *after, size_t limit)
+{
+    if (!mortise_query_begin_list(m, q, tenant, "runs", limit))
+        return;
+    if (q->filter.newest) {
+        mortise_query_newest(q, after);
+        return;
+    }
+    q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
+                                    .tenant = tenant,
+                                    .run = after,
+                                    .head = add_run,
+                                    .ud = q,
+                                    .done = page_read};
+    mortise_store_read(m->store, &q->read);
+}
+
+/* ---- inbox -------------------------------------------------------------- */
+
+/* The request as it was stored, and where it belongs. */
+static json_t *request_json(const char *tenant, const char *run,
+                            const struct mortise_pending *q)
+{
+    json_t *one;
+
+    if (mortise_json_read(&one, q->payload, q->payload_size, NULL) !=
+        MORTISE_OK)
+        return NULL;
+    if (json_object_set_new(one, "run", json_string(run)) != 0 ||
+        json_object_set_new(one, "tenant", json_string(tenant)) != 0 ||
+        json_object_set_new(one, "id", json_string(q->id)) != 0 ||
+        (q->deadline_ms != 0 &&
+         json_object_set_new(one, "deadline", time_json(q->deadline_ms)) !=
+             0)) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+static int add_request(void *ud, const char *tenant, const char *run,
+                       const struct mortise_pending *q)
+{
+    struct mortise_query *p = ud;
+
+    if (is_full(p))
+        return 1;
+    snprintf(p->next, sizeof p->next, "%s/%s", run, q->id);
+    return add_entry(p, request_json(tenant, run, q));
+}
+
+/* "RUN/ID" in two; false when it is no cursor of ours. */
+static bool split_cursor(const char *after, char run[], const char **id)
+{
+    const char *slash = strchr(after, '/');
+    size_t n = slash != NULL ? (size_t)(slash - after) : 0;
+
+    if (n == 0 || n > MORTISE_NAME_MAX)
+        return false;
+    memcpy(run, after, n);
+    run[n] = '\0';
+    *id = slash + 1;
+    return true;
+}
+
+void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
+                         const char *tenant, const char *after, size_t limit)
+{
+    struct mortise_err err;
+    const char *id = NULL;
+
+    if (!mortise_query_begin_list(m, q, tenant, "pending", limit))
+        return;
+    if (after != NULL && !split_cursor(after, q->after_run, &id)) {
+        mortise_fail(&err, MORTISE_EINVAL,
+                     "'%.200s' is not a cursor of an inbox page", after);
+        mortise_query_fail(q, err.code, &err);
+        return;
+    }
+    q->read = (struct mortise_read){.kind = MORTISE_READ_INBOX,
+                                    .tenant = tenant,
+                                    .run = after != NULL ? q->after_run : NULL,
+                                    .id = id,
+                                    .pending = add_request,
+                                    .ud = q,
+                                    .done = page_read};
+    mortise_store_read(m->store, &q->read);
+}
+
+/* ---- one run ------------------------------------------------------------ */
+
+/* A run in memory is what is stored, if nothing of it is on its way. */
+static bool is_as_stored(const struct mortise_live *live)
+{
+    return live != NULL && !live->lost && live->flying == 0 &&
+           live->written == mortise_run_newest(live->run);
+}
+
+/* What an execution of it did to the process; NULL: none did anything. */
+static json_t *deaths_json(struct mortise *m, const char *tenant,
+                           const char *run)
+{
+    struct mortise_deaths d;
+    const char *plugin;
+
+    if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d))
+        return NULL;
+    return json_pack("{s:s, s:s, s:s, s:i, s:o}", "plugin", plugin, "path",
+                     d.path, "how", d.how, "times", (int)d.times, "last",
+                     time_json(d.last_ms));
+}
+
+/* How it stands else, what is wrong, and what would let it go on. */
+static json_t *blocked_json(const struct mortise_stored *s,
+                            const struct mortise_graph *g,
+                            const struct mortise_run *r,
+                            const struct mortise_err *why)
+{
+    json_t *v =
+        json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
+                  mortise_run_status_name(s->head.status), "reason",
+                  s->head.reason, "code", mortise_result_name(why->code),
+                  "message", mortise_json_strn(why->msg, strlen(why->msg)),
+                  "deaths", deaths_json(s->m, s->tenant, s->id));
+    struct mortise_obstacles o;
+
+    mortise_live_obstacles(s->m, s->tenant, s->id, g, r, &o);
+    if (!o.stuck && json_array_size(o.lifts) > 0)
+        json_object_set(v, "unquarantine", o.lifts);
+    if (!o.stuck && o.changed)
+        json_object_set_new(v, "accept_plugins", json_true());
+    json_decref(o.lifts);
+    return v;
+}
+
+/* It is over for good: neither it nor anything of it can go on here. */
+static bool is_past(int status)
+{
+    return mortise_run_has_ended(status) && status != MORTISE_RUN_FAILED;
+}
+
+/* A run that is not over, and could not go on here, is blocked, whatever it
+ * was when it was left.  One that failed stays so: it is told what is in the way of
+ * a resume. */
+static int show_blocked(const struct mortise_stored *s,
+                        const struct mortise_graph *g,
+                        const struct mortise_run *r, json_t *out,
+                        struct mortise_err *err)
+{
+    bool failed = s->head.status == MORTISE_RUN_FAILED;
+    struct mortise_err why;
+    json_t *blocked;
+    int rv;
+
+    if (is_past(s->head.status))
+        return MORTISE_OK;
+    rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
+    if (rv == MORTISE_OK)
+        return rv;
+    if (!mortise_is_blocked(rv)) {
+        *err = why;
+        return rv;
+    }
+    blocked = blocked_json(s, g, r, &why);
+    if (json_object_set_new(out, "blocked", blocked) != 0)
+        return mortise_nomem(err);
+    if (failed)
+        return MORTISE_OK;
+    json_object_set_new(
+        out, "status",
+        json_string(mortise_run_status_name(MORTISE_RUN_BLOCKED)));
+    json_object_set_new(out, "reason", json_string("plugin"));
+    return MORTISE_OK;
+}
+
+/* Replayed, it does not know that it was going when it was left. */
+static void show_as_left(json_t *out, const struct mortise_head_copy *head)
+{
+    json_object_set_new(out, "status",
+                        json_string(mortise_run_status_name(head->status)));
+    json_object_set_new(out, "reason", json_string(head->reason));
+}
+
+/* The execution that a call belongs to; NULL: it is not shown. */
+static json_t *find_node(const json_t *nodes, const char *path)
+{
+    MORTISE_JSON_EACH (node, i, nodes) {
+        const char *own = mortise_json_text_of(node, "path");
+
+        if (own != NULL && strcmp(own, path) == 0)
+            return mortise_json_unconst(node);
+    }
+    return NULL;
+}
+
+/* Executions whose calls wait until the engine has a file descriptor. */
+static int show_waits(const struct mortise_live *live, json_t *out,
+                      struct mortise_err *err)
+{
+    const struct mortise_ongoing *c = live != NULL ? live->calls : NULL;
+
+    for (; c != NULL; c = c->next) {
+        json_t *node = c->again.armed
+                           ? find_node(json_object_get(out, "nodes"), c->path)
+                           : NULL;
+
+        if (node != NULL &&
+            json_object_set_new(node, "waits_for", json_string("descriptor")))
+            return mortise_nomem(err);
+    }
+    return MORTISE_OK;
+}
+
+/* {handle, name, state, child?, status?, detached?, attempt, progress?}, of a handle
+ * of the run. */
+static int show_child(void *ud, const char *tenant, const char *parent,
+                      const char *id, const struct mortise_spawn *s)
+{
+    struct mortise_query *q = ud;
+    char handle[MORTISE_SPAWN_HANDLE_MAX];
+    json_t *one;
+
+    (void)tenant;
+    mortise_spawns_handle(handle, parent, id);
+    one = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:s*, s:o*, s:I, s:s*}", "handle", handle,
+        "name", s->name, "state", mortise_spawn_state_name((int)s->state),
+        "child", s->child[0] != '\0' ? s->child : NULL, "status",
+        mortise_spawn_status_name((int)s->status), "detached",
+        s->detached ? json_true() : NULL, "attempt", (json_int_t)s->attempt,
+        "progress", s->progress[0] != '\0' ? s->progress : NULL);
+    q->failed |=
+        json_array_append_new(json_object_get(q->list, "children"), one) != 0;
+    return 0;
+}
+
+static void children_read(struct mortise_read *r, int rv,
+                          const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_err why = *err;
+    json_t *out = q->list;
+
+    if (rv == MORTISE_OK && q->failed)
+        rv = mortise_nomem(&why);
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, &why);
+        return;
+    }
+    q->list = NULL;
+    if (json_array_size(json_object_get(out, "children")) == 0)
+        json_object_del(out, "children");
+    mortise_query_answer(q, out);
+}
+
+/* The answer, but for the spawn handles of the run: takes it. */
+static void show_children(struct mortise_query *q, json_t *out)
+{
+    struct mortise_err err;
+
+    q->list = out;
+    if (json_object_set_new(out, "children", json_array()) != 0) {
+        mortise_query_fail(q, mortise_nomem(&err), &err);
+        return;
+    }
+    q->read = (struct mortise_read){.kind = MORTISE_READ_SPAWNS,
+                                    .tenant = q->stored.tenant,
+                                    .run = q->stored.id,
+                                    .spawn = show_child,
+                                    .ud = q,
+                                    .done = children_read};
+    mortise_store_read(q->m->store, &q->read);
+}
+
+static void show_stored(struct mortise_stored *s, int rv,
+                        const struct mortise_err *err);
+
+/* The answer: the run, with what is known of its head.  Without `going` it is as
+ * stored, and may be at work in memory. */
+static void show(struct mortise_query *q, const struct mortise_graph *g,
+                 const struct mortise_run *r, bool going, bool checked)
+{
+    struct mortise_stored *s = &q->stored;
+    const struct mortise_live *live = mortise_live_find(s->m, s->tenant, s->id);
+    struct mortise_err err;
+    json_t *out = mortise_run_show(
+        r, !going && live != NULL && !live->lost ? live->run : NULL);
+    int rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
+
+    if (mortise_stored_has_guessed(s)) {
+        json_decref(out);
+        mortise_stored_again(s, show_stored);
+        return;
+    }
+    if (rv == MORTISE_OK && !going)
+        show_as_left(out, &s->head);
+    if (rv == MORTISE_OK && !checked)
+        rv = show_blocked(s, g, r, out, &err);
+    if (rv == MORTISE_OK)
+        rv = show_waits(live, out, &err);
+    if (rv != MORTISE_OK) {
+        json_decref(out);
+        mortise_query_fail(q, rv, &err);
+        return;
+    }
+    json_object_set_new(out, "live", json_boolean(live != NULL));
+    show_children(q, out);
+}
+
+static void show_stored(struct mortise_stored *s, int rv,
+                        const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        show(q, s->graph, s->run, false, false);
+}
+
+static void show_of_head(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    const struct mortise_live *live;
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    live = mortise_live_find(s->m, s->tenant, s->id);
+    if (is_as_stored(live) && live->written == s->head.seq) {
+        show(q, live->graph, live->run, mortise_run_is_going(live->run),
+             live->checked);
+        return;
+    }
+    s->names = is_past(s->head.status);
+    mortise_stored_rest(s, show_stored);
+}
+
+void mortise_query_show(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *run, size_t limit)
+{
+    (void)limit;
+    query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
+}
+
+/* ---- its graph ---------------------------------------------------------- */
+
+/* [{path, text}]; NULL when memory ran out. */
+static json_t *sources_json(const struct mortise_graph *g)
+{
+    size_t n = mortise_graph_own_sources(g->sources, g->n_sources);
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        json_t *one = json_pack(
+            "{s:s, s:o}", "path", g->sources[i].path, "text",
+            mortise_json_strn(g->sources[i].text, g->sources[i].size));
+
+        if (one == NULL || json_array_append_new(list, one) != 0)
+            mortise_json_drop(&list);
+    }
+    return list;
+}
+
+static json_t *graph_json(const struct mortise_query *q,
+                          const struct mortise_graph *g)
+{
+    char digest[MORTISE_DIGEST_HEX];
+
+    mortise_hex(digest, g->digest, MORTISE_DIGEST);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "run", q->word, "tenant",
+                     q->tenant, "graph", g->name, "digest", digest, "sources",
+                     sources_json(g));
+}
+
+/* {run, tenant, report, findings}: the diff has some. */
+static json_t *found_json(const struct mortise_query *q,
+                          struct mortise_buf *report,
+                          const struct mortise_buf *findings)
+{
+    json_t *all, *out;
+
+    mortise_json_read(&all, findings->p, findings->n, NULL);
+    out = json_pack("{s:s, s:s, s:o, s:O}", "run", q->word, "tenant", q->tenant,
+                    "report", mortise_json_strn(report->p, report->n),
+                    "findings", json_object_get(all, "findings"));
+
+    json_decref(all);
+    return out;
+}
+
+static void answer_diff(struct mortise_query *q, const struct mortise_run *r)
+{
+    struct mortise_steering s;
+    struct mortise_buf report, findings;
+    struct mortise_err err;
+    json_t *value = NULL;
+    int rv;
+
+    mortise_buf_init(&report, q->m->mem);
+    mortise_buf_init(&findings, q->m->mem);
+    rv = mortise_steering_make(q->m, r, q->diff, &s, &report, &findings, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_may_steer(r, s.graph, &err);
+    if (rv == MORTISE_OK)
+        value = graph_json(q, s.graph);
+    else if (report.n > 0 && (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED))
+        value = found_json(q, &report, &findings);
+    mortise_steering_drop(q->m, &s);
+    mortise_buf_finish(&report);
+    mortise_buf_finish(&findings);
+    if (value != NULL || rv == MORTISE_OK)
+        mortise_query_answer(q, value);
+    else
+        mortise_query_fail(q, rv, &err);
+}
+
+static bool has_diff(const struct mortise_query *q)
+{
+    return q->diff != NULL && !json_is_null(q->diff);
+}
+
+static void answer_graph(struct mortise_query *q, const struct mortise_run *r)
+{
+    if (has_diff(q))
+        answer_diff(q, r);
+    else
+        mortise_query_answer(q, graph_json(q, mortise_run_graph(r)));
+}
+
+static void graph_stored(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else if (s->run != NULL)
+        answer_graph(q, s->run);
+    else
+        mortise_query_answer(q, graph_json(q, s->graph));
+}
+
+static void graph_of_head(struct mortise_stored *s, int rv,
+                          const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    const struct mortise_live *live;
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    live = mortise_live_find(s->m, s->tenant, s->id);
+    if (live != NULL && !live->lost) /* it knows what has begun */
+        answer_graph(q, live->run);
+    else if (has_diff(q))
+        mortise_stored_rest(s, graph_stored);
+    else /* the head names it: nothing is replayed */
+        mortise_stored_graph(s, graph_stored);
+}
+
+void mortise_query_graph(struct mortise *m, struct mortise_query *q,
+                         const char *tenant, const char *run, size_t limit)
+{
+    (void)limit;
+    query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, graph_of_head);
+}
+
+/* ---- history ------------------------------------------------------------ */
+
+static const char *phase_name(enum mortise_phase phase)
+{
+    static const char *const names[] = {
+        "", "admit", "before", "after", "interrupt", "error", "command", "end"};
+
+    return phase <= MORTISE_PHASE_END ? names[phase] : "";
+}
+
+static json_t *checkpoint_json(const struct mortise_run *r,
+                               const struct mortise_checkpoint *cp)
+{
+    char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
+
+    mortise_uuid_text(id, cp->id);
+    mortise_uuid_text(parent, cp->parent);
+    return json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o, s:o}",
+                     "seq", (json_int_t)cp->seq, "id", id, "parent",
+                     cp->seq > 1 ? parent : NULL, "phase",
+                     phase_name(cp->phase), "steps", (int)cp->step,
+                     "first_event", (json_int_t)cp->first_event, "events",
+                     (int)cp->n_events, "size", (json_int_t)cp->size, "entries",
+                     mortise_run_describe(r, cp->entries, cp->size), "time",
+                     time_json(cp->time_ms));
+}
+
+static int add_checkpoint(struct mortise_stored *s,
+                          const struct mortise_checkpoint *cp,
+                          struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    return json_array_append_new(q->list, checkpoint_json(s->run, cp)) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+static void history_read(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        mortise_query_answer(q, json_pack("{s:s, s:s, s:O}", "run", q->word,
+                                          "tenant", q->tenant, "checkpoints",
+                                          q->list));
+}
+
+static void begin_again(struct mortise_stored *s)
+{
+    json_array_clear(MORTISE_OF(s, struct mortise_query, stored)->list);
+}
+
+static void history_of_head(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    q->list = json_array(); /* NULL: appending fails */
+    s->each = add_checkpoint;
+    s->names = true;
+    s->again = begin_again;
+    mortise_stored_rest(s, history_read);
+}
+
+void mortise_query_history(struct mortise *m, struct mortise_query *q,
+                           const char *tenant, const char *run, size_t limit)
+{
+    (void)limit;
+    query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, history_of_head);
+}

@@ -1,0 +1,107 @@
+/* look.c -- what an expression takes of its names.
+ *
+ * The checker refuses what no value could repair, by types.  Whoever knows more
+ * of the names than their types (which of them are ever set, and by whom) walks
+ * over a compiled program here: from each name down its members, into lists by
+ * indexes and by the variables of macros.  What such a place is, only the caller
+ * knows; here it is a pointer, and NULL is a place of which nothing is known.
+ *
+ *   (1) Each member that the text selects by a constant name, has() included, is
+ *       asked for once, after what it is a member of.
+ *   (2) A place is followed where the value is the very same: selected, indexed,
+ *       filtered, an element given to a macro's variable.  What is computed is
+ *       NULL.
+ */
+#include "lang/cel/ast.h"
+#include "lang/cel/cel.h"
+#include "lang/cel/eval.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A tree is CEL_HEIGHT high, and a macro has two variables. */
+enum { SLOTS = 2 * CEL_HEIGHT };
+
+struct look {
+    const struct mortise_cel_look *by;
+    const void *slots[SLOTS];
+};
+
+static const void *look(struct look *l, const struct cel_node *n);
+
+static const void *look_all(struct look *l, const struct cel_node *n)
+{
+    for (uint32_t i = 0; i < n->n; i++)
+        if (n->kids[i] != NULL)
+            look(l, n->kids[i]);
+    return NULL;
+}
+
+static const void *member(struct look *l, const void *of,
+                          const struct cel_node *at, const char *name, size_t n)
+{
+    struct mortise_cel_where where = {at->offset, at->length};
+
+    if (of == NULL || memchr(name, '\0', n) != NULL)
+        return NULL;
+    return l->by->member(l->by->ctx, of, name, where);
+}
+
+static const void *look_index(struct look *l, const struct cel_node *n)
+{
+    const void *of = look(l, n->kids[0]);
+    const struct cel_node *key = n->kids[1];
+
+    look(l, key);
+    if (key->op == CEL_CONST && key->u.constant.kind == CEL_STRING)
+        return member(l, of, key, key->u.constant.u.s.p, key->u.constant.u.s.n);
+    return of != NULL ? l->by->item(l->by->ctx, of) : NULL;
+}
+
+/* A filter gives what it goes over, less of it. */
+static const void *look_fold(struct look *l, const struct cel_node *n)
+{
+    bool two = n->u.fold.var[1].p != NULL;
+    const void *range = look(l, n->kids[0]);
+    const void *item = range != NULL ? l->by->item(l->by->ctx, range) : NULL;
+
+    assert(n->u.fold.slot[two] < SLOTS);
+    l->slots[n->u.fold.slot[0]] = two ? NULL : item;
+    if (two)
+        l->slots[n->u.fold.slot[1]] = item;
+    for (int i = 1; i < 3; i++)
+        if (n->kids[i] != NULL)
+            look(l, n->kids[i]);
+    return n->op == CEL_MAKE_LIST && n->kids[2] == NULL ? range : NULL;
+}
+
+static const void *look(struct look *l, const struct cel_node *n)
+{
+    switch (n->op) {
+    case CEL_NAME:
+        return l->by->name(l->by->ctx, n->u.index);
+    case CEL_LOCAL:
+        return l->slots[n->u.index];
+    case CEL_SELECT:
+    case CEL_HAS:
+        return member(l, look(l, n->kids[0]), n, n->u.name.p, n->u.name.n);
+    case CEL_INDEX:
+        return look_index(l, n);
+    case CEL_ALL:
+    case CEL_EXISTS:
+    case CEL_EXISTS_ONE:
+    case CEL_MAKE_LIST:
+    case CEL_MAKE_MAP:
+        return look_fold(l, n);
+    default:
+        return look_all(l, n);
+    }
+}
+
+const void *mortise_cel_look(const struct mortise_cel *prog,
+                             const struct mortise_cel_look *by)
+{
+    struct look l = {.by = by};
+
+    return look(&l, prog->root);
+}

@@ -1,0 +1,418 @@
+/* allow.c -- what a deployment that was found needs somebody to have said, and
+ * what was said.
+ *
+ * `mortise run` obeys a mortise.yaml that lies beside the graph, as make obeys
+ * a Makefile.  Unlike make's user, who runs `mortise check` on a directory from
+ * somewhere expects that nothing of it runs; so what a found file may not decide
+ * by itself is decided once, by a person:
+ *
+ *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, `programs`,
+ *       `tools.mcp`.  What is secret: `secrets`, and where there are any, all
+ *       configurations, which say who gets them.  Who else uses the engine:
+ *       `store.access`.  Anything with a ${...}, since the environment and files
+ *       have secrets, too, that nobody calls so.  Any other key of which a text
+ *       may be an address, or a path that leads out of the file's directory; a
+ *       model, unless it is scripted, is asked elsewhere.
+ *       No plugin is known here.  So a text that only looks like an address needs
+ *       a person's word as well, which costs one command.
+ *   (2) What is said holds for one file, by its path, and for those keys as
+ *       they were: a digest of them is kept, and any change asks again.  What
+ *       comes through ${file:...} is part of it; variables are not, as they are
+ *       the user's own.
+ *   (3) It may hold for owners and modes of files, too, each as it was.
+ *   (4) It is kept for each user, in a file of its own a deployment, below
+ *       userdir.h's directory.
+ */
+#include "lang/config/allow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/digit.h"
+#include "core/base/dirs.h"
+#include "core/base/files.h"
+#include "core/base/userdir.h"
+#include "core/base/whole.h"
+#include "lang/config/expand.h"
+
+enum { RECORD_MAX = 1 << 20 };
+
+/* What a URL's scheme is written with (RFC 3986), and the name of a host. */
+#define SCHEME                                                                 \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-."
+
+static const char kept_in[] = "allowed", suffix[] = ".json";
+
+/* ---- what needs it (1) ---------------------------------------------------- */
+
+/* The value of "KEY" or "KEY.KEY", or NULL. */
+static const struct mortise_yaml *at(const struct mortise_yaml *tree,
+                                     const char *key)
+{
+    char one[64], *dot;
+
+    snprintf(one, sizeof one, "%s", key);
+    dot = strchr(one, '.');
+    if (dot != NULL)
+        *dot++ = '\0';
+    tree = mortise_yaml_get(tree, one);
+    return dot != NULL ? mortise_yaml_get(tree, dot) : tree;
+}
+
+static bool is_said(const struct mortise_deployment *d, const char *key)
+{
+    const struct mortise_yaml *value = at(d->written, key);
+
+    return value != NULL && value->n > 0;
+}
+
+/* Where the file is, without links. */
+static void directory_of(const struct mortise_deployment *d, char dir[PATH_MAX])
+{
+    char path[PATH_MAX];
+    const char *slash = strrchr(d->path, '/');
+
+    snprintf(path, sizeof path, "%.*s",
+             slash != NULL ? (int)(slash - d->path) + 1 : 1,
+             slash != NULL ? d->path : ".");
+    if (!mortise_whole(dir, path))
+        snprintf(dir, PATH_MAX, "%s", "/"); /* in which nothing whole is */
+}
+
+/* Is that true of a text of the value, or of one below it?  What x- keys hold is
+ * nobody's. */
+static bool any_text(const struct mortise_yaml *v,
+                     bool (*is)(const char *dir, const char *text),
+                     const char *dir)
+{
+    if (v->kind == MORTISE_YAML_STRING) /* behind a NUL anything may be */
+        return strlen(v->str) != v->len || is(dir, v->str);
+    if (v->kind != MORTISE_YAML_SEQ && v->kind != MORTISE_YAML_MAP)
+        return false;
+    for (size_t i = 0; i < v->n; i++)
+        if ((v->kind != MORTISE_YAML_MAP ||
+             !mortise_yaml_is_x(v->keys[i]->str)) &&
+            any_text(v->items[i], is, dir))
+            return true;
+    return false;
+}
+
+static bool is_taken(const char *dir, const char *text)
+{
+    struct mortise_outside o;
+
+    (void)dir;
+    return mortise_expand_next(&text, &o);
+}
+
+/* "SCHEME:..." at its beginning, "://" or "HOST:PORT" anywhere in it. */
+static bool is_address(const char *text)
+{
+    size_t scheme = strcspn(text, ":");
+
+    if (text[scheme] == ':' && scheme > 0 && strspn(text, SCHEME) == scheme &&
+        (unsigned char)text[scheme + 1] > ' ')
+        return true;
+    for (const char *at = text; (at = strchr(at, ':')) != NULL; at++) {
+        char before = at > text ? at[-1] : '\0';
+
+        if (strncmp(at, "://", 3) == 0 ||
+            (mortise_digit(at[1]) < 10 && before != '\0' &&
+             strchr(SCHEME "]", before) != NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool leads_out(const char *dir, const char *text)
+{
+    char path[2 * PATH_MAX], whole[PATH_MAX];
+
+    if (is_taken(dir, text) || is_address(text))
+        return true;
+    if (snprintf(path, sizeof path, "%s%s%s", text[0] != '/' ? dir : "",
+                 text[0] != '/' ? "/" : "", text) >= (int)sizeof path)
+        return false; /* of no file */
+    return mortise_whole(whole, path) && !mortise_whole_is_in(whole, dir);
+}
+
+static bool asks_elsewhere(const struct mortise_yaml *models, const char *dir)
+{
+    for (size_t i = 0; i < models->n; i++) {
+        const struct mortise_yaml *provider =
+            mortise_yaml_get(models->items[i], "provider");
+
+        if (provider != NULL && (provider->kind != MORTISE_YAML_STRING ||
+                                 strcmp(provider->str, "scripted") != 0))
+            return true;
+    }
+    return any_text(models, is_taken, dir);
+}
+
+enum rule {
+    ALWAYS, /* where it is said */
+    CONFIG, /* where there are secrets, or a text leads out */
+    MODELS, /* the same, and where a model is asked elsewhere */
+    PLACES, /* where a text leads out */
+    TAKES   /* where a ${...} is in it */
+};
+
+static bool needs_word(const struct mortise_deployment *d, const char *key,
+                       enum rule rule, const char *dir)
+{
+    const struct mortise_yaml *value = at(d->written, key);
+
+    if (value == NULL || value->n == 0)
+        return false;
+    if (rule == ALWAYS || (rule <= MODELS && is_said(d, "secrets")))
+        return true;
+    return rule == MODELS  ? asks_elsewhere(value, dir)
+           : rule == TAKES ? any_text(value, is_taken, dir)
+                           : any_text(value, leads_out, dir);
+}
+
+size_t mortise_allow_needs(const struct mortise_deployment *d,
+                           struct mortise_need needs[MORTISE_NEEDS_MAX])
+{
+    static const struct {
+        const char *key;
+        enum rule rule;
+    } keys[MORTISE_NEEDS_MAX] = {{"plugins.path", ALWAYS},
+                                 {"plugins.dev", ALWAYS},
+                                 {"trust", ALWAYS},
+                                 {"programs", ALWAYS},
+                                 {"tools.mcp", ALWAYS},
+                                 {"secrets", ALWAYS},
+                                 {"store.access", ALWAYS},
+                                 {"plugins.config", CONFIG},
+                                 {"guardrails", CONFIG},
+                                 {"memory", CONFIG},
+                                 {"discovery", CONFIG},
+                                 {"models", MODELS},
+                                 {"store", PLACES},
+                                 {"metadata", TAKES},
+                                 {"plugins.isolation", TAKES},
+                                 {"tools", TAKES},
+                                 {"executors", TAKES},
+                                 {"limits", TAKES}};
+    char dir[PATH_MAX];
+    size_t n = 0;
+
+    if (d->tree == NULL)
+        return 0;
+    directory_of(d, dir);
+    for (size_t i = 0; i < MORTISE_NEEDS_MAX; i++)
+        if (needs_word(d, keys[i].key, keys[i].rule, dir))
+            needs[n++] =
+                (struct mortise_need){keys[i].key, at(d->tree, keys[i].key)};
+    return n;
+}
+
+/* ---- their digest (2) ------------------------------------------------------
+ */
+
+static json_t *said(const struct mortise_yaml *written,
+                    const struct mortise_yaml *tree)
+{
+    bool map = written->kind == MORTISE_YAML_MAP;
+    json_t *out;
+
+    if (!map && written->kind != MORTISE_YAML_SEQ)
+        return mortise_yaml_json(written->kind == MORTISE_YAML_STRING &&
+                                         strstr(written->str, "${file:")
+                                     ? tree
+                                     : written,
+                                 false);
+    out = map ? json_object() : json_array();
+    for (size_t i = 0; out != NULL && i < written->n; i++) {
+        json_t *one = said(written->items[i], tree->items[i]);
+        int rv = map ? json_object_set_new(out, written->keys[i]->str, one)
+                     : json_array_append_new(out, one);
+
+        if (rv != 0)
+            mortise_json_drop(&out);
+    }
+    return out;
+}
+
+static int digest_needs(struct mortise_allowance *a,
+                        const struct mortise_deployment *d)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(d, needs);
+    uint8_t digest[MORTISE_DIGEST];
+    json_t *all = json_object();
+    int rv = all != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (json_object_set_new(
+                all, needs[i].key,
+                said(at(d->written, needs[i].key), needs[i].value)) != 0)
+            rv = MORTISE_ENOMEM;
+    if (rv == MORTISE_OK)
+        rv = mortise_json_digest(digest, all, a->mem);
+    if (rv == MORTISE_OK)
+        mortise_hex(a->digest, digest, sizeof digest);
+    json_decref(all);
+    return rv;
+}
+
+/* ---- reading (4) -----------------------------------------------------------
+ */
+
+/* What is no record is none: then nothing was said. */
+static int read_record(json_t **out, const struct mortise_mem *mem,
+                       const char *path, struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    *out = NULL;
+    mortise_buf_init(&text, mem);
+    rv = mortise_file_read(&text, path, RECORD_MAX, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_json_parse(out, text.p != NULL ? text.p : "", text.n, err);
+    mortise_buf_finish(&text);
+    return rv == MORTISE_ENOTFOUND || rv == MORTISE_EINVAL ? MORTISE_OK : rv;
+}
+
+/* Where what was said of it is kept, if that can be relied on. */
+static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
+                      struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    int rv = mortise_userdir_named(dir, kept_in, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
+    return rv == MORTISE_OK ? mortise_owner_check(path, NULL, NULL, err) : rv;
+}
+
+int mortise_allow_read(struct mortise_allowance *a,
+                       const struct mortise_deployment *d,
+                       struct mortise_err *err)
+{
+    char path[PATH_MAX];
+    int rv;
+
+    *a = (struct mortise_allowance){.mem = d->arena.mem};
+    if (d->path == NULL)
+        return MORTISE_OK;
+    if (realpath(d->path, a->file) == NULL)
+        snprintf(a->file, sizeof a->file, "%s", d->path);
+    rv = digest_needs(a, d);
+    if (rv != MORTISE_OK)
+        return mortise_nomem(err);
+    if (its_record(a, path, &a->why) != MORTISE_OK)
+        return MORTISE_OK;
+    rv = read_record(&a->record, a->mem, path, err);
+    if (rv == MORTISE_OK &&
+        strcmp(mortise_json_text_of(a->record, "file"), a->file) != 0)
+        mortise_json_drop(&a->record);
+    return rv;
+}
+
+void mortise_allow_finish(struct mortise_allowance *a)
+{
+    mortise_json_drop(&a->record);
+}
+
+bool mortise_allow_holds(const struct mortise_allowance *a)
+{
+    return a->record != NULL &&
+           strcmp(mortise_json_text_of(a->record, "digest"), a->digest) == 0;
+}
+
+bool mortise_allow_has(const struct mortise_allowance *a,
+                       const struct mortise_fault *f)
+{
+    const json_t *places = json_object_get(a->record, "places");
+
+    if (!mortise_allow_holds(a))
+        return false;
+    MORTISE_JSON_EACH (p, i, places) {
+        if (strcmp(mortise_json_text_of(p, "path"), f->path) == 0 &&
+            json_integer_value(json_object_get(p, "uid")) ==
+                (json_int_t)f->uid &&
+            json_integer_value(json_object_get(p, "mode")) ==
+                (json_int_t)(f->mode & 022))
+            return true;
+    }
+    return false;
+}
+
+/* ---- saying ----------------------------------------------------------------
+ */
+
+json_t *mortise_allow_place(const struct mortise_fault *f)
+{
+    return json_pack("{s:s, s:I, s:I}", "path", f->path, "uid",
+                     (json_int_t)f->uid, "mode", (json_int_t)(f->mode & 022));
+}
+
+int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
+                        struct mortise_err *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    json_t *record = json_pack("{s:s, s:s, s:O}", "file", a->file, "digest",
+                               a->digest, "places", places);
+    char *text = record != NULL ? mortise_json_text(a->mem, record) : NULL;
+    int rv = text != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_userdir_make(dir, kept_in, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, text, strlen(text), 0600, 0, err);
+    mortise_release_str(a->mem, text);
+    json_decref(record);
+    return rv;
+}
+
+int mortise_allow_remove(const struct mortise_allowance *a,
+                         struct mortise_err *err)
+{
+    char path[PATH_MAX];
+    int rv = its_record(a, path, err);
+
+    if (rv == MORTISE_OK && a->record == NULL)
+        rv = mortise_fail(
+            err, MORTISE_ENOTFOUND,
+            "%s is not allowed, so there is no permission to remove", a->file);
+    if (rv == MORTISE_OK && unlink(path) != 0)
+        rv = mortise_syserr(err, errno, "remove %s", path);
+    return rv;
+}
+
+int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
+                       struct mortise_err *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct mortise_listing l;
+    int rv;
+
+    *out = json_array();
+    if (*out == NULL)
+        return mortise_nomem(err);
+    rv = mortise_userdir_named(dir, kept_in, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_listing_read(&l, mem, dir, suffix, err);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {
+        json_t *record = NULL;
+
+        rv =
+            mortise_file_path(path, sizeof path, err, "%s/%s", dir, l.names[i]);
+        if (rv == MORTISE_OK)
+            rv = read_record(&record, mem, path, err);
+        if (record != NULL && json_array_append_new(*out, record) != 0)
+            rv = mortise_nomem(err);
+    }
+    mortise_listing_finish(&l);
+    return rv;
+}

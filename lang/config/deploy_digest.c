@@ -1,0 +1,232 @@
+/* deploy_digest.c -- do two Deployment files say the same?
+ *
+ * A command that reaches an engine runs under that engine's deployment.  Two
+ * files are the same deployment when everything that they put into effect is:
+ *
+ *   (1) Values count as they hold: ${env:...} and ${file:...} put in, defaults
+ *       filled in where a file is silent, durations and sizes as numbers.  So
+ *       `durability: sync` and no word about it are the same, and so are `1h`
+ *       and `60m`.
+ *   (2) Paths count as what they lead to, from the root on: two files with the
+ *       words `path: [plugins]` in two directories differ.
+ *   (3) The name of the deployment, comments, the order of keys and what x-
+ *       keys hold do not count.  Nor does store.path: whoever compares two
+ *       deployments has one store already.
+ *
+ *   (4) What the lock pins counts: it says which tools there are.
+ *
+ * What is not named here is taken from the tree as it stands, so that a key
+ * that is new to the language counts from its first day on.
+ */
+#include "lang/config/deploy_digest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/json/value.h"
+
+json_t *mortise_whole_path(const char *path)
+{
+    char found[PATH_MAX], here[PATH_MAX / 2], made[2 * PATH_MAX];
+
+    if (realpath(path, found) != NULL)
+        return json_string(found);
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
+        return json_string(path);
+    snprintf(made, sizeof made, "%s/%s", here, path);
+    return json_string(made);
+}
+
+static json_t *whole_list(const char *const *paths, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        if (json_array_append_new(list, mortise_whole_path(paths[i])) == 0)
+            continue;
+        mortise_json_drop(&list);
+    }
+    return list;
+}
+
+/* The members of what is a mapping in the file, without those that stand
+ * elsewhere; {} when the file has none. */
+static json_t *rest_of(const json_t *tree, const char *key,
+                       const char *const *but)
+{
+    const json_t *v = json_object_get(tree, key);
+    json_t *out =
+        json_is_object(v) ? json_copy(mortise_json_unconst(v)) : json_object();
+
+    for (; out != NULL && *but != NULL; but++)
+        json_object_del(out, *but);
+    return out;
+}
+
+static json_t *plugins_of(const struct mortise_deployment *d,
+                          const json_t *tree)
+{
+    static const char *const but[] = {"path", "dev", NULL};
+
+    return json_pack("{s:o, s:o, s:o}", "path",
+                     whole_list(d->plugin_dirs, d->n_plugin_dirs), "dev",
+                     whole_list(d->dev_dirs, d->n_dev_dirs), "rest",
+                     rest_of(tree, "plugins", but));
+}
+
+static json_t *trust_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"dir", NULL};
+
+    return json_pack("{s:o, s:o}", "dir",
+                     d->trust_dir != NULL ? mortise_whole_path(d->trust_dir)
+                                          : json_null(),
+                     "rest", rest_of(tree, "trust", but));
+}
+
+static json_t *store_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"path", "durability", "cache",
+                                      "retention", NULL};
+
+    return json_pack(
+        "{s:i, s:I, s:I, s:I, s:o}", "durability", (int)d->durability, "max_ms",
+        (json_int_t)d->max_ms, "cache", (json_int_t)d->cache_bytes, "finished",
+        (json_int_t)d->finished_ms, "rest", rest_of(tree, "store", but));
+}
+
+/* A limit that is said, in the order of the table; null: nothing is. */
+static json_t *limits_of(const struct mortise_deployment *d)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < MORTISE_N_LIMITS; i++) {
+        const struct mortise_bounds *b = &d->limits;
+
+        if (json_array_append_new(
+                list, b->said[i] != NULL ? json_integer((json_int_t)b->value[i])
+                                         : json_null()) == 0)
+            continue;
+        mortise_json_drop(&list);
+    }
+    return list;
+}
+
+/* A program by where it is, or by the name that PATH is to find. */
+static json_t *found(const char *path)
+{
+    return strchr(path, '/') != NULL ? mortise_whole_path(path)
+                                     : json_string(path);
+}
+
+/* What of a server is a path, or holds where nothing is said. */
+static json_t *server_of(const struct mortise_mcp_server *s,
+                         const json_t *servers)
+{
+    static const char *const but[] = {"command", "dir",  "sandbox", "protocol",
+                                      "timeout", "hold", "roots",   NULL};
+    const struct mortise_program *p = &s->program;
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < p->n_args; i++)
+        json_array_append_new(words, json_string(p->args[i]));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:I, s:s, s:I, s:I, s:o, s:o}",
+        "program", p->path != NULL ? found(p->path) : json_null(), "words",
+        words, "dir",
+        p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
+        whole_list(p->read.list, p->read.n), "write",
+        whole_list(p->write.list, p->write.n), "online", p->online, "user",
+        p->user, "memory", (json_int_t)p->memory, "protocol", s->protocol,
+        "timeout", (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms,
+        "roots", whole_list(s->roots.list, s->roots.n), "rest",
+        rest_of(servers, s->name, but));
+}
+
+static json_t *tools_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"mcp", NULL};
+    const json_t *written =
+        json_object_get(json_object_get(tree, "tools"), "mcp");
+    json_t *out = rest_of(tree, "tools", but), *servers = json_object();
+    int failed = out == NULL || servers == NULL;
+
+    for (size_t i = 0; !failed && i < d->tools.mcp.n; i++) {
+        const struct mortise_mcp_server *s = &d->tools.mcp.list[i];
+
+        failed = json_object_set_new(servers, s->name, server_of(s, written));
+    }
+    if (!failed && json_object_size(servers) > 0)
+        failed = json_object_set(out, "mcp", servers);
+    json_decref(servers);
+    if (!failed)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* Where each secret is to be had. */
+static json_t *secrets_of(const struct mortise_deployment *d,
+                          const json_t *tree)
+{
+    static const char *const none[] = {NULL};
+    json_t *out = rest_of(tree, "secrets", none);
+
+    for (size_t i = 0; out != NULL && i < d->secrets.n; i++) {
+        const struct mortise_provider *p = &d->secrets.list[i];
+
+        if (p->kind != MORTISE_PROVIDER_FILE ||
+            json_object_set_new(
+                out, p->name,
+                json_pack("{s:o}", "file", mortise_whole_path(p->text))) == 0)
+            continue;
+        mortise_json_drop(&out);
+    }
+    return out;
+}
+
+/* Which tools its servers have, of a lock that has any. */
+static int put_pins(json_t *all, const struct mortise_deployment *d)
+{
+    const struct mortise_yaml *found =
+        mortise_yaml_get(d->lock.tree, "discovery");
+
+    if (d->lock.n_discovery > 0 &&
+        json_object_set_new(all, "found", mortise_yaml_json(found, false)) != 0)
+        return -1;
+    return d->lock.n == 0
+               ? 0
+               : json_object_set_new(
+                     all, "lock",
+                     mortise_yaml_json(mortise_yaml_get(d->lock.tree, "mcp"),
+                                       false));
+}
+
+int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
+                              const struct mortise_deployment *d,
+                              const struct mortise_mem *mem)
+{
+    json_t *all =
+        d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
+    json_t *held = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", plugins_of(d, all),
+        "trust", trust_of(d, all), "store", store_of(d, all), "secrets",
+        secrets_of(d, all), "limits", limits_of(d), "tools", tools_of(d, all));
+    json_t *silent = json_pack("{s:{}}", "guardrails");
+    int rv = MORTISE_ENOMEM;
+
+    if (json_object_update(all, held) == 0 && put_pins(all, d) == 0 &&
+        json_object_update_missing(all, silent) == 0) {
+        json_object_del(all, "apiVersion");
+        json_object_del(all, "kind");
+        json_object_del(all, "metadata");
+        rv = mortise_json_digest(out, all, mem);
+    }
+    json_decref(silent);
+    json_decref(held);
+    json_decref(all);
+    return rv;
+}

@@ -1,0 +1,132 @@
+/* deploy_discovery.c -- `discovery` of a deployment: who is asked what a text is
+ * about.
+ *
+ * A list of plugins, each by its name alone, which then has the config that
+ * `plugins.config` gives it, or as {plugin, config}, an instance of its own: so
+ * one plugin may look in several places.  Their order counts where what they
+ * found ranks the same (discovery.h of the SDK).  One that stands there twice
+ * without a config of its own would have two voices for one opinion, and is
+ * refused. */
+#include "lang/config/deploy_discovery.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_discoverer *d = into;
+
+    (void)ctx;
+    d->plugin = slot->value->str;
+    d->at = slot->value;
+}
+
+static const struct mortise_key one_keys[] = {
+    {.name = "plugin",
+     .about = "The name of the plugin.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_plugin},
+    {.name = "config",
+     .about = "The plugin's configuration for discovery; it must match its "
+              "config_schema.",
+     .value = MORTISE_V_MAP,
+     MORTISE_INTO_YAML(struct mortise_discoverer, config)},
+};
+
+static const struct mortise_place one_place = {
+    MORTISE_PLACE_OF("a discovery plugin", one_keys)};
+
+static const struct mortise_key one_forms[] = {
+    {.value = MORTISE_V_STRING},
+    {.value = MORTISE_V_MAP, .place = &one_place},
+};
+
+/* By its place in the list. */
+static const char *instance_of(struct mortise_config_reading *r, size_t place)
+{
+    size_t size = sizeof MORTISE_DISCOVERY_PREFIX + 20;
+    char *name = mortise_config_take(r, size);
+
+    if (name != NULL)
+        snprintf(name, size, MORTISE_DISCOVERY_PREFIX "%zu", place + 1);
+    return name;
+}
+
+static void read_one(struct mortise_config_reading *r,
+                     struct mortise_discoverer *d, size_t place,
+                     const struct mortise_yaml *value)
+{
+    d->plugin = d->instance = "";
+    if (value->kind == MORTISE_YAML_STRING) {
+        d->plugin = value->str;
+        d->at = value;
+    } else if (value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&one_place, value, value->span, r, d, r->diags);
+        if (d->config != NULL)
+            d->instance = instance_of(r, place);
+    }
+}
+
+static void check_twice(struct mortise_config_reading *r,
+                        const struct mortise_discoverers *all,
+                        const struct mortise_discoverer *d)
+{
+    for (const struct mortise_discoverer *other = all->list; other < d; other++)
+        if (d->at != NULL && d->instance != NULL && d->instance[0] == '\0' &&
+            other->instance != NULL && other->instance[0] == '\0' &&
+            strcmp(d->plugin, other->plugin) == 0) {
+            mortise_diag_help(
+                r->diags,
+                mortise_diag_add(r->diags, "E0214", d->at->span,
+                                 "'%s' is already in discovery.plugins",
+                                 d->plugin),
+                "give each of the two entries its own config, or remove one");
+            return;
+        }
+}
+
+static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    struct mortise_discoverers *all = into;
+    const struct mortise_yaml *value = slot->value;
+    struct mortise_discoverer *list =
+        mortise_config_take(r, value->n * sizeof *list);
+
+    all->list = list;
+    if (value->n > MORTISE_DISCOVERERS_MAX) {
+        mortise_diag_add(r->diags, "E0208", value->span,
+                         "'plugins' can have at most %d items, but has %zu",
+                         MORTISE_DISCOVERERS_MAX, value->n);
+        return;
+    }
+    for (; list != NULL && all->n < value->n; all->n++) {
+        read_one(r, &list[all->n], all->n, value->items[all->n]);
+        check_twice(r, all, &list[all->n]);
+    }
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "plugins",
+     .about = "The discovery plugins, in order of preference: names, or "
+              "{plugin, config}.",
+     .value = MORTISE_V_LIST,
+     .required = true,
+     .min = 1,
+     MORTISE_EACH(MORTISE_FORMS(one_forms)),
+     .read = read_plugins},
+};
+
+const struct mortise_place mortise_discoverers_place = {
+    MORTISE_PLACE_OF("discovery", keys)};
+
+const struct mortise_discoverer *
+mortise_discoverer_of_instance(const struct mortise_discoverers *all,
+                               const char *instance)
+{
+    for (size_t i = 0; instance[0] != '\0' && i < all->n; i++)
+        if (strcmp(all->list[i].instance, instance) == 0)
+            return &all->list[i];
+    return NULL;
+}

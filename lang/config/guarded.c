@@ -1,0 +1,254 @@
+/* guarded.c -- may a deployment be obeyed, and what it names be used?
+ *
+ *   (1) The Deployment file and its lock, the directories of plugins and of trust with the
+ *       files in them, and the store: none of them may be somebody else's, nor
+ *       may others be able to write or replace it (core/base/owner.h).
+ *       The store alone may be another user's, with the way to it, where a
+ *       deployment that passes gives its group a socket there (store.access):
+ *       whoever wrote that meant the store's owner.  Nobody but he may write.
+ *   (2) A deployment that nobody named, but that lay beside a graph or in the
+ *       working directory, decides nothing that it needs somebody's word for
+ *       (allow.h).
+ *   (3) The store that nobody named, ./.mortise, is no link: whoever made this
+ *       directory would choose any directory of the user, and which engine gets
+ *       the commands.
+ *   (4) All of it is asked before anything of it is used, and each refusal says
+ *       which command mends it.
+ *
+ * The bundled directories are where the program itself is: whoever can change
+ * them can change it.
+ */
+#include "lang/config/guarded.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { KEYS_TEXT = 400 };
+
+/* Where another's store is meant: he, and who else hears of faults. */
+struct shared {
+    uid_t owner;
+    mortise_fault_fn *fault;
+    void *ud;
+};
+
+static bool not_its_owner(void *ud, const struct mortise_fault *f)
+{
+    const struct shared *x = ud;
+
+    return (f->foreign && f->uid == x->owner &&
+            (f->mode & (S_IWGRP | S_IWOTH)) == 0) ||
+           (x->fault != NULL && x->fault(x->ud, f));
+}
+
+static int store_faults(const struct mortise_settings *s,
+                        mortise_fault_fn *fault, void *ud,
+                        struct mortise_err *err)
+{
+    struct shared x = {.fault = fault, .ud = ud};
+    struct stat st;
+
+    if (!mortise_settings_shares(s) || stat(s->store, &st) != 0)
+        return mortise_owner_check(s->store, fault, ud, err);
+    x.owner = st.st_uid;
+    return mortise_owner_check(s->store, not_its_owner, &x, err);
+}
+
+int mortise_guarded_faults(const struct mortise_settings *s,
+                           mortise_fault_fn *fault, void *ud,
+                           struct mortise_err *err)
+{
+    const struct mortise_deployment *d = s->deployment;
+    int rv = d->path != NULL ? mortise_owner_check(d->path, fault, ud, err)
+                             : MORTISE_OK;
+
+    if (rv == MORTISE_OK && d->lock.path != NULL)
+        rv = mortise_owner_check(d->lock.path, fault, ud, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < d->n_plugin_dirs; i++)
+        rv = mortise_owner_check_inside(d->plugin_dirs[i], fault, ud, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < d->n_dev_dirs; i++)
+        rv = mortise_owner_check_inside(d->dev_dirs[i], fault, ud, err);
+    if (rv == MORTISE_OK && d->trust_dir != NULL)
+        rv = mortise_owner_check_inside(d->trust_dir, fault, ud, err);
+    return rv == MORTISE_OK ? store_faults(s, fault, ud, err) : rv;
+}
+
+/* ---- what was said -------------------------------------------------------- */
+
+struct judging {
+    const struct mortise_allowance *allowance;
+    const char *store;
+    bool of_store; /* what is wrong is with the store itself (peer.c) */
+};
+
+static bool was_said(void *ud, const struct mortise_fault *f)
+{
+    struct judging *j = ud;
+    char store[PATH_MAX];
+
+    j->of_store =
+        realpath(j->store, store) != NULL && strcmp(store, f->path) == 0;
+    return mortise_allow_has(j->allowance, f);
+}
+
+/* "plugins.dev (line 7), secrets (line 12)" */
+static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
+                       size_t n)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < n && at < KEYS_TEXT; i++)
+        at += (size_t)snprintf(out + at, KEYS_TEXT - at, "%s%s (line %u)",
+                               i > 0 ? ", " : "", needs[i].key,
+                               needs[i].value->span.line);
+}
+
+#define NEEDS                                                                  \
+    "%s was found, and you did not name it; with %s, this file controls "      \
+    "which code runs, who gets secrets, or what is read, written or reached "  \
+    "outside of its directory"
+
+static int check_needs(const struct mortise_settings *s,
+                       const struct mortise_allowance *a,
+                       struct mortise_span *span, struct mortise_err *err)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(s->deployment, needs);
+    char keys[KEYS_TEXT];
+
+    if (n == 0 || mortise_allow_holds(a))
+        return MORTISE_OK;
+    *span = needs[0].value->span;
+    list_needs(keys, needs, n);
+    if (a->why.code == MORTISE_ELIMIT)
+        return mortise_fail(err, MORTISE_ELIMIT, "%s", a->why.msg);
+    if (a->why.code != MORTISE_OK)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            NEEDS "; you cannot allow this file: %s",
+                            s->deployment->path, keys, a->why.msg);
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        NEEDS "%s; read the file, then allow it: mortise config allow %s",
+        s->deployment->path, keys,
+        a->record != NULL ? "; the file changed since you allowed it" : "",
+        a->file);
+}
+
+struct word {
+    bool needed, said, holds;
+};
+
+/* Findings are for whoever reads the file in earnest. */
+static int read_word(struct word *w, const struct mortise_mem *mem,
+                     const char *path, bool resolve, struct mortise_err *err)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    struct mortise_deployment *d;
+    struct mortise_diags quiet;
+    struct mortise_allowance a;
+    int rv;
+
+    *w = (struct word){.needed = false};
+    mortise_diags_init(&quiet, mem);
+    rv = resolve ? mortise_deployment_look(&d, mem, path, &quiet)
+                 : mortise_deployment_look_unresolved(&d, mem, path, &quiet);
+    mortise_diags_finish(&quiet);
+    if (d == NULL)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
+    w->needed = mortise_allow_needs(d, needs) > 0;
+    rv = mortise_allow_read(&a, d, err);
+    w->said = a.record != NULL;
+    w->holds = mortise_allow_holds(&a);
+    mortise_allow_finish(&a);
+    mortise_deployment_free(d);
+    return rv;
+}
+
+int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
+                                bool *may, struct mortise_err *err)
+{
+    struct word w;
+    int rv = read_word(&w, mem, path, false, err);
+
+    if (rv == MORTISE_OK && w.said) /* of what ${file:...} brings, too */
+        rv = read_word(&w, mem, path, true, err);
+    *may = !w.needed || w.holds;
+    return rv;
+}
+
+/* What to do besides chmod and chown.  A store of others is not used whatever is
+ * said. */
+static void point_at_allow(const struct mortise_allowance *a,
+                           struct mortise_err *err)
+{
+    char words[sizeof err->msg];
+
+    if (a->file[0] == '\0')
+        return;
+    snprintf(words, sizeof words, "%s", err->msg);
+    mortise_fail(err, err->code,
+                 "%s; or accept this state: mortise config allow %s", words,
+                 a->file);
+}
+
+/* (3) */
+static int check_default_store(const struct mortise_settings *s,
+                               struct mortise_err *err)
+{
+    struct stat st;
+
+    if (s->store_said || s->deployment->store_path != NULL ||
+        lstat(s->store, &st) != 0 || !S_ISLNK(st.st_mode))
+        return MORTISE_OK;
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "the store %s is a symbolic link, and Mortise follows a link only if "
+        "--store or store.path names it; if you made this link, name the "
+        "directory that it leads to: --store \"$(readlink -f %s)\"",
+        s->store, s->store);
+}
+
+/* `span` stays as it is when it is not the file's text that is wrong. */
+static int check(const struct mortise_settings *s, unsigned how,
+                 struct mortise_span *span, struct mortise_err *err)
+{
+    struct mortise_allowance a;
+    struct judging j = {&a, s->store, false};
+    int rv = mortise_allow_read(&a, s->deployment, err);
+
+    if (rv == MORTISE_OK)
+        rv = check_default_store(s, err);
+    if (rv == MORTISE_OK) {
+        rv = mortise_guarded_faults(s, was_said, &j, err);
+        if (rv == MORTISE_EDENIED && !j.of_store)
+            point_at_allow(&a, err);
+    }
+    if (rv == MORTISE_OK && (how & MORTISE_SETTINGS_FOUND) != 0)
+        rv = check_needs(s, &a, span, err);
+    mortise_allow_finish(&a);
+    return rv;
+}
+
+int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
+                          struct mortise_diags *diags, struct mortise_err *err)
+{
+    const struct mortise_yaml *tree = s->deployment->tree;
+    struct mortise_span span = {0};
+    struct mortise_err why;
+    int rv;
+
+    if (tree != NULL)
+        span = tree->span;
+    rv = check(s, how, &span, &why);
+    if (rv == MORTISE_OK)
+        return rv;
+    if ((how & MORTISE_SETTINGS_LOOK) == 0 || rv == MORTISE_ENOMEM)
+        return mortise_fail(err, rv, "%s", why.msg);
+    if (tree != NULL)
+        mortise_diag_add(diags, "W0820", span, "%s", why.msg);
+    return MORTISE_OK;
+}

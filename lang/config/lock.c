@@ -1,0 +1,601 @@
+/* lock.c -- mortise.lock: which tools the servers of a deployment had when
+ * somebody looked, word for word.
+ *
+ *     {
+ *       "apiVersion": "mortise/v1",
+ *       "kind": "Lock",
+ *       "mcp": {
+ *         "files": {
+ *           "protocol": "2025-11-25",
+ *           "server": {"name": "desk", "version": "1.0"},
+ *           "tools": {
+ *             "read_file": {
+ *               "description": "...",
+ *               "digest": "6a1f...",
+ *               "input_schema": {"type": "object"}
+ *             }
+ *           }
+ *         }
+ *       }
+ *     }
+ *
+ * A server may say something else of its tools tomorrow, and what it says goes
+ * to models and decides what is called.  So people look at it once, keep this
+ * file where they keep the deployment, and see each change of it as a change.
+ *
+ *   (1) It is JSON of one shape: the same servers give the same bytes, sorted, so
+ *       that a difference is one of meaning.
+ *   (2) It is read as any file of ours is, so what is wrong in it has a line and
+ *       a column.  What YAML takes for something else than JSON does (line ends
+ *       of other alphabets, control characters) is written escaped, and so is what
+ *       people would not see.
+ *   (3) Whoever looks sees the old file or the new one, whole, and a file that
+ *       could not be read again is never written.
+ */
+#include "lang/config/lock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/files.h"
+#include "core/base/utf8.h"
+#include "lang/yaml/header.h"
+
+struct reading {
+    struct mortise_arena *arena;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+static void *take(struct reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(r->arena, size);
+
+    r->nomem |= p == NULL;
+    return p;
+}
+
+/* ---- a tool -------------------------------------------------------------- */
+
+static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock_tool *t = into;
+
+    t->digest = slot->value->str;
+    if (strspn(t->digest, "0123456789abcdef") != MORTISE_DIGEST_HEX - 1 ||
+        slot->value->len != MORTISE_DIGEST_HEX - 1)
+        mortise_diag_add(r->diags, "E0612", slot->value->span,
+                         "'%.100s' is not a digest of %d hexadecimal digits",
+                         t->digest, MORTISE_DIGEST_HEX - 1);
+}
+
+static const struct mortise_key tool_keys[] = {
+    {.name = "digest",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_digest},
+    {.name = "title",
+     .value = MORTISE_V_TEXT,
+     MORTISE_INTO_TEXT(struct mortise_lock_tool, title)},
+    {.name = "description",
+     .value = MORTISE_V_TEXT,
+     MORTISE_INTO_TEXT(struct mortise_lock_tool, description)},
+    {.name = "input_schema",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, input)},
+    {.name = "output_schema",
+     .value = MORTISE_V_MAP,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, output)},
+    {.name = "annotations",
+     .value = MORTISE_V_MAP,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, annotations)},
+};
+MORTISE_PLACE(tool, "a pinned tool");
+
+/* What every server may call one. */
+static bool is_tool_name(const struct mortise_yaml *name)
+{
+    return name->len > 0 && name->len <= MORTISE_LOCK_TOOL &&
+           strspn(name->str,
+                  "abcdefghijklmnopqrstuvwxyz"
+                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == name->len;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct mortise_lock_tool *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock_server *s = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_tool *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        const struct mortise_yaml *name = map->keys[i];
+
+        list[i] = (struct mortise_lock_tool){
+            .name = name->str, .at = name, .title = "", .description = ""};
+        if (!is_tool_name(name))
+            mortise_diag_add(r->diags, "E0612", name->span,
+                             "'%.200s' is not a valid name of a tool: use "
+                             "letters, digits, _, ., - and /, at most %d",
+                             name->str, (int)MORTISE_LOCK_TOOL);
+        mortise_keys_read(&tool_place, map->items[i], name->span, r, &list[i],
+                          r->diags);
+    }
+    if (list == NULL)
+        return;
+    qsort(list, map->n, sizeof *list, by_name);
+    s->tools = list;
+    s->n = map->n;
+}
+
+/* ---- a server ------------------------------------------------------------ */
+
+/* Which of them it was is for people to see. */
+static const struct mortise_key program_keys[] = {
+    {.name = "name", .value = MORTISE_V_TEXT},
+    {.name = "version", .value = MORTISE_V_TEXT},
+};
+MORTISE_PLACE(program, "the server of a lock");
+
+static void read_program(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+static const struct mortise_key server_keys[] = {
+    {.name = "protocol", .value = MORTISE_V_TEXT},
+    {.name = "server",
+     .value = MORTISE_V_MAP,
+     .place = &program_place,
+     .read = read_program},
+    {.name = "instructions", .value = MORTISE_V_TEXT},
+    {.name = "tools",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     .read = read_tools},
+};
+MORTISE_PLACE(server, "a pinned server");
+
+static void read_servers(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock *lock = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_server *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        list[i] = (struct mortise_lock_server){.name = map->keys[i]->str,
+                                               .at = map->keys[i]};
+        mortise_keys_read(&server_place, map->items[i], map->keys[i]->span, r,
+                          &list[i], r->diags);
+    }
+    lock->list = list;
+    lock->n = list != NULL ? map->n : 0;
+}
+
+/* ---- what a discovery plugin may find ------------------------------------- */
+
+static void check_pins(struct reading *r, const struct mortise_yaml *map)
+{
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
+        const struct mortise_yaml *v = map->items[i];
+
+        if (v->kind != MORTISE_YAML_STRING ||
+            v->len != MORTISE_DIGEST_HEX - 1 ||
+            strspn(v->str, "0123456789abcdef") != v->len)
+            mortise_diag_add(
+                r->diags, "E0612", v->span,
+                "the pin of '%.200s' must be a digest of %d hexadecimal digits",
+                map->keys[i]->str, MORTISE_DIGEST_HEX - 1);
+    }
+}
+
+static void read_discovery(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock *lock = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_discovery *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        list[i] =
+            (struct mortise_lock_discovery){map->keys[i]->str, map->items[i]};
+        if (map->items[i]->kind != MORTISE_YAML_MAP)
+            mortise_diag_add(r->diags, "E0612", map->items[i]->span,
+                             "the pins of '%.200s' must be a mapping from "
+                             "entries to digests",
+                             map->keys[i]->str);
+        check_pins(r, map->items[i]);
+    }
+    lock->discovery = list;
+    lock->n_discovery = list != NULL ? map->n : 0;
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static const struct mortise_word kinds[] = {{.word = "Lock"}, {.word = NULL}};
+
+static const struct mortise_key keys[] = {
+    MORTISE_HEADER_KEYS(kinds),
+    {.name = "mcp", .value = MORTISE_V_MAP, .read = read_servers},
+    {.name = "discovery", .value = MORTISE_V_MAP, .read = read_discovery},
+};
+
+static const struct mortise_place lock_place = {
+    MORTISE_PLACE_OF("a lock", keys)};
+
+int mortise_lock_path(char out[PATH_MAX], const char *deployment,
+                      struct mortise_err *err)
+{
+    static const char *const suffixes[] = {".yaml", ".yml"};
+    size_t n = strlen(deployment);
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t k = strlen(suffixes[i]);
+
+        if (n > k && strcmp(deployment + n - k, suffixes[i]) == 0)
+            return mortise_file_path(out, PATH_MAX, err, "%.*s.lock",
+                                     (int)(n - k), deployment);
+    }
+    return mortise_file_path(out, PATH_MAX, err, "%s.lock", deployment);
+}
+
+/* What is parsed, into `out`. */
+static int read_tree(struct mortise_lock *out, struct mortise_arena *a,
+                     const struct mortise_yaml *root,
+                     struct mortise_diags *diags)
+{
+    struct reading r = {.arena = a, .diags = diags};
+    size_t errors = diags->n_errors;
+
+    *out = (struct mortise_lock){.path = root->span.file->path, .tree = root};
+    if (mortise_header_check(root, "Lock", diags))
+        mortise_keys_read(&lock_place, root, root->span, &r, out, diags);
+    if (r.nomem || diags->failed)
+        return MORTISE_ENOMEM;
+    return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
+}
+
+int mortise_lock_read(struct mortise_lock *out, struct mortise_arena *a,
+                      const char *path, struct mortise_diags *diags)
+{
+    struct mortise_yaml *root;
+    struct stat st;
+    int rv;
+
+    *out = (struct mortise_lock){.path = NULL};
+    if (stat(path, &st) != 0 && errno == ENOENT)
+        return MORTISE_OK;
+    rv = mortise_yaml_read(&root, a, path, diags);
+    return root != NULL ? read_tree(out, a, root, diags) : rv;
+}
+
+const struct mortise_lock_server *
+mortise_lock_find(const struct mortise_lock *lock, const char *server)
+{
+    for (size_t i = 0; i < lock->n; i++)
+        if (strcmp(lock->list[i].name, server) == 0)
+            return &lock->list[i];
+    return NULL;
+}
+
+const struct mortise_yaml *
+mortise_lock_discovery(const struct mortise_lock *lock, const char *plugin)
+{
+    for (size_t i = 0; i < lock->n_discovery; i++)
+        if (strcmp(lock->discovery[i].plugin, plugin) == 0)
+            return lock->discovery[i].pins;
+    return NULL;
+}
+
+const struct mortise_lock_tool *
+mortise_lock_tool(const struct mortise_lock_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return &server->tools[i];
+    return NULL;
+}
+
+/* ---- changing it --------------------------------------------------------- */
+
+json_t *mortise_lock_json(const struct mortise_lock *lock)
+{
+    return lock->tree != NULL ? mortise_yaml_json(lock->tree, false)
+                              : json_pack("{s:s, s:s, s:{}}", "apiVersion",
+                                          "mortise/v1", "kind", "Lock", "mcp");
+}
+
+/* A member of `from` where there is one, into `to`. */
+static int copy(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+
+    return value == NULL || json_is_null(value)
+               ? 0
+               : json_object_set(to, name, value);
+}
+
+/* Which one it was; what else it says of itself is not looked at again. */
+static int copy_server(json_t *to, const json_t *said)
+{
+    json_t *server;
+    int failed;
+
+    if (!json_is_object(said))
+        return 0;
+    server = json_object();
+    failed = copy(server, said, "name") | copy(server, said, "version");
+    return failed | json_object_set_new(to, "server", server);
+}
+
+/* The object of that name, made where there is none; NULL: memory ran out. */
+static json_t *below(json_t *in, const char *name)
+{
+    if (json_object_get(in, name) == NULL)
+        json_object_set_new(in, name, json_object());
+    return json_object_get(in, name);
+}
+
+/* `value` NULL: it has none. */
+static int set(json_t *in, const char *name, json_t *value,
+               struct mortise_err *err)
+{
+    int failed = in == NULL;
+
+    if (!failed && value != NULL)
+        failed = json_object_set(in, name, value);
+    else if (!failed)
+        json_object_del(in, name);
+    return failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+int mortise_lock_set(json_t *lock, const char *server, json_t *section,
+                     struct mortise_err *err)
+{
+    return set(below(lock, "mcp"), server, section, err);
+}
+
+int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
+                           json_t *digest, struct mortise_err *err)
+{
+    json_t *all = below(lock, "discovery");
+    int rv = set(all != NULL ? below(all, plugin) : NULL, key, digest, err);
+
+    if (rv == MORTISE_OK && json_object_size(below(all, plugin)) == 0)
+        json_object_del(all, plugin);
+    if (rv == MORTISE_OK && json_object_size(all) == 0)
+        json_object_del(lock, "discovery");
+    return rv;
+}
+
+/* ---- its bytes (1) ------------------------------------------------------- */
+
+/* What YAML would take for something else, and what people would not see (2).
+ * All that JSON itself writes is ASCII, so this is inside of strings. */
+static bool is_escaped(uint32_t c)
+{
+    return c >= 0x7f && (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
+}
+
+static void put_text(struct mortise_buf *b, const char *p, size_t n)
+{
+    const char *end = p + n;
+
+    while (p < end) {
+        uint32_t c = 0;
+        size_t k = mortise_utf8_decode(p, end, &c);
+        char escape[MORTISE_UTF8_ESCAPE];
+
+        assert(k > 0); /* jansson has no other strings */
+        if (is_escaped(c))
+            mortise_buf_puts(b, mortise_utf8_escape(escape, c));
+        else
+            mortise_buf_put(b, p, k);
+        p += k;
+    }
+}
+
+static int put(const char *p, size_t n, void *b)
+{
+    mortise_buf_put(b, p, n);
+    return ((struct mortise_buf *)b)->failed ? -1 : 0;
+}
+
+static int text_of(struct mortise_buf *out, const json_t *lock,
+                   const struct mortise_mem *mem)
+{
+    struct mortise_buf b;
+    int failed;
+
+    mortise_buf_init(&b, mem);
+    failed = json_dump_callback(lock, put, &b, JSON_INDENT(2) | JSON_SORT_KEYS);
+    if (failed == 0) {
+        put_text(out, b.p, b.n);
+        mortise_buf_puts(out, "\n");
+    }
+    mortise_buf_finish(&b);
+    return failed != 0 || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+/* (3) */
+static int check_text(const char *path, const struct mortise_buf *text,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_arena a;
+    struct mortise_diags diags;
+    struct mortise_lock lock;
+    struct mortise_yaml *root;
+    int rv;
+
+    mortise_arena_init(&a, mem);
+    mortise_diags_init(&diags, mem);
+    rv = mortise_yaml_parse(&root, &a, path, text->p, text->n, &diags);
+    if (root != NULL)
+        rv = read_tree(&lock, &a, root, &diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else if (rv != MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "the lock file would not be valid: %.400s",
+                          diags.n > 0 ? diags.list[0].message : "");
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+/* ---- what a server answered ---------------------------------------------- */
+
+/* Could a lock with this tool alone be read again (3)?  MORTISE_EINVAL: no. */
+static int check_tool(const char *name, json_t *tool,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    json_t *lock =
+        json_pack("{s:s, s:s, s:{s:{s:{s:O}}}}", "apiVersion", "mortise/v1",
+                  "kind", "Lock", "mcp", "s", "tools", name, tool);
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, mem);
+    rv = lock != NULL ? text_of(&text, lock, mem) : MORTISE_ENOMEM;
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else
+        rv = check_text("mortise.lock", &text, mem, err);
+    mortise_buf_finish(&text);
+    json_decref(lock);
+    return rv;
+}
+
+static json_t *tool_of(const json_t *listed)
+{
+    static const char *const members[] = {"digest",        "title",
+                                          "description",   "input_schema",
+                                          "output_schema", "annotations"};
+    json_t *one = json_object();
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (copy(one, listed, members[i]) != 0) {
+            json_decref(one);
+            return NULL;
+        }
+    return one;
+}
+
+/* What is said of one that is left out. */
+static int leave(json_t *odd, const char *name, const char *why)
+{
+    return json_array_append_new(
+        odd, json_pack("{s:s, s:s}", "tool", name, "why", why));
+}
+
+static int add_tool(json_t *tools, json_t *odd, const json_t *listed,
+                    const struct mortise_mem *mem, struct mortise_err *err)
+{
+    const json_t *name = json_object_get(listed, "name");
+    const char *text = json_string_value(name);
+    json_t *one = tool_of(listed);
+    struct mortise_err why;
+    int rv, failed;
+
+    if (one == NULL)
+        return mortise_nomem(err);
+    if (strlen(text) != json_string_length(name))
+        rv = mortise_fail(&why, MORTISE_EINVAL, "its name has a NUL");
+    else
+        rv = check_tool(text, one, mem, &why);
+    if (rv == MORTISE_EINVAL)
+        failed = leave(odd, text, why.msg);
+    else
+        failed = rv != MORTISE_OK || json_object_set(tools, text, one) != 0;
+    json_decref(one);
+    return failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+/* Each tool of the list has a name, and no other has it. */
+static int check_names(const json_t *list, struct mortise_err *err)
+{
+    json_t *seen = json_object();
+    int rv = seen != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK && !json_is_array(list))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "the server's answer has no list of tools");
+    MORTISE_JSON_EACH (one, i, list) {
+        const char *name = json_string_value(json_object_get(one, "name"));
+
+        if (rv != MORTISE_OK)
+            break;
+        if (name == NULL)
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "a tool in the server's list has no name");
+        else if (json_object_get(seen, name) != NULL)
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "the server's list has the tool '%.128s' twice",
+                              name);
+        else if (json_object_set_new(seen, name, json_true()) != 0)
+            rv = mortise_nomem(err);
+    }
+    json_decref(seen);
+    return rv;
+}
+
+int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
+                         const struct mortise_mem *mem, struct mortise_err *err)
+{
+    const json_t *list = json_object_get(listed, "tools");
+    json_t *section = json_object(), *tools = json_object();
+    int rv = check_names(list, err), failed;
+
+    *out = NULL;
+    failed = copy(section, listed, "protocol") |
+             copy(section, listed, "instructions") |
+             copy_server(section, json_object_get(listed, "server"));
+    if (rv == MORTISE_OK &&
+        (failed || json_object_set(section, "tools", tools) != 0))
+        rv = mortise_nomem(err);
+    MORTISE_JSON_EACH (one, i, list) {
+        if (rv == MORTISE_OK)
+            rv = add_tool(tools, odd, one, mem, err);
+    }
+    json_decref(tools);
+    if (rv == MORTISE_OK)
+        *out = section;
+    else
+        json_decref(section);
+    return rv;
+}
+
+int mortise_lock_write(const char *path, const json_t *lock,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, mem);
+    rv = text_of(&text, lock, mem);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = check_text(path, &text, mem, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, text.p, text.n, 0644, 0, err);
+    mortise_buf_finish(&text);
+    return rv;
+}

@@ -1,0 +1,193 @@
+/* policy.c -- `tools` of a deployment: what graphs may call, and whom to ask.
+ *
+ * The graph says what it would like to do, the deployer what may be done here.
+ *
+ *   (1) deny is stronger than ask, and ask than allow.
+ *   (2) Once there is an `allow`, what fits no list is denied: who writes down
+ *       what is allowed does not mean "and all the rest".
+ *   (3) A deployment only makes a graph stricter.  What it allows is still
+ *       asked for where the graph's own hitl_mode says so.
+ *   (4) An operation whose arguments name what it acts on (`judged_as` of its
+ *       manifest) is judged by its own name when a graph is loaded, and each
+ *       call by the name that its arguments make.  Both must be allowed.
+ */
+#include "lang/config/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/wild.h"
+#include "lang/config/reading.h"
+
+/* Graphs that are tools (`graph/NAME`) are no operations: a word about one would
+ * deny nothing. */
+static bool is_of_graph(const char *pattern)
+{
+    static const char prefix[] = "graph/";
+
+    return strncmp(pattern, prefix, sizeof prefix - 1) == 0;
+}
+
+/* Into the list of its row. */
+static void read_patterns(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    const struct mortise_yaml *list = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < list->n; i++) {
+        const char *s = list->items[i]->str, *slash = strchr(s, '/');
+        struct mortise_diag *d;
+        bool of_graph = is_of_graph(s);
+
+        if (strcmp(s, "*") == 0 ||
+            (slash != NULL && slash != s && slash[1] != '\0' && !of_graph))
+            continue;
+        d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
+                             "'%s' is not a valid pattern of tools", s);
+        mortise_diag_help(r->diags, d, "%s",
+                          of_graph ? "graphs are not matched by patterns: name "
+                                     "the operations that the graph calls"
+                                   : "write PLUGIN/OPERATION with * for any "
+                                     "characters (file/*), or * alone");
+    }
+    *(struct mortise_patterns *)slot->field =
+        (struct mortise_patterns){slot->name, list->items, list->n};
+}
+
+/* Into the field of its row. */
+static void read_mcp(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_mcp_read(slot->field, slot->value, ctx);
+}
+
+#define PATTERNS(list)                                                         \
+    .value = MORTISE_V_STRINGS, .read = read_patterns,                         \
+    MORTISE_AT(struct mortise_patterns, struct mortise_policy, list)
+
+static const struct mortise_key keys[] = {
+    {.name = "allow",
+     .about = "Patterns of PLUGIN/OPERATION: graphs can call only these.",
+     PATTERNS(allow)},
+    {.name = "ask",
+     .about = "Patterns of PLUGIN/OPERATION: each call waits for an approval.",
+     PATTERNS(ask)},
+    {.name = "deny",
+     .about = "Patterns of PLUGIN/OPERATION that graphs cannot call.",
+     PATTERNS(deny)},
+    {.name = "mcp",
+     .about = "Servers of the Model Context Protocol, by name.",
+     .value = MORTISE_V_MAP,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_mcp_server_place),
+     .read = read_mcp,
+     MORTISE_AT(struct mortise_mcp_servers, struct mortise_policy, mcp)},
+};
+
+const struct mortise_place mortise_policy_place = {
+    MORTISE_PLACE_OF("tools", keys)};
+
+static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
+                                       const char *tool)
+{
+    for (size_t i = 0; i < patterns->n; i++)
+        if (mortise_wild_fits(patterns->list[i]->str, tool))
+            return patterns->list[i];
+    return NULL;
+}
+
+static enum mortise_judgement judge(const struct mortise_policy *p,
+                                    const char *tool,
+                                    const struct mortise_yaml **by)
+{
+    *by = find(&p->deny, tool);
+    if (*by != NULL)
+        return MORTISE_DENY;
+    *by = find(&p->ask, tool);
+    if (*by != NULL)
+        return MORTISE_ASK;
+    *by = find(&p->allow, tool);
+    if (*by != NULL || p->allow.key == NULL)
+        return MORTISE_ALLOW;
+    *by = p->allow.key;
+    return MORTISE_DENY;
+}
+
+enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
+                                            const char *plugin, const char *op,
+                                            const struct mortise_yaml **by)
+{
+    char tool[MORTISE_TOOL_MAX];
+
+    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
+    return judge(p, tool, by);
+}
+
+/* The value of the argument that {NAME} at `at` stands for; its length goes to
+ * *n, that of {NAME} to *taken. */
+static const char *argument(const char *at, const json_t *args, size_t *n,
+                            size_t *taken)
+{
+    size_t name = strcspn(at + 1, "}");
+    const json_t *v = json_object_getn(args, at + 1, name);
+
+    *taken = name + 2;
+    *n = json_string_length(v);
+    return json_string_value(v);
+}
+
+/* false: there is no room for it, or no name has such bytes. */
+static bool name_call(char tool[MORTISE_TOOL_MAX], const char *plugin,
+                      const char *judged_as, const json_t *args)
+{
+    size_t at = (size_t)snprintf(tool, MORTISE_TOOL_MAX, "%s/", plugin);
+
+    while (*judged_as != '\0' && at < MORTISE_TOOL_MAX) {
+        size_t n = strcspn(judged_as, "{"), taken = n;
+        const char *text =
+            n > 0 ? judged_as : argument(judged_as, args, &n, &taken);
+
+        if (n >= MORTISE_TOOL_MAX - at ||
+            (n > 0 && memchr(text, '\0', n) != NULL))
+            return false;
+        if (n > 0)
+            memcpy(tool + at, text, n);
+        at += n;
+        judged_as += taken;
+    }
+    if (at >= MORTISE_TOOL_MAX)
+        return false;
+    tool[at] = '\0';
+    return true;
+}
+
+enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
+                                                 const char *plugin,
+                                                 const char *judged_as,
+                                                 const json_t *args,
+                                                 char tool[MORTISE_TOOL_MAX],
+                                                 const struct mortise_yaml **by)
+{
+    if (name_call(tool, plugin, judged_as, args))
+        return judge(p, tool, by);
+    *by = NULL;
+    snprintf(tool, MORTISE_TOOL_MAX, "%s/%s", plugin, judged_as);
+    return MORTISE_DENY;
+}
+
+int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
+                          struct mortise_err *why)
+{
+    if (by == NULL)
+        return mortise_fail(
+            why, MORTISE_EDENIED,
+            "the deployment denies this call, because judged_as (%s) with "
+            "these arguments is not a valid name of a tool: it is too long, or "
+            "has a NUL",
+            tool);
+    return mortise_fail(
+        why, MORTISE_EDENIED, "the deployment denies %s (%s:%u:%u)", tool,
+        by->span.file->path, (unsigned)by->span.line, (unsigned)by->span.col);
+}

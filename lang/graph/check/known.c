@@ -1,0 +1,111 @@
+/* known.c -- what the nodes of a graph write, by path. */
+#include "lang/graph/check/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_path(const void *pa, const void *pb)
+{
+    const struct mortise_declared *a = pa, *b = pb;
+    int c = mortise_path_compare(a->path, b->path);
+
+    return c != 0 ? c : (a->node > b->node) - (a->node < b->node);
+}
+
+/* What a map comes to is written where its join is. */
+static uint32_t own_of(const struct mortise_loader *ld,
+                       const struct mortise_declared *w)
+{
+    uint32_t map = ld->body[w->node];
+
+    return map != 0 && mortise_graph_is_own(ld->g, w->path)
+               ? 1 + ld->g->regions[map].entry
+               : 0;
+}
+
+const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
+{
+    struct mortise_known *k = mortise_load_alloc(ld, sizeof *k);
+    struct mortise_declared *writes =
+        mortise_load_alloc(ld, (ld->n_writes + 1) * sizeof *writes);
+
+    if (ld->nomem)
+        return NULL;
+    for (size_t i = 0; i < ld->n_writes; i++)
+        if (!ld->writes[i].in_place) {
+            writes[k->n] = ld->writes[i];
+            writes[k->n++].own_of = own_of(ld, &ld->writes[i]);
+        }
+    qsort(writes, k->n, sizeof *writes, by_path);
+    k->writes = writes;
+    k->g = ld->g;
+    k->output_of = ld->output_of;
+    k->known_of = ld->known_of;
+    k->body = ld->body;
+    return k;
+}
+
+/* How the step of a write behind `depth` others stands to a name: those that end
+ * before it come first, then those with an index. */
+static int stands(const struct mortise_declared *w, size_t depth,
+                  const char *key)
+{
+    if (w->path->n <= depth || w->path->steps[depth].key == NULL)
+        return -1;
+    return strcmp(w->path->steps[depth].key, key);
+}
+
+/* The first write of [lo, hi) that stands at `least` or behind it. */
+static size_t first(const struct mortise_known *k, struct mortise_writes of,
+                    size_t depth, const char *key, int least)
+{
+    while (of.lo < of.hi) {
+        size_t mid = of.lo + (of.hi - of.lo) / 2;
+        int c = stands(&k->writes[mid], depth, key);
+
+        if ((c > 0) - (c < 0) < least)
+            of.lo = mid + 1;
+        else
+            of.hi = mid;
+    }
+    return of.lo;
+}
+
+struct mortise_writes mortise_known_below(const struct mortise_known *k,
+                                          struct mortise_writes of,
+                                          size_t depth, const char *key)
+{
+    return (struct mortise_writes){first(k, of, depth, key, 0),
+                                   first(k, of, depth, key, 1)};
+}
+
+bool mortise_known_sees(const struct mortise_loader *ld,
+                        const struct mortise_known *k,
+                        const struct mortise_declared *w, uint32_t node)
+{
+    uint32_t at = node < ld->g->n_nodes ? ld->body[node] : 0;
+
+    if (w->own_of == 0 || node == MORTISE_NOWHERE)
+        return true;
+    if (k != ld->known) /* the end of a graph inside is in no element of its */
+        return false;
+    while (at != 0 && 1 + ld->g->regions[at].entry != w->own_of)
+        at = ld->g->regions[at].parent;
+    return at != 0;
+}
+
+const char *mortise_known_nearest(const struct mortise_known *k,
+                                  struct mortise_writes of, size_t depth,
+                                  const char *name, const char *best)
+{
+    for (size_t i = of.lo; i < of.hi; i++) {
+        const struct mortise_path *path = k->writes[i].path;
+        const char *two[2] = {best, NULL};
+
+        if (path->n <= depth)
+            continue;
+        two[1] = path->steps[depth].key;
+        best = mortise_nearest(name, two, 2);
+    }
+    return best;
+}

@@ -1,0 +1,875 @@
+/* names.c -- names are checked: members of the state and of outputs that an
+ * expression reads, and paths that a node writes.
+ *
+ * The checker of expressions (cel/) refuses what a closed schema rules out.  Here
+ * a graph's own knowledge is laid beside what its author declared:
+ *
+ *   (1) What no node writes is never there.  A node writes with outputs,
+ *       output_as and output_mapping, a map its results; what people (update) and
+ *       plugins ("update") set besides counts where the schema of the state names
+ *       it.  E0411; of scratch, by which people mend runs, W0417.
+ *   (2) What an output never has, it has in no artifact either: that is said of
+ *       artifacts, and of paths that outputs fills with a path of the output,
+ *       where all who write the path agree.  E0412.
+ *   (3) What is written by nodes alone that never run before the one that reads
+ *       it is not there, either.  E0413; of scratch, and where the schema names
+ *       it, people may have set it: W0415.
+ *   (4) Where a schema lists members and lets others in, the schema is asked
+ *       which were meant: of an output any other is a finding; of the state, for
+ *       which people may have more in mind than they declare, one that is a slip
+ *       away from a listed one.  W0414.
+ *
+ *  (5) What is an element's own of a map is not there outside of its body.  E0414;
+ *       where the schema names it, people may have set it: W0415.
+ *
+ * What is written on some ways only is absent on the others, which is what has()
+ * is for, and no finding.
+ *
+ * No finding is better than a wrong one.  What an expression computes, what a
+ * reducer's expression makes, and what on_error puts in the place of an output is
+ * vague: nothing is said of its members.  What a guardrail may replace is soft:
+ * an error is a warning there.
+ *
+ * The sources of a run were checked when it began and are not checked again.
+ */
+#include "lang/graph/check/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SAID = 8, MAKERS = 4 /* that are named */ };
+
+/* What an expression is at, on its way down from a name. */
+struct place {
+    const char *path; /* as it is spelled in findings */
+    bool is_state;    /* the name `state`: nothing but what follows is set */
+    /* The state itself, so many steps down, and who writes there. */
+    const struct mortise_known *known; /* NULL: it is no part of a state */
+    struct mortise_writes writes;
+    size_t depth;
+    bool is_declared;  /* the schema names it */
+    bool is_artifacts; /* ... or else scratch, which people mend runs by */
+    /* What its value fits for certain, or NULL. */
+    const struct mortise_schema *declared;
+    /* What those who write it whole give: one of these holds. */
+    const struct mortise_schema *said[SAID];
+    size_t n_said;
+    bool vague; /* ... or anything */
+    bool soft;  /* ... or what a guardrail made of it */
+    bool whole; /* its schema is to list everything */
+    /* Of what a map leaves: what each of its results fits; NULL: anything. */
+    const struct mortise_schema *result;
+};
+
+struct names {
+    struct mortise_loader *ld;
+    struct mortise_arena arena;
+    const struct mortise_looked *at; /* what is looked at */
+    bool quiet;                      /* nothing is reported, */
+    bool missed;                     /* ... and would have been */
+    struct mortise_before before;
+    const struct place **item_of; /* per map: one of its elements; NULL: any */
+    const struct mortise_schema *results; /* of a map */
+};
+
+static void *room(struct names *c, size_t size)
+{
+    return mortise_load_scratch(c->ld, &c->arena, size);
+}
+
+/* ---- places --------------------------------------------------------------- */
+
+/* "artifacts.judge" + "enough". */
+static const char *spell(struct names *c, const char *path, const char *name)
+{
+    size_t size = strlen(path) + strlen(name) + 2;
+    char *text = room(c, size);
+
+    if (text == NULL)
+        return path;
+    snprintf(text, size, "%s%s%s", path, name[0] != '[' ? "." : "", name);
+    return text;
+}
+
+static struct place *new_place(struct names *c, const char *path)
+{
+    struct place *p = room(c, sizeof *p);
+
+    if (p != NULL)
+        p->path = path;
+    return p;
+}
+
+/* One more of what it may be; NULL: anything. */
+static void say(struct place *p, const struct mortise_schema *s)
+{
+    if (s == NULL || p->n_said == SAID)
+        p->vague = true;
+    else
+        p->said[p->n_said++] = s;
+}
+
+/* scratch, artifacts: of this graph, or of one inside it. */
+static struct place *state_root(struct names *c, const struct mortise_known *k,
+                                const char *root, const char *path)
+{
+    struct place *p = k != NULL ? new_place(c, path) : NULL;
+
+    if (p == NULL)
+        return NULL;
+    p->known = k;
+    p->writes =
+        mortise_known_below(k, (struct mortise_writes){0, k->n}, 0, root);
+    p->depth = 1;
+    p->is_artifacts = root[0] == 'a';
+    p->declared = p->is_artifacts ? k->g->artifacts : k->g->scratch;
+    return p;
+}
+
+static struct place *declared_place(struct names *c, const char *path,
+                                    const struct mortise_schema *s)
+{
+    struct place *p = s != NULL ? new_place(c, path) : NULL;
+
+    if (p != NULL)
+        p->declared = s;
+    return p;
+}
+
+/* May its output be another than its schema says? */
+static bool is_vague(const struct mortise_node *n)
+{
+    return n->on_error_value;
+}
+
+static bool is_soft(const struct mortise_node *n)
+{
+    return n->on_violation == MORTISE_VIOLATION_SANITIZE ||
+           n->guards[MORTISE_GUARD_EDGE].n > 0;
+}
+
+/* ---- what a write makes ------------------------------------------------------ */
+
+/* {results, failed}: what a map leaves. */
+static const struct mortise_schema *results_schema(struct names *c)
+{
+    if (c->results == NULL)
+        c->results = mortise_load_our_schema(
+            c->ld,
+            json_pack("{s:s, s:b, s:{s:{s:s}, s:{s:s, s:{s:s, s:b, "
+                      "s:{s:{s:s}, s:o}}}}}",
+                      "type", "object", "additionalProperties", 0, "properties",
+                      "results", "type", "array", "failed", "type", "array",
+                      "items", "type", "object", "additionalProperties", 0,
+                      "properties", "index", "type", "integer", "error",
+                      mortise_load_error_type()));
+    return c->results;
+}
+
+/* A result is what its element's last node gives: where that is always the same
+ * one. */
+static const struct mortise_schema *
+result_schema(const struct mortise_known *k, const struct mortise_declared *w)
+{
+    const struct mortise_graph *g = k->g;
+    uint32_t last = MORTISE_NOWHERE;
+
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct mortise_edge *e = &g->edges[i];
+        const struct mortise_region *map =
+            e->yields ? &g->regions[k->body[e->from]] : NULL;
+
+        if (map == NULL || map->join != w->node ||
+            strcmp(g->nodes[map->entry].id,
+                   w->path->steps[w->path->n - 1].key) != 0)
+            continue;
+        if (last != MORTISE_NOWHERE && last != e->from)
+            return NULL;
+        last = e->from;
+    }
+    if (last == MORTISE_NOWHERE || is_vague(&g->nodes[last]) ||
+        is_soft(&g->nodes[last]) || g->nodes[last].sub != NULL)
+        return NULL;
+    return k->output_of[last];
+}
+
+static void add_results(struct names *c, struct place *p,
+                        const struct mortise_declared *w)
+{
+    p->result = p->n_said == 0 && !p->vague ? result_schema(p->known, w) : NULL;
+    say(p, results_schema(c));
+}
+
+/* What it gives is `output`, or a path below that. */
+static const struct mortise_schema *
+line_schema(struct names *c, const struct mortise_known *k,
+            const struct mortise_declared *w)
+{
+    const char *text =
+        w->expr->cel != NULL ? mortise_cel_as_path(w->expr->cel) : NULL;
+    struct mortise_path path;
+
+    if (text == NULL || strncmp(text, "output", 6) != 0 ||
+        mortise_path_parse(&path, &c->arena, text, strlen(text), NULL) !=
+            MORTISE_OK ||
+        strcmp(path.steps[0].key, "output") != 0)
+        return NULL;
+    return mortise_load_schema_below(k->output_of[w->node], &path);
+}
+
+static void add_value(struct names *c, struct place *p,
+                      const struct mortise_declared *w)
+{
+    const struct mortise_known *k = p->known;
+    const struct mortise_node *node = &k->g->nodes[w->node];
+
+    p->whole = true;
+    p->soft |= is_soft(node);
+    if (mortise_graph_reduce(k->g, w->path) == MORTISE_REDUCE_EXPR ||
+        (is_vague(node) && !w->last))
+        p->vague = true;
+    else if (w->last)
+        add_results(c, p, w);
+    else if (node->sub != NULL)
+        p->vague = true;
+    else if (w->is_output)
+        say(p, k->output_of[w->node]);
+    else
+        say(p, line_schema(c, k, w));
+}
+
+/* Does what is looked at see what was written there? */
+static bool sees(const struct names *c, const struct place *p,
+                 const struct mortise_declared *w)
+{
+    return mortise_known_sees(c->ld, p->known, w, c->at->node);
+}
+
+/* What of it is written, as far as that is seen from here: an element's own, or
+ * the run's. */
+struct seen {
+    bool any, own;
+};
+
+static struct seen look_at_writes(const struct names *c, const struct place *p)
+{
+    struct seen s = {false, false};
+
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++)
+        if (sees(c, p, &p->known->writes[i])) {
+            s.any = true;
+            s.own |= p->known->writes[i].own_of != 0;
+        }
+    return s;
+}
+
+/* The writes that end right here make all of it. */
+static void add_values(struct names *c, struct place *p)
+{
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
+        const struct mortise_declared *w = &p->known->writes[i];
+
+        if (w->path->n > p->depth || p->vague)
+            break;
+        if (sees(c, p, w))
+            add_value(c, p, w);
+    }
+}
+
+/* An artifact that is what an inner graph left, and nothing else. */
+static const struct mortise_known *inner_of(const struct place *p)
+{
+    const struct mortise_declared *w = &p->known->writes[p->writes.lo];
+
+    return p->writes.hi - p->writes.lo == 1 && w->is_output && !w->last &&
+                   w->path->n == p->depth &&
+                   !p->known->g->nodes[w->node].on_error_value
+               ? p->known->known_of[w->node]
+               : NULL;
+}
+
+/* ---- findings ----------------------------------------------------------------- */
+
+static struct mortise_diag *report(struct names *c, const char *code,
+                                   struct mortise_cel_where where,
+                                   const char *words)
+{
+    c->missed = true;
+    if (c->quiet)
+        return NULL;
+    return mortise_diag_add(c->ld->diags, code,
+                            mortise_expr_place(&c->at->expr, where), "%s",
+                            words);
+}
+
+static void help(struct names *c, struct mortise_diag *d, const char *near,
+                 const char *otherwise)
+{
+    if (near != NULL)
+        mortise_diag_help(c->ld->diags, d, "did you mean '%s'?", near);
+    else if (otherwise != NULL)
+        mortise_diag_help(c->ld->diags, d, "%s", otherwise);
+}
+
+/* The writes with a step like that. */
+static const char *near_write(struct names *c, const struct place *p,
+                              const char *name, const char *best)
+{
+    if (p->known == NULL || c->ld->suggestions == 0)
+        return best;
+    c->ld->suggestions--;
+    return mortise_known_nearest(p->known, p->writes, p->depth, name, best);
+}
+
+/* (1) */
+static void report_unset(struct names *c, const struct place *of,
+                         const struct place *p, const char *name,
+                         const char *near, struct mortise_cel_where where)
+{
+    bool is_error =
+        !p->is_declared && !of->is_declared && !of->soft && of->is_artifacts;
+    char words[256];
+
+    snprintf(words, sizeof words, "no node writes '%.200s'", p->path);
+    near = near_write(c, of, name, near);
+    help(c, report(c, is_error ? "E0411" : "W0417", where, words), near,
+         "write it with 'outputs' or 'output_as' of a node; if only people or "
+         "plugins set it, list it in the schema of the state");
+}
+
+/* (2), (4) */
+static void report_unlisted(struct names *c, const struct place *of,
+                            const char *name, bool never, const char *near,
+                            struct mortise_cel_where where)
+{
+    char words[256];
+
+    if (never)
+        snprintf(words, sizeof words, "'%.120s' never has a member '%.80s'",
+                 of->path, name);
+    else
+        snprintf(words, sizeof words,
+                 "the schema of '%.120s' has no member '%.80s'", of->path,
+                 name);
+    help(c, report(c, never && !of->soft ? "E0412" : "W0414", where, words),
+         near_write(c, of, name, near), NULL);
+}
+
+/* "'a', 'b' and others" */
+static void makers(const struct place *p, char *out, size_t size)
+{
+    const struct mortise_known *k = p->known;
+    uint32_t last = MORTISE_NOWHERE;
+    size_t n = 0, shown = 0;
+
+    out[0] = '\0';
+    for (size_t i = p->writes.lo; i < p->writes.hi && n + 80 < size; i++) {
+        if (k->writes[i].node == last)
+            continue;
+        last = k->writes[i].node;
+        if (shown == MAKERS) {
+            snprintf(out + n, size - n, " and others");
+            return;
+        }
+        n += (size_t)snprintf(out + n, size - n, "%s'%s'",
+                              shown++ > 0 ? ", " : "", k->g->nodes[last].id);
+    }
+}
+
+static void report_later(struct names *c, const struct place *p,
+                         struct mortise_cel_where where)
+{
+    char who[400], words[640];
+    bool start = c->at->node == MORTISE_START;
+
+    makers(p, who, sizeof who);
+    snprintf(words, sizeof words,
+             start ? "'%.120s' is written by %s, after START"
+                   : "'%.120s' is written only by %s, and no path leads from "
+                     "there to '%s'",
+             p->path, who, start ? "" : c->ld->g->nodes[c->at->node].id);
+    help(c,
+         report(c, p->is_declared || !p->is_artifacts ? "W0415" : "E0413",
+                where, words),
+         NULL, NULL);
+}
+
+/* (5) */
+static void report_gone(struct names *c, const struct place *p,
+                        struct mortise_cel_where where)
+{
+    const struct mortise_declared *w = &p->known->writes[p->writes.lo];
+    const char *to;
+    char who[400], words[700];
+
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++)
+        if (p->known->writes[i].last) /* of a map in there: the outer one's */
+            w = &p->known->writes[i];
+    to = p->known->g->nodes[w->own_of - 1].id;
+    makers(p, who, sizeof who);
+    snprintf(words, sizeof words,
+             "'%.120s' is written only by %s, inside the map that runs "
+             "'%.64s', and is not visible here",
+             p->path, who, to);
+    snprintf(who, sizeof who,
+             "'artifacts.%.64s' has the results of all elements after the "
+             "join; a path with a reducer (state.reducers) is also visible",
+             to);
+    help(c, report(c, p->is_declared ? "W0415" : "E0414", where, words), NULL,
+         who);
+}
+
+/* Does one of those who write there run before what is looked at? */
+static bool may_be_there(struct names *c, const struct place *p)
+{
+    uint32_t node = c->at->node;
+
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
+        const struct mortise_declared *w = &p->known->writes[i];
+
+        if (!sees(c, p, w))
+            continue;
+        if (w->node == node && (w->last || c->at->end > MORTISE_IN_OUTPUT))
+            return true;
+        if (mortise_before_may(&c->before, w->node, node))
+            return true;
+    }
+    return false;
+}
+
+/* ---- members -------------------------------------------------------------------- */
+
+/* What the values are said to be, of a member; into its place. */
+static struct mortise_schema_seen
+look_at_said(const struct place *of, const char *name, struct place *out)
+{
+    struct mortise_schema_seen all = {.never = of->n_said > 0};
+
+    for (size_t i = 0; i < of->n_said; i++) {
+        struct mortise_schema_seen one;
+
+        mortise_schema_look(of->said[i], name, &one);
+        all.listed |= one.listed;
+        all.never &= one.never;
+        all.others |= one.others;
+        if (all.near == NULL || (one.slip && !all.slip))
+            all.near = one.near;
+        all.slip |= one.slip;
+        for (size_t n = 0; n < one.n; n++)
+            say(out, one.schemas[n]);
+        if (one.n == 0 && !one.never)
+            out->vague = true;
+    }
+    out->vague |= of->vague;
+    out->soft = of->soft;
+    out->whole = of->whole;
+    return all;
+}
+
+static struct mortise_schema_seen
+look_at_declared(const struct place *of, const char *name, struct place *out)
+{
+    struct mortise_schema_seen seen = {.listed = false};
+
+    if (of->declared == NULL)
+        return seen;
+    mortise_schema_look(of->declared, name, &seen);
+    out->is_declared = seen.listed || seen.open;
+    out->declared = seen.n == 1 ? seen.schemas[0] : NULL;
+    return seen;
+}
+
+/* Nobody writes it, and no schema lists it. */
+static void judge_unlisted(struct names *c, const struct place *of,
+                           const struct place *p, const char *name,
+                           const struct mortise_schema_seen *said,
+                           const struct mortise_schema_seen *declared,
+                           struct mortise_cel_where where)
+{
+    bool slip = said->slip || declared->slip;
+    bool others = said->others || declared->others;
+    const char *near = declared->near != NULL ? declared->near : said->near;
+
+    if (of->vague || (of->known == NULL && of->n_said == 0)) {
+        if (declared->slip || (of->whole && others && !of->vague))
+            report_unlisted(c, of, name, false, near, where);
+    } else if (of->n_said > 0) {
+        if (said->never || slip || (of->whole && said->others))
+            report_unlisted(c, of, name, said->never, near, where);
+    } else if (declared->open ? slip
+                              : !of->is_declared || slip ||
+                                    of->writes.hi > of->writes.lo) {
+        report_unset(c, of, p, name, near, where);
+    }
+}
+
+/* Of the whole state, `state`. */
+static const void *part_of_state(struct names *c, const char *name)
+{
+    const struct mortise_loader *ld = c->ld;
+
+    if (strcmp(name, "input") == 0)
+        return declared_place(c, "input", ld->g->input);
+    return state_root(c, ld->known,
+                      strcmp(name, "scratch") == 0 ? "scratch" : "artifacts",
+                      name);
+}
+
+static const void *member(void *ctx, const void *place, const char *name,
+                          struct mortise_cel_where where)
+{
+    struct names *c = ctx;
+    const struct place *of = place;
+    struct mortise_schema_seen said, declared = {.listed = false};
+    struct place *p;
+    struct seen seen = {false, false};
+
+    if (of->is_state)
+        return part_of_state(c, name);
+    p = new_place(c, spell(c, of->path, name));
+    if (p == NULL)
+        return NULL;
+    said = look_at_said(of, name, p);
+    if (strcmp(name, "results") == 0)
+        p->result = of->result;
+    if (of->known != NULL) {
+        p->known = of->known;
+        p->writes = mortise_known_below(of->known, of->writes, of->depth, name);
+        p->depth = of->depth + 1;
+        p->is_artifacts = of->is_artifacts;
+        seen = look_at_writes(c, p);
+    }
+    /* The schema of the state is not about what is an element's own. */
+    if (!seen.own)
+        declared = look_at_declared(of, name, p);
+    if (!seen.any && p->writes.hi > p->writes.lo && !declared.listed) {
+        report_gone(c, p, where);
+        return NULL;
+    }
+    if (!seen.any && !declared.listed && !said.listed) {
+        judge_unlisted(c, of, p, name, &said, &declared, where);
+        return p->n_said > 0 || p->declared != NULL ? p : NULL;
+    }
+    if (seen.any && of->depth == 1 && of->known == c->ld->known && !c->quiet &&
+        c->at->inner == NULL && !may_be_there(c, p))
+        report_later(c, p, where);
+    if (seen.any && inner_of(p) != NULL)
+        return state_root(c, inner_of(p), "artifacts", p->path);
+    if (seen.any)
+        add_values(c, p);
+    return p;
+}
+
+/* Elements are what the items of its schemas are. */
+static const void *item(void *ctx, const void *place)
+{
+    struct names *c = ctx;
+    const struct place *of = place;
+    struct place *p =
+        !of->is_state ? new_place(c, spell(c, of->path, "[]")) : NULL;
+
+    if (p == NULL)
+        return NULL;
+    p->vague = of->vague || of->known != NULL;
+    p->soft = of->soft;
+    p->whole = of->whole;
+    for (size_t i = 0; i < of->n_said; i++)
+        say(p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
+               : of->result != NULL                                 ? of->result
+                                    : mortise_schema_items(of->said[i]));
+    if (of->known != NULL && of->n_said > 0 && !of->vague)
+        p->vague = false;
+    if (of->declared != NULL &&
+        !(mortise_schema_types(of->declared) & MORTISE_T_OBJECT))
+        p->declared = mortise_schema_items(of->declared);
+    return p->n_said > 0 || p->declared != NULL ? p : NULL;
+}
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static const void *name_at(void *ctx, size_t index);
+
+static const void *look_at(struct names *c, const struct mortise_looked *at,
+                           bool quiet)
+{
+    const struct mortise_cel_look look = {c, name_at, member, item};
+    const struct mortise_looked *was = c->at;
+    bool was_quiet = c->quiet;
+    const void *place;
+
+    c->at = at;
+    c->quiet |= quiet;
+    if (at->inner == NULL)
+        mortise_load_stand_at(c->ld, at->node);
+    place = mortise_cel_look(at->expr.cel, &look);
+    c->at = was;
+    c->quiet = was_quiet;
+    if (was != NULL && was->inner == NULL)
+        mortise_load_stand_at(c->ld, was->node);
+    return place;
+}
+
+/* `output` of a guardrail node is what its target is. */
+static const void *target_of(struct names *c, const struct mortise_node *node)
+{
+    struct mortise_looked at = {
+        .expr = node->target, .node = node->index, .end = MORTISE_IN_OUTPUT};
+    const struct place *target =
+        node->has_target && node->target.cel != NULL && !is_vague(node)
+            ? look_at(c, &at, true)
+            : NULL;
+    struct place *p = target != NULL ? new_place(c, "output") : NULL;
+
+    if (p == NULL || target->is_state)
+        return NULL;
+    *p = *target;
+    p->path = "output";
+    p->soft |= is_soft(node);
+    return p;
+}
+
+static const void *output_of(struct names *c, uint32_t index)
+{
+    const struct mortise_node *node = &c->ld->g->nodes[index];
+    struct place *p;
+
+    if (node->guards[MORTISE_GUARD_TARGET].n > 0)
+        return target_of(c, node);
+    if (node->sub != NULL && !is_vague(node))
+        return state_root(c, c->ld->known_of[index], "artifacts", "output");
+    p = declared_place(c, "output", c->ld->output_of[index]);
+    if (p == NULL || is_vague(node))
+        return NULL;
+    p->whole = true;
+    return p;
+}
+
+/* Of the inner graph, for the mappings around it. */
+static const void *inner_name(struct names *c, size_t index)
+{
+    const struct mortise_known *k = c->ld->known_of[c->at->node];
+
+    switch (index) {
+    case MORTISE_IN_INPUT:
+        return declared_place(c, "input", c->at->inner[index].schema);
+    case MORTISE_IN_SCRATCH:
+        return state_root(c, k, "scratch", "scratch");
+    case MORTISE_IN_ARTIFACTS:
+    case MORTISE_IN_OUTPUT:
+        return state_root(c, k, "artifacts",
+                          index == MORTISE_IN_OUTPUT ? "output" : "artifacts");
+    default:
+        return NULL;
+    }
+}
+
+/* The map of which an element is seen from here under that name, or 0. */
+static uint32_t map_at(const struct mortise_loader *ld, uint32_t node,
+                       size_t level)
+{
+    uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
+
+    while (map != 0 && ld->g->regions[map].level != level)
+        map = ld->g->regions[map].parent;
+    return map;
+}
+
+static const void *name_at(void *ctx, size_t index)
+{
+    struct names *c = ctx;
+    const struct mortise_loader *ld = c->ld;
+    struct place *state;
+
+    if (c->at->inner != NULL)
+        return inner_name(c, index);
+    switch (index) {
+    case MORTISE_IN_INPUT:
+        return declared_place(c, "input", ld->g->input);
+    case MORTISE_IN_SCRATCH:
+        return state_root(c, ld->known, "scratch", "scratch");
+    case MORTISE_IN_ARTIFACTS:
+        return state_root(c, ld->known, "artifacts", "artifacts");
+    case MORTISE_IN_STATE:
+        state = new_place(c, "state");
+        if (state != NULL)
+            state->is_state = true;
+        return state;
+    case MORTISE_IN_OUTPUT:
+        return c->at->node != MORTISE_START ? output_of(c, c->at->node) : NULL;
+    default:
+        return index >= MORTISE_IN_ITEM && index < MORTISE_IN_ITEM_END
+                   ? c->item_of[map_at(ld, c->at->node,
+                                       index - MORTISE_IN_ITEM)]
+                   : NULL;
+    }
+}
+
+/* ---- for templates.c ----------------------------------------------------------------- */
+
+const void *mortise_names_place(struct names *c, uint32_t node,
+                                const struct mortise_expr *e)
+{
+    struct mortise_looked at = {
+        .expr = *e, .node = node, .end = MORTISE_IN_OUTPUT};
+
+    return look_at(c, &at, true);
+}
+
+const void *mortise_names_member(struct names *c, const void *place,
+                                 const char *name, bool *missing)
+{
+    struct mortise_looked at = {.node = MORTISE_NOWHERE};
+    const struct mortise_looked *was = c->at;
+    const void *found;
+
+    c->at = &at;
+    c->quiet = true;
+    c->missed = false;
+    found = member(c, place, name, (struct mortise_cel_where){0, 0});
+    *missing = c->missed;
+    c->quiet = false;
+    c->at = was;
+    return found;
+}
+
+/* The types that its value may have. */
+static unsigned types_of(const struct place *p)
+{
+    unsigned said = 0, declared = MORTISE_T_ANY;
+
+    for (size_t i = 0; i < p->n_said; i++)
+        said |= mortise_schema_types(p->said[i]);
+    if (p->n_said == 0 || p->vague)
+        said = MORTISE_T_ANY;
+    if (p->declared != NULL)
+        declared = mortise_schema_types(p->declared);
+    return said & declared;
+}
+
+const void *mortise_names_inside(struct names *c, const void *place,
+                                 bool *opens)
+{
+    unsigned types = types_of(place) & (MORTISE_T_ARRAY | MORTISE_T_OBJECT);
+
+    *opens = types != 0;
+    if (types == MORTISE_T_ARRAY)
+        return item(c, place);
+    return types == MORTISE_T_OBJECT ? place : NULL;
+}
+
+const char *mortise_names_nearest(const struct mortise_yaml *map,
+                                  const char *name)
+{
+    const char *two[2] = {NULL, NULL};
+
+    for (size_t i = 0; i < map->n; i++) {
+        two[1] = map->keys[i]->str;
+        two[0] = mortise_nearest(name, two, 2);
+    }
+    return two[0];
+}
+
+/* ---- maps ------------------------------------------------------------------------- */
+
+static void find_item(struct names *c, uint32_t map)
+{
+    const struct mortise_region *r = &c->ld->g->regions[map];
+    struct mortise_looked at = {.expr = r->over,
+                                .node = c->ld->g->edges[r->map_edge].from,
+                                .end = MORTISE_IN_ERROR};
+    const void *list = r->over.cel != NULL ? look_at(c, &at, true) : NULL;
+    const struct place *one = list != NULL ? item(c, list) : NULL;
+    struct place *p = one != NULL ? new_place(c, r->as) : NULL;
+
+    if (p == NULL)
+        return;
+    *p = *one;
+    p->path = r->as;
+    c->item_of[map] = p;
+}
+
+/* Outer maps first: inner ones may go over parts of their elements. */
+static void find_items(struct names *c)
+{
+    const struct mortise_loader *ld = c->ld;
+
+    c->item_of = room(c, (ld->n_maps + 1) * sizeof *c->item_of);
+    for (uint32_t level = 0; level < MORTISE_MAX_MAPS && !ld->nomem; level++)
+        for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
+            if (ld->g->regions[i].level == level)
+                find_item(c, i);
+}
+
+/* ---- paths that are written (4) ------------------------------------------------------ */
+
+static void check_path(struct names *c, const struct mortise_path *path,
+                       const struct mortise_schema *s, struct mortise_span span)
+{
+    for (size_t i = 1; i < path->n && s != NULL; i++) {
+        struct mortise_schema_seen seen;
+
+        if (path->steps[i].key == NULL) {
+            s = mortise_schema_items(s);
+            continue;
+        }
+        mortise_schema_look(s, path->steps[i].key, &seen);
+        if (!seen.listed && !seen.never && seen.slip) {
+            mortise_diag_help(
+                c->ld->diags,
+                mortise_diag_add(c->ld->diags, "W0414", span,
+                                 "the schema of '%s' has no member '%s'",
+                                 path->steps[0].key, path->steps[i].key),
+                "did you mean '%s'?", seen.near);
+            return;
+        }
+        s = seen.n == 1 ? seen.schemas[0] : NULL;
+    }
+}
+
+static void check_paths(struct names *c)
+{
+    const struct mortise_graph *g = c->ld->g;
+    const struct mortise_known *k = c->ld->known;
+
+    for (size_t i = 0; i < k->n; i++) {
+        const struct mortise_declared *w = &k->writes[i];
+
+        if (!w->implied && !w->last)
+            check_path(c, w->path,
+                       w->path->steps[0].key[0] == 's' ? g->scratch
+                                                       : g->artifacts,
+                       w->span);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (size_t l = 0; l < g->nodes[i].n_input_mapping; l++) {
+            const struct mortise_output *line = &g->nodes[i].input_mapping[l];
+
+            check_path(c, &line->path, g->nodes[i].sub->input,
+                       line->expr.at->span);
+        }
+}
+
+/* ---- entry ------------------------------------------------------------------------- */
+
+void mortise_check_names(struct mortise_loader *ld)
+{
+    struct names c = {.ld = ld};
+
+    if (mortise_load_is_pinned(ld))
+        return;
+    mortise_arena_init(&c.arena, ld->mem);
+    ld->known = mortise_known_new(ld);
+    if (ld->known != NULL && mortise_before_init(&c.before, ld, &c.arena))
+        find_items(&c);
+    for (size_t i = 0; i < ld->n_looked && !ld->nomem; i++)
+        look_at(&c, &ld->looked[i], false);
+    for (uint32_t i = 0; i < ld->g->n_nodes && !ld->nomem; i++) {
+        const struct mortise_node *n = &ld->g->nodes[i];
+
+        if (n->op != NULL && n->op->input != NULL && n->args != NULL)
+            mortise_check_templates(&c, ld, n);
+    }
+    if (!ld->nomem)
+        check_paths(&c);
+    mortise_arena_finish(&c.arena);
+}

@@ -1,0 +1,188 @@
+/* agent.c -- what gmi nodes and leaves have alike: they ask models. */
+#include "lang/graph/kinds/agent.h"
+
+/* ---- keys ------------------------------------------------------------------ */
+
+void mortise_agent_read_own(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    mortise_made_put(ctx, &mortise_agent_of(into)->node, slot->name,
+                     slot->value);
+}
+
+static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_agent *agent = mortise_agent_of(into);
+
+    agent->llm = mortise_load_alloc(ld, sizeof *agent->llm);
+    if (agent->llm != NULL)
+        mortise_llm_enter(ld, agent->llm, slot);
+}
+
+static void read_complexity(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->complexity = mortise_yaml_number(slot->value);
+}
+
+const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
+    [MORTISE_AGENT_LLM] = {.name = "llm",
+                           .about = "The model that the node uses.",
+                           .value = MORTISE_V_MAP,
+                           .place = &mortise_llm_place,
+                           .read = read_llm},
+    [MORTISE_AGENT_COMPLEXITY] = {.name = "complexity",
+                                  .about =
+                                      "The difficulty of the task, from 0 to "
+                                      "1. It selects the tier of models.",
+                                  .value = MORTISE_V_NUMBER,
+                                  .max = 1,
+                                  .read = read_complexity},
+    [MORTISE_AGENT_ITERATIONS] =
+        {.name = "max_internal_iterations",
+         .about = "The highest number of calls of the model (default: 10).",
+         .value = MORTISE_V_INT,
+         .min = 1,
+         .max = 1000,
+         .read = mortise_agent_read_own},
+    [MORTISE_AGENT_TEMPERATURE] =
+        {.name = "temperature",
+         .about = "The sampling temperature (default: the server's).",
+         .value = MORTISE_V_NUMBER,
+         .max = 10,
+         .read = mortise_agent_read_own},
+    [MORTISE_AGENT_MAX_TOKENS] =
+        {.name = "max_tokens",
+         .about = "The longest reply in tokens, including reasoning.",
+         .value = MORTISE_V_INT,
+         .min = 1,
+         .max = 1e9,
+         .read = mortise_agent_read_own},
+};
+
+bool mortise_agent_says(const struct mortise_reading *r, const char *key)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
+
+    return v != NULL && v->kind == MORTISE_YAML_BOOL && v->u.b;
+}
+
+const struct mortise_key mortise_subagents_row = {
+    .name = "subagents",
+    .about = "true: the model can start child agents and get their results, "
+             "within limits.spawn (default: false).",
+    .value = MORTISE_V_BOOL,
+    .read = mortise_agent_read_own};
+
+/* ---- what the operation gets ------------------------------------------------ */
+
+void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
+                       const char *key, const struct mortise_yaml *value)
+{
+    mortise_made_put(ld, &mortise_agent_of(r)->node,
+                     mortise_made_text(ld, key, r->key), value);
+}
+
+/* A template is looked at once it is filled; what has no state goes without. */
+static void put_choice(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_llm *llm)
+{
+    const size_t n = llm->allowlist != NULL ? llm->allowlist->n : 0;
+    struct mortise_choice_of_model *c = mortise_load_alloc(ld, sizeof *c);
+
+    if (mortise_agent_says(r, "subagents"))
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(
+                ld->diags, "E0212", llm->chosen->span,
+                "'provider_id' cannot be a template if 'subagents' is true: "
+                "child runs have another input"),
+            "name the alias, or remove 'subagents'");
+    if (c == NULL || n == 0)
+        return;
+    c->at = llm->chosen->span;
+    c->n = n;
+    c->aliases = mortise_load_strings(ld, llm->allowlist);
+    r->node->models = c;
+}
+
+/* `default` is an alias like any other. */
+void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    struct mortise_agent *agent = mortise_agent_of(r);
+    const struct mortise_llm *llm =
+        agent->llm != NULL ? agent->llm : ld->defaults.llm;
+
+    r->node->open_ended = mortise_yaml_get(r->map, "max_tokens") == NULL;
+    r->node->unpriced = agent->unpriced || (llm != NULL && llm->unpriced);
+    if (llm == NULL || !mortise_llm_says_which(llm))
+        r->node->unpriced |= !mortise_llm_check(ld, "default", r->key->span);
+    if (llm == NULL)
+        return;
+    r->node->model_reason = llm->reason;
+    agent->told = mortise_llm_map(ld, llm, r->node->complexity, r->key);
+    mortise_agent_put(ld, r, "llm", agent->told);
+    if (llm->chosen != NULL)
+        put_choice(ld, r, llm);
+    agent->told = mortise_llm_named(ld, llm, agent->told);
+}
+
+void mortise_agent_put_persona(struct mortise_loader *ld,
+                               struct mortise_reading *r)
+{
+    const struct mortise_yaml *persona = mortise_node_persona(ld, r);
+
+    r->node->asks_models = true;
+    if (persona != NULL)
+        mortise_agent_put(ld, r, "persona", persona);
+}
+
+void mortise_agent_put_schema(struct mortise_loader *ld,
+                              struct mortise_reading *r)
+{
+    size_t at = mortise_yaml_find(r->map, "output_schema");
+    const struct mortise_yaml *schema;
+
+    if (at == SIZE_MAX)
+        return;
+    schema = mortise_tmpl_literal(ld->arena, r->map->items[at]);
+    ld->nomem |= schema == NULL;
+    if (schema != NULL)
+        mortise_made_put(ld, &mortise_agent_of(r)->node, r->map->keys[at],
+                         schema);
+}
+
+/* Which, the operation asks for (tool.list/1). */
+void mortise_agent_put_tools(struct mortise_loader *ld,
+                             struct mortise_reading *r)
+{
+    struct mortise_yaml *yes;
+
+    if (r->node->tools == NULL ||
+        r->node->tools->n_offered + r->node->tools->n_handovers == 0)
+        return;
+    yes = mortise_made_text(ld, "true", r->key);
+    if (yes == NULL)
+        return;
+    yes->kind = MORTISE_YAML_BOOL;
+    yes->u.b = true;
+    mortise_agent_put(ld, r, "tools", yes);
+}
+
+void mortise_agent_take_args(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             struct mortise_made *all)
+{
+    const struct mortise_yaml *node =
+        mortise_made_map(ld, &mortise_agent_of(r)->node, r->map->span);
+    const struct mortise_yaml *args;
+
+    mortise_made_put(ld, all, mortise_made_text(ld, "node", r->key), node);
+    args = ld->nomem ? NULL : mortise_made_map(ld, all, r->map->span);
+    if (args != NULL)
+        mortise_node_take_args(ld, r, args);
+}

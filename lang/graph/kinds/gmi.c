@@ -1,0 +1,448 @@
+/* gmi.c -- gmi nodes (general model invocation): an operation that asks models.
+ *
+ * The node says what is wanted of a model; what talks to it is an operation,
+ * agent/gmi unless the deployment's `executors` has another.  That gets
+ *
+ *     {args, node}
+ *
+ * where `node` has the keys below as they are written, with their templates
+ * resolved, and the node's output_schema, in which nothing is a template.  What
+ * is not written is not there: defaults are the operation's.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/graph/kinds/agent.h"
+
+/* What is read of a node. */
+struct gmi {
+    struct mortise_agent agent;         /* first: agent.h's rows read into it */
+    const struct mortise_yaml *choice;  /* of a tool, by its name; or NULL */
+    const struct mortise_yaml *planner; /* an operation; or NULL */
+};
+
+_Static_assert(offsetof(struct gmi, agent) == 0, "a gmi node is an agent");
+
+static struct gmi *gmi_of(const void *reading)
+{
+    const struct mortise_reading *r = reading;
+
+    return r->node->own;
+}
+
+static struct mortise_node *gmi_node(void *reading)
+{
+    struct mortise_reading *r = reading;
+
+    return r->node;
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static const struct mortise_word modes[] = {
+    {.word = "single_turn"},
+    {.word = "react_bounded"},
+    {.word = "planner_controlled"},
+    {.word = NULL},
+};
+
+static const struct mortise_word responses[] = {
+    {.word = "text"}, {.word = "json"}, {.word = NULL}};
+
+static const struct mortise_word choice_words[] = {
+    {.word = "auto"}, {.word = "none"}, {.word = "required"}, {.word = NULL}};
+
+static const struct mortise_key choice_keys[] = {
+    {.name = "tool",
+     .about = "PLUGIN/OPERATION or graph/NAME, from the tool_allowlist.",
+     .value = MORTISE_V_STRING,
+     .required = true},
+};
+MORTISE_PLACE(choice, "tool_choice");
+
+static const struct mortise_key choices[] = {
+    {.value = MORTISE_V_WORD, .words = choice_words},
+    {.value = MORTISE_V_MAP, .place = &choice_place},
+};
+
+/* Which tool {tool} is, is known once all are read. */
+static void read_choice(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct mortise_word *w =
+        mortise_node_word_or_map(ctx, into, slot, "{tool: NAME}");
+
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        gmi_of(into)->choice = mortise_yaml_get(slot->value, "tool");
+    else if (w != NULL)
+        mortise_agent_read_own(ctx, into, slot);
+}
+
+/* {alias}, of a model; an operation is told of, and added, once tools are read. */
+static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct gmi *gmi = gmi_of(into);
+    struct mortise_made made = {.n = 0};
+    bool is_operation = strchr(slot->value->str, '/') != NULL;
+
+    if (is_operation)
+        gmi->planner = slot->value;
+    else
+        gmi->agent.unpriced |=
+            !mortise_llm_check(ld, slot->value->str, slot->value->span);
+    mortise_made_put(ld, &made,
+                     mortise_made_text(ld, is_operation ? "operation" : "alias",
+                                       slot->value),
+                     slot->value);
+    mortise_made_put(ld, &gmi->agent.node, slot->name,
+                     mortise_made_map(ld, &made, slot->value->span));
+}
+
+/* Where the state has it. */
+static void read_conversation(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
+    const char *name = slot->value->str;
+    size_t n = sizeof "conversations[\"\"]" + strlen(name);
+    char *text = mortise_load_alloc(ld, n);
+
+    if (path == NULL || text == NULL)
+        return;
+    if (!mortise_node_is_id(name)) {
+        mortise_node_bad_id(ld, slot->value);
+        return;
+    }
+    snprintf(text, n, "conversations[\"%s\"]", name);
+    ld->nomem |= mortise_path_parse(path, ld->arena, text, strlen(text),
+                                    NULL) != MORTISE_OK;
+    gmi_node(into)->conversation = path;
+    mortise_agent_read_own(ctx, into, slot);
+}
+
+static const struct mortise_key own_keys[] = {
+    {.name = "instructions",
+     .about = "The system message, before all other messages.",
+     .value = MORTISE_V_TEMPLATE,
+     .read = mortise_agent_read_own},
+    {.name = "prompt",
+     .about = "The prompt: text, or a list of parts (text, image, file). "
+              "Default: the graph's input.",
+     .value = MORTISE_V_TEMPLATE,
+     .read = mortise_agent_read_own},
+    MORTISE_ROWS(mortise_agent_rows),
+    {.name = "execution_mode",
+     .about = "single_turn: one call of the model (the default without tools). "
+              "react_bounded: more calls, until the model is done (the default "
+              "with tools). planner_controlled: until a planner ends it.",
+     .value = MORTISE_V_WORD,
+     .words = modes,
+     .read = mortise_agent_read_own},
+    {.name = "reasoning_effort",
+     .about = "The reasoning effort, in the server's terms.",
+     .value = MORTISE_V_STRING,
+     .read = mortise_agent_read_own},
+    {.name = "response",
+     .about = "The type of the output: text (the default), or json that "
+              "matches output_schema if it is set.",
+     .value = MORTISE_V_WORD,
+     .words = responses,
+     .read = mortise_agent_read_own},
+    {.name = "stream",
+     .about = "true: emit the text while it arrives (default: true).",
+     .value = MORTISE_V_BOOL,
+     .read = mortise_agent_read_own},
+    {.name = "cache",
+     .about =
+         "true: ask the server to cache the unchanging part of the prompt.",
+     .value = MORTISE_V_BOOL,
+     .read = mortise_agent_read_own},
+    {.name = "extra",
+     .about = "Additional members of the request to the server, unchanged.",
+     .value = MORTISE_V_MAP,
+     .each = &(const struct mortise_key){.value = MORTISE_V_ANY},
+     .read = mortise_agent_read_own},
+    {.name = "parallel_tools",
+     .about =
+         "true: one reply can call several tools at once (default: false).",
+     .value = MORTISE_V_BOOL,
+     .read = mortise_agent_read_own},
+    {.name = "tool_choice",
+     .about = "The tools that the model must use: auto (the default), none, "
+              "required, or {tool: NAME}.",
+     MORTISE_FORMS(choices),
+     .read = read_choice},
+    {.name = "tool_errors",
+     .about = "Errors of tools. feed: the model gets them (the default). fail: "
+              "the first one fails the node.",
+     .value = MORTISE_V_WORD,
+     .words = mortise_tool_error_words,
+     .read = mortise_agent_read_own},
+    MORTISE_ROWS(mortise_tool_rows),
+    {.name = "conversation",
+     .about = "The key of a conversation. The node continues it and adds its "
+              "messages.",
+     .value = MORTISE_V_ID,
+     .read = read_conversation},
+    {.name = "messages",
+     .about = "Earlier messages, before the prompt: a list in the format of "
+              "model requests.",
+     .value = MORTISE_V_TEMPLATE,
+     .read = mortise_agent_read_own},
+    {.name = "message_schema",
+     .about =
+         "A JSON Schema for messages to the running node (mortise tell). "
+         "Messages that do not match are rejected and do not reach the model.",
+     .value = MORTISE_V_SCHEMA,
+     .read = mortise_load_schema,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_schema *, struct mortise_node, message_schema)},
+    {.name = "reports",
+     .about =
+         "true: the output is the argument of report_result, and the model can "
+         "report progress with report_task_progress (default: false).",
+     .value = MORTISE_V_BOOL,
+     .read = mortise_agent_read_own},
+    MORTISE_ROW(mortise_subagents_row),
+    {.name = "planner",
+     .about = "For planner_controlled: PLUGIN/OPERATION or an alias of a model "
+              "that decides whether the task is done.",
+     .value = MORTISE_V_STRING,
+     .read = read_planner},
+};
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),      MORTISE_ROWS(mortise_call_rows),
+    MORTISE_ROW(mortise_args_row),      MORTISE_ROWS(own_keys),
+    MORTISE_ROW(mortise_policy_row),    MORTISE_ROWS(mortise_output_rows),
+    MORTISE_ROWS(mortise_join_rows),    MORTISE_ROW(mortise_next_row),
+    MORTISE_ROWS(mortise_route_rows),   MORTISE_ROW(mortise_targets_row),
+    MORTISE_ROW(mortise_map_row),       MORTISE_ROWS(mortise_visit_rows),
+    MORTISE_ROW(mortise_persona_row),   MORTISE_ROW(mortise_resource_row),
+    MORTISE_ROWS(mortise_end_rows),     MORTISE_ROW(mortise_memory_row),
+    MORTISE_ROW(mortise_discovery_row),
+};
+
+/* ---- what the operation gets ---------------------------------------------- */
+
+static void begin(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
+}
+
+static void put_tool_errors(struct mortise_loader *ld,
+                            struct mortise_reading *r)
+{
+    if (ld->defaults.tool_errors != NULL &&
+        mortise_yaml_get(r->map, "tool_errors") == NULL)
+        mortise_agent_put(ld, r, "tool_errors", ld->defaults.tool_errors);
+}
+
+/* {tool: NAME} as models are told: {name}. */
+static void put_choice(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    const struct mortise_yaml *at = gmi_of(r)->choice;
+    const struct mortise_node *tool;
+    struct mortise_made made = {.n = 0};
+    struct mortise_yaml *map;
+
+    if (at == NULL || at->kind != MORTISE_YAML_STRING)
+        return;
+    tool = mortise_graph_tool(r->node->tools, at->str);
+    if (tool == NULL) {
+        mortise_diag_add(ld->diags, "E0514", at->span,
+                         "'%s' is not a tool of '%s'", at->str, r->node->id);
+        return;
+    }
+    mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
+                     mortise_made_text(ld, tool->id, at));
+    map = mortise_made_map(ld, &made, at->span);
+    mortise_made_put(ld, &gmi_of(r)->agent.node,
+                     mortise_yaml_key(r->map, "tool_choice"), map);
+}
+
+/* There is a planner where one plans, and nowhere else. */
+static void check_planner(struct mortise_loader *ld,
+                          const struct mortise_reading *r)
+{
+    const struct mortise_yaml *mode =
+        mortise_yaml_get(r->map, "execution_mode");
+    const struct mortise_yaml *planner = mortise_yaml_get(r->map, "planner");
+    bool plans = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
+                 strcmp(mode->str, "planner_controlled") == 0;
+
+    if (plans && !mortise_node_says(r, "planner"))
+        mortise_diag_add(ld->diags, "E0206", mode->span,
+                         "planner_controlled needs the key 'planner'");
+    if (!plans && planner != NULL &&
+        !mortise_keys_may_say(&mortise_node_kind_of(r->node->type)->place,
+                              r->map, "execution_mode"))
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0212", planner->span,
+                             "'planner' has no effect here"),
+            "set execution_mode: planner_controlled, or remove 'planner'");
+}
+
+/* A model that is asked once runs no tools, and so none of these. */
+static void check_mode(struct mortise_loader *ld,
+                       const struct mortise_reading *r)
+{
+    const struct mortise_yaml *mode =
+        mortise_yaml_get(r->map, "execution_mode");
+    bool once = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
+                strcmp(mode->str, "single_turn") == 0;
+    const char *key = mortise_agent_says(r, "subagents") ? "subagents"
+                      : mortise_agent_says(r, "reports") ? "reports"
+                                                         : NULL;
+
+    if (once && key != NULL)
+        mortise_diag_add(ld->diags, "E0212", mode->span,
+                         "single_turn calls the model once, but '%s' needs "
+                         "tool calls: remove one of them",
+                         key);
+}
+
+/* What was said before is the conversation's, or the graph's to say. */
+static void check_messages(struct mortise_loader *ld,
+                           const struct mortise_reading *r)
+{
+    const struct mortise_yaml *messages = mortise_yaml_get(r->map, "messages");
+
+    if (messages != NULL && r->node->conversation != NULL)
+        mortise_diag_add(ld->diags, "E0212", messages->span,
+                         "'conversation' already has the earlier messages: "
+                         "remove 'messages' or 'conversation'");
+}
+
+/* A part of a prompt, as it is written: what a template gives is seen when it is
+ * asked. */
+static void check_part(struct mortise_loader *ld,
+                       const struct mortise_yaml *part)
+{
+    static const struct {
+        const char *type, *one, *other;
+    } types[] = {{"text", "text", "text"},
+                 {"image", "url", "data"},
+                 {"file", "url", "data"}};
+    const struct mortise_yaml *type =
+        part->kind == MORTISE_YAML_MAP ? mortise_yaml_get(part, "type") : NULL;
+
+    if (part->kind == MORTISE_YAML_STRING && strstr(part->str, "${") != NULL)
+        return;
+    if (type == NULL || type->kind != MORTISE_YAML_STRING) {
+        mortise_diag_add(
+            ld->diags, "E0203", part->span,
+            "a part of a prompt must be {type: text, text: TEXT}, {type: "
+            "image, url: URL} or {type: file, url: URL}; an image or a file "
+            "can have data: BASE64 instead of url");
+        return;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(type->str, types[i].type) != 0)
+            continue;
+        if (mortise_yaml_get(part, types[i].one) == NULL &&
+            mortise_yaml_get(part, types[i].other) == NULL)
+            mortise_diag_add(ld->diags, "E0206", part->span,
+                             "a part of type %s needs %s%s%s", type->str,
+                             types[i].one, i > 0 ? " or " : "",
+                             i > 0 ? types[i].other : "");
+        return;
+    }
+    if (strstr(type->str, "${") == NULL)
+        mortise_diag_add(
+            ld->diags, "E0207", type->span,
+            "a part of a prompt must be text, image or file, not '%s'",
+            type->str);
+}
+
+static void check_prompt(struct mortise_loader *ld,
+                         const struct mortise_yaml *prompt)
+{
+    if (prompt == NULL || prompt->kind != MORTISE_YAML_SEQ)
+        return;
+    if (prompt->n == 0)
+        mortise_diag_add(ld->diags, "E0208", prompt->span,
+                         "a prompt needs at least one part");
+    for (size_t i = 0; i < prompt->n; i++)
+        check_part(ld, prompt->items[i]);
+}
+
+/* What is looked up for it before: templates that nobody wrote. */
+static void put_looked_up(struct mortise_loader *ld,
+                          const struct mortise_reading *r,
+                          struct mortise_made *to)
+{
+    if (r->node->memory != NULL && r->node->memory->reads)
+        mortise_made_put(ld, to, mortise_made_text(ld, "memory", r->key),
+                         mortise_made_text(ld, "${memory}", r->key));
+    if (r->node->discovers != NULL)
+        mortise_made_put(ld, to, mortise_made_text(ld, "skills", r->key),
+                         mortise_made_text(ld, "${discovery.skills}", r->key));
+}
+
+/* Is the value of this key of the node the word `true` or `word`? */
+static bool says(const struct mortise_reading *r, const char *key,
+                 const char *word)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
+
+    if (v == NULL)
+        return false;
+    return v->kind == MORTISE_YAML_BOOL ? v->u.b : strcmp(v->str, word) == 0;
+}
+
+/* The output of the bundled executor is a text, unless a key of the node asks for
+ * something else. */
+static void note_text(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    static const char *const others[] = {"handoffs", "output_schema",
+                                         "planner"};
+
+    if (strcmp(r->node->plugin, "agent") != 0 || says(r, "response", "json") ||
+        says(r, "reports", "true"))
+        return;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (mortise_yaml_get(r->map, others[i]) != NULL)
+            return;
+    ld->output_of[r->node->index] =
+        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "string"));
+}
+
+static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    struct mortise_made all = {.n = 0};
+    size_t at = mortise_yaml_find(r->map, "args");
+
+    mortise_agent_put_llm(ld, r);
+    mortise_agent_put_persona(ld, r);
+    put_tool_errors(ld, r);
+    check_planner(ld, r);
+    check_mode(ld, r);
+    check_messages(ld, r);
+    check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
+    if (gmi_of(r)->planner != NULL)
+        mortise_node_add_planner(ld, r, gmi_of(r)->planner);
+    mortise_node_finish_tools(ld, r);
+    mortise_node_finish_discovery_policy(ld, r);
+    put_choice(ld, r);
+    mortise_agent_put_tools(ld, r);
+    mortise_agent_put_schema(ld, r);
+    if (mortise_yaml_get(r->map, "prompt") == NULL)
+        mortise_agent_put(ld, r, "prompt",
+                          mortise_made_text(ld, "${input}", r->key));
+    if (at != SIZE_MAX)
+        mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
+    put_looked_up(ld, r, &all);
+    mortise_agent_take_args(ld, r, &all);
+    note_text(ld, r);
+}
+
+const struct mortise_node_kind mortise_graph_kind_gmi = {
+    .place = {MORTISE_KIND_PLACE("gmi", keys)},
+    .size = sizeof(struct gmi),
+    .is_agent = true,
+    .begin = begin,
+    .finish = finish};

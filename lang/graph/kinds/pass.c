@@ -1,0 +1,27 @@
+/* pass.c -- pass nodes: their output is a value that the graph computes.  They
+ * call nothing, so they need no plugin.  They shape data between two nodes, and
+ * join branches that no node with work of its own joins. */
+#include "lang/graph/kinds/pass.h"
+#include "lang/graph/load/node.h"
+
+static void read_value(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+    struct mortise_pass *pass = r->node->own;
+
+    mortise_load_late(ctx, mortise_load_late_tmpl, &pass->value, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),
+    {.name = "value",
+     .about = "The output: JSON with ${...} templates (default: null).",
+     .value = MORTISE_V_TEMPLATE,
+     .read = read_value},
+    MORTISE_ROWS(mortise_work_rows),
+};
+
+const struct mortise_node_kind mortise_graph_kind_pass = {
+    .place = {MORTISE_KIND_PLACE("pass", keys)},
+    .size = sizeof(struct mortise_pass)};

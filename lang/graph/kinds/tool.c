@@ -1,0 +1,204 @@
+/* tool.c -- tool nodes: one operation of a plugin, by both their names.
+ *
+ *     tool: file/write
+ *     tool: "${input.where}/send"
+ *     tool_allowlist: [mail/send, chat/send]
+ *
+ * Each operation of the list is the node once more (`choices`), as if its name
+ * were written: with an effect class, a timeout and schemas of its own, and
+ * checked like any other.  A run chooses one of them ahead of all else that the
+ * node does (core/run/outcome/choose.c).  Until then, and for whoever looks at the
+ * graph alone, the node is as strict as the strictest of them.
+ */
+#include "lang/graph/load/node.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct tool {
+    const struct mortise_yaml
+        *chosen;                     /* `tool`, a template; NULL: it is none */
+    const struct mortise_yaml *list; /* NULL: not said */
+};
+
+static struct tool *tool_of(const struct mortise_reading *r)
+{
+    return r->node->own;
+}
+
+static void read_tool(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    if (!mortise_tmpl_opens(slot->value)) {
+        mortise_node_read_operation(ctx, into, slot, "a tool");
+        return;
+    }
+    if (r->node->own != NULL)
+        tool_of(r)->chosen = slot->value;
+    mortise_load_late(ctx, mortise_load_late_tmpl, &r->node->tool, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
+}
+
+/* What of a choice is its operation's. */
+static void take_operation(struct mortise_node *to,
+                           const struct mortise_node *from)
+{
+    to->plugin = from->plugin;
+    to->operation = from->operation;
+    to->op = from->op;
+    to->effect = from->effect;
+    to->timeout_ms = from->timeout_ms;
+    to->timeout_of = from->timeout_of;
+}
+
+/* The node, as it is with the operation of this choice. */
+static void become(struct mortise_node *choice, const struct mortise_node *node)
+{
+    const struct mortise_node with = *choice;
+
+    *choice = *node;
+    take_operation(choice, &with);
+    choice->choices = NULL;
+    choice->n_choices = 0;
+}
+
+static void read_choices(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    const struct mortise_yaml *list = tool_of(r)->list;
+    struct mortise_node *node = r->node;
+    const struct mortise_schema *output = NULL;
+
+    node->choices = mortise_load_alloc(ld, list->n * sizeof *node->choices);
+    for (size_t i = 0; node->choices != NULL && !ld->nomem && i < list->n;
+         i++) {
+        struct mortise_node *one = &node->choices[node->n_choices];
+        struct mortise_reading reading = *r;
+
+        reading.node = one;
+        mortise_node_name_operation(ld, &reading, list->items[i], "operation",
+                                    "an operation");
+        if (one->op == NULL) /* there is a finding */
+            continue;
+        output = node->n_choices == 0 || output == one->op->output
+                     ? one->op->output
+                     : NULL;
+        if (node->op == NULL || one->op->effect > node->op->effect)
+            take_operation(node, one);
+        node->n_choices++;
+    }
+    ld->names[MORTISE_IN_OUTPUT].schema = output;
+}
+
+static void read_allowlist(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (r->node->own == NULL)
+        return;
+    tool_of(r)->list = slot->value;
+    if (r->node->tool == NULL && tool_of(r)->chosen == NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'tool_allowlist' needs a template in 'tool'");
+    else
+        read_choices(ld, r);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),
+    {.name = "tool",
+     .about = "PLUGIN/OPERATION that the node runs, or a template that gives "
+              "one of its tool_allowlist.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_tool},
+    {.name = "tool_allowlist",
+     .about = "The operations that a template in `tool` can choose.",
+     .value = MORTISE_V_STRINGS,
+     .min = 1,
+     .read = read_allowlist},
+    MORTISE_ROWS(mortise_operation_rows),
+};
+
+/* Each of the others is checked as the node is with the strictest of them. */
+static void check_choice(struct mortise_loader *ld,
+                         const struct mortise_reading *r,
+                         struct mortise_node *choice)
+{
+    struct mortise_reading one = *r;
+
+    become(choice, r->node);
+    one.node = choice;
+    if (r->has_effect)
+        choice->effect = r->node->effect;
+    if (mortise_yaml_get(r->map, "timeout") != NULL)
+        choice->timeout_ms = r->node->timeout_ms;
+    mortise_node_apply_defaults(ld, &one);
+    if (choice->op == r->node->op)
+        return;
+    if (choice->on_in_doubt == MORTISE_DOUBT_RECONCILE &&
+        !choice->op->reconcile)
+        mortise_diag_add(ld->diags, "E0506",
+                         mortise_yaml_get(r->map, "on_in_doubt")->span,
+                         "%s/%s does not support reconcile", choice->plugin,
+                         choice->operation);
+    if (choice->op->input != NULL)
+        mortise_node_check_args(ld, &one, choice->op->input);
+    mortise_node_check_secrets(ld, &one);
+}
+
+static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    struct mortise_node *node = r->node;
+
+    if (node->own == NULL || tool_of(r)->chosen == NULL)
+        return;
+    if (!mortise_node_says(r, "tool_allowlist"))
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(
+                ld->diags, "E0206", tool_of(r)->chosen->span,
+                "a template in 'tool' needs the key 'tool_allowlist'"),
+            "list the operations that it can choose: tool_allowlist: "
+            "[mail/send, chat/send]");
+    for (size_t i = 0; i < node->n_choices && !ld->nomem; i++)
+        check_choice(ld, r, &node->choices[i]);
+}
+
+void mortise_node_finish_choices(struct mortise_loader *ld)
+{
+    for (uint32_t i = 0; i < ld->g->n_nodes; i++) {
+        struct mortise_node *node = &ld->g->nodes[i];
+
+        for (size_t k = 0; k < node->n_choices; k++)
+            become(&node->choices[k], node);
+    }
+}
+
+/* PLUGIN/OPERATION. */
+static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
+                      const char *name, const struct mortise_yaml *at)
+{
+    const char *slash = strchr(name, '/');
+    struct mortise_node *node = r->node;
+
+    assert(slash != NULL); /* whoever calls looked */
+    node->plugin =
+        mortise_arena_strndup(ld->arena, name, (size_t)(slash - name));
+    node->operation = mortise_arena_strdup(ld->arena, slash + 1);
+    if (node->plugin == NULL || node->operation == NULL)
+        ld->nomem = true;
+    else
+        mortise_node_find_operation(ld, r, at->span);
+}
+
+static const struct mortise_node_as_tool as_tool = {
+    .prefix = "", .has_approvals = true, .read = read_name};
+
+const struct mortise_node_kind mortise_graph_kind_tool = {
+    .place = {MORTISE_KIND_PLACE("tool", keys)},
+    .size = sizeof(struct tool),
+    .finish = finish,
+    .as_tool = &as_tool};

@@ -1,0 +1,188 @@
+/* load.c -- from a file to a graph: the whole way.
+ *
+ * One pass reads everything by the tables of keys, one links edges to nodes,
+ * then the graph is looked at as a whole (check.c, race.c).  The promises:
+ *
+ *   (1) What loads runs as written.  There is no second, more forgiving
+ *       reader: `mortise check` and the engine call this function.
+ *   (2) Every finding of a file is reported in one go, with its place; what
+ *       follows from another finding is not reported on top of it.
+ *   (3) Memory running out is an error of its own, never a finding and never
+ *       a graph with parts missing.
+ *   (4) Cost is linear in the file (n log n where names are looked up): 5,000
+ *       nodes are nothing.
+ *   (5) The digest names what the graph does: it covers all but the keys that
+ *       are ignored (x-...).  Inside `args` there are none such: there an x-
+ *       key is data, which the plugin sees.
+ */
+#include "lang/graph/load/files.h"
+#include "lang/graph/load/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, and each once; *n: so many with those that come again. */
+static const char **list(struct mortise_loader *ld,
+                         const struct mortise_named *named, size_t *n)
+{
+    const char **names = mortise_load_alloc(ld, *n * sizeof *names);
+    size_t all = 0, kept = 0;
+
+    if (names == NULL || *n == 0)
+        return NULL;
+    for (; named != NULL; named = named->next)
+        names[all++] = named->name;
+    qsort(names, all, sizeof *names, by_name);
+    for (size_t i = 1; i < all; i++)
+        if (strcmp(names[kept], names[i]) != 0)
+            names[++kept] = names[i];
+    *n = kept + 1;
+    return names;
+}
+
+static void list_plugins(struct mortise_loader *ld)
+{
+    ld->g->plugins = list(ld, ld->plugins, &ld->g->n_plugins);
+    ld->g->models = list(ld, ld->models, &ld->g->n_models);
+}
+
+/* Once the keys of a graph are read: edges, expressions, and all of it. */
+static void read_whole(struct mortise_loader *ld)
+{
+    ld->doubtful = mortise_check_doubts(ld) > 0;
+    if (!ld->doubtful)
+        mortise_load_merge_edges(ld);
+    if (!ld->nomem)
+        mortise_load_link(ld);
+    if (!ld->nomem && !ld->doubtful) {
+        mortise_check_personas(ld);
+        mortise_check_capabilities(ld);
+        mortise_check_consistency(ld);
+    }
+    if (!ld->nomem)
+        mortise_load_bodies(ld);
+    if (!ld->nomem)
+        mortise_load_expressions(ld);
+    if (!ld->nomem && !ld->doubtful && mortise_check_doubts(ld) == 0)
+        mortise_check_names(ld);
+    if (!ld->nomem)
+        mortise_check_structure(ld);
+    if (!ld->nomem && !mortise_load_is_pinned(ld) &&
+        mortise_load_errors(ld) == 0)
+        mortise_check_unfilled(ld);
+    mortise_node_finish_choices(ld);
+}
+
+static void read_all(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+
+    g->version = "";
+    mortise_load_limit_defaults(ld);
+    mortise_load_persona_defaults(ld);
+    ld->suggestions = 50;
+    ld->defaults.retry = mortise_retry_default;
+    mortise_load_file_keys(ld);
+    if (!ld->nomem)
+        read_whole(ld);
+    if (!ld->nomem)
+        list_plugins(ld);
+    if (!ld->nomem && mortise_load_errors(ld) == 0)
+        mortise_load_digest(ld, g->content, g->tree);
+    memcpy(g->digest, g->content, sizeof g->digest);
+    if (!ld->nomem)
+        mortise_load_sources(ld);
+}
+
+static int load(struct mortise_loader *ld, const struct mortise_yaml *root)
+{
+    ld->g->tree = root;
+    ld->g->path = root->span.file->path;
+    mortise_load_call_root(root);
+    read_all(ld);
+    mortise_load_finish(ld);
+    if (ld->nomem || ld->diags->failed)
+        return MORTISE_ENOMEM;
+    return mortise_load_errors(ld) > 0 ? MORTISE_ECHECK : MORTISE_OK;
+}
+
+static int fail(struct mortise_err *err, int rv, const char *path,
+                size_t n_errors)
+{
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return mortise_fail(err, rv, "%s has %zu error%s", path, n_errors,
+                        n_errors == 1 ? "" : "s");
+}
+
+/* A text, or (NULL) the tree of one. */
+static int load_text(struct mortise_loader *ld, const char *path,
+                     const char *text, size_t n,
+                     const struct mortise_yaml *tree)
+{
+    struct mortise_yaml *root = mortise_yaml_unconst(tree);
+    int rv = text != NULL ? mortise_yaml_parse(&root, ld->arena, path, text, n,
+                                               ld->diags)
+                          : MORTISE_OK;
+
+    return root != NULL ? load(ld, root) : rv;
+}
+
+static int load_either(struct mortise_graph **out,
+                       const struct mortise_mem *mem, const char *path,
+                       const char *text, size_t n,
+                       const struct mortise_yaml *tree,
+                       const struct mortise_catalog *catalog,
+                       struct mortise_diags *diags, struct mortise_err *err)
+{
+    struct mortise_loader ld = {.mem = mem,
+                                .catalog = catalog,
+                                .whole = read_whole,
+                                .diags = diags,
+                                .first_diag = diags->n,
+                                .left_out_before =
+                                    mortise_diags_errors_left_out(diags),
+                                .errors_before = diags->n_errors};
+    int rv;
+
+    *out = NULL;
+    ld.root = &ld;
+    ld.g = mortise_zalloc(mem, sizeof *ld.g);
+    if (ld.g == NULL)
+        return mortise_nomem(err);
+    ld.g->refs = 1;
+    mortise_arena_init(&ld.g->arena, mem);
+    ld.arena = &ld.g->arena;
+    rv = load_text(&ld, path, text, n, tree);
+    if (rv == MORTISE_OK) {
+        *out = ld.g;
+        return MORTISE_OK;
+    }
+    mortise_graph_unref(ld.g);
+    return fail(err, rv, path, mortise_load_errors(&ld));
+}
+
+int mortise_graph_load(struct mortise_graph **out,
+                       const struct mortise_mem *mem, const char *path,
+                       const char *text, size_t n,
+                       const struct mortise_catalog *catalog,
+                       struct mortise_diags *diags, struct mortise_err *err)
+{
+    return load_either(out, mem, path, text, n, NULL, catalog, diags, err);
+}
+
+int mortise_graph_load_tree(struct mortise_graph **out,
+                            const struct mortise_mem *mem,
+                            const struct mortise_yaml *tree,
+                            const struct mortise_catalog *catalog,
+                            struct mortise_diags *diags,
+                            struct mortise_err *err)
+{
+    return load_either(out, mem, tree->span.file->path, NULL, 0, tree, catalog,
+                       diags, err);
+}

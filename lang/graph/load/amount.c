@@ -1,0 +1,22 @@
+/* amount.c -- durations that may be templates: `timeout` and `wait`.
+ *
+ * One that is written is read here and costs nothing at run time.  A template is
+ * evaluated when its node starts, and judged then (core/run/outcome/judge.c).
+ */
+#include "lang/graph/load/node.h"
+
+const struct mortise_key mortise_duration_forms[2] = {
+    {.value = MORTISE_V_DURATION, .min = 1},
+    {.value = MORTISE_V_FILLED},
+};
+
+void mortise_load_duration(struct mortise_loader *ld,
+                           const struct mortise_slot *slot, uint32_t node,
+                           uint64_t *ms, struct mortise_tmpl **tmpl)
+{
+    if (mortise_tmpl_opens(slot->value))
+        mortise_load_late(ld, mortise_load_late_tmpl, tmpl, slot->value, node,
+                          MORTISE_IN_OUTPUT);
+    else if (mortise_keys_fit(slot, &mortise_duration_forms[0], ld->diags))
+        mortise_yaml_duration(slot->value, ms);
+}

@@ -1,0 +1,154 @@
+/* compaction.c -- whose outputs leaves are told, and what makes them short.
+ *
+ *   (1) A leaf is told of each node of its depends_on, in that order, and of no
+ *       other, however it is led to.
+ *   (2) What is told of a node is short: its output, or what an operation makes of
+ *       that.  Which one, a leaf may say of itself (`compaction`), and it is asked
+ *       whatever the output is; of any other node it is agent/compact, for what is
+ *       long, where that is installed.
+ *   (3) The operation only reads: it is asked again after a crash.
+ *   (4) It is told of the model of the node itself where that says `compaction`,
+ *       else of the leaf's that is told, the first one's in the order of the file.
+ */
+#include "lang/graph/load/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The text of {provider_id, ...}, which lives with the graph; NULL: none. */
+static const char *text_of(struct mortise_loader *ld,
+                           const struct mortise_yaml *llm)
+{
+    json_t *json = llm != NULL ? mortise_yaml_json(llm, false) : NULL;
+    const char *text = llm != NULL ? mortise_load_json(ld, json) : NULL;
+
+    json_decref(json);
+    return text;
+}
+
+/* ---- of a leaf that says which -------------------------------------------- */
+
+/* (3) */
+static void check_effect(struct mortise_loader *ld,
+                         const struct mortise_aside *c, struct mortise_span at)
+{
+    if (c->op->effect <= MORTISE_READ)
+        return;
+    mortise_diag_help(
+        ld->diags,
+        mortise_diag_add(
+            ld->diags, "E0520", at,
+            "%s/%s has effects (%s), but compaction must not have effects",
+            c->plugin, c->operation, mortise_effect_name(c->op->effect)),
+        "use an operation that is pure or read, such as agent/compact, which "
+        "asks a model");
+}
+
+static void read_compaction(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const char *name = slot->value->str, *slash = strchr(name, '/');
+    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_err why = {0};
+
+    if (slash == NULL || slash == name || slash[1] == '\0') {
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0505", slot->value->span,
+                             "'%s' is not a valid operation", name),
+            "write compaction as PLUGIN/OPERATION, such as agent/compact");
+        return;
+    }
+    if (c == NULL)
+        return;
+    c->plugin = mortise_arena_strndup(ld->arena, name, (size_t)(slash - name));
+    c->operation = slash + 1;
+    c->is_said = true;
+    ld->nomem |= c->plugin == NULL;
+    if (ld->nomem)
+        return;
+    c->op =
+        ld->catalog->operation(ld->catalog->ud, c->plugin, c->operation, &why);
+    ld->nomem |= why.code == MORTISE_ENOMEM;
+    if (c->op == NULL) {
+        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+                            slot->value->span, c->plugin, &why);
+        return;
+    }
+    if (why.code == MORTISE_EINVAL)
+        mortise_diag_add(ld->diags, "E0607", slot->value->span, "%s", why.msg);
+    check_effect(ld, c, slot->value->span);
+    mortise_load_plugin(ld, "", c->plugin);
+    r->node->compaction = c;
+}
+
+const struct mortise_key mortise_compaction_row = {
+    .name = "compaction",
+    .about = "PLUGIN/OPERATION that shortens the output for dependent nodes "
+             "(default: agent/compact, for long outputs).",
+    .value = MORTISE_V_STRING,
+    .read = read_compaction};
+
+/* ---- of any that is told of (2) --------------------------------------------- */
+
+static struct mortise_aside *usual(struct mortise_loader *ld,
+                                   const struct mortise_yaml *llm)
+{
+    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_err why = {0};
+
+    if (c == NULL)
+        return NULL;
+    c->plugin = "agent";
+    c->operation = "compact";
+    c->llm = text_of(ld, llm);
+    c->op =
+        ld->catalog->operation(ld->catalog->ud, c->plugin, c->operation, &why);
+    ld->nomem |= why.code == MORTISE_ENOMEM;
+    if (why.code != MORTISE_OK)
+        c->op = NULL; /* it is cut */
+    if (c->op != NULL)
+        mortise_load_plugin(ld, "", c->plugin);
+    return c;
+}
+
+/* Of one of depends_on; what that says of a node that is none was said. */
+static void hear(struct mortise_loader *ld, struct mortise_reading *r,
+                 uint32_t *list, const struct mortise_yaml *id,
+                 const struct mortise_yaml *llm)
+{
+    const struct mortise_node *found = id->kind == MORTISE_YAML_STRING
+                                           ? mortise_graph_node(ld->g, id->str)
+                                           : NULL;
+    struct mortise_node *of;
+
+    if (found == NULL || found == r->node)
+        return;
+    of = &ld->g->nodes[found->index];
+    for (uint32_t i = 0; i < r->node->n_hears; i++)
+        if (list[i] == of->index)
+            return;
+    list[r->node->n_hears++] = of->index;
+    if (of->compaction == NULL)
+        of->compaction = usual(ld, llm);
+}
+
+void mortise_node_finish_hearing(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_yaml *llm)
+{
+    const struct mortise_yaml *ids = mortise_yaml_get(r->map, "depends_on");
+    const size_t n = ids == NULL                     ? 0
+                     : ids->kind == MORTISE_YAML_SEQ ? ids->n
+                                                     : 1;
+    uint32_t *list = n > 0 ? mortise_load_alloc(ld, n * sizeof *list) : NULL;
+
+    if (r->node->compaction != NULL && r->node->compaction->is_said)
+        r->node->compaction->llm = text_of(ld, llm);
+    for (size_t i = 0; list != NULL && i < n && !ld->nomem; i++)
+        hear(ld, r, list,
+             n > 1 || ids->kind == MORTISE_YAML_SEQ ? ids->items[i] : ids, llm);
+    r->node->hears = list;
+}

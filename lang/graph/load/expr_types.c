@@ -1,0 +1,155 @@
+/* expr_types.c -- expressions whose result cannot be what their place takes.
+ *
+ * A condition takes a bool, `over` a list, a router's condition a string, and a
+ * path of the state what its schema lets in; a reducer works on values of some
+ * types.  The checker in cel/ knows which kinds a result may have, from the
+ * text and from schemas.  Where none of them will do, it would fail whenever it
+ * is evaluated, so the file is refused; where one may, the run decides.
+ */
+#include "lang/graph/load/loader.h"
+
+#include <stdio.h>
+
+enum { WORDS = 80 };
+
+/* "integer or null", as schemas say it. */
+static const char *words(unsigned types, char out[WORDS])
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (unsigned bit = 1; bit <= types; bit <<= 1)
+        if (types & bit)
+            n += (size_t)snprintf(out + n, WORDS - n, "%s%s",
+                                  n > 0 ? " or " : "",
+                                  mortise_schema_type_name(bit));
+    return out;
+}
+
+bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
+                        unsigned types, const char *what)
+{
+    char gives[MORTISE_CEL_WORDS];
+
+    if (e->cel == NULL || mortise_cel_types(e->cel) & types)
+        return true;
+    mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, not %s", what,
+                     mortise_cel_gives(e->cel, gives));
+    return false;
+}
+
+void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
+                       const char *place, const struct mortise_schema *s)
+{
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char what[256], takes[WORDS];
+
+    if (types == 0) /* the place has its finding */
+        return;
+    snprintf(what, sizeof what, "%s must be %s", place,
+             types != MORTISE_T_ANY ? words(types, takes) : "a JSON value");
+    mortise_load_takes(ld, e, types, what);
+}
+
+/* Of an expression that mentions no name, and can be evaluated.  NULL: of none
+ * other. */
+static json_t *constant(struct mortise_loader *ld, const struct mortise_expr *e)
+{
+    const json_t *nothing[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    json_t *v = NULL;
+
+    if (mortise_cel_uses(e->cel) == 0 &&
+        mortise_expr_eval(e, &env, &v, NULL) == MORTISE_ENOMEM)
+        ld->nomem = true;
+    return v;
+}
+
+bool mortise_load_output_fits(struct mortise_loader *ld,
+                              const struct mortise_expr *e,
+                              const struct mortise_node *node,
+                              const struct mortise_schema *s)
+{
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char what[160], takes[WORDS];
+    struct mortise_err why;
+    bool fits;
+    json_t *v;
+
+    if (e->cel == NULL || types == 0)
+        return true;
+    snprintf(what, sizeof what, "the output of '%s' must be %s", node->id,
+             words(types, takes));
+    if (!mortise_load_takes(ld, e, types, what))
+        return false;
+    v = constant(ld, e);
+    fits = v == NULL || mortise_schema_check(s, v, &why) != MORTISE_EINVAL;
+    if (!fits)
+        mortise_diag_add(
+            ld->diags, "E0403", e->at->span,
+            "the schema of the output of '%s' does not allow this value: %s",
+            node->id, why.msg);
+    json_decref(v);
+    return fits;
+}
+
+static void fill(void *ud, const struct mortise_tmpl_place *p)
+{
+    struct mortise_loader *ld = ud;
+    unsigned types =
+        p->schema != NULL ? mortise_schema_types(p->schema) : MORTISE_T_ANY;
+    char takes[WORDS];
+
+    if (p->expr != NULL)
+        mortise_load_fits(ld, p->expr, "this argument", p->schema);
+    else if (types != 0 && (types & MORTISE_T_STRING) == 0)
+        mortise_diag_add(ld->diags, "E0403", p->at->span,
+                         "this argument must be %s, not string",
+                         words(types, takes));
+}
+
+void mortise_load_args_fit(struct mortise_loader *ld,
+                           const struct mortise_tmpl *args,
+                           const struct mortise_schema *s)
+{
+    if (args != NULL && s != NULL)
+        mortise_tmpl_each(args, s, fill, ld);
+}
+
+/* What it takes of old values, and of new ones. */
+static unsigned reduces(const struct mortise_reducer *r)
+{
+    switch (r->reduce) {
+    case MORTISE_REDUCE_CONCAT:
+        return r->max_items > 0 ? MORTISE_T_ARRAY
+                                : MORTISE_T_ARRAY | MORTISE_T_STRING;
+    case MORTISE_REDUCE_LONGEST:
+        return MORTISE_T_ARRAY | MORTISE_T_STRING;
+    case MORTISE_REDUCE_MERGE:
+        return MORTISE_T_OBJECT;
+    case MORTISE_REDUCE_SUM:
+    case MORTISE_REDUCE_MIN:
+    case MORTISE_REDUCE_MAX:
+    case MORTISE_REDUCE_AVG:
+        return MORTISE_T_INT | MORTISE_T_NUMBER;
+    default:
+        return MORTISE_T_ANY;
+    }
+}
+
+void mortise_load_reducer_fits(struct mortise_loader *ld,
+                               const struct mortise_reducer *r)
+{
+    const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char is[WORDS], wants[WORDS];
+
+    if (r->reduce == MORTISE_REDUCE_EXPR)
+        mortise_load_fits(ld, &r->expr, r->path.text, s);
+    if (types == 0 || types & reduces(r))
+        return;
+    mortise_diag_add(ld->diags, "E0212", r->span,
+                     "%s combines %s, but the schema of %s allows only %s",
+                     r->max_items > 0 ? "max_items" : "this reducer",
+                     words(reduces(r), wants), r->path.text, words(types, is));
+}

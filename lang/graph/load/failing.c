@@ -1,0 +1,71 @@
+/* failing.c -- errors of the graph author's: `code` and `message` of a fail node,
+ * and of on_error: {fail}. */
+#include "lang/graph/load/node.h"
+
+#include <string.h>
+
+#include "core/json/code.h"
+
+enum { CODE_MAX = 64 };
+
+/* "refund.too_late": small letters, digits, '_' and '.', as codes of plugins, and
+ * none of the engine's own. */
+static bool is_code(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0 && n <= CODE_MAX && text[0] >= 'a' && text[0] <= 'z' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n &&
+           !mortise_code_is_of_engine(text);
+}
+
+void mortise_node_begin_failing(struct mortise_loader *ld,
+                                struct mortise_reading *r)
+{
+    r->node->failing = mortise_load_alloc(ld, sizeof *r->node->failing);
+    if (r->node->failing != NULL)
+        r->node->failing->code = "failed";
+}
+
+static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const char *code = slot->value->str;
+
+    if (r->node->failing != NULL)
+        r->node->failing->code = code;
+    if (!is_code(code))
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0211", slot->value->span,
+                             "'%s' is not a valid error code", code),
+            "use at most 64 lowercase letters, digits, _ and ., and begin with "
+            "a letter: refund.too_late; determinism, guardrail, in_doubt and "
+            "rejected are reserved");
+}
+
+/* In on_error it sees `error`. */
+static void read_message(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    if (r->node->failing != NULL)
+        mortise_load_late(ctx, mortise_load_late_tmpl,
+                          &r->node->failing->message, slot->value,
+                          r->node->index,
+                          r->node->type == MORTISE_NODE_FAIL ? MORTISE_IN_OUTPUT
+                                                             : MORTISE_IN_N);
+}
+
+const struct mortise_key mortise_failing_rows[2] = {
+    {.name = "code",
+     .about = "The code of the error (default: failed).",
+     .value = MORTISE_V_STRING,
+     .read = read_code},
+    {.name = "message",
+     .about = "The message of the error: a template.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_message},
+};

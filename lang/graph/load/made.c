@@ -1,0 +1,80 @@
+/* made.c -- mappings that nobody wrote: of keys that somebody did, or of texts
+ * of our own, which are reported where what they stand for stands.
+ */
+#include "lang/graph/load/node.h"
+
+#include <string.h>
+
+/* Twice as many as there were, in the arena. */
+static struct mortise_yaml **more(struct mortise_loader *ld,
+                                  struct mortise_yaml **list, size_t n,
+                                  size_t cap)
+{
+    struct mortise_yaml **out = mortise_load_alloc(ld, cap * sizeof *out);
+
+    if (out != NULL && n > 0)
+        memcpy(out, list, n * sizeof *out);
+    return out;
+}
+
+void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
+                      const struct mortise_yaml *key,
+                      const struct mortise_yaml *item)
+{
+    if (m->n == m->cap) {
+        size_t cap = m->cap != 0 ? 2 * m->cap : 8;
+
+        m->keys = more(ld, m->keys, m->n, cap);
+        m->items = more(ld, m->items, m->n, cap);
+        m->cap = cap;
+    }
+    if (ld->nomem)
+        return;
+    m->keys[m->n] = mortise_yaml_unconst(key);
+    m->items[m->n++] = mortise_yaml_unconst(item);
+}
+
+struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
+                                       const char *text,
+                                       const struct mortise_yaml *like)
+{
+    struct mortise_yaml *made = mortise_load_alloc(ld, sizeof *made);
+
+    if (made != NULL)
+        *made = (struct mortise_yaml){.kind = MORTISE_YAML_STRING,
+                                      .span = like->span,
+                                      .str = text,
+                                      .len = strlen(text)};
+    return made;
+}
+
+struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
+                                         double value,
+                                         const struct mortise_yaml *like)
+{
+    struct mortise_yaml *made = mortise_made_text(ld, "", like);
+    char text[32];
+
+    if (made == NULL)
+        return NULL;
+    snprintf(text, sizeof text, "%g", value);
+    made->kind = MORTISE_YAML_REAL;
+    made->str = mortise_arena_strdup(ld->arena, text);
+    made->u.d = value;
+    ld->nomem |= made->str == NULL;
+    made->len = made->str != NULL ? strlen(made->str) : 0;
+    return made;
+}
+
+struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
+                                      const struct mortise_made *m,
+                                      struct mortise_span at)
+{
+    struct mortise_yaml *map =
+        ld->nomem
+            ? NULL
+            : mortise_yaml_mapping(ld->arena, at, m->keys, m->items, m->n);
+
+    ld->nomem |= map == NULL;
+    return map;
+}

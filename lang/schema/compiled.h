@@ -1,0 +1,149 @@
+/* compiled.h -- a schema as check.c and schema.c see it, and as compile.c,
+ * keywords.c and refs.c make it.  For core/json alone. */
+#ifndef MORTISE_LANG_SCHEMA_COMPILED_H
+#define MORTISE_LANG_SCHEMA_COMPILED_H
+
+#include "lang/regex/regex.h"
+#include "lang/schema/schema.h"
+
+/* Where a schema stands: the way back to the root of its document. */
+struct schema_place {
+    const struct mortise_schema *up; /* NULL: the root */
+    const char *keyword;             /* of `up`; NULL: what a $ref found */
+    const char *name;                /* below the keyword, or NULL */
+    size_t index;                    /* below the keyword, if is_index */
+    bool is_index;
+};
+
+struct schema_member {
+    const char *name; /* borrowed from the JSON */
+    struct mortise_schema *schema;
+};
+
+struct schema_pattern {
+    const char *text;
+    struct mortise_regex *regex;
+    struct mortise_schema *schema; /* of patternProperties */
+};
+
+struct schema_list {
+    struct mortise_schema **p;
+    size_t n;
+};
+
+/* A part of a document that has a URI of its own, and its anchors. */
+struct schema_anchor {
+    const struct schema_anchor *next;
+    const char *name;
+    bool dynamic;
+    struct mortise_schema *schema;
+};
+
+struct schema_resource {
+    const struct schema_resource *next;
+    const char *uri; /* absolute if the author said so, without a fragment */
+    unsigned vocabularies;
+    struct mortise_schema *root;
+    const struct schema_anchor *anchors;
+};
+
+/* A reference, once it is resolved. */
+struct schema_ref {
+    const char *text;
+    struct mortise_schema *target;
+    const char *dynamic; /* the anchor to look for in the scope, or NULL */
+};
+
+/* The keywords that most schemas do without. */
+struct schema_rest {
+    const json_t *constant;
+    const json_t *minimum, *maximum, *above, *below, *multiple_of;
+    size_t min_length, max_length, min_items, max_items, min_members,
+        max_members, min_contains, max_contains; /* SIZE_MAX: no bound */
+    struct schema_pattern pattern;               /* .regex NULL: none */
+    bool unique, is_resource;
+    struct schema_list prefix, all_of, any_of, one_of;
+    struct mortise_schema *contains, *names, *not, *when, *then, *otherwise,
+        *unevaluated_members, *unevaluated_items;
+    struct schema_pattern *patterns;
+    size_t n_patterns;
+    const json_t *dependent_required;
+    struct schema_member *dependents;
+    size_t n_dependents;
+    struct schema_ref ref, dynamic_ref; /* .text NULL: none */
+};
+
+/* What all schemas of one compilation share. */
+struct schema_whole {
+    const struct mortise_mem *mem; /* lent by the arena */
+    json_t *json;                  /* a reference */
+    struct schema_document *documents;
+    void (*place)(const void *origin, const char *rule, char *out, size_t size);
+    const void *origin; /* of the world that it was compiled in */
+    bool has_dynamic;   /* somewhere a $dynamicRef looks at the scope */
+};
+
+/* What a reference brought in. */
+struct schema_document {
+    struct schema_document *next;
+    const char *uri;
+    json_t *json; /* a reference */
+    struct mortise_schema *root;
+};
+
+struct mortise_schema {
+    unsigned types;   /* MORTISE_T_... that its own `type`, `enum` and `const`
+                       * allow; 0: no value is allowed */
+    unsigned at_once; /* of these nothing but the type is asked */
+    const json_t *enumeration; /* an array, or NULL */
+    const json_t **choices;    /* of the enumeration, sorted */
+    const char **required;
+    size_t n_required;
+    struct schema_member *members; /* sorted by name */
+    size_t n_members;
+    struct mortise_schema *additional, *items; /* NULL: anything */
+    struct schema_rest *rest;                  /* NULL: nothing of it */
+    unsigned kinds; /* the types with what it refers to; what a value has
+                     * once it is normal */
+    const json_t *json;
+    struct schema_place place;
+    struct schema_resource *resource;
+    struct schema_whole *whole;
+    struct mortise_schema *next; /* all of them, for compile.c */
+    unsigned char mark;          /* for compile.c */
+};
+
+/* What may stand between two schemas that judge the same value: enough for
+ * whoever writes by hand, and little enough for the stack.  How many may have a
+ * name ($id, $anchor, $dynamicAnchor): they are searched one by one. */
+enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
+
+/* The listed member, or NULL. */
+const struct mortise_schema *
+mortise_schema_listed(const struct mortise_schema *s, const char *name);
+
+/* Is the pattern in the text?  *left is less by what it cost.  MORTISE_ELIMIT,
+ * MORTISE_ENOMEM. */
+int mortise_schema_matches(const struct mortise_schema *s,
+                           const struct schema_pattern *p, const char *text,
+                           size_t n, uint64_t *left, bool *found,
+                           struct mortise_err *err);
+
+/* As mortise_schema_check() and mortise_schema_member(), with what is left for
+ * patterns. */
+int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
+                         uint64_t *left, struct mortise_err *err);
+const struct mortise_schema *
+mortise_schema_member_within(const struct mortise_schema *s, const char *name,
+                             uint64_t *left);
+
+/* Where a rule stands, "/allOf/0/type": the place, then the keyword (or NULL),
+ * behind its document's name if that is another one. */
+void mortise_schema_spell_rule(char *out, size_t size,
+                               const struct mortise_schema *s,
+                               const char *keyword);
+
+/* What `v` is, as one MORTISE_T_ bit. */
+unsigned mortise_schema_type_of(const json_t *v);
+
+#endif

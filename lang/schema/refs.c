@@ -1,0 +1,221 @@
+/* refs.c -- references in schemas: resolved once, when all is read.
+ *
+ * A reference is a URI.  Without its fragment it names a resource: this
+ * schema, a part of it that has an $id, one of the draft's own metaschemas or
+ * a document of the caller's world.  The fragment is a pointer or an anchor.
+ * A pointer may lead where no keyword has put a schema (people keep them
+ * under names of their own); what stands there is read as one then.
+ *
+ * A $dynamicRef is resolved like a $ref.  If that leads to a $dynamicAnchor,
+ * who has it last on the way from the value's root decides, which check.c
+ * finds out.
+ */
+#include "lang/schema/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/digit.h"
+#include "core/base/nearest.h"
+#include "lang/schema/metaschema.h"
+#include "core/json/pointer.h"
+#include "lang/schema/uri.h"
+
+struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
+                                                     const char *uri)
+{
+    struct schema_document *d = mortise_schema_room(c, 1, sizeof *d);
+    const char *text = mortise_metaschema(uri);
+
+    d->uri = uri;
+    if (text != NULL) { /* is JSON, so all that can fail is memory */
+        if (mortise_json_parse(&d->json, text, strlen(text), NULL) !=
+            MORTISE_OK)
+            mortise_escape(c->escape, mortise_nomem(c->escape->err));
+    } else if (c->world->find != NULL) {
+        d->json = c->world->find(c->world->ctx, uri);
+    }
+    if (d->json == NULL)
+        return NULL;
+    d->next = c->whole->documents;
+    return c->whole->documents = d;
+}
+
+static struct mortise_schema *named(const struct schema_compiler *c,
+                                    const char *uri)
+{
+    for (const struct schema_resource *r = c->resources; r != NULL; r = r->next)
+        if (strcmp(r->uri, uri) == 0)
+            return r->root;
+    return NULL;
+}
+
+static struct mortise_schema *find_resource(struct schema_compiler *c,
+                                            const char *uri)
+{
+    struct mortise_schema *root = named(c, uri);
+    struct schema_document *d;
+
+    if (root != NULL)
+        return root;
+    d = mortise_schema_find_document(c, uri);
+    if (d == NULL)
+        mortise_schema_refuse(c,
+                              "no part of this schema is named %s, and schemas "
+                              "are never fetched: put the schema under '$defs'",
+                              uri);
+    return mortise_schema_compile_document(c, d);
+}
+
+/* ---- fragments ------------------------------------------------------- */
+
+/* %41 is A, in place.  What is no escape stays. */
+static void percent_decode(char *text)
+{
+    char *out = text;
+
+    for (const char *in = text; *in != '\0'; in++) {
+        unsigned high = in[0] == '%' ? mortise_digit(in[1]) : MORTISE_NO_DIGIT;
+        unsigned low =
+            high < MORTISE_NO_DIGIT ? mortise_digit(in[2]) : MORTISE_NO_DIGIT;
+
+        if (low < MORTISE_NO_DIGIT && high + low > 0) {
+            *out++ = (char)(high << 4 | low);
+            in += 2;
+        } else {
+            *out++ = *in;
+        }
+    }
+    *out = '\0';
+}
+
+static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
+                                   json_t *in)
+{
+    const char *best = NULL;
+
+    MORTISE_JSON_MEMBERS (name, one, in) {
+        const char *two[2] = {best, name};
+
+        best = mortise_nearest(token, two, 2);
+    }
+    mortise_schema_refuse(c,
+                          best != NULL
+                              ? "the reference has no target: there is no "
+                                "'%s', did you mean '%s'?"
+                              : "the reference has no target: there is no '%s'",
+                          token, best);
+}
+
+/* One element, by a number without leading zeros. */
+static json_t *element(const json_t *array, const char *token)
+{
+    size_t n = strlen(token);
+
+    if (n == 0 || n > 9 || strspn(token, "0123456789") != n ||
+        (n > 1 && token[0] == '0'))
+        return NULL;
+    return json_array_get(array, (size_t)strtoul(token, NULL, 10));
+}
+
+/* The schema at the pointer (without its first slash), which is decoded in
+ * place: what was read as one, or what is now, in the resource of the last
+ * schema on the way. */
+static struct mortise_schema *by_pointer(struct schema_compiler *c,
+                                         const struct schema_fixup *f,
+                                         struct mortise_schema *root,
+                                         char *path)
+{
+    struct schema_place place = {.up = f->schema, .keyword = f->keyword};
+    json_t *at = mortise_json_unconst(root->json), *part;
+    struct mortise_schema *near = root;
+
+    for (char *next; path != NULL; path = next) {
+        next = strchr(path, '/');
+        if (next != NULL)
+            *next++ = '\0';
+        mortise_pointer_unescape(path);
+        part =
+            json_is_array(at) ? element(at, path) : json_object_get(at, path);
+        if (part == NULL)
+            no_such_part(c, path, at);
+        at = part;
+        if (mortise_schema_of_json(c, part) != NULL)
+            near = mortise_schema_of_json(c, part);
+    }
+    return near->json == at
+               ? near
+               : mortise_schema_compile_at(c, at, place, near->resource);
+}
+
+static const struct schema_anchor *find_anchor(const struct schema_resource *r,
+                                               const char *name)
+{
+    const struct schema_anchor *found = NULL;
+
+    for (const struct schema_anchor *a = r->anchors; a != NULL; a = a->next)
+        if (strcmp(a->name, name) == 0 && (found == NULL || a->dynamic))
+            found = a;
+    return found;
+}
+
+static struct mortise_schema *by_anchor(struct schema_compiler *c,
+                                        const struct schema_fixup *f,
+                                        const struct mortise_schema *root,
+                                        const char *name)
+{
+    const struct schema_anchor *a = find_anchor(root->resource, name);
+
+    if (a == NULL)
+        mortise_schema_refuse(c, "there is no '$anchor' named '%s' here", name);
+    if (a->dynamic && strcmp(f->keyword, "$dynamicRef") == 0) {
+        f->ref->dynamic = a->name;
+        c->whole->has_dynamic = true;
+    }
+    return a->schema;
+}
+
+/* ---- one after another ----------------------------------------------- */
+
+static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
+{
+    char *uri =
+        mortise_uri_resolve(c->arena, f->schema->resource->uri, f->ref->text);
+    struct mortise_schema *root;
+    char *fragment;
+
+    if (uri == NULL)
+        mortise_escape(c->escape, mortise_nomem(c->escape->err));
+    fragment = uri + strcspn(uri, "#");
+    if (*fragment != '\0')
+        *fragment++ = '\0';
+    root = find_resource(c, uri);
+    percent_decode(fragment);
+    f->ref->target = fragment[0] == '/' ? by_pointer(c, f, root, fragment + 1)
+                     : fragment[0] != '\0' ? by_anchor(c, f, root, fragment)
+                                           : root;
+}
+
+struct one {
+    struct schema_compiler *c;
+    const struct schema_fixup *f;
+};
+
+static void resolve_one(void *arg)
+{
+    const struct one *o = arg;
+
+    resolve(o->c, o->f);
+}
+
+void mortise_schema_resolve(struct schema_compiler *c)
+{
+    struct one one = {.c = c};
+
+    /* What is read on the way adds to the end of the list. */
+    for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
+        c->at = (struct schema_place){.up = f->schema, .keyword = f->keyword};
+        one.f = f;
+        mortise_schema_try(c, resolve_one, &one);
+    }
+}

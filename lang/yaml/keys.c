@@ -1,0 +1,685 @@
+/* keys.c -- what may stand in a mapping, read by tables.
+ *
+ * Every key of a file takes the same way, which is what makes the promise
+ * cheap that nothing is parsed and then ignored:
+ *
+ *   (1) A key that the language does not have is E0201, one that this build
+ *       does not have E0202, one of another type of node E0204.  These three
+ *       are never confused: the first is a slip of the pen, the second a wish.
+ *   (2) A reader runs only for a key with a value of its kind, so readers need
+ *       no checks of kind, and a wrong value is reported once.
+ *   (3) Readers run in the order of the table, not of the file, so one may
+ *       rely on what another before it left.
+ *   (4) A key of a later build that has a reader is read beside its E0202:
+ *       what is wrong with it is said today.
+ */
+#include "lang/yaml/keys.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/yaml/foreign_keys.h"
+
+/* ---- rows ------------------------------------------------------------ */
+
+static size_t put_rows(const struct mortise_key *table, size_t n,
+                       const struct mortise_key **rows, size_t at)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (table[i].rows != NULL) {
+            at = put_rows(table[i].rows, table[i].n_rows, rows, at);
+            continue;
+        }
+        assert(at < MORTISE_MAX_KEYS); /* our tables */
+        rows[at++] = &table[i];
+    }
+    return at;
+}
+
+size_t mortise_place_rows(const struct mortise_place *place,
+                          const struct mortise_key *rows[MORTISE_MAX_KEYS])
+{
+    return put_rows(place->keys, place->n, rows, 0);
+}
+
+/* n: none. */
+static size_t find(const struct mortise_key *const *rows, size_t n,
+                   const char *name)
+{
+    size_t i = 0;
+
+    while (i < n &&
+           (rows[i]->name[0] != name[0] || strcmp(rows[i]->name, name) != 0))
+        i++;
+    return i;
+}
+
+const struct mortise_key *mortise_place_row(const struct mortise_place *place,
+                                            const char *name)
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = mortise_place_rows(place, rows), i = find(rows, n, name);
+
+    return i < n ? rows[i] : NULL;
+}
+
+const struct mortise_key *
+mortise_place_row_of_types(const struct mortise_place *place, const char *name)
+{
+    const struct mortise_key *key = NULL;
+
+    for (size_t i = 0; place->types[i] != NULL && key == NULL; i++)
+        key = mortise_place_row(place->types[i], name);
+    return key;
+}
+
+/* ---- keys (1) -------------------------------------------------------- */
+
+/* Returns the key that was probably meant, or NULL. */
+static const char *unknown_key(const struct mortise_place *place,
+                               const char *const *known, size_t n,
+                               const struct mortise_yaml *name,
+                               struct mortise_diags *diags)
+{
+    const char *near, *ours = mortise_foreign_key(name->str, known, n);
+    struct mortise_diag *d =
+        mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
+                         name->str, place->what);
+
+    if (ours != NULL) {
+        mortise_diag_help(diags, d, "Mortise's key for this is '%s'", ours);
+        return ours;
+    }
+    near = mortise_nearest(name->str, known, n);
+    if (near != NULL)
+        mortise_diag_help(diags, d, "did you mean '%s'?", near);
+    else
+        mortise_diag_help(diags, d, "begin your own keys with x-");
+    return near;
+}
+
+/* What one of a type is called: "an inner graph", "a node of type 'tool'". */
+static const char *called(const struct mortise_place *place, char out[160])
+{
+    if (place->of == NULL)
+        return place->what;
+    if (place->of->select == NULL)
+        return place->type;
+    snprintf(out, 160, "%s of type '%s'", place->what, place->type);
+    return out;
+}
+
+/* "'human'" or "'tool' and 'extension'" ...: who has the key instead. */
+static void put_types(const struct mortise_place *of, const char *name,
+                      char *out, size_t size)
+{
+    const char *quote = of->select != NULL ? "'" : "", *last = NULL;
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; of->types[i] != NULL && n < size; i++) {
+        if (mortise_place_row(of->types[i], name) == NULL)
+            continue;
+        if (last != NULL)
+            n += (size_t)snprintf(out + n, size - n, "%s%s%s%s",
+                                  n > 0 ? ", " : "", quote, last, quote);
+        last = of->types[i]->type;
+    }
+    if (n < size)
+        snprintf(out + n, size - n, "%s%s%s%s", n > 0 ? " and " : "", quote,
+                 last, quote);
+}
+
+static void foreign_key(const struct mortise_place *place,
+                        const struct mortise_yaml *name,
+                        struct mortise_diags *diags)
+{
+    char others[160], one[160];
+    struct mortise_diag *d = mortise_diag_add(diags, "E0204", name->span,
+                                              "'%s' does not belong to %s",
+                                              name->str, called(place, one));
+
+    put_types(place->of, name->str, others, sizeof others);
+    mortise_diag_help(diags, d, "it belongs to %s", others);
+}
+
+/* A mapping while it is read: the rows of its place, and what each has. */
+struct walk {
+    const struct mortise_place *place;
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    struct mortise_slot slots[MORTISE_MAX_KEYS];
+    size_t n;
+};
+
+/* One that is misspelled takes the place of the one that was meant (with `key`
+ * NULL, so that nobody reads it): that one is not missing on top. */
+static void admit_unknown(struct walk *w, const struct mortise_yaml *name,
+                          struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS], *meant;
+    size_t at;
+
+    for (size_t i = 0; i < w->n; i++)
+        known[i] = w->rows[i]->name;
+    meant = unknown_key(w->place, known, w->n, name, diags);
+    at = meant != NULL ? find(w->rows, w->n, meant) : w->n;
+    if (at < w->n && w->slots[at].key == NULL)
+        w->slots[at].name = name;
+}
+
+/* The i-th key and its value into its slot, if it may stand here. */
+static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
+                  struct mortise_diags *diags)
+{
+    const struct mortise_place *of = w->place->of;
+    const struct mortise_yaml *name = map->keys[i];
+    size_t at = find(w->rows, w->n, name->str);
+
+    if (at == w->n) {
+        if (of != NULL && mortise_place_row_of_types(of, name->str) != NULL)
+            foreign_key(w->place, name, diags);
+        else if (!w->place->open)
+            admit_unknown(w, name, diags);
+        return;
+    }
+    if (w->rows[at]->later)
+        mortise_diag_add(diags, "E0202", name->span,
+                         "'%s' is not available in this build", name->str);
+    if (!w->rows[at]->later || mortise_key_is_read(w->rows[at])) /* (4) */
+        w->slots[at] = (struct mortise_slot){.key = w->rows[at],
+                                             .name = name,
+                                             .value = map->items[i],
+                                             .map = map,
+                                             .place = w->place};
+}
+
+/* ---- values (2) ------------------------------------------------------ */
+
+#define KIND(kind) (1u << MORTISE_YAML_##kind)
+
+/* What a value is in words, and which kinds of YAML it may be; 0: any, or what
+ * is looked at besides says so. */
+static const struct {
+    const char *what;
+    unsigned kinds;
+} values[] = {
+    [MORTISE_V_ANY] = {"a value", 0},
+    [MORTISE_V_NULL] = {"null", KIND(NULL)},
+    [MORTISE_V_BOOL] = {"true or false", KIND(BOOL)},
+    [MORTISE_V_TEXT] = {"a string", KIND(STRING)},
+    [MORTISE_V_STRING] = {"a string", KIND(STRING)},
+    [MORTISE_V_INT] = {"an integer", KIND(INT)},
+    [MORTISE_V_NUMBER] = {"a number", KIND(INT) | KIND(REAL)},
+    [MORTISE_V_DURATION] = {"a duration such as 250ms, 30s or 2h", 0},
+    [MORTISE_V_SIZE] = {"a size such as 64KiB or 2MiB", 0},
+    [MORTISE_V_WORD] = {"a word", 0},
+    [MORTISE_V_STRINGS] = {"a list of strings", KIND(SEQ)},
+    [MORTISE_V_ID] = {"the id of a node", KIND(STRING)},
+    [MORTISE_V_IDS] = {"the id of a node or a list of them",
+                       KIND(STRING) | KIND(SEQ)},
+    [MORTISE_V_EXPR] = {"an expression", ~(KIND(SEQ) | KIND(MAP))},
+    [MORTISE_V_TEMPLATE] = {"a value", 0},
+    [MORTISE_V_FILLED] = {"a string with ${...}", KIND(STRING)},
+    [MORTISE_V_SCHEMA] = {"a JSON Schema", KIND(MAP) | KIND(BOOL)},
+    [MORTISE_V_MAP] = {"a mapping", KIND(MAP)},
+    [MORTISE_V_LIST] = {"a list", KIND(SEQ)},
+    [MORTISE_V_FORMS] = {"a value", 0},
+};
+_Static_assert(sizeof values / sizeof values[0] == MORTISE_V_FORMS + 1,
+               "each value has its row");
+
+static bool wrong_kind(const struct mortise_slot *slot,
+                       const struct mortise_yaml *at,
+                       struct mortise_diags *diags)
+{
+    const char *name = slot->key->name, *want = values[slot->key->value].what,
+               *of = "";
+    bool scalar = at->kind != MORTISE_YAML_SEQ && at->kind != MORTISE_YAML_MAP;
+    struct mortise_diag *d;
+
+    if (at != slot->value) { /* one of a list */
+        of = "an item of ";
+        want =
+            slot->key->value == MORTISE_V_IDS ? "the id of a node" : "a string";
+    }
+    if (at->kind == MORTISE_YAML_STRING)
+        d = mortise_diag_add(diags, "E0203", at->span,
+                             "%s'%s' must be %s, not '%s'", of, name, want,
+                             at->str);
+    else
+        d = mortise_diag_add(diags, "E0203", at->span,
+                             "%s'%s' must be %s, not %s", of, name, want,
+                             mortise_yaml_kind_name(at->kind));
+    if (slot->key->value == MORTISE_V_STRING && scalar && at->len > 0)
+        mortise_diag_help(diags, d, "quote it: \"%s\"", at->str);
+    return false;
+}
+
+static bool is_empty(const struct mortise_slot *slot,
+                     const struct mortise_yaml *at, struct mortise_diags *diags)
+{
+    if (at->n > 0 || at->len > 0) /* of a collection, of a scalar */
+        return false;
+    mortise_diag_add(diags, "E0208", at->span, "'%s' must not be empty",
+                     slot->key->name);
+    return true;
+}
+
+static bool check_string(const struct mortise_slot *slot,
+                         const struct mortise_yaml *v,
+                         struct mortise_diags *diags)
+{
+    if (v->kind != MORTISE_YAML_STRING)
+        return wrong_kind(slot, v, diags);
+    if (strlen(v->str) != v->len) {
+        mortise_diag_add(diags, "E0208", v->span, "'%s' cannot contain a NUL",
+                         slot->key->name);
+        return false;
+    }
+    return !is_empty(slot, v, diags);
+}
+
+static bool check_strings(const struct mortise_slot *slot,
+                          struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+    bool good = !is_empty(slot, v, diags);
+
+    for (size_t i = 0; i < v->n; i++)
+        good &= check_string(slot, v->items[i], diags);
+    return good;
+}
+
+static bool check_range(const struct mortise_slot *slot, double v,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_key *key = slot->key;
+
+    if (v >= key->min && v <= key->max)
+        return true;
+    mortise_diag_add(diags, "E0208", slot->value->span,
+                     "'%s' must be between %.15g and %.15g, not %s", key->name,
+                     key->min, key->max, slot->value->str);
+    return false;
+}
+
+static bool check_duration(struct mortise_slot *slot,
+                           struct mortise_diags *diags)
+{
+    double most = slot->key->max;
+    bool is_short;
+
+    if (mortise_yaml_duration(slot->value, &slot->amount) != 0)
+        return wrong_kind(slot, slot->value, diags);
+    is_short = (double)slot->amount < slot->key->min;
+    if (!is_short && (most == 0 || (double)slot->amount <= most))
+        return true;
+    if (is_short)
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be longer than 0", slot->key->name);
+    else
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at most %.15gh, not %s", slot->key->name,
+                         most / 3600000, slot->value->str);
+    return false;
+}
+
+static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    double most = slot->key->max;
+    bool is_small;
+
+    if (mortise_yaml_size(slot->value, &slot->amount) != 0)
+        return wrong_kind(slot, slot->value, diags);
+    is_small = (double)slot->amount < slot->key->min;
+    if (!is_small && (most == 0 || (double)slot->amount <= most))
+        return true;
+    if (is_small)
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at least %.15g bytes", slot->key->name,
+                         slot->key->min);
+    else
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at most %.15gKiB, not %s",
+                         slot->key->name, most / 1024, slot->value->str);
+    return false;
+}
+
+static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    const struct mortise_word *w = mortise_word_find(
+        slot->key->words, slot->key->name, slot->value, diags);
+
+    slot->word = w != NULL ? w->value : 0;
+    return w != NULL;
+}
+
+static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+    unsigned kinds = values[slot->key->value].kinds;
+
+    if (kinds != 0 && (kinds & (1u << v->kind)) == 0)
+        return wrong_kind(slot, v, diags);
+    switch (slot->key->value) {
+    case MORTISE_V_STRING:
+    case MORTISE_V_ID:
+    case MORTISE_V_FILLED:
+        return check_string(slot, v, diags);
+    case MORTISE_V_INT:
+        slot->amount = (uint64_t)v->u.i;
+        return check_range(slot, mortise_yaml_number(v), diags);
+    case MORTISE_V_NUMBER:
+        return check_range(slot, mortise_yaml_number(v), diags);
+    case MORTISE_V_DURATION:
+        return check_duration(slot, diags);
+    case MORTISE_V_SIZE:
+        return check_size(slot, diags);
+    case MORTISE_V_WORD:
+        return check_word(slot, diags);
+    case MORTISE_V_IDS:
+    case MORTISE_V_STRINGS:
+        return v->kind == MORTISE_YAML_STRING ? check_string(slot, v, diags)
+                                              : check_strings(slot, diags);
+    case MORTISE_V_EXPR:
+        return !is_empty(slot, v, diags);
+    case MORTISE_V_MAP:
+    case MORTISE_V_LIST:
+        return slot->key->min == 0 || !is_empty(slot, v, diags);
+    default:
+        return true;
+    }
+}
+
+bool mortise_keys_fit(const struct mortise_slot *slot,
+                      const struct mortise_key *form,
+                      struct mortise_diags *diags)
+{
+    struct mortise_key key = *form;
+    struct mortise_slot as = *slot;
+
+    key.name = slot->key->name;
+    as.key = &key;
+    return check(&as, diags);
+}
+
+/* ---- words ----------------------------------------------------------- */
+
+static void unknown_word(const struct mortise_word *words, const char *what,
+                         const struct mortise_yaml *scalar,
+                         struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS], *near;
+    char list[1024];
+    size_t n = 0, len = 0;
+    struct mortise_diag *d;
+
+    list[0] = '\0';
+    for (const struct mortise_word *w = words; w->word != NULL; w++) {
+        if (w->later)
+            continue;
+        known[n] = w->word;
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s",
+                                n > 0 ? ", " : "", w->word);
+        n++;
+        assert(len < sizeof list && n < MORTISE_MAX_KEYS); /* our tables */
+    }
+    d = mortise_diag_add(diags, "E0207", scalar->span,
+                         "%s cannot be '%s'; use %s%s", what, scalar->str,
+                         n > 1 ? "one of " : "", list);
+    near = mortise_nearest(scalar->str, known, n);
+    if (near != NULL)
+        mortise_diag_help(diags, d, "did you mean '%s'?", near);
+}
+
+const struct mortise_word *mortise_word_find(const struct mortise_word *words,
+                                             const char *what,
+                                             const struct mortise_yaml *scalar,
+                                             struct mortise_diags *diags)
+{
+    const struct mortise_word *w = words;
+
+    if (scalar->kind == MORTISE_YAML_SEQ || scalar->kind == MORTISE_YAML_MAP) {
+        mortise_diag_add(diags, "E0203", scalar->span,
+                         "'%s' must be a word, not %s", what,
+                         mortise_yaml_kind_name(scalar->kind));
+        return NULL;
+    }
+    while (w->word != NULL && strcmp(w->word, scalar->str) != 0)
+        w++;
+    if (w->word != NULL && !w->later)
+        return w;
+    if (w->word == NULL)
+        unknown_word(words, what, scalar, diags);
+    else
+        mortise_diag_add(diags, "E0205", scalar->span,
+                         "%s '%s' is not available in this build", what,
+                         scalar->str);
+    return NULL;
+}
+
+/* ---- the walk (3) ---------------------------------------------------- */
+
+static void check_required(const struct walk *w, struct mortise_span at,
+                           struct mortise_diags *diags)
+{
+    char one[160];
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct mortise_key *row = w->rows[i];
+        struct mortise_diag *d;
+
+        if (!row->required || w->slots[i].name != NULL)
+            continue;
+        d = mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
+                             called(w->place, one), row->name);
+        if (row->about != NULL)
+            mortise_diag_help(diags, d, "%s: %s", row->name, row->about);
+    }
+}
+
+static bool is_map(const struct mortise_place *place,
+                   const struct mortise_yaml *map, struct mortise_diags *diags)
+{
+    if (map->kind == MORTISE_YAML_MAP)
+        return true;
+    mortise_diag_add(diags, "E0203", map->span, "%s must be a mapping, not %s",
+                     place->what, mortise_yaml_kind_name(map->kind));
+    return false;
+}
+
+/* Into the field of its row. */
+static void put(void *ctx, const struct mortise_slot *slot,
+                struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+    void *to = slot->field;
+
+    switch (slot->key->as) {
+    case MORTISE_INTO_NONE:
+        break;
+    case MORTISE_INTO_A_NODE:
+        *(const struct mortise_yaml **)to = v;
+        break;
+    case MORTISE_INTO_A_TEXT:
+        *(const char **)to = v->str;
+        break;
+    case MORTISE_INTO_A_U64:
+        *(uint64_t *)to = slot->amount;
+        break;
+    case MORTISE_INTO_A_U32:
+        *(uint32_t *)to = (uint32_t)slot->amount;
+        break;
+    case MORTISE_INTO_A_DOUBLE:
+        *(double *)to = mortise_yaml_number(v);
+        break;
+    case MORTISE_INTO_A_BOOL:
+        *(bool *)to = v->u.b;
+        break;
+    case MORTISE_INTO_A_WORD: /* of whichever enum */
+        memcpy(to, &slot->word, sizeof slot->word);
+        break;
+    case MORTISE_INTO_A_FLAG:
+        *(bool *)to = slot->word != 0;
+        break;
+    case MORTISE_INTO_A_SLOT:
+        *(struct mortise_slot *)to = *slot;
+        break;
+    case MORTISE_INTO_A_PLACE:
+        mortise_keys_enter(slot, ctx, to, diags);
+        break;
+    }
+}
+
+static void take(void *ctx, void *into, struct mortise_slot *slot,
+                 struct mortise_diags *diags)
+{
+    const struct mortise_key *key = slot->key;
+
+    assert(key->read == NULL || key->as == MORTISE_INTO_NONE);
+    if (into != NULL)
+        slot->field =
+            (char *)(key->in != NULL ? key->in(into) : into) + key->at;
+    put(ctx, slot, diags);
+    if (key->read != NULL)
+        key->read(ctx, into, slot);
+}
+
+void mortise_keys_read(const struct mortise_place *place,
+                       const struct mortise_yaml *map, struct mortise_span at,
+                       void *ctx, void *into, struct mortise_diags *diags)
+{
+    struct walk w = {.place = place};
+
+    if (!is_map(place, map, diags))
+        return;
+    w.n = mortise_place_rows(place, w.rows);
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            admit(&w, map, i, diags);
+    check_required(&w, at, diags);
+    for (size_t i = 0; i < w.n; i++)
+        if (w.slots[i].key != NULL && check(&w.slots[i], diags))
+            take(ctx, into, &w.slots[i], diags);
+}
+
+/* The names of all keys that any type has, each once; how many? */
+static size_t known_to_types(const struct mortise_place *place,
+                             const char *known[MORTISE_MAX_KEYS])
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = 0;
+
+    for (size_t i = 0; place->types[i] != NULL; i++) {
+        size_t n_rows = mortise_place_rows(place->types[i], rows);
+
+        for (size_t k = 0; k < n_rows; k++) {
+            size_t at = 0;
+
+            while (at < n && strcmp(known[at], rows[k]->name) != 0)
+                at++;
+            assert(at < MORTISE_MAX_KEYS); /* our tables */
+            known[at] = rows[k]->name;
+            n += at == n;
+        }
+    }
+    return n;
+}
+
+static size_t known_to(const struct mortise_place *place,
+                       const char *known[MORTISE_MAX_KEYS])
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n;
+
+    if (place->types != NULL)
+        return known_to_types(place, known);
+    n = mortise_place_rows(place, rows);
+    for (size_t i = 0; i < n; i++)
+        known[i] = rows[i]->name;
+    return n;
+}
+
+static bool is_among(const char *const *known, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(known[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The key of `known` that `key`, which is none of them, probably means. */
+static const char *probably(const char *key, const char *const *known, size_t n)
+{
+    const char *ours = mortise_foreign_key(key, known, n);
+
+    return ours != NULL ? ours : mortise_nearest(key, known, n);
+}
+
+/* A key that nobody knows, and that is most like `name`. */
+static bool is_misspelt(const struct mortise_place *place,
+                        const struct mortise_yaml *map, const char *name)
+{
+    const char *known[MORTISE_MAX_KEYS], *near;
+    size_t n = known_to(place, known);
+
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
+        const char *key = map->keys[i]->str;
+
+        if (mortise_yaml_is_x(key) || is_among(known, n, key))
+            continue;
+        near = probably(key, known, n);
+        if (near != NULL && strcmp(near, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool mortise_keys_meant(const struct mortise_place *place,
+                        const struct mortise_yaml *map, const char *name)
+{
+    return mortise_yaml_get(map, name) != NULL || is_misspelt(place, map, name);
+}
+
+/* The words of the key, which may be one of its forms. */
+static const struct mortise_word *words_of(const struct mortise_key *key)
+{
+    for (size_t i = 0; key->words == NULL && i < key->n_forms; i++)
+        if (key->forms[i].words != NULL)
+            return key->forms[i].words;
+    return key->words;
+}
+
+bool mortise_keys_may_say(const struct mortise_place *place,
+                          const struct mortise_yaml *map, const char *name)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(map, name);
+    const struct mortise_word *w = words_of(mortise_place_row(place, name));
+
+    if (v == NULL)
+        return is_misspelt(place, map, name);
+    while (w->word != NULL && v->str != NULL && strcmp(w->word, v->str) != 0)
+        w++;
+    return v->kind != MORTISE_YAML_MAP && w->word == NULL;
+}
+
+void mortise_keys_unknown(const struct mortise_place *place,
+                          const struct mortise_yaml *map,
+                          struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS];
+    size_t n = known_to_types(place, known);
+
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str) &&
+            mortise_place_row_of_types(place, map->keys[i]->str) == NULL)
+            unknown_key(place, known, n, map->keys[i], diags);
+}
+
+void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
+                        struct mortise_diags *diags)
+{
+    mortise_keys_read(slot->key->place, slot->value, slot->name->span, ctx,
+                      into, diags);
+}

@@ -1,0 +1,279 @@
+/* text.c -- the text of a file: what may stand in it, and where.
+ *
+ * Everything that could make two readers of one file disagree is refused here,
+ * before libyaml sees it: bytes that are no UTF-8, a byte order mark, control
+ * characters, and the three line breaks that YAML 1.1 has and 1.2 has not
+ * (NEL, LS, PS).  What remains has one meaning: lines end with LF, CRLF or CR.
+ *
+ * libyaml counts characters, maybe of a copy (pairs.c); people's editors, and
+ * our spans, count bytes of the file.
+ * mortise_text_offset() is the only place that translates: it knows the offset
+ * of every STRIDE-th character and walks the rest.
+ */
+#include "lang/yaml/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/infile.h"
+#include "core/base/utf8.h"
+
+enum {
+    MAX_SIZE = 16 << 20, /* bytes of a file */
+    STRIDE = 256         /* characters from one known offset to the next */
+};
+
+/* ---- places ---------------------------------------------------------- */
+
+size_t mortise_text_offset(const struct mortise_text *t, size_t index)
+{
+    const char *text = t->file->text;
+    size_t at, left;
+
+    index = mortise_text_unpaired(t, index);
+    if (t->strides == NULL)
+        return index < t->file->size ? index : t->file->size;
+    at = t->strides[index / STRIDE];
+    for (left = index % STRIDE; left > 0 && at < t->file->size; left--)
+        do
+            at++;
+        while (((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
+}
+
+/* The line that holds an offset, from 0. */
+static size_t line_of(const struct mortise_yaml_file *f, size_t offset)
+{
+    size_t low = 0, high = f->n_lines;
+
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+
+        if (f->line_at[mid] <= offset)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
+                                      size_t to)
+{
+    const struct mortise_yaml_file *f = t->file;
+    size_t first = line_of(f, from), last = first;
+
+    if (first + 1 < f->n_lines && to >= f->line_at[first + 1])
+        last = line_of(f, to);
+    return (struct mortise_span){
+        .file = f,
+        .line = (uint32_t)first + 1,
+        .col = (uint32_t)(from - f->line_at[first]) + 1,
+        .end_line = (uint32_t)last + 1,
+        .end_col = (uint32_t)(to - f->line_at[last]) + 1,
+    };
+}
+
+/* ---- looking it over ------------------------------------------------- */
+
+static bool is_line_end(const char *p)
+{
+    return *p == '\n' || (*p == '\r' && p[1] != '\n');
+}
+
+/* Where the next line begins; SIZE_MAX: there is none. */
+static size_t next_line(const struct mortise_yaml_file *f, size_t at)
+{
+    while (at < f->size) {
+        at += strcspn(f->text + at, "\n\r"); /* or to a NUL */
+        if (at < f->size && is_line_end(f->text + at++))
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
+{
+    size_t n = 1;
+    uint32_t *at;
+
+    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+        n++;
+    at = mortise_arena_alloc(a, n * sizeof *at);
+    if (at == NULL)
+        return MORTISE_ENOMEM;
+    f->line_at = at;
+    f->n_lines = n;
+    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+        *++at = (uint32_t)i;
+    return MORTISE_OK;
+}
+
+/* Why a character may not stand in a file of ours; NULL: it may. */
+static const char *refusal(uint32_t c)
+{
+    if (c == 0xFEFF)
+        return "a byte order mark";
+    if (c == 0x85 || c == 0x2028 || c == 0x2029)
+        return "a Unicode line break";
+    if (c == 0)
+        return "a NUL byte";
+    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
+        (c >= 0x7F && c < 0xA0) || c == 0xFFFE || c == 0xFFFF)
+        return "a control character";
+    return NULL;
+}
+
+static int refuse_char(const struct mortise_text *t, size_t at, size_t len,
+                       uint32_t c, struct mortise_diags *diags)
+{
+    struct mortise_span span =
+        mortise_text_span(t, at, at + (len != 0 ? len : 1));
+    struct mortise_diag *d;
+
+    if (len == 0) {
+        d = mortise_diag_add(diags, "E0104", span,
+                             "this byte is not valid UTF-8");
+        mortise_diag_help(diags, d, "save the file as UTF-8");
+    } else if (c == 0xFEFF && at == 0) {
+        d = mortise_diag_add(diags, "E0105", span,
+                             "the file starts with a byte order mark");
+        mortise_diag_help(diags, d, "save it as UTF-8 without BOM");
+    } else {
+        d = mortise_diag_add(diags, "E0104", span,
+                             "a file cannot contain %s (U+%04X)", refusal(c),
+                             (unsigned)c);
+        mortise_diag_help(diags, d, "write it as \\u%04x, inside double quotes",
+                          (unsigned)c);
+    }
+    return MORTISE_ECHECK;
+}
+
+/* Where characters have several bytes, note where each STRIDE-th begins. */
+static int make_strides(struct mortise_text *t, struct mortise_arena *a)
+{
+    size_t size = t->file->size;
+
+    if (mortise_utf8_count(t->file->text, size) == size)
+        return MORTISE_OK;
+    t->strides =
+        mortise_arena_alloc(a, (size / STRIDE + 2) * sizeof *t->strides);
+    return t->strides != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+/* The bytes in front that nobody refuses and that are one character each. */
+static size_t plain(const char *p, const char *end)
+{
+    const char *from = p;
+
+    while (p < end && ((*p >= 0x20 && *p < 0x7F) || *p == '\n'))
+        p++;
+    return (size_t)(p - from);
+}
+
+static int check_text(struct mortise_text *t, struct mortise_diags *diags)
+{
+    const char *text = t->file->text, *end = text + t->file->size;
+    size_t index = 0;
+    uint32_t c = 0;
+
+    for (const char *p = text; p < end; index++) {
+        size_t n = t->strides == NULL ? plain(p, end) : 0;
+
+        if (n > 0) {
+            p += n;
+            continue;
+        }
+        size_t len = mortise_utf8_decode(p, end, &c);
+
+        if (len == 0 || refusal(c) != NULL)
+            return refuse_char(t, (size_t)(p - text), len, c, diags);
+        if (t->strides != NULL && index % STRIDE == 0)
+            t->strides[index / STRIDE] = (uint32_t)(p - text);
+        p += len;
+    }
+    if (t->strides != NULL && index % STRIDE == 0)
+        t->strides[index / STRIDE] = (uint32_t)t->file->size;
+    return MORTISE_OK;
+}
+
+/* ---- opening --------------------------------------------------------- */
+
+static struct mortise_yaml_file *
+new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
+{
+    static const uint32_t one_line[] = {0};
+    struct mortise_yaml_file *f = mortise_arena_alloc(a, sizeof *f);
+
+    if (f == NULL)
+        return NULL;
+    f->path = mortise_arena_strdup(a, path);
+    f->text = mortise_arena_strndup(a, text, n);
+    f->size = n;
+    f->line_at = one_line;
+    f->n_lines = 1;
+    return f->path != NULL && f->text != NULL ? f : NULL;
+}
+
+int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
+                      const char *path)
+{
+    *out = (struct mortise_text){.file = new_file(a, path, "", 0)};
+    return out->file != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
+                      const char *path, const char *text, size_t n,
+                      struct mortise_diags *diags)
+{
+    int rv = mortise_text_name(out, a, path);
+
+    if (rv == MORTISE_OK && n > MAX_SIZE) {
+        mortise_diag_add(diags, "E0102", mortise_text_span(out, 0, 0),
+                         "the file is larger than %d MiB", MAX_SIZE >> 20);
+        return MORTISE_ECHECK;
+    }
+    if (rv == MORTISE_OK)
+        out->file = new_file(a, path, text, n);
+    if (out->file == NULL || find_lines(a, out->file) != MORTISE_OK ||
+        make_strides(out, a) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    rv = check_text(out, diags);
+    return rv == MORTISE_OK ? mortise_text_pairs(out, a) : rv;
+}
+
+/* ---- files on disk --------------------------------------------------- */
+
+/* Read up to one byte more than is allowed; errno's value, or 0. */
+static int read_all(int fd, struct mortise_buf *b)
+{
+    char block[65536];
+    struct stat st;
+    ssize_t n;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    while (b->n <= MAX_SIZE && (n = read(fd, block, sizeof block)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            mortise_buf_put(b, block, (size_t)n);
+    }
+    return b->failed ? ENOMEM : 0;
+}
+
+int mortise_text_slurp(const char *path, struct mortise_buf *b)
+{
+    int fd = mortise_infile_open(AT_FDCWD, path, 0), errnum;
+
+    if (fd < 0)
+        return errno;
+    errnum = read_all(fd, b);
+    close(fd);
+    return errnum;
+}

@@ -1,0 +1,351 @@
+/* memory.c -- memory.read/1 and memory.write/1: a plugin looks into the
+ * deployment's memory, and leaves something there.
+ *
+ * Asked  {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
+ *         order?, after?}, as <mortise/memory.h> says of read, but for max_traces
+ *         (8 unless it is said), and keys, without which there are none: traces
+ *         of the scope "global" alone; a blank query is none; or
+ *         {traces?: [{type, scope, key?, content, strength?, metadata?}], uses?}.
+ * Answer what the memory gave; of a write `ids`, too, of its traces in their
+ *         order.  `usage`, where it cost something.
+ *
+ * The tenant is the run's, and the time is ours.  A read is a read: recorded with
+ * its answer, and a replay is told the same.  A write is an effect of who asks,
+ * so one whose operation has none is refused; it may be made twice, since the ids
+ * of its traces are made of its idempotency key, which is the same each time.
+ *
+ * The plugin's error is MORTISE_S_IO where another try may help, else
+ * MORTISE_S_FAILED, in words that begin with its code. */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "lang/config/deploy.h"
+#include "core/engine/common/secret_store.h"
+#include "core/engine/common/traces.h"
+#include "core/engine/runs/call.h"
+#include "mortise/memory.h"
+#include "core/plugin/kind.h"
+
+enum { MOST = 8 }; /* traces, where nobody said */
+
+/* ---- what is asked ------------------------------------------------------- */
+
+/* The memory; *kind's part of it is there, as check() saw. */
+static const struct mortise_manifest *memory_of(const struct mortise_asked *a,
+                                                struct mortise_err *why)
+{
+    const char *plugin = a->m->settings.deployment->memory.plugin;
+
+    if (plugin == NULL) {
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "the deployment has no memory: set memory.plugin");
+        return NULL;
+    }
+    return mortise_plugins_find(a->m->plugins, plugin, why);
+}
+
+/* Which of the plugin's it is not to say. */
+static int32_t check_known(const struct mortise_asked *a,
+                           const char *const *known, char *words)
+{
+    const char *name;
+    json_t *one;
+
+    json_object_foreach(mortise_json_unconst(a->body), name, one)
+    {
+        const char *const *k = known;
+
+        while (*k != NULL && strcmp(*k, name) != 0)
+            k++;
+        if (*k == NULL)
+            return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                      "a request of %s cannot have '%.64s'",
+                                      a->method_name, name);
+    }
+    return MORTISE_S_OK;
+}
+
+static int put_new(json_t *to, const char *name, json_t *value)
+{
+    if (json_object_get(to, name) == NULL)
+        return json_object_set_new(to, name, value);
+    json_decref(value);
+    return 0;
+}
+
+static json_t *read_body(const struct mortise_asked *a)
+{
+    json_t *body = json_copy(mortise_json_unconst(a->body));
+
+    if (mortise_json_is_blank(json_object_get(body, "query")))
+        json_object_del(body, "query");
+    if (body != NULL && (put_new(body, "max_traces", json_integer(MOST)) != 0 ||
+                         put_new(body, "keys", json_object()) != 0))
+        mortise_json_drop(&body);
+    return body;
+}
+
+/* Of the k-th trace that is written under a key. */
+static json_t *id_of(const char *key, size_t k)
+{
+    unsigned char hash[16];
+    char text[MORTISE_DIGEST_HEX + 32], hex[2 * sizeof hash + 1];
+    int n = snprintf(text, sizeof text, "%s/%zu", key, k);
+
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)text,
+                       (unsigned long long)n, NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    return json_sprintf("step-%s", hex);
+}
+
+/* A trace as it is kept. */
+static json_t *whole_trace(const json_t *said, const char *key, size_t k,
+                           uint64_t now_ms)
+{
+    json_t *t = json_is_object(said) ? json_copy(mortise_json_unconst(said))
+                                     : json_object();
+
+    if (t != NULL &&
+        (json_object_set_new(t, "id", id_of(key, k)) != 0 ||
+         json_object_set_new(t, "created_at",
+                             json_integer((json_int_t)now_ms)) != 0 ||
+         put_new(t, "strength", json_real(0.5)) != 0))
+        mortise_json_drop(&t);
+    return t;
+}
+
+static json_t *write_body(const struct mortise_asked *a, const char *key)
+{
+    const json_t *traces = json_object_get(a->body, "traces");
+    json_t *body = json_copy(mortise_json_unconst(a->body)),
+           *list = json_array();
+    uint64_t now = mortise_now_ms();
+    int failed = body == NULL || list == NULL;
+
+    MORTISE_JSON_EACH (one, i, traces)
+        failed = failed || json_array_append_new(
+                               list, whole_trace(one, key, i, now)) != 0;
+    if (!failed && json_is_array(traces))
+        failed = json_object_set(body, "traces", list) != 0;
+    json_decref(list);
+    if (!failed)
+        return body;
+    json_decref(body);
+    return NULL;
+}
+
+/* Takes the body (NULL: memory ran out). */
+static int32_t check_body(struct mortise_asked *a,
+                          const struct mortise_call_kind *kind, json_t *body,
+                          char *words)
+{
+    struct mortise_err why;
+    const struct mortise_manifest *m = memory_of(a, &why);
+    int rv = body == NULL ? mortise_nomem(&why)
+             : m == NULL  ? why.code
+                          : mortise_traces_check(m, kind, body, &why);
+
+    json_decref(body);
+    if (m != NULL && rv == MORTISE_OK) {
+        a->by = (struct mortise_pin){.plugin = m->name, .dev = m->dev};
+        memcpy(a->by.digest, m->digest, MORTISE_DIGEST);
+        return MORTISE_S_OK;
+    }
+    if (rv == MORTISE_EINVAL && m != NULL)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "not a valid request of %s: %.400s",
+                                  a->method_name, why.msg);
+    return mortise_ask_refuse(
+        words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_NOTFOUND,
+        "%.400s", why.msg);
+}
+
+static int32_t check_read(struct mortise_asked *a, char *words)
+{
+    static const char *const known[] = {
+        "query",      "types",        "scope", "keys",  "ids",
+        "max_traces", "min_strength", "order", "after", NULL};
+    int32_t status = check_known(a, known, words);
+
+    return status == MORTISE_S_OK
+               ? check_body(a, &mortise_call_recall, read_body(a), words)
+               : status;
+}
+
+/* What the host says of a trace is not for who asks to say. */
+static bool says_too_much(const json_t *traces)
+{
+    MORTISE_JSON_EACH (one, i, traces)
+        if (json_object_get(one, "id") != NULL ||
+            json_object_get(one, "created_at") != NULL)
+            return true;
+    return false;
+}
+
+static int32_t check_write(struct mortise_asked *a, char *words)
+{
+    static const char *const known[] = {"traces", "uses", NULL};
+    int32_t status = check_known(a, known, words);
+
+    if (status == MORTISE_S_OK &&
+        says_too_much(json_object_get(a->body, "traces")))
+        status = mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "the host sets `id` and `created_at` of a trace; remove them");
+    return status == MORTISE_S_OK ? check_body(a, &mortise_call_remember,
+                                               write_body(a, "check"), words)
+                                  : status;
+}
+
+/* ---- the call ------------------------------------------------------------ */
+
+static void no_memory(struct mortise_asked *a)
+{
+    mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
+}
+
+/* Takes the body (NULL: memory ran out), which is kept to judge the answer by. */
+static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
+                  json_t *body)
+{
+    json_t *whole = body != NULL ? mortise_traces_body(body, a->live->tenant,
+                                                       mortise_now_ms())
+                                 : NULL;
+    struct mortise_buf text;
+    struct mortise_err err;
+    int rv;
+
+    json_decref(a->told);
+    a->told = body;
+    mortise_buf_init(&text, a->m->mem);
+    rv = whole != NULL ? mortise_json_write(&text, whole) : MORTISE_ENOMEM;
+    json_decref(whole);
+    if (rv == MORTISE_OK)
+        rv = mortise_calls_serve(a, kind, MORTISE_MEMORY_INSTANCE, &text, 0,
+                                 &err);
+    mortise_buf_finish(&text);
+    if (rv != MORTISE_OK)
+        no_memory(a);
+}
+
+static void start_read(struct mortise_asked *a)
+{
+    start(a, &mortise_call_recall, read_body(a));
+}
+
+static void start_write(struct mortise_asked *a)
+{
+    if (a->key[0] == '\0')
+        mortise_host_call_answer(
+            a, MORTISE_S_DENIED, NULL,
+            "an operation without an effect cannot write to the memory");
+    else
+        start(a, &mortise_call_remember, write_body(a, a->key));
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static void fail(struct mortise_asked *a, const char *code,
+                 const char *error_class, const char *message)
+{
+    bool again = strcmp(error_class, "transient") == 0;
+    char words[MORTISE_HOST_CALL_WORDS];
+
+    snprintf(words, sizeof words, "%.100s: %.380s",
+             code[0] != '\0' ? code : "memory.failed", message);
+    mortise_secret_store_cover(a->m->secret_store, words, sizeof words);
+    mortise_host_call_answer(a,
+                             again ? MORTISE_S_IO
+                             : strcmp(error_class, "timeout") == 0
+                                 ? MORTISE_S_TIMEOUT
+                                 : MORTISE_S_FAILED,
+                             NULL, words);
+}
+
+static json_t *ids_of(const json_t *traces)
+{
+    json_t *ids = json_array();
+
+    MORTISE_JSON_EACH (one, i, traces)
+        if (ids != NULL &&
+            json_array_append(ids, json_object_get(one, "id")) != 0)
+            mortise_json_drop(&ids);
+    return ids;
+}
+
+/* What it gave, with what is ours to say. */
+static json_t *answer_of(struct mortise_asked *a,
+                         const struct mortise_host_call_served *how,
+                         bool is_write)
+{
+    json_t *out = json_copy(mortise_json_unconst(how->output));
+    int failed = out == NULL;
+
+    if (!failed && is_write)
+        failed = json_object_set_new(
+            out, "ids", ids_of(json_object_get(a->told, "traces")));
+    if (!failed && !mortise_usage_is_none(how->usage))
+        failed =
+            json_object_set_new(out, "usage", mortise_usage_json(how->usage));
+    if (!failed)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static void served(struct mortise_asked *a,
+                   const struct mortise_host_call_served *how,
+                   const struct mortise_call_kind *kind)
+{
+    struct mortise_err why;
+    json_t *out;
+
+    if (how->status != MORTISE_S_OK) {
+        fail(a, how->code, how->error_class, how->message);
+        return;
+    }
+    if (mortise_traces_judge(kind, a->told, how->output, &why) != MORTISE_OK) {
+        fail(a, "memory.bad_answer", "permanent", why.msg);
+        return;
+    }
+    out = answer_of(a, how, kind == &mortise_call_remember);
+    if (out != NULL)
+        mortise_host_call_answer(a, MORTISE_S_OK, out, "");
+    else
+        no_memory(a);
+}
+
+static void served_read(struct mortise_asked *a,
+                        const struct mortise_host_call_served *how)
+{
+    served(a, how, &mortise_call_recall);
+}
+
+static void served_write(struct mortise_asked *a,
+                         const struct mortise_host_call_served *how)
+{
+    served(a, how, &mortise_call_remember);
+}
+
+static bool repeats(const json_t *body)
+{
+    (void)body;
+    return true;
+}
+
+const struct mortise_host_call_method mortise_host_call_memory_read = {
+    .effect = MORTISE_HOST_CALL_READ,
+    .check = check_read,
+    .start = start_read,
+    .cancel = mortise_calls_let_go,
+    .served = served_read};
+
+const struct mortise_host_call_method mortise_host_call_memory_write = {
+    .effect = MORTISE_HOST_CALL_CALLER,
+    .repeats = repeats,
+    .check = check_write,
+    .start = start_write,
+    .cancel = mortise_calls_let_go,
+    .served = served_write};

@@ -1,0 +1,144 @@
+/* tools.c -- tool.list/1 and tool.invoke/1: what a node may have run for it.
+ *
+ *   tool.list/1    {}
+ *   tool.invoke/1  {tool, arguments, tool_use_id?}, {planner: true, arguments}
+ *
+ * The list is what the graph allows (lang/graph/load/tools.c), and was discovered
+ * where the node discovers (core/run/outcome/discover.c), as models are told,
+ * with what each is really called beside it: {tools: [{name, tool?, effect?,
+ * description?, parameters}]}; one without a tool hands over to a node.  A tool
+ * is run by the run, as an execution of its own (core/run/flow/tools.c); the answer
+ * is {output}, or {text, cut: {bytes, of}} where that was too long, {goto} for
+ * who hands over, or {error: {code, class, message}}.  `tool_use_id` is what a
+ * model calls it by; people see it, and nothing depends on it.  `planner` is the
+ * node's own (planner_controlled), which nobody is offered. */
+#include "core/engine/runs/call.h"
+
+#include <string.h>
+
+#include "services/secrets/body.h"
+#include "services/model/turns.h"
+
+/* ---- the list ------------------------------------------------------------- */
+
+static int32_t check_list(struct mortise_asked *a, char *words)
+{
+    return json_object_size(a->body) == 0
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                    "a request of %s must be {}",
+                                    a->method_name);
+}
+
+/* What the i-th of those that models are told really is. */
+static int put_tool(json_t *to, const struct mortise_graph *tools, size_t i)
+{
+    if (i >= tools->n_offered)
+        return 0;
+    if (json_object_set_new(to, "tool", json_string(tools->offers[i].tool)))
+        return -1;
+    return tools->nodes[i].op == NULL
+               ? 0
+               : json_object_set_new(
+                     to, "effect",
+                     json_string(mortise_effect_name(tools->nodes[i].effect)));
+}
+
+/* Is the i-th offered, by what was discovered for who asks? */
+static bool is_offered(const struct mortise_asked *a,
+                       const struct mortise_graph *tools, size_t i)
+{
+    const struct mortise_ongoing *c = a->call;
+
+    return i >= tools->n_offered || c->live == NULL || c->live->run == NULL ||
+           mortise_run_offers(c->live->run, a->run_call, tools->offers[i].tool);
+}
+
+/* As models are told; with what each really is, if `whole`.  NULL: memory ran
+ * out. */
+static json_t *list_of(const struct mortise_asked *a, bool whole)
+{
+    const struct mortise_graph *tools = a->call->node->tools;
+    json_t *all =
+        tools != NULL ? mortise_json_ours(tools->offered) : json_array();
+    json_t *list = json_array();
+    int rv = all != NULL && list != NULL ? 0 : -1;
+
+    MORTISE_JSON_EACH (one, i, all) {
+        if (rv == 0 && whole)
+            rv = put_tool(mortise_json_unconst(one), tools, i);
+        if (rv == 0 && is_offered(a, tools, i))
+            rv = json_array_append(list, mortise_json_unconst(one));
+    }
+    json_decref(all);
+    if (rv == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+int mortise_tools_write(const struct mortise_asked *a, struct mortise_buf *text)
+{
+    const struct mortise_live *live = a->call->live;
+    json_t *list;
+    int rv;
+
+    if (live == NULL || live->run == NULL ||
+        !mortise_run_narrows(live->run, a->run_call)) {
+        mortise_buf_puts(text, a->call->node->tools->offered);
+        return MORTISE_OK;
+    }
+    list = list_of(a, false);
+    rv = list != NULL ? mortise_json_write(text, list) : MORTISE_ENOMEM;
+    json_decref(list);
+    return rv;
+}
+
+static void start_list(struct mortise_asked *a)
+{
+    json_t *out = json_pack("{s:o}", "tools", list_of(a, true));
+
+    mortise_host_call_answer(a, out != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM,
+                             out, out != NULL ? "" : "out of memory");
+}
+
+const struct mortise_host_call_method mortise_host_call_tool_list = {
+    .effect = MORTISE_HOST_CALL_LOOK,
+    .check = check_list,
+    .start = start_list,
+};
+
+/* ---- running one ---------------------------------------------------------- */
+
+static int32_t check_invoke(struct mortise_asked *a, char *words)
+{
+    json_t *body = mortise_json_unconst(a->body);
+    const json_t *id = json_object_get(body, "tool_use_id");
+    bool plans = json_is_true(json_object_get(body, "planner"));
+
+    if ((!plans && !mortise_body_is_text(json_object_get(body, "tool"))) ||
+        !json_is_object(json_object_get(body, "arguments")) ||
+        (id != NULL && !mortise_body_is_text(id)) ||
+        json_object_size(body) != 2 + (size_t)(id != NULL))
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a request of %s must be {tool, arguments, tool_use_id?}",
+            a->method_name);
+    if (plans && mortise_graph_planner(a->call->node->tools) == NULL)
+        return mortise_ask_refuse(words, MORTISE_S_DENIED,
+                                  "the node has no planner");
+    if (a->call->node->tools == NULL)
+        return mortise_ask_refuse(words, MORTISE_S_DENIED,
+                                  "the node has no tools");
+    if (id != NULL &&
+        mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
+        return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
+    a->alias = json_incref(mortise_json_unconst(id));
+    json_object_del(body, "tool_use_id"); /* another one is the same call */
+    return MORTISE_S_OK;
+}
+
+const struct mortise_host_call_method mortise_host_call_tool_invoke = {
+    .effect = MORTISE_HOST_CALL_TOOL,
+    .check = check_invoke,
+};

@@ -1,0 +1,536 @@
+/* spawn.c -- process.spawn/1, process.write/1 and process.end/1: a program that
+ * goes on beside its plugin, and is spoken with in lines.
+ *
+ *   process.spawn/1  {program | server, max_line?}
+ *   process.write/1  {process, text}
+ *   process.end/1    {process}
+ *
+ * `program` is one of the deployment's programs, `server` one of its tools.mcp
+ * that is started; permissions.exec of the manifest says which ("mcp:NAME" of a
+ * server).  mortise-worker holds it to what the deployment says of it.
+ *
+ * The first piece of an answer is {"process": N}, its number for the other two;
+ * each further one is a line of its stdout, as it is, without its end.  Once it
+ * has ended the answer is {exit, stderr}, or a failure: MORTISE_S_NOTFOUND where
+ * it was not started, MORTISE_S_IO where a signal ended it, MORTISE_S_FAILED where
+ * it said a line longer than max_line and was killed.
+ *
+ *   (1) No record has any of it: what is spoken is the plugin's business, which
+ *       keeps what counts by steps of its own (journal.c).
+ *   (2) It lives as long as its ask, at most: as long as the instance where that
+ *       is asked in the background, else as long as the call.  What lets go of
+ *       it closes its stdin, and kills it when that does not end it.
+ *   (3) A number means something to the call alone that had it started.
+ *   (4) What it says to stderr is for the log, made fit for it; the end of that
+ *       is in the answer. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/config/deploy.h"
+#include "core/engine/common/secret_store.h"
+#include "services/secrets/body.h"
+#include "services/process/launching.h"
+#include "services/secrets/secret.h"
+#include "core/engine/parts/process.h"
+#include "core/engine/runs/call.h"
+
+enum {
+    GRACE_MS = 2000, /* to end by itself, and once it is told to */
+    LINE_MAX_SAID = 16 << 20,
+    TAIL = 4096, /* bytes of stderr that are kept */
+    LOG_LINE = 512
+};
+
+struct spawned {
+    struct mortise_asked *a; /* NULL: it was let go of */
+    struct mortise_process *process;
+    const struct mortise_mem *mem;
+    struct mortise_buf line; /* that has not ended */
+    size_t max_line;
+    bool is_telling; /* a piece of it is being told: it is not freed */
+    size_t n_tail;
+    char tail[TAIL];
+};
+
+static void spawned_free(struct spawned *s)
+{
+    mortise_buf_finish(&s->line);
+    mortise_release(s->mem, s, sizeof *s);
+}
+
+/* Nobody hears of it any more. */
+static void leave(struct spawned *s)
+{
+    s->a = NULL;
+    if (!s->is_telling)
+        spawned_free(s);
+}
+
+static const char *name_of(const struct mortise_asked *a)
+{
+    const char *program =
+        json_string_value(json_object_get(a->body, "program"));
+
+    return program != NULL
+               ? program
+               : json_string_value(json_object_get(a->body, "server"));
+}
+
+/* ---- what it says -------------------------------------------------------- */
+
+static void tell_line(struct spawned *s, const char *p, size_t n)
+{
+    if (s->a != NULL)
+        mortise_host_call_piece(s->a, p, n);
+}
+
+static void too_long(struct spawned *s)
+{
+    struct mortise_asked *a = s->a;
+
+    mortise_process_cancel(s->process);
+    a->data = NULL;
+    s->a = NULL;
+    mortise_host_call_answer(
+        a, MORTISE_S_FAILED, NULL,
+        "the program wrote a line longer than max_line and was killed");
+}
+
+/* Bytes without a line's end. */
+static void keep(struct spawned *s, const char *p, size_t n)
+{
+    if (s->a == NULL)
+        return;
+    mortise_buf_put(&s->line, p, n);
+    if (s->line.n > s->max_line || s->line.failed)
+        too_long(s);
+}
+
+static void take_lines(struct spawned *s, const char *p, size_t n)
+{
+    const char *end;
+
+    while (s->a != NULL && (end = memchr(p, '\n', n)) != NULL) {
+        size_t len = (size_t)(end - p);
+
+        if (s->line.n == 0 && len <= s->max_line) {
+            tell_line(s, p, len);
+        } else {
+            keep(s, p, len);
+            tell_line(s, s->line.p, s->line.n);
+            mortise_buf_clear(&s->line);
+        }
+        n -= len + 1;
+        p = end + 1;
+    }
+    keep(s, p, n);
+}
+
+/* (4) */
+static void log_line(const struct mortise_asked *a, const char *p, size_t n)
+{
+    char fit[LOG_LINE];
+    size_t len = 0;
+
+    for (; len < n && len + 1 < sizeof fit; len++)
+        fit[len] =
+            (unsigned char)p[len] < 0x20 || p[len] == 0x7f ? '?' : p[len];
+    fit[len] = '\0';
+    if (len > 0)
+        mortise_log(a->m, MORTISE_LOG_DEBUG, "program '%s': %s", name_of(a),
+                    fit);
+}
+
+static void keep_tail(struct spawned *s, const char *p, size_t n)
+{
+    size_t old;
+
+    if (n >= TAIL) {
+        memcpy(s->tail, p + (n - TAIL), TAIL);
+        s->n_tail = TAIL;
+        return;
+    }
+    old = s->n_tail < TAIL - n ? s->n_tail : TAIL - n;
+    memmove(s->tail, s->tail + (s->n_tail - old), old);
+    memcpy(s->tail + old, p, n);
+    s->n_tail = old + n;
+}
+
+static void take_errors(struct spawned *s, const char *p, size_t n)
+{
+    const char *end;
+
+    keep_tail(s, p, n);
+    while ((end = memchr(p, '\n', n)) != NULL) {
+        log_line(s->a, p, (size_t)(end - p));
+        n -= (size_t)(end - p) + 1;
+        p = end + 1;
+    }
+    log_line(s->a, p, n);
+}
+
+static void on_piece(void *ud, bool is_error, const char *p, size_t n)
+{
+    struct spawned *s = ud;
+
+    s->is_telling = true;
+    if (is_error)
+        take_errors(s, p, n);
+    else
+        take_lines(s, p, n);
+    s->is_telling = false;
+    if (s->a == NULL)
+        spawned_free(s);
+}
+
+/* ---- how it ended -------------------------------------------------------- */
+
+/* The end of stderr, from the beginning of a character. */
+static json_t *tail_json(const struct spawned *s)
+{
+    const char *p = s->tail;
+    size_t n = s->n_tail;
+    json_t *text;
+
+    while (n == TAIL && n > 0 && ((unsigned char)*p & 0xc0) == 0x80) {
+        p++;
+        n--;
+    }
+    text = json_stringn(p, n);
+    return text != NULL ? text : json_string("");
+}
+
+static void on_done(void *ud, const struct mortise_process_end *end)
+{
+    struct spawned *s = ud;
+    struct mortise_asked *a = s->a;
+    json_t *value = NULL;
+
+    s->process = NULL; /* it is gone, whatever is told now leads to */
+    s->is_telling = true;
+    if (s->line.n > 0)
+        tell_line(s, s->line.p, s->line.n);
+    s->is_telling = false;
+    if (s->a != NULL) {
+        a->data = NULL;
+        snprintf(a->words, sizeof a->words, "%s",
+                 end->outcome == MORTISE_PROCESS_TIMEOUT
+                     ? "the program did not exit by itself and was killed"
+                     : end->words);
+        mortise_secret_store_cover(a->m->secret_store, a->words,
+                                   sizeof a->words);
+        if (end->outcome == MORTISE_PROCESS_EXITED)
+            value = json_pack("{s:i, s:o}", "exit", end->code, "stderr",
+                              tail_json(s));
+        mortise_host_call_answer(a,
+                                 value != NULL ? MORTISE_S_OK
+                                 : end->outcome == MORTISE_PROCESS_REFUSED
+                                     ? MORTISE_S_NOTFOUND
+                                     : MORTISE_S_IO,
+                                 value, a->words);
+    }
+    spawned_free(s);
+}
+
+/* ---- starting it --------------------------------------------------------- */
+
+static const struct mortise_body_member spawn_members[] = {
+    {"program", "a string", mortise_body_is_text},
+    {"server", "a string", mortise_body_is_text},
+    {"max_line", "a number of bytes", mortise_body_is_count},
+};
+
+static int find(const struct mortise_asked *a, struct mortise_launched *out,
+                struct mortise_err *err)
+{
+    const char *server = json_string_value(json_object_get(a->body, "server"));
+
+    return server != NULL ? mortise_launching_find_server(a, server, out, err)
+                          : mortise_launching_find(a, name_of(a), out, err);
+}
+
+static int32_t check_spawn(struct mortise_asked *a, char *words)
+{
+    int32_t status = mortise_body_check(
+        a->body, spawn_members, sizeof spawn_members / sizeof spawn_members[0],
+        "a program of process.spawn/1", words);
+    struct mortise_launched what;
+    struct mortise_err err;
+    int rv;
+
+    if (status != MORTISE_S_OK)
+        return status;
+    if ((json_object_get(a->body, "program") == NULL) ==
+        (json_object_get(a->body, "server") == NULL))
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a program of process.spawn/1 needs a name: `program` or `server`");
+    rv = find(a, &what, &err);
+    return rv == MORTISE_OK
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, mortise_launching_status(rv),
+                                    "%.500s", err.msg);
+}
+
+static int launch(struct mortise_asked *a, const struct mortise_buf *words,
+                  struct mortise_err *err)
+{
+    json_int_t most = json_integer_value(json_object_get(a->body, "max_line"));
+    struct spawned *s = mortise_zalloc(a->m->mem, sizeof *s);
+    struct mortise_process_request r = {
+        .worker = a->m->settings.worker,
+        .words = words->p,
+        .n_words = words->n,
+        .mask = mortise_secret_store_mask(a->m->secret_store),
+        .piece = on_piece,
+        .done = on_done,
+        .ud = s};
+    int rv = s != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK) {
+        s->a = a;
+        s->mem = a->m->mem;
+        s->max_line = most > 0 ? (size_t)most : LINE_MAX_SAID;
+        mortise_buf_init(&s->line, s->mem);
+        rv = mortise_process_start(a->m->processes, &r, &s->process, err);
+    }
+    mortise_mask_unref(r.mask);
+    if (rv == MORTISE_OK)
+        a->data = s;
+    else if (s != NULL)
+        spawned_free(s);
+    return rv;
+}
+
+/* The secrets are there, or what is wrong with them is told now. */
+static void send_off(struct mortise_asked *a)
+{
+    struct mortise_launched what;
+    struct mortise_buf words;
+    struct mortise_err err;
+    char number[48];
+    int rv = find(a, &what, &err);
+
+    mortise_buf_init(&words, a->m->mem);
+    if (rv == MORTISE_OK)
+        rv = mortise_launching_all(&words, a, &what, &err);
+    if (rv == MORTISE_OK && words.failed)
+        rv = mortise_nomem(&err);
+    if (rv == MORTISE_OK)
+        rv = launch(a, &words, &err);
+    mortise_launching_wipe(&words);
+    mortise_buf_finish(&words);
+    if (rv != MORTISE_OK) {
+        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+                                 err.msg);
+        return;
+    }
+    snprintf(number, sizeof number, "{\"process\":%llu}",
+             (unsigned long long)a->handle);
+    mortise_host_call_piece(a, number, strlen(number));
+}
+
+static void start_spawn(struct mortise_asked *a)
+{
+    struct mortise_launched what;
+    struct mortise_err err;
+    int rv = find(a, &what, &err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_launching_await(a, &what, send_off, &err);
+    if (rv != MORTISE_OK)
+        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+                                 err.msg);
+}
+
+/* (2) */
+static void cancel_spawn(struct mortise_asked *a)
+{
+    struct spawned *s = a->data;
+
+    if (s == NULL)
+        return;
+    a->data = NULL;
+    if (s->process != NULL)
+        mortise_process_leave(s->process, GRACE_MS);
+    leave(s);
+}
+
+const struct mortise_host_call_method mortise_host_call_process_spawn = {
+    .effect = MORTISE_HOST_CALL_UNRECORDED,
+    .check = check_spawn,
+    .needs_no_run = true,
+    .start = start_spawn,
+    .cancel = cancel_spawn,
+};
+
+/* ---- speaking with it ---------------------------------------------------- */
+
+/* (3): NULL, it has ended, or never was. */
+static struct mortise_process *find_process(const struct mortise_asked *a)
+{
+    json_int_t number = json_integer_value(json_object_get(a->body, "process"));
+
+    for (struct mortise_asked *b = a->call->asked; b != NULL; b = b->next) {
+        const struct spawned *s = b->data;
+
+        if (b->method == &mortise_host_call_process_spawn && s != NULL &&
+            b->fetch == NULL && (json_int_t)b->handle == number)
+            return s->process;
+    }
+    return NULL;
+}
+
+static bool is_number(const json_t *value)
+{
+    return json_is_integer(value);
+}
+
+static bool is_line(const json_t *value)
+{
+    return json_is_string(value) && memchr(json_string_value(value), '\n',
+                                           json_string_length(value)) == NULL;
+}
+
+static const struct mortise_body_member write_members[] = {
+    {"process", "the number of a process", is_number},
+    {"text", "one line, without its line end", is_line},
+};
+
+static int32_t check_write(struct mortise_asked *a, char *words)
+{
+    int32_t status = mortise_body_check(
+        a->body, write_members, sizeof write_members / sizeof write_members[0],
+        "a request of process.write/1", words);
+
+    if (status != MORTISE_S_OK || json_object_size(a->body) == 2)
+        return status;
+    return mortise_ask_refuse(
+        words, MORTISE_S_INVALID,
+        "a request of process.write/1 must be {process, text}");
+}
+
+struct writing {
+    struct mortise_process_text text;
+    struct mortise_asked *a;
+};
+
+static void writing_free(struct writing *w)
+{
+    mortise_release(w->a->m->mem, w, sizeof *w);
+}
+
+static void end_write(struct mortise_asked *a, bool taken)
+{
+    if (taken)
+        mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
+    else
+        mortise_host_call_answer(a, MORTISE_S_IO, NULL,
+                                 "the program no longer reads its input");
+}
+
+static void on_taken(struct mortise_process_text *t, bool taken)
+{
+    struct writing *w = MORTISE_OF(t, struct writing, text);
+    struct mortise_asked *a = w->a;
+
+    a->data = NULL;
+    writing_free(w);
+    end_write(a, taken);
+}
+
+static int write_line(const struct mortise_asked *a, struct mortise_process *p,
+                      struct writing *w, struct mortise_err *err)
+{
+    const json_t *text = json_object_get(a->body, "text");
+    struct mortise_buf line;
+    int rv;
+
+    mortise_buf_init(&line, a->m->mem);
+    mortise_buf_put(&line, json_string_value(text), json_string_length(text));
+    mortise_buf_puts(&line, "\n");
+    rv = line.failed ? mortise_nomem(err)
+                     : mortise_process_write(p, line.p, line.n, &w->text, err);
+    mortise_launching_wipe(&line);
+    mortise_buf_finish(&line);
+    return rv;
+}
+
+static void start_write(struct mortise_asked *a)
+{
+    struct mortise_process *p = find_process(a);
+    struct writing *w;
+    struct mortise_err err;
+    int rv;
+
+    if (p == NULL) {
+        end_write(a, false);
+        return;
+    }
+    w = mortise_zalloc(a->m->mem, sizeof *w);
+    if (w == NULL) {
+        mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
+        return;
+    }
+    w->a = a;
+    w->text.done = on_taken;
+    rv = write_line(a, p, w, &err);
+    if (rv == MORTISE_OK && w->text.process != NULL) {
+        a->data = w;
+        return;
+    }
+    writing_free(w);
+    if (rv == MORTISE_OK)
+        end_write(a, true);
+    else
+        mortise_host_call_answer(a,
+                                 rv == MORTISE_ENOMEM   ? MORTISE_S_NOMEM
+                                 : rv == MORTISE_ELIMIT ? MORTISE_S_DENIED
+                                                        : MORTISE_S_IO,
+                                 NULL, err.msg);
+}
+
+static void cancel_write(struct mortise_asked *a)
+{
+    struct writing *w = a->data;
+
+    if (w == NULL)
+        return;
+    mortise_process_text_forget(&w->text);
+    writing_free(w);
+    a->data = NULL;
+}
+
+const struct mortise_host_call_method mortise_host_call_process_write = {
+    .effect = MORTISE_HOST_CALL_UNRECORDED,
+    .check = check_write,
+    .needs_no_run = true,
+    .start = start_write,
+    .cancel = cancel_write,
+};
+
+static int32_t check_end(struct mortise_asked *a, char *words)
+{
+    return json_object_size(a->body) == 1 &&
+                   json_is_integer(json_object_get(a->body, "process"))
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(
+                     words, MORTISE_S_INVALID,
+                     "a request of process.end/1 must be {process}");
+}
+
+static void start_end(struct mortise_asked *a)
+{
+    struct mortise_process *p = find_process(a);
+
+    if (p != NULL)
+        mortise_process_finish(p, GRACE_MS);
+    mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
+}
+
+const struct mortise_host_call_method mortise_host_call_process_end = {
+    .effect = MORTISE_HOST_CALL_UNRECORDED,
+    .check = check_end,
+    .needs_no_run = true,
+    .start = start_end,
+};

@@ -1,0 +1,311 @@
+/* human_answers.c -- what people do in a test.
+ *
+ * Whatever is pending is looked at whenever a run has nothing else to do.  A
+ * request has an id that a crash does not change; what the script says of it
+ * is in the ledger before it is said, so it is said once and the same.
+ *
+ * A question that the script says nothing of stays open, and the clock never
+ * comes to its deadline.  One that nobody is to answer in time stays open, too,
+ * and the clock goes on to its deadline; where the other's comes first, or at
+ * the same time, the case contradicts itself, and is told so.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "testkit/rehearsing.h"
+#include "core/json/value.h"
+
+/* ---- what the script says ------------------------------------------------ */
+
+/* How often was this context asked before? */
+static size_t times_asked(const struct mortise_rehearsing *r,
+                          const char *context)
+{
+    const json_t *list = r->ledger.list;
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (entry, i, list)
+        n += strcmp(mortise_cli_text(entry, "asks"), context) == 0;
+    return n;
+}
+
+/* What `people` calls who asks. */
+static const char *key_of(const json_t *request, char out[MORTISE_CONTEXT])
+{
+    return mortise_context_node(mortise_cli_text(request, "path"), out);
+}
+
+/* What is done about a request; NULL: nothing, nobody is there. */
+static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
+                                                 const json_t *request)
+{
+    const char *id = mortise_cli_text(request, "id");
+    char context[MORTISE_CONTEXT];
+    const struct mortise_case_script *p =
+        mortise_case_script(&r->what->one->people, key_of(request, context));
+    const json_t *entry =
+        mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
+    const struct mortise_case_deeds *d;
+    size_t i;
+
+    if (p == NULL)
+        return NULL;
+    mortise_context(mortise_cli_text(request, "path"), context);
+    i = entry != NULL ? mortise_cli_integer(entry, "deed")
+        : p->once     ? times_asked(r, context)
+                      : 0;
+    if (i >= p->n)
+        return NULL;
+    d = &p->list[i].deeds;
+    if (entry == NULL)
+        mortise_remember(r, json_pack("{s:s, s:s, s:I, s:b}", "asked", id,
+                                      "asks", context, "deed", (json_int_t)i,
+                                      "late", d->deed == MORTISE_CASE_TIMEOUT));
+    return d;
+}
+
+static bool is_late(const struct mortise_rehearsing *r, const char *id)
+{
+    return json_is_true(json_object_get(
+        mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
+}
+
+bool mortise_human_answers_wait(void *ud, const char *id)
+{
+    return is_late(ud, id);
+}
+
+/* ---- saying it ----------------------------------------------------------- */
+
+/* Give a command; `value` (taken) is its JSON.  False: it was refused. */
+static bool give(struct mortise_rehearsing *r, struct mortise_command *cmd,
+                 json_t *value, const char *actor, const char *node)
+{
+    char *text = value != NULL ? mortise_json_text(r->what->mem, value) : NULL;
+    struct mortise_err err;
+    int rv = MORTISE_ENOMEM;
+
+    cmd->size = sizeof *cmd;
+    cmd->json = text;
+    if (value == NULL || text != NULL)
+        rv = mortise_apply(r->m, NULL, MORTISE_REHEARSED, cmd, 1, 0, actor,
+                           &err);
+    mortise_release_str(r->what->mem, text);
+    json_decref(value);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(&r->err);
+    else if (rv != MORTISE_OK)
+        mortise_problem(r, "E0903", NULL, "the answer to '%s' is invalid: %s",
+                        node, err.msg);
+    return rv == MORTISE_OK;
+}
+
+static json_t *json_of(const struct mortise_yaml *v)
+{
+    return v != NULL ? mortise_yaml_json(v, false) : NULL;
+}
+
+/* What a deed says to a request: into the command, which names the request;
+ * its value, a new reference or NULL. */
+static json_t *say_human(const struct mortise_case_deeds *d,
+                         const json_t *request, struct mortise_command *cmd)
+{
+    (void)request;
+    cmd->kind = MORTISE_CMD_ANSWER;
+    return json_pack("{s:b, s:s*, s:o*}", "approved",
+                     d->deed != MORTISE_CASE_REJECT, "reason", d->reason,
+                     "answer", json_of(d->answer));
+}
+
+static json_t *say_tool(const struct mortise_case_deeds *d,
+                        const json_t *request, struct mortise_command *cmd)
+{
+    cmd->kind = MORTISE_CMD_APPROVE_TOOL;
+    cmd->decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve";
+    cmd->reason = d->reason;
+    cmd->digest = mortise_cli_text(request, "digest");
+    return json_of(d->args);
+}
+
+static json_t *say_custom(const struct mortise_case_deeds *d,
+                          const json_t *request, struct mortise_command *cmd)
+{
+    (void)request;
+    cmd->kind = MORTISE_CMD_ANSWER;
+    return json_of(d->answer);
+}
+
+static json_t *say_pause(const struct mortise_case_deeds *d,
+                         const json_t *request, struct mortise_command *cmd)
+{
+    (void)d;
+    (void)request;
+    *cmd = (struct mortise_command){.kind = MORTISE_CMD_RESUME};
+    return NULL;
+}
+
+/* ---- which deed fits which request --------------------------------------- */
+
+static const struct {
+    const char *kind;
+    json_t *(*say)(const struct mortise_case_deeds *d, const json_t *request,
+                   struct mortise_command *cmd);
+    unsigned deeds; /* bits: 1 << deed */
+    bool args, answer;
+    const char *takes;
+} kinds[] = {
+    {"human", say_human,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT |
+         1u << MORTISE_CASE_ANSWER,
+     false, true, "approve, reject or answer"},
+    {"approval_pending", say_tool,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, true, false,
+     "approve (optionally with args) or reject"},
+    {"node", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
+     false, false, "approve or reject"},
+    {"plan", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
+     false, false, "approve or reject"},
+    {"custom", say_custom, 1u << MORTISE_CASE_ANSWER, false, true, "answer"},
+    {"scheduled_pause", say_pause, 1u << MORTISE_CASE_APPROVE, false, false,
+     "approve, which continues the run"},
+};
+
+/* False when nothing came of it. */
+static bool say(struct mortise_rehearsing *r, const json_t *request,
+                const struct mortise_case_deeds *d)
+{
+    const char *kind = mortise_cli_text(request, "kind");
+    char name[MORTISE_CONTEXT];
+    const char *node = key_of(request, name);
+    struct mortise_command cmd = {.id = mortise_cli_text(request, "id")};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].kind, kind) != 0)
+            continue;
+        if (kinds[i].deeds & 1u << d->deed &&
+            (d->args == NULL || kinds[i].args) &&
+            (d->answer == NULL || kinds[i].answer))
+            return give(r, &cmd, kinds[i].say(d, request, &cmd), d->by, node);
+        mortise_problem(r, "E0903", NULL,
+                        "'%s' asks (%s); its answer must be: %s", node, kind,
+                        kinds[i].takes);
+        return false;
+    }
+    mortise_problem(r, "E0903", NULL,
+                    "'%s' asks (%s); a test cannot answer that", node, kind);
+    return false;
+}
+
+/* ---- doubt --------------------------------------------------------------- */
+
+/* The value of `done`: the result of the call, or of its step. */
+static json_t *say_done(const struct mortise_case_answer *a,
+                        const json_t *request)
+{
+    json_t *result = mortise_answer_result(a);
+
+    return json_object_get(request, "step") != NULL
+               ? json_pack("{s:o}", "result", result)
+               : result;
+}
+
+static bool resolve(struct mortise_rehearsing *r, const json_t *request)
+{
+    char name[MORTISE_CONTEXT];
+    const char *node = key_of(request, name);
+    struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
+                                  .id = mortise_cli_text(request, "id"),
+                                  .decision = NULL};
+    const struct mortise_case_answer *a =
+        mortise_answer_doubt(r, request, &cmd.decision);
+
+    if (a == NULL) {
+        mortise_problem(r, "E0903",
+                        "add in_doubt: done, retry or fail to its answer",
+                        "after a crash it is unknown whether %s happened, and "
+                        "the answer of '%s' does not state how to resolve that",
+                        mortise_cli_text(request, "tool"), node);
+        return false;
+    }
+    if (cmd.decision == NULL)
+        return false; /* nobody finds out */
+    r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
+    return give(r, &cmd,
+                a->in_doubt == MORTISE_CASE_DONE ? say_done(a, request) : NULL,
+                NULL, node);
+}
+
+/* ---- all that is pending ------------------------------------------------- */
+
+static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
+{
+    const struct mortise_case_deeds *d;
+
+    if (mortise_cli_asks_nobody(request))
+        return false;
+    if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
+        return resolve(r, request);
+    d = deed_for(r, request);
+    return d != NULL && r->err.code == MORTISE_OK &&
+           d->deed != MORTISE_CASE_TIMEOUT && say(r, request, d);
+}
+
+/* The request whose deadline nobody waits for, and is the first; NULL: none.
+ * Times as text sort like times. */
+static const json_t *first_unanswered(const struct mortise_rehearsing *r,
+                                      const json_t *list)
+{
+    const json_t *first = NULL;
+
+    MORTISE_JSON_EACH (request, i, list) {
+        const char *deadline = mortise_cli_text(request, "deadline");
+
+        if (deadline[0] == '\0' || mortise_cli_asks_nobody(request) ||
+            is_late(r, mortise_cli_text(request, "id")))
+            continue;
+        if (first == NULL ||
+            strcmp(deadline, mortise_cli_text(first, "deadline")) < 0)
+            first = request;
+    }
+    return first;
+}
+
+void mortise_human_answers_rest(struct mortise_rehearsing *r)
+{
+    const json_t *list, *first;
+    json_t *show = NULL;
+
+    mortise_rehearsing_show(r, &show, &r->err);
+    list = json_object_get(show, "pending");
+    first = first_unanswered(r, list);
+    MORTISE_JSON_EACH (request, i, list) {
+        char one[MORTISE_CONTEXT], other[MORTISE_CONTEXT];
+
+        if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
+            strcmp(mortise_cli_text(request, "deadline"),
+                   mortise_cli_text(first, "deadline")) < 0)
+            continue;
+        mortise_problem(
+            r, "E0903",
+            "script the second node too: an answer, or timeout: true",
+            "'%s' has timeout: true, but '%s', which the case does not script, "
+            "times out no later",
+            key_of(request, one), key_of(first, other));
+    }
+    json_decref(show);
+}
+
+bool mortise_human_answers_give(struct mortise_rehearsing *r)
+{
+    json_t *show = NULL;
+    bool any = false;
+
+    mortise_rehearsing_show(r, &show, &r->err);
+    MORTISE_JSON_EACH (request, i, json_object_get(show, "pending")) {
+        any = r->err.code == MORTISE_OK && attend_one(r, request);
+        if (any)
+            break; /* what is pending has changed */
+    }
+    json_decref(show);
+    return any;
+}

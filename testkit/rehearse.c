@@ -1,0 +1,331 @@
+/* rehearse.c -- one case of a Test file, run by a real engine.
+ *
+ * A case runs in a process and a store of its own.  The engine is the one that
+ * `mortise run` uses; core/engine/runs/script.h is how its calls are answered, its
+ * commits counted and its time passes.  Then the loop is: let the engine do
+ * all that it can; let people do what they do; set the clock to whatever
+ * comes next; until nothing does.
+ *
+ *   (1) Whatever the process knows beyond the run itself is in the ledger
+ *       before it matters, so a process that goes on after a crash is in the
+ *       place of the one that died: answers, people and the clock.
+ *   (2) Its clocks stand still (script.c), from the moment at which the first
+ *       process began: what comes out is the same each time.
+ *   (3) It goes on the way `mortise engine` does, by itself, without a command
+ *       that would stand in the record.
+ */
+#include "testkit/rehearsing.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "cli/cli.h"
+#include "cli/fatal.h"
+#include "core/engine/recover.h"
+#include "core/json/value.h"
+
+/* ---- words --------------------------------------------------------------- */
+
+static const char *strip(const char *path, char out[MORTISE_CONTEXT],
+                         bool elements)
+{
+    const char *p = strchr(path, '/');
+    size_t n = 0;
+
+    for (p = p != NULL ? p + 1 : path; *p != '\0' && n + 1 < MORTISE_CONTEXT;) {
+        if (*p == '#')
+            for (p++; isdigit((unsigned char)*p); p++)
+                continue;
+        else if (*p == '[' && !elements)
+            p += strcspn(p, "]") + 1;
+        else
+            out[n++] = *p++;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+const char *mortise_context(const char *path, char out[MORTISE_CONTEXT])
+{
+    return strip(path, out, true);
+}
+
+const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT])
+{
+    return strip(path, out, false);
+}
+
+void mortise_problem(struct mortise_rehearsing *r, const char *code,
+                     const char *help, const char *fmt, ...)
+{
+    char text[1024];
+    json_t *p;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < json_array_size(r->problems); i++)
+        if (strcmp(mortise_cli_text(json_array_get(r->problems, i), "message"),
+                   text) == 0)
+            return;
+    p = json_pack("{s:s, s:s, s:s*}", "code", code, "message", text, "help",
+                  help);
+    if (p == NULL || json_array_append_new(r->problems, p) != 0)
+        mortise_nomem(&r->err);
+}
+
+void mortise_remember(struct mortise_rehearsing *r, json_t *entry)
+{
+    struct mortise_err err;
+
+    if (mortise_ledger_add(&r->ledger, entry, &err) != MORTISE_OK)
+        r->err = err;
+}
+
+/* ---- dying --------------------------------------------------------------- */
+
+static void on_commit(void *ud, uint64_t seq, bool on_disk)
+{
+    const struct mortise_rehearsing *r = ud;
+
+    if (seq == r->what->die_at && on_disk == r->what->die_after)
+        kill(getpid(), SIGKILL);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static void skip(void *ud, uint64_t ms)
+{
+    mortise_remember(ud, json_pack("{s:I}", "skip", (json_int_t)ms));
+    mortise_clock_skip(ms);
+}
+
+/* The clock of who died (1), or one that begins now. */
+static void set_clock(struct mortise_rehearsing *r)
+{
+    const json_t *first = json_array_get(r->ledger.list, 0);
+    uint64_t began =
+        first != NULL ? mortise_cli_integer(first, "began") : mortise_now_ms();
+
+    r->crashed = first != NULL;
+    r->inherited = json_array_size(r->ledger.list);
+    if (first == NULL)
+        mortise_remember(r, json_pack("{s:I}", "began", (json_int_t)began));
+    mortise_clock_stop(began);
+    for (size_t i = 0; i < json_array_size(r->ledger.list); i++)
+        mortise_clock_skip(
+            mortise_cli_integer(json_array_get(r->ledger.list, i), "skip"));
+}
+
+/* ---- what came out ------------------------------------------------------- */
+
+static int take_event(void *ud, const char *json, size_t n)
+{
+    struct mortise_err err;
+    json_t *event;
+
+    if (mortise_json_read(&event, json, n, &err) != MORTISE_OK)
+        return 1;
+    return json_array_append_new(ud, event) != 0;
+}
+
+int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
+                            struct mortise_err *err)
+{
+    char *text = NULL;
+    int rv = mortise_show(r->m, NULL, MORTISE_REHEARSED, &text, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_json_read(out, text, strlen(text), err);
+    mortise_free(r->m, text);
+    return rv;
+}
+
+static int outcome(struct mortise_rehearsing *r, json_t **out,
+                   struct mortise_err *err)
+{
+    json_t *show = NULL, *events = json_array();
+    int rv = events != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_rehearsing_show(r, &show, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_events(r->m, NULL, MORTISE_REHEARSED, 0, 0, take_event,
+                            events, NULL, err);
+    if (rv != MORTISE_OK) {
+        json_decref(show);
+        json_decref(events);
+        return rv;
+    }
+    *out = json_pack("{s:I, s:o, s:o, s:O, s:b}", "commits",
+                     (json_int_t)mortise_cli_integer(show, "seq"), "show", show,
+                     "events", events, "problems", r->problems, "failed_doubt",
+                     (int)r->failed_doubt);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- beginning, and going on (3) ----------------------------------------- */
+
+static int begin(struct mortise_rehearsing *r, struct mortise_err *err)
+{
+    const struct mortise_case *c = r->what->one;
+    struct mortise_start_options o = {
+        .size = sizeof o, .run = MORTISE_REHEARSED, .actor = MORTISE_REHEARSED};
+    json_t *input =
+        c->input != NULL ? mortise_yaml_json(c->input, false) : json_object();
+    char *text = input != NULL ? mortise_json_text(r->what->mem, input) : NULL;
+    char run[MORTISE_RUN_MAX];
+    struct mortise_graph *g;
+    int rv = text != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    json_decref(input);
+    o.input = text;
+    if (rv == MORTISE_OK)
+        rv = mortise_load(r->m, r->what->file->graph, &g, NULL, err);
+    if (rv == MORTISE_OK) {
+        rv = mortise_start(r->m, g, &o, run, err);
+        mortise_graph_close(g);
+    }
+    mortise_release_str(r->what->mem, text);
+    return rv;
+}
+
+static bool never(void *ud)
+{
+    (void)ud;
+    return false;
+}
+
+/* What had ended must not begin again. */
+static int note_done(struct mortise_rehearsing *r, const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+
+    MORTISE_JSON_EACH (n, i, nodes) {
+        const char *path = mortise_cli_text(n, "path");
+
+        if (strcmp(mortise_cli_text(n, "status"), "done") == 0 &&
+            path[0] != '\0' &&
+            json_object_set_new(r->done, path, json_true()) != 0)
+            return MORTISE_ENOMEM;
+    }
+    return MORTISE_OK;
+}
+
+static int begin_or_go_on(struct mortise_rehearsing *r, struct mortise_err *err)
+{
+    json_t *show;
+    int rv = mortise_rehearsing_show(r, &show, err);
+
+    if (rv == MORTISE_ENOTFOUND) /* it died before the admission */
+        return begin(r, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = note_done(r, show);
+    json_decref(show);
+    return rv == MORTISE_OK ? mortise_recover_all(r->m, never, NULL, err)
+                            : mortise_nomem(err);
+}
+
+/* ---- the loop ------------------------------------------------------------ */
+
+/* Let the next thing happen that happens by itself; false: there is none.
+ * A deadline that a run takes no notice of, since it is paused, is passed over
+ * by giving up when time stands still. */
+static bool pass_time(struct mortise_rehearsing *r, unsigned *stands)
+{
+    uint64_t ms;
+
+    if (mortise_script_next(r->m, mortise_human_answers_wait, r, &ms,
+                            &r->err) != MORTISE_OK ||
+        ms == UINT64_MAX)
+        return false;
+    *stands = ms > 0 ? 0 : *stands + 1;
+    if (ms > 0)
+        skip(r, ms);
+    return *stands < 8;
+}
+
+static int play(struct mortise_rehearsing *r, struct mortise_err *err)
+{
+    unsigned stands = 0;
+
+    do {
+        mortise_script_settle(r->m);
+        while (mortise_human_answers_give(r))
+            mortise_script_settle(r->m);
+    } while (r->err.code == MORTISE_OK && pass_time(r, &stands));
+    if (r->err.code != MORTISE_OK)
+        *err = r->err;
+    return r->err.code;
+}
+
+static int rehearse(struct mortise_rehearsing *r, json_t **out,
+                    struct mortise_err *err)
+{
+    const struct mortise_script script = {.ud = r,
+                                          .name = r->what->one->name->str,
+                                          .call = mortise_answer_call,
+                                          .act = mortise_answer_act,
+                                          .commit = on_commit,
+                                          .late = skip};
+    int rv;
+
+    mortise_script(r->m, &script);
+    rv = begin_or_go_on(r, err);
+    if (rv == MORTISE_OK)
+        rv = play(r, err);
+    if (rv == MORTISE_OK)
+        mortise_human_answers_rest(r);
+    if (rv == MORTISE_OK)
+        rv = outcome(r, out, err);
+    mortise_clock_go(); /* to close has its own patience */
+    mortise_close(r->m);
+    return rv;
+}
+
+static int open_all(struct mortise_rehearsing *r, struct mortise_err *err)
+{
+    const struct mortise_rehearsal *what = r->what;
+    struct mortise_options o = {.size = sizeof o,
+                                .flags = what->found ? MORTISE_OPEN_FOUND : 0,
+                                .deployment = what->deployment,
+                                .mem = what->mem};
+    char ledger[PATH_MAX], store[PATH_MAX];
+    int rv;
+
+    snprintf(ledger, sizeof ledger, "%s/ledger", what->dir);
+    snprintf(store, sizeof store, "%s/store", what->dir);
+    o.store = store;
+    r->problems = json_array();
+    r->done = json_object();
+    if (r->problems == NULL || r->done == NULL)
+        return mortise_nomem(err);
+    rv = mortise_ledger_open(&r->ledger, what->mem, ledger, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    set_clock(r);
+    mortise_fatal_catch();
+    return mortise_open(&r->m, &o, err);
+}
+
+int mortise_rehearse(const struct mortise_rehearsal *what, json_t **out,
+                     struct mortise_err *err)
+{
+    struct mortise_rehearsing r = {.what = what, .ledger = {.fd = -1}};
+    int rv = open_all(&r, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        rv = rehearse(&r, out, err);
+    mortise_ledger_close(&r.ledger);
+    json_decref(r.problems);
+    json_decref(r.done);
+    return rv;
+}

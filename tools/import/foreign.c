@@ -1,0 +1,38 @@
+/* foreign.c -- what is said of a foreign graph, and values put into ours. */
+#include "tools/import/foreign.h"
+
+#include <stdarg.h>
+
+#include "lang/yaml/diag.h"
+
+void mortise_foreign_say(struct foreign *f, const char *code,
+                         struct mortise_span at, const char *why,
+                         const char *fmt, ...)
+{
+    char words[1024]; /* diag.c shows no more of them */
+    struct mortise_diag *d;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    d = mortise_diag_add(f->diags, code, at, "%s", words);
+    if (why != NULL)
+        mortise_diag_help(f->diags, d, "%s", why);
+}
+
+void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
+                         json_t *v)
+{
+    if (json_object_set_new(into, key, v) != 0)
+        f->nomem = true;
+}
+
+void mortise_foreign_put_some(struct foreign *f, json_t *into, const char *key,
+                              json_t *v)
+{
+    if (json_object_size(v) + json_array_size(v) > 0)
+        mortise_foreign_put(f, into, key, v);
+    else
+        json_decref(v);
+}

@@ -1,0 +1,326 @@
+/* foreign_edge.c -- edges of compiled execution graphs.
+ *
+ * A router's edges are ignored by its system once the router has named its
+ * target, and a router of ours says itself where it may lead: its edges become
+ * its `targets`.  All others stand in `edges`, in their order.
+ */
+#include "tools/import/foreign.h"
+
+#include <string.h>
+
+/* `id` says nothing: nothing else names an edge. */
+static const struct foreign_row edge_rows[] = {
+    {"id", NULL, FOREIGN_READ, NULL},
+    {"source", "from", FOREIGN_READ, NULL},
+    {"target", "to", FOREIGN_READ, NULL},
+    {"type", "type", FOREIGN_READ, NULL},
+    {"condition", "when", FOREIGN_READ, NULL},
+    {"discoveryQuery", "query", FOREIGN_READ, NULL},
+    {"discoveryKind", "kind", FOREIGN_READ, NULL},
+    {"discoveryFallback", "fallback", FOREIGN_READ, NULL},
+    {"personalityCondition", "personality", FOREIGN_READ, NULL},
+    {"guardrailPolicy", "guardrail_policy", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+/* ---- ends ------------------------------------------------------------------ */
+
+void mortise_foreign_led(struct foreign *f, const char *from, const char *to)
+{
+    json_t *set = strcmp(from, "START") == 0 ? f->first : f->fed;
+
+    if (to != NULL)
+        mortise_foreign_put(f, set, to, json_true());
+}
+
+static const char *source(struct foreign *f, const struct mortise_yaml *edge)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "source");
+
+    if (v == NULL) {
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge needs a 'source'");
+        return NULL;
+    }
+    return mortise_foreign_is(v, "__START__") ? "START"
+                                              : mortise_foreign_id(f, v);
+}
+
+/* Where it leads is for its condition to say, there. */
+static bool is_placeholder(const struct mortise_yaml *target)
+{
+    return mortise_foreign_is(target, "__CONDITIONAL__") ||
+           mortise_foreign_is(target, "__DISCOVERY__") ||
+           mortise_foreign_is(target, "__PERSONALITY__");
+}
+
+/* NULL: nowhere, after a finding where one is due. */
+static const char *target(struct foreign *f, const struct mortise_yaml *edge)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "target");
+
+    if (v == NULL) {
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge needs a 'target'");
+        return NULL;
+    }
+    if (is_placeholder(v))
+        return NULL;
+    return mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
+}
+
+/* ---- kinds ------------------------------------------------------------------ */
+
+static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
+                          const char *to, json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "condition");
+    const struct foreign_cond *expr = NULL;
+
+    if (v == NULL || v->kind != MORTISE_YAML_MAP)
+        mortise_foreign_lost(f, v != NULL ? v->span : edge->span,
+                             "give it a 'when'",
+                             "a conditional edge has no condition");
+    else
+        expr = mortise_foreign_condition(f, v, "an edge");
+    if (to == NULL)
+        mortise_foreign_lost(f, edge->span,
+                             "write an edge for each node that it can lead to",
+                             "the targets of this edge are not imported: only "
+                             "its condition names them");
+    if (expr != NULL && to != NULL)
+        mortise_foreign_put(
+            f, into, "when",
+            mortise_foreign_when(f, expr,
+                                 mortise_foreign_get(edge, "target")->str));
+    else
+        mortise_foreign_put(f, into, "type", json_string("conditional"));
+}
+
+static void add_same(struct foreign *f, const struct mortise_yaml *edge,
+                     const char *theirs, const char *ours, json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, theirs);
+
+    if (v != NULL)
+        mortise_foreign_put(f, into, ours, mortise_foreign_literal(f, v));
+}
+
+/* Theirs falls back to the edge's own target, when it names no other node. */
+static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
+                          const char *from, const char *to, json_t *into)
+{
+    const struct mortise_yaml *v =
+        mortise_foreign_get(edge, "discoveryFallback");
+    const char *fallback = v != NULL ? mortise_foreign_id(f, v) : to;
+    json_t *discovery = json_object();
+
+    mortise_foreign_led(f, from, fallback);
+    add_same(f, edge, "discoveryQuery", "query", discovery);
+    add_same(f, edge, "discoveryKind", "kind", discovery);
+    if (fallback != NULL)
+        mortise_foreign_put(f, discovery, "fallback", json_string(fallback));
+    if (fallback != NULL && to != NULL && strcmp(fallback, to) != 0)
+        mortise_foreign_lost(
+            f, mortise_yaml_get(edge, "target")->span,
+            "a discovery edge leads to the node that is found, or to its "
+            "fallback",
+            "the 'target' of a discovery edge is not imported");
+    mortise_foreign_lost(f, edge->span,
+                         "set 'capability' on the nodes that it can find; "
+                         "until then, `mortise check` reports an error",
+                         "the nodes that a discovery edge finds are not "
+                         "imported: here, nodes declare a 'capability'");
+    mortise_foreign_put(f, into, "discovery", discovery);
+}
+
+static const struct foreign_row personality_rows[] = {
+    {"trait", "trait", FOREIGN_SAME, NULL},
+    {"threshold", "threshold", FOREIGN_SAME, NULL},
+    {"above", "above", FOREIGN_ID, NULL},
+    {"below", "below", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+/* Above and below say where it leads. */
+static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
+                            const char *from, const char *to, json_t *into)
+{
+    const struct mortise_yaml *v =
+        mortise_foreign_get(edge, "personalityCondition");
+    json_t *p = json_object();
+    const char *above, *below;
+
+    if (v != NULL && v->kind == MORTISE_YAML_MAP)
+        mortise_foreign_carry(f, personality_rows, v, "personalityCondition",
+                              p);
+    above = json_string_value(json_object_get(p, "above"));
+    below = json_string_value(json_object_get(p, "below"));
+    mortise_foreign_led(f, from, above);
+    mortise_foreign_led(f, from, below);
+    if (to != NULL && (above == NULL || strcmp(above, to) != 0) &&
+        (below == NULL || strcmp(below, to) != 0))
+        mortise_foreign_lost(
+            f, mortise_yaml_get(edge, "target")->span,
+            "a personality edge leads to its 'above' or 'below'",
+            "the 'target' of a personality edge is not imported");
+    mortise_foreign_put(f, into, "personality", p);
+}
+
+/* Of an edge, where one payload passes. */
+static const struct foreign_row policy_rows[] = {
+    {"input", "input", FOREIGN_SAME, NULL},
+    {"output", "output", FOREIGN_READ, NULL},
+    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static bool is_some(const struct mortise_yaml *list)
+{
+    return list != NULL && list->kind == MORTISE_YAML_SEQ && list->n > 0;
+}
+
+static void add_policy(struct foreign *f, const struct mortise_yaml *edge,
+                       const char *from, json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "guardrailPolicy");
+    json_t *policy;
+
+    if (v == NULL)
+        return;
+    if (is_some(mortise_foreign_get(v, "output")))
+        mortise_foreign_lost(f, mortise_yaml_key(v, "output")->span,
+                             "list its guardrails under 'input'",
+                             "'output' is not imported: the guardrails of an "
+                             "edge check only one value");
+    if (strcmp(from, "START") == 0 ||
+        !is_some(mortise_foreign_get(v, "input"))) {
+        mortise_foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span,
+                             NULL, "'guardrailPolicy' is not imported: %s",
+                             strcmp(from, "START") == 0
+                                 ? "an edge from START has no value to check"
+                                 : "it has no 'input'");
+        return;
+    }
+    policy = json_object();
+    mortise_foreign_carry(f, policy_rows, v, "guardrailPolicy", policy);
+    mortise_foreign_put(f, into, "guardrail_policy", policy);
+}
+
+/* What only edges of one type have, on an edge of another. */
+static void check_strays(struct foreign *f, const struct mortise_yaml *edge,
+                         const char *type)
+{
+    static const struct {
+        const char *field, *type;
+    } strays[] = {{"condition", "conditional"},
+                  {"discoveryQuery", "discovery"},
+                  {"discoveryKind", "discovery"},
+                  {"discoveryFallback", "discovery"},
+                  {"personalityCondition", "personality"}};
+
+    for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++)
+        if (strcmp(strays[i].type, type) != 0 &&
+            mortise_foreign_get(edge, strays[i].field) != NULL)
+            mortise_foreign_lost(
+                f, mortise_yaml_key(edge, strays[i].field)->span, NULL,
+                "'%s' is not imported: an edge of type '%s' does not use it",
+                strays[i].field, type);
+}
+
+enum type { STATIC, CONDITIONAL, DISCOVERY, PERSONALITY, N_TYPES };
+
+static const char *const types[N_TYPES] = {"static", "conditional", "discovery",
+                                           "personality"};
+
+/* N_TYPES after a finding. */
+static enum type type_of(struct foreign *f, const struct mortise_yaml *edge)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "type");
+    enum type type = STATIC;
+
+    while (type < N_TYPES && !mortise_foreign_is(v, types[type]))
+        type++;
+    if (type == N_TYPES)
+        mortise_foreign_wrong(f, v != NULL ? v->span : edge->span, NULL,
+                              "the 'type' of an edge must be static, "
+                              "conditional, discovery or personality");
+    return type;
+}
+
+static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
+                       const char *from, const char *to)
+{
+    const enum type type = type_of(f, edge);
+    json_t *into = json_object();
+
+    if (type == N_TYPES)
+        return into;
+    mortise_foreign_put(f, into, "from", json_string(from));
+    if (to != NULL && (type == STATIC || type == CONDITIONAL))
+        mortise_foreign_put(f, into, "to", json_string(to));
+    if (type == CONDITIONAL)
+        add_condition(f, edge, to, into);
+    if (type == DISCOVERY)
+        add_discovery(f, edge, from, to, into);
+    if (type == PERSONALITY)
+        add_personality(f, edge, from, to, into);
+    add_policy(f, edge, from, into);
+    mortise_foreign_carry(f, edge_rows, edge, "an edge", into);
+    check_strays(f, edge, types[type]);
+    mortise_foreign_exit(f, edge, from, to, into);
+    return into;
+}
+
+/* ---- all of them -------------------------------------------------------------
+ */
+
+static const struct foreign_row target_rows[] = {
+    {"id", NULL, FOREIGN_READ, NULL},     {"source", NULL, FOREIGN_READ, NULL},
+    {"target", NULL, FOREIGN_READ, NULL}, {"type", NULL, FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static void add_target(struct foreign *f, const struct mortise_yaml *edge,
+                       const char *to, json_t *targets)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(edge, "target");
+
+    mortise_foreign_carry(f, target_rows, edge, "a router's edge", NULL);
+    if (to != NULL)
+        mortise_foreign_put(f, targets, v->str, json_string(to));
+}
+
+static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
+                      json_t *routers, json_t *list)
+{
+    const char *from, *to;
+    json_t *targets;
+
+    if (edge->kind != MORTISE_YAML_MAP) {
+        mortise_foreign_wrong(f, edge->span, NULL,
+                              "an edge must be a mapping, not %s",
+                              mortise_yaml_kind_name(edge->kind));
+        return;
+    }
+    from = source(f, edge);
+    to = target(f, edge);
+    if (from == NULL)
+        return;
+    mortise_foreign_led(f, from, to);
+    targets = json_object_get(routers, from);
+    if (targets != NULL)
+        add_target(f, edge, to, targets);
+    else if (json_array_append_new(list, edge_of(f, edge, from, to)) != 0)
+        f->nomem = true;
+}
+
+json_t *mortise_foreign_edges(struct foreign *f,
+                              const struct mortise_yaml *list, json_t *routers)
+{
+    json_t *into = json_array();
+
+    for (size_t i = 0; i < list->n && !f->nomem; i++)
+        read_edge(f, list->items[i], routers, into);
+    mortise_foreign_exits(f, into);
+    return into;
+}

@@ -1,0 +1,806 @@
+/* foreign_node.c -- nodes of compiled execution graphs.
+ *
+ * What a node does stands in its `executorConfig`, whose fields become keys of
+ * the node.  Fields that every node of theirs must have (`executionMode`,
+ * `effectClass`, `checkpoint`) are carried over where they say more than a
+ * node of that type does anyway.
+ */
+#include "tools/import/foreign.h"
+
+#include <string.h>
+
+/* ---- what executors have ----------------------------------------------------
+ */
+
+#define TYPE                                                                   \
+    {                                                                          \
+        "type", NULL, FOREIGN_READ, NULL                                       \
+    }
+
+static const struct foreign_row gmi_rows[] = {
+    TYPE,
+    {"instructions", "instructions", FOREIGN_SAME, NULL},
+    {"maxInternalIterations", "max_internal_iterations", FOREIGN_SAME, NULL},
+    {"parallelTools", "parallel_tools", FOREIGN_SAME, NULL},
+    {"temperature", "temperature", FOREIGN_SAME, NULL},
+    {"maxTokens", "max_tokens", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row tool_rows[] = {
+    TYPE,
+    {"toolName", "tool", FOREIGN_SAME, NULL},
+    {"args", "args", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row extension_rows[] = {
+    TYPE,
+    {"extensionId", "extension", FOREIGN_SAME, NULL},
+    {"method", "method", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row judge_rows[] = {
+    {"provider", "provider", FOREIGN_SAME, NULL},
+    {"model", "model", FOREIGN_SAME, NULL},
+    {"criteria", "criteria", FOREIGN_SAME, NULL},
+    {"confidenceThreshold", "confidence_threshold", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row human_rows[] = {
+    TYPE,
+    {"prompt", "prompt", FOREIGN_SAME, NULL},
+    {"autoAccept", "auto_accept", FOREIGN_SAME, NULL},
+    {"autoReject", "auto_reject", FOREIGN_DATA, NULL},
+    {"judge", "judge", FOREIGN_MAP, judge_rows},
+    {"onTimeout", "on_timeout", FOREIGN_SAME, NULL},
+    {"guardrailOverride", NULL, FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row guardrail_policy_rows[] = {
+    {"input", "input", FOREIGN_SAME, NULL},
+    {"output", "output", FOREIGN_SAME, NULL},
+    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row guardrail_rows[] = {
+    TYPE,
+    {"guardrailIds", "guardrails", FOREIGN_SAME, NULL},
+    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row router_rows[] = {
+    TYPE,
+    {"condition", "condition", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row subgraph_rows[] = {
+    TYPE,
+    {"graphId", "graph", FOREIGN_SAME, NULL},
+    {"inputMapping", "input_mapping", FOREIGN_READ, NULL},
+    {"outputMapping", "output_mapping", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row voice_config_rows[] = {
+    {"mode", "mode", FOREIGN_SAME, NULL},
+    {"stt", "stt", FOREIGN_SAME, NULL},
+    {"tts", "tts", FOREIGN_SAME, NULL},
+    {"voice", "voice", FOREIGN_SAME, NULL},
+    {"language", "language", FOREIGN_SAME, NULL},
+    {"endpointing", "endpointing", FOREIGN_SAME, NULL},
+    {"bargeIn", "barge_in", FOREIGN_SAME, NULL},
+    {"diarization", "diarization", FOREIGN_SAME, NULL},
+    {"maxTurns", "max_turns", FOREIGN_SAME, NULL},
+    {"exitOn", "exit_on", FOREIGN_SAME, NULL},
+    {"exitKeywords", "exit_keywords", FOREIGN_DATA, NULL},
+    {"speakText", "speak_text", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row voice_rows[] = {
+    TYPE,
+    {"voiceConfig", "voice", FOREIGN_MAP, voice_config_rows},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+/* ---- what all nodes have ----------------------------------------------------
+ */
+
+static const struct foreign_row retry_rows[] = {
+    {"maxAttempts", "max_attempts", FOREIGN_SAME, NULL},
+    {"backoff", "backoff", FOREIGN_SAME, NULL},
+    {"backoffMs", "delay", FOREIGN_MS, NULL},
+    {"retryOn", "retry_on", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row llm_rows[] = {
+    {"providerId", "provider_id", FOREIGN_SAME, NULL},
+    {"model", "model", FOREIGN_SAME, NULL},
+    {"reason", "reason", FOREIGN_DATA, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row memory_read_rows[] = {
+    {"types", "types", FOREIGN_SAME, NULL},
+    {"scope", "scope", FOREIGN_SAME, NULL},
+    {"maxTraces", "max_traces", FOREIGN_SAME, NULL},
+    {"minStrength", "min_strength", FOREIGN_SAME, NULL},
+    {"semanticQuery", "semantic_query", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row memory_write_rows[] = {
+    {"autoEncode", "auto_encode", FOREIGN_SAME, NULL},
+    {"type", "type", FOREIGN_SAME, NULL},
+    {"scope", "scope", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row memory_rows[] = {
+    {"consistency", "consistency", FOREIGN_SAME, NULL},
+    {"read", "read", FOREIGN_MAP, memory_read_rows},
+    {"write", "write", FOREIGN_MAP, memory_write_rows},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row discovery_rows[] = {
+    {"enabled", "enabled", FOREIGN_SAME, NULL},
+    {"query", "query", FOREIGN_SAME, NULL},
+    {"kind", "kind", FOREIGN_SAME, NULL},
+    {"maxResults", "max_results", FOREIGN_SAME, NULL},
+    {"fallback", "fallback", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row persona_rows[] = {
+    {"traits", "traits", FOREIGN_SAME, NULL},
+    {"mood", "mood", FOREIGN_SAME, NULL},
+    {"adaptStyle", "adapt_style", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row node_rows[] = {
+    {"id", NULL, FOREIGN_READ, NULL},
+    {"type", "type", FOREIGN_READ, NULL},
+    {"executorConfig", NULL, FOREIGN_READ, NULL},
+    {"executionMode", "execution_mode", FOREIGN_READ, NULL},
+    {"effectClass", "effect_class", FOREIGN_READ, NULL},
+    {"timeout", "timeout", FOREIGN_READ, NULL},
+    {"checkpoint", "checkpoint", FOREIGN_READ, NULL},
+    {"metadata", "metadata", FOREIGN_READ, NULL},
+    {"retryPolicy", "retry_policy", FOREIGN_MAP, retry_rows},
+    {"inputSchema", "input_schema", FOREIGN_DATA, NULL},
+    {"outputSchema", "output_schema", FOREIGN_DATA, NULL},
+    {"complexity", "complexity", FOREIGN_READ, NULL},
+    {"llm", "llm", FOREIGN_READ, NULL},
+    {"memoryPolicy", "memory_policy", FOREIGN_MAP, memory_rows},
+    {"discoveryPolicy", "discovery_policy", FOREIGN_MAP, discovery_rows},
+    {"personaPolicy", "persona_policy", FOREIGN_MAP, persona_rows},
+    {"guardrailPolicy", "guardrail_policy", FOREIGN_MAP, guardrail_policy_rows},
+    {"edges", "edges", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct {
+    const char *type;
+    const struct foreign_row *rows;
+    const char *effects[2]; /* that such a node has anyway */
+} executors[] = {
+    {"gmi", gmi_rows, {NULL}},
+    {"tool", tool_rows, {NULL}},
+    {"extension", extension_rows, {NULL}},
+    {"human", human_rows, {"human"}},
+    {"guardrail", guardrail_rows, {"pure", "read"}},
+    {"router", router_rows, {"pure"}},
+    {"subgraph", subgraph_rows, {"pure", "read"}},
+    {"voice", voice_rows, {NULL}},
+};
+
+enum { N_EXECUTORS = sizeof executors / sizeof executors[0] };
+
+/* ---- subgraphs ---------------------------------------------------------------
+ */
+
+static bool is_word(const char *s, size_t n)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+    for (size_t i = 0; i < n; i++)
+        if (s[i] == '\0' || strchr(letters, s[i]) == NULL)
+            return false;
+    return n > 0 && (s[0] < '0' || s[0] > '9') &&
+           !(n == 2 && memcmp(s, "in", 2) == 0) &&
+           !(n == 4 && memcmp(s, "true", 4) == 0) &&
+           !(n == 4 && memcmp(s, "null", 4) == 0) &&
+           !(n == 5 && memcmp(s, "false", 5) == 0);
+}
+
+static void put_step(struct mortise_buf *b, const char *step, size_t n)
+{
+    if (is_word(step, n)) {
+        mortise_buf_puts(b, ".");
+        mortise_buf_put(b, step, n);
+    } else {
+        mortise_buf_puts(b, "[\"");
+        mortise_buf_escaped(b, step, n);
+        mortise_buf_puts(b, "\"]");
+    }
+}
+
+/* What was put together, in the arena; the buffer is given up. */
+static char *taken(struct foreign *f, struct mortise_buf *b)
+{
+    char *text = b->failed ? NULL : mortise_arena_strndup(f->arena, b->p, b->n);
+
+    f->nomem |= text == NULL;
+    mortise_buf_finish(b);
+    return text;
+}
+
+char *mortise_foreign_path(struct foreign *f, const char *root,
+                           const char *dotted)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, f->arena->mem);
+    mortise_buf_puts(&b, root);
+    for (;;) {
+        size_t n = strcspn(dotted, ".");
+
+        put_step(&b, dotted, n);
+        if (dotted[n] == '\0')
+            break;
+        dotted += n + 1;
+    }
+    return taken(f, &b);
+}
+
+/* The value there, or null where any step of the path is absent: theirs is
+ * nothing then, and ours were an error. */
+static char *value_at(struct foreign *f, const char *root, const char *dotted)
+{
+    const char *between = "", *path = mortise_foreign_path(f, root, dotted);
+    struct mortise_buf b, at;
+
+    mortise_buf_init(&b, f->arena->mem);
+    mortise_buf_init(&at, f->arena->mem);
+    mortise_buf_puts(&at, root);
+    for (;;) {
+        size_t n = strcspn(dotted, ".");
+        size_t before = at.n;
+
+        mortise_buf_puts(&b, between);
+        put_step(&at, dotted, n);
+        if (is_word(dotted, n)) {
+            mortise_buf_puts(&b, "has(");
+            mortise_buf_put(&b, at.p, at.n);
+            mortise_buf_puts(&b, ")");
+        } else {
+            mortise_buf_puts(&b, "\"");
+            mortise_buf_escaped(&b, dotted, n);
+            mortise_buf_puts(&b, "\" in ");
+            mortise_buf_put(&b, at.p, before);
+        }
+        between = " && ";
+        if (dotted[n] == '\0' || at.failed)
+            break;
+        dotted += n + 1;
+    }
+    b.failed |= at.failed || path == NULL;
+    mortise_buf_finish(&at);
+    mortise_buf_printf(&b, " ? %s : null", path != NULL ? path : "");
+    return taken(f, &b);
+}
+
+/* Theirs say where a value goes, ours where it comes from: each line is turned
+ * round.  `from` and `to` are the roots of the paths on either side. */
+static void turn(struct foreign *f, const struct mortise_yaml *config,
+                 const char *theirs, const char *ours, const char *from,
+                 const char *to, json_t *into)
+{
+    const struct mortise_yaml *map = mortise_foreign_get(config, theirs);
+    json_t *turned = json_object();
+
+    for (size_t i = 0; map != NULL && i < map->n && !f->nomem; i++) {
+        const struct mortise_yaml *v = map->items[i];
+        const char *key;
+
+        if (map->kind != MORTISE_YAML_MAP || v->kind != MORTISE_YAML_STRING) {
+            mortise_foreign_wrong(f, v->span, NULL,
+                                  "'%s' must map paths to paths, as strings",
+                                  theirs);
+            continue;
+        }
+        key = mortise_foreign_path(f, to, v->str);
+        if (key != NULL && json_object_get(turned, key) != NULL)
+            mortise_foreign_wrong(f, v->span, NULL,
+                                  "two lines of '%s' write to the same path",
+                                  theirs);
+        if (key != NULL)
+            mortise_foreign_put(
+                f, turned, key,
+                json_string(value_at(f, from, map->keys[i]->str)));
+    }
+    mortise_foreign_put_some(f, into, ours, turned);
+}
+
+/* ---- executors ---------------------------------------------------------------
+ */
+
+static void add_choice(struct foreign *f, const struct mortise_yaml *config,
+                       json_t *targets, json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
+    json_t *ids = json_array();
+    const struct foreign_cond *expr = NULL;
+
+    MORTISE_JSON_MEMBERS (theirs, ours, targets)
+        if (json_array_append(ids, ours) != 0)
+            f->nomem = true;
+    if (v == NULL || v->kind != MORTISE_YAML_MAP)
+        mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
+                              "a router needs a 'condition', a mapping");
+    else
+        expr = mortise_foreign_condition(f, v, "a router");
+    if (expr != NULL)
+        mortise_foreign_put(f, into, "condition",
+                            mortise_foreign_choice(f, expr, targets));
+    if (json_array_size(ids) == 0)
+        mortise_foreign_lost(
+            f, config->span, "list the nodes that it can lead to as 'targets'",
+            "the targets of the router are not imported: it has no edges");
+    mortise_foreign_put_some(f, into, "targets", ids);
+}
+
+/* Which guardrails see what was accepted by itself is no part of their file:
+ * without any, `false` is what holds here. */
+static void check_override(struct foreign *f, const struct mortise_yaml *config)
+{
+    const struct mortise_yaml *v =
+        mortise_foreign_get(config, "guardrailOverride");
+
+    if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
+        mortise_foreign_lost(
+            f, v->span, "list the guardrails as 'post_approval_guardrails'",
+            "'guardrailOverride' is not imported: it does not name the "
+            "guardrails");
+}
+
+/* Sound is the session's there, and no part of the file: here it is named by
+ * whoever starts the run. */
+static void add_sound(struct foreign *f, const struct mortise_yaml *mode,
+                      json_t *voice)
+{
+    if (!mortise_foreign_is(mode, "speak-only"))
+        mortise_foreign_put(f, voice, "audio_in",
+                            json_string("${input.audio_in}"));
+    if (!mortise_foreign_is(mode, "listen-only"))
+        mortise_foreign_put(f, voice, "audio_out",
+                            json_string("${input.audio_out}"));
+}
+
+/* One reason there, beside which bounds, keywords and the end of the connection
+ * hold all the same; here all that may end it are listed. */
+static void list_exits(struct foreign *f, json_t *voice)
+{
+    const json_t *said = json_object_get(voice, "exit_on");
+    const char *word = json_string_value(said);
+    const bool bounded =
+        json_integer_value(json_object_get(voice, "max_turns")) > 0;
+    const bool keyed = json_object_get(voice, "exit_keywords") != NULL;
+    const bool hears = json_object_get(voice, "audio_in") != NULL;
+    json_t *list;
+
+    if (word == NULL)
+        return;
+    list = json_pack("[s]", word);
+    if (list != NULL && bounded && strcmp(word, "turns-exhausted") != 0)
+        f->nomem |=
+            json_array_append_new(list, json_string("turns-exhausted")) != 0;
+    if (list != NULL && keyed && strcmp(word, "keyword") != 0)
+        f->nomem |= json_array_append_new(list, json_string("keyword")) != 0;
+    if (list != NULL && hears && strcmp(word, "hangup") != 0)
+        f->nomem |= json_array_append_new(list, json_string("hangup")) != 0;
+    mortise_foreign_put(f, voice, "exit_on", list);
+}
+
+static void complete_voice(struct foreign *f, const struct mortise_yaml *config,
+                           json_t *into)
+{
+    const struct mortise_yaml *theirs =
+        mortise_foreign_get(config, "voiceConfig");
+    json_t *voice = json_object_get(into, "voice");
+
+    if (!json_is_object(voice))
+        return;
+    add_sound(f, mortise_foreign_get(theirs, "mode"), voice);
+    list_exits(f, voice);
+}
+
+/* What theirs returns is put into scratch, member by member. */
+static void check_extension(struct foreign *f,
+                            const struct mortise_yaml *config)
+{
+    mortise_foreign_lost(
+        f, config->span,
+        "write the members that other nodes read as 'outputs': {scratch.NAME: "
+        "output.NAME}; the extension gets only 'args' here, not {input, "
+        "scratch}",
+        "the result of an extension is not written to scratch: here it is the "
+        "artifact of its node");
+}
+
+/* Theirs are given all of the state; ours its input alone, unless there is a
+ * prompt. */
+static void add_prompt(struct foreign *f, const char *id, json_t *into)
+{
+    if (json_object_get(f->first, id) == NULL ||
+        json_object_get(f->fed, id) != NULL)
+        mortise_foreign_put(f, into, "prompt",
+                            json_pack("{s:s, s:s, s:s}", "input", "${input}",
+                                      "scratch", "${scratch}", "artifacts",
+                                      "${artifacts}"));
+}
+
+static void carry_executor(struct foreign *f, const struct foreign_row *rows,
+                           const struct mortise_yaml *config, json_t *targets,
+                           json_t *into)
+{
+    mortise_foreign_carry(f, rows, config, "executorConfig", into);
+    if (rows == router_rows)
+        add_choice(f, config, targets, into);
+    if (rows == human_rows)
+        check_override(f, config);
+    if (rows == extension_rows)
+        check_extension(f, config);
+    if (rows == voice_rows)
+        complete_voice(f, config, into);
+    if (rows != subgraph_rows)
+        return;
+    turn(f, config, "inputMapping", "input_mapping", "scratch", "input", into);
+    turn(f, config, "outputMapping", "output_mapping", "artifacts", "scratch",
+         into);
+}
+
+/* ---- fields that every node has ------------------------------------------------
+ */
+
+/* A router of theirs calls nothing, and a person is asked and that is all. */
+static bool has_own_class(const char *type)
+{
+    return strcmp(type, "human") == 0 || strcmp(type, "router") == 0 ||
+           !mortise_foreign_takes(type, "effect_class");
+}
+
+static void carry_class(struct foreign *f, const struct mortise_yaml *node,
+                        const char *const effects[2], json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "effectClass");
+
+    if (v == NULL || v->kind != MORTISE_YAML_STRING)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
+            return;
+    if (has_own_class(f->type))
+        mortise_foreign_lost(f, v->span, NULL,
+                             "'effectClass' is not imported: nodes of type "
+                             "'%s' have a fixed effect class",
+                             f->type);
+    else if (strcmp(v->str, "human") == 0)
+        mortise_foreign_lost(
+            f, v->span, "set 'effect_class' to its effect",
+            "'effectClass' is not imported: nodes of type '%s' ask no person",
+            f->type);
+    else
+        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
+}
+
+/* What calls no model takes one turn by nature. */
+static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
+                       json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "executionMode");
+
+    if (v == NULL || v->kind != MORTISE_YAML_STRING)
+        return;
+    if (strcmp(f->type, "gmi") == 0) {
+        mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
+        if (strcmp(v->str, "single_turn") != 0)
+            mortise_foreign_lost(f, v->span,
+                                 "list them as 'tool_allowlist'; without it, "
+                                 "the node has no tools",
+                                 "the tools of this node are not imported: the "
+                                 "file does not list them");
+    } else if (strcmp(v->str, "single_turn") != 0)
+        mortise_foreign_lost(
+            f, v->span, NULL,
+            "'executionMode' is not imported: nodes of type '%s' call no model",
+            f->type);
+}
+
+/* What is about models is of those that ask one. */
+static bool asks_model(const struct foreign *f, const json_t *into)
+{
+    const char *mode = json_string_value(
+        json_object_get(json_object_get(into, "voice"), "mode"));
+
+    return strcmp(f->type, "gmi") == 0 ||
+           (mode != NULL && strcmp(mode, "conversation") == 0);
+}
+
+static void carry_model(struct foreign *f, const struct mortise_yaml *node,
+                        json_t *into)
+{
+    static const struct foreign_row rows[] = {
+        {"complexity", "complexity", FOREIGN_SAME, NULL},
+        {"llm", "llm", FOREIGN_MAP, llm_rows},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct mortise_yaml *v =
+            mortise_foreign_get(node, rows[i].theirs);
+
+        if (asks_model(f, into))
+            mortise_foreign_carry_one(f, &rows[i], node, into);
+        else if (v != NULL)
+            mortise_foreign_lost(
+                f, v->span, NULL,
+                "'%s' is not imported: nodes of type '%s' call no model",
+                rows[i].theirs, f->type);
+    }
+}
+
+/* A person's time is the question's, and not one of an attempt. */
+static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
+                          json_t *into)
+{
+    const char *ours = strcmp(f->type, "human") == 0 ? "wait" : "timeout";
+    const struct foreign_row row = {"timeout", ours, FOREIGN_MS, NULL};
+
+    mortise_foreign_carry_one(f, &row, node, into);
+}
+
+/* There a policy of every_node adds to what a node says, here a node's word
+ * wins: `before` is written `both` then, and `none` is left to the policy. */
+static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
+                             bool every_node, json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "checkpoint");
+    const char *word;
+
+    if (v == NULL || v->kind != MORTISE_YAML_STRING ||
+        strcmp(v->str, "none") == 0)
+        return;
+    word = v->str;
+    if (every_node && strcmp(word, "after") == 0)
+        return;
+    if (every_node && strcmp(word, "before") == 0)
+        word = "both";
+    mortise_foreign_put(f, into, "checkpoint", json_string(word));
+}
+
+static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
+                           json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "metadata");
+    const struct mortise_yaml *as = mortise_foreign_get(v, "outputAs");
+    json_t *rest;
+
+    if (v == NULL)
+        return;
+    rest = mortise_yaml_json(v, false);
+    if (as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0) {
+        json_object_del(rest, "outputAs");
+        if (mortise_foreign_takes(f->type, "output_as"))
+            mortise_foreign_put(f, into, "output_as", json_string(as->str));
+        else
+            mortise_foreign_lost(
+                f, as->span, NULL,
+                "'outputAs' is not imported: nodes of type '%s' have no output",
+                f->type);
+    }
+    if (json_is_object(rest))
+        mortise_foreign_put_some(f, into, "metadata", rest);
+    else
+        mortise_foreign_put(f, into, "metadata", rest);
+}
+
+static bool is_class(const char *word)
+{
+    return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0;
+}
+
+/* What theirs look for in a message is no code of ours, unless it has the form of
+ * one of a plugin's. */
+static bool is_code(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    const size_t n = strspn(word, letters);
+
+    return n > 0 && word[n] == '.' &&
+           word[n + 1 + strspn(word + n + 1, letters)] == '\0' &&
+           word[n + 1] != '\0';
+}
+
+static void add_term(struct mortise_buf *when, const char *ahead,
+                     const char *word, const char *behind)
+{
+    if (when->n > 0)
+        mortise_buf_puts(when, " || ");
+    mortise_buf_printf(when, "%s\"", ahead);
+    mortise_buf_escaped(when, word, strlen(word));
+    mortise_buf_printf(when, "\"%s", behind);
+}
+
+/* One of theirs, as a term of `when`; and in `codes`, where it is a class or a
+ * code.  True: it is a text. */
+static bool carry_one(struct foreign *f, const struct mortise_yaml *v,
+                      json_t *codes, struct mortise_buf *when)
+{
+    if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, "permanent") == 0) {
+        mortise_foreign_lost(
+            f, v->span,
+            "list codes of errors as 'retry_on' (`mortise explain` lists them)",
+            v->kind == MORTISE_YAML_STRING
+                ? "'permanent' in 'retryOn' is not imported: permanent errors "
+                  "are retried by code"
+                : "a value in 'retryOn' is not imported: it is not a string");
+        return false;
+    }
+    if (!is_class(v->str) && !is_code(v->str)) {
+        add_term(when, "error.message.contains(", v->str, ")");
+        return true;
+    }
+    f->nomem |= json_array_append_new(codes, json_string(v->str)) != 0;
+    add_term(when,
+             is_class(v->str) ? "error.class == " : "error.code == ", v->str,
+             "");
+    return false;
+}
+
+/* Whoever looks for a text, looks in errors of these classes. */
+static void list_classes(struct foreign *f, json_t *codes)
+{
+    static const char *const classes[] = {"transient", "timeout"};
+
+    for (size_t i = 0; i < 2; i++) {
+        bool listed = false;
+
+        MORTISE_JSON_EACH (code, k, codes)
+            listed |= strcmp(json_string_value(code), classes[i]) == 0;
+        if (!listed)
+            f->nomem |=
+                json_array_append_new(codes, json_string(classes[i])) != 0;
+    }
+}
+
+static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
+                           json_t *into)
+{
+    const struct mortise_yaml *on = mortise_foreign_get(
+        mortise_foreign_get(node, "retryPolicy"), "retryOn");
+    json_t *retry = json_object_get(into, "retry_policy"), *codes;
+    struct mortise_buf when;
+    bool texts = false;
+
+    if (on == NULL || !json_is_object(retry))
+        return;
+    codes = json_array();
+    mortise_buf_init(&when, f->arena->mem);
+    for (size_t i = 0; on->kind == MORTISE_YAML_SEQ && i < on->n; i++)
+        texts |= carry_one(f, on->items[i], codes, &when);
+    if (texts) {
+        list_classes(f, codes);
+        mortise_foreign_lost(f, on->span,
+                             "list the codes of permanent errors as 'retry_on'",
+                             "texts in 'retryOn' are compared only with "
+                             "messages of transient errors and timeouts");
+    }
+    mortise_foreign_put_some(f, retry, "retry_on", codes);
+    if (texts && mortise_buf_cstr(&when) != NULL)
+        mortise_foreign_put(f, retry, "when", json_string(when.p));
+    f->nomem |= when.failed;
+    mortise_buf_finish(&when);
+}
+
+/* More than the longest pause of ours unless it is said. */
+static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
+                        const json_t *into)
+{
+    const struct mortise_yaml *policy =
+        mortise_foreign_get(node, "retryPolicy");
+    json_t *retry = json_object_get(into, "retry_policy");
+    uint64_t ms;
+
+    if (json_is_object(retry) &&
+        mortise_foreign_ms(mortise_foreign_get(policy, "backoffMs"), &ms) &&
+        ms > 30000)
+        mortise_foreign_put(f, retry, "max_delay",
+                            mortise_foreign_duration(ms));
+}
+
+/* Only a voice node has any of its own (foreign_voice.c). */
+static void check_edges(struct foreign *f, const struct mortise_yaml *node)
+{
+    if (mortise_foreign_get(node, "edges") != NULL &&
+        strcmp(f->type, "voice") != 0)
+        mortise_foreign_lost(f, mortise_yaml_key(node, "edges")->span, NULL,
+                             "'edges' is not imported: nodes of type '%s' have "
+                             "no edges of their own",
+                             f->type);
+}
+
+/* ---- nodes --------------------------------------------------------------------
+ */
+
+/* Its position among the executors; N_EXECUTORS after a finding. */
+static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
+{
+    const struct mortise_yaml *type = mortise_foreign_get(node, "type"),
+                              *config =
+                                  mortise_foreign_get(node, "executorConfig"),
+                              *again = mortise_yaml_get(config, "type");
+    size_t i = 0;
+
+    while (i < N_EXECUTORS && !mortise_foreign_is(type, executors[i].type))
+        i++;
+    if (i == N_EXECUTORS) {
+        mortise_foreign_wrong(
+            f, type != NULL ? type->span : node->span, NULL,
+            "the 'type' of a node must be gmi, tool, extension, human, "
+            "guardrail, router, subgraph or voice");
+    } else if (again == NULL) {
+        mortise_foreign_wrong(f, node->span, NULL,
+                              "a node needs an 'executorConfig' with a 'type'");
+        i = N_EXECUTORS;
+    } else if (!mortise_foreign_is(again, executors[i].type)) {
+        mortise_foreign_wrong(
+            f, again->span, "the two types must be equal: correct one of them",
+            "the 'type' of 'executorConfig' differs from the 'type' of the "
+            "node, '%s'",
+            executors[i].type);
+        i = N_EXECUTORS;
+    }
+    return i;
+}
+
+json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
+                             json_t *targets, bool every_node)
+{
+    const size_t i = executor_of(f, node);
+    json_t *into = json_object();
+
+    if (i == N_EXECUTORS)
+        return into;
+    f->type = executors[i].type;
+    mortise_foreign_put(f, into, "type", json_string(f->type));
+    carry_executor(f, executors[i].rows,
+                   mortise_yaml_get(node, "executorConfig"), targets, into);
+    carry_mode(f, node, into);
+    carry_class(f, node, executors[i].effects, into);
+    carry_timeout(f, node, into);
+    carry_checkpoint(f, node, every_node, into);
+    carry_model(f, node, into);
+    if (strcmp(f->type, "gmi") == 0)
+        add_prompt(f, mortise_foreign_id(f, mortise_yaml_get(node, "id")),
+                   into);
+    mortise_foreign_carry(f, node_rows, node, "a node", into);
+    check_edges(f, node);
+    carry_retry_on(f, node, into);
+    raise_pause(f, node, into);
+    carry_metadata(f, node, into);
+    f->type = NULL;
+    return into;
+}

@@ -1,0 +1,391 @@
+/* foreign_task.c -- task graphs: a goal, and nodes that depend on each other.
+ *
+ * They are kept with their nodes by id, and planned as a list of them; a node
+ * may stand alone, too.
+ *
+ * Every node is a leaf unless its `kind` says that it is a team, whose graph
+ * stands inside it.  One that fails ends the run there: `failure: fail_fast`.
+ * Debates have no like here: such a node keeps its `type: debate`, which
+ * `mortise check` refuses, so that nothing else runs in its stead.
+ */
+#include "tools/import/foreign.h"
+
+#include <string.h>
+
+#include "lang/graph/load/node.h"
+
+static const struct foreign_row graph_rows[] = {
+    {"goal", "goal", FOREIGN_READ, NULL},
+    {"hitl_mode", "hitl_mode", FOREIGN_READ, NULL},
+    {"nodes", "nodes", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row node_rows[] = {
+    {"id", "id", FOREIGN_READ, NULL},
+    {"kind", "type", FOREIGN_READ, NULL},
+    {"status", "status", FOREIGN_READ, NULL},
+    {"role", "role", FOREIGN_READ, NULL},
+    {"goal", "goal", FOREIGN_SAME, NULL},
+    {"depends_on", "depends_on", FOREIGN_READ, NULL},
+    {"tool_allowlist", "tool_allowlist", FOREIGN_READ, NULL},
+    {"output", NULL, FOREIGN_RUN, NULL},
+    {"compacted_output", NULL, FOREIGN_RUN, NULL},
+    {"error", NULL, FOREIGN_RUN, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row kind_rows[] = {
+    {"team", "graph", FOREIGN_READ, NULL},
+    {"debate", "type", FOREIGN_READ, NULL},
+    {"leaf", "type", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static const struct foreign_row team_rows[] = {
+    {"subgraph", "graph", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
+};
+
+static json_t *graph(struct foreign *f, const struct mortise_yaml *map);
+
+/* ---- kinds ------------------------------------------------------------------ */
+
+static void carry_team(struct foreign *f, const struct mortise_yaml *node,
+                       const struct mortise_yaml *team, json_t *into)
+{
+    const struct mortise_yaml *sub = mortise_foreign_get(team, "subgraph");
+    const struct mortise_yaml *goal = mortise_yaml_get(sub, "goal"),
+                              *own = mortise_yaml_get(node, "goal");
+    json_t *ids = f->ids;
+
+    if (sub == NULL || sub->kind != MORTISE_YAML_MAP) {
+        mortise_foreign_wrong(f, team->span, NULL,
+                              "a team needs a 'subgraph', a mapping");
+        return;
+    }
+    mortise_foreign_carry(f, team_rows, team, "a team", into);
+    f->ids = json_object();
+    mortise_foreign_put(f, into, "graph", graph(f, sub));
+    json_decref(f->ids);
+    f->ids = ids;
+    if (goal != NULL && goal->kind == MORTISE_YAML_STRING &&
+        (own == NULL || !mortise_foreign_is(own, goal->str)))
+        mortise_foreign_lost(
+            f, goal->span, "a team has only one goal, the goal of its node",
+            "the 'goal' of the graph inside a team is not imported");
+}
+
+static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
+                       json_t *into)
+{
+    const struct mortise_yaml *kind = mortise_foreign_get(node, "kind"),
+                              *team = mortise_foreign_get(kind, "team"),
+                              *debate = mortise_yaml_key(kind, "debate");
+    const char *type = team != NULL ? "team" : "leaf";
+
+    if (mortise_foreign_is(kind, "debate"))
+        debate = kind;
+    if (kind != NULL && kind->kind == MORTISE_YAML_MAP)
+        mortise_foreign_carry(f, kind_rows, kind, "a kind", NULL);
+    else if (kind != NULL && debate == NULL &&
+             !mortise_foreign_is(kind, "leaf"))
+        mortise_foreign_wrong(f, kind->span, NULL,
+                              "a node must be a leaf, {\"team\": "
+                              "{\"subgraph\": ...}} or a debate");
+    if (debate != NULL) {
+        type = "debate";
+        mortise_foreign_lost(
+            f, debate->span,
+            "write a team of leaves, one for each voice; until then, `mortise "
+            "check` reports an error",
+            "the debate is not imported: Mortise has no debates");
+    }
+    mortise_foreign_put(f, into, "type", json_string(type));
+    if (team != NULL)
+        carry_team(f, node, team, into);
+}
+
+/* ---- nodes ------------------------------------------------------------------ */
+
+static void check_id(struct foreign *f, const struct mortise_yaml *key,
+                     const struct mortise_yaml *node)
+{
+    const struct mortise_yaml *id = mortise_foreign_get(node, "id");
+
+    if (id != NULL && !mortise_foreign_is(id, key->str))
+        mortise_foreign_wrong(
+            f, id->span,
+            "the id and the key must be equal: correct one of them",
+            "the 'id' of the node differs from its key, '%.100s'", key->str);
+}
+
+/* What names no operation here is for whoever knows which one it was. */
+static void check_tools(struct foreign *f, const struct mortise_yaml *list)
+{
+    for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++) {
+        const struct mortise_yaml *v = list->items[i];
+
+        if (v->kind == MORTISE_YAML_STRING && strchr(v->str, '/') == NULL)
+            mortise_foreign_lost(
+                f, v->span,
+                "write its PLUGIN/OPERATION or mcp/SERVER/TOOL in the new "
+                "file; 'mortise plugin list' and 'mortise mcp list' show the "
+                "available ones",
+                "'%.100s' is not the name of a tool here", v->str);
+    }
+}
+
+/* [] is a leaf without tools, and says nothing of any other node. */
+static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
+                        json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "tool_allowlist");
+    const char *type = json_string_value(json_object_get(into, "type"));
+
+    if (v == NULL || type == NULL)
+        return;
+    if (strcmp(type, "leaf") == 0) {
+        check_tools(f, v);
+        mortise_foreign_put(f, into, "tool_allowlist",
+                            mortise_yaml_json(v, false));
+    } else if (v->n > 0)
+        mortise_foreign_lost(
+            f, mortise_yaml_key(node, "tool_allowlist")->span,
+            "the leaves inside have their own tools",
+            "'tool_allowlist' is not imported: a %s uses no tools itself",
+            type);
+}
+
+static void check_status(struct foreign *f, const struct mortise_yaml *node)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "status");
+
+    if (v != NULL && !mortise_foreign_is(v, "pending"))
+        mortise_foreign_lost(f, v->span,
+                             "a graph file does not contain the state of a run",
+                             "'status' is not imported: it belongs to a run");
+}
+
+/* One that is alone: there is none that it could wait for. */
+static void check_alone(struct foreign *f, const struct mortise_yaml *node)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "depends_on");
+
+    if (v != NULL && v->n > 0)
+        mortise_foreign_lost(
+            f, mortise_yaml_key(node, "depends_on")->span,
+            "import the whole graph",
+            "'depends_on' is not imported: this file has only one node");
+}
+
+/* The catalogue of roles is no part of their file. */
+static void carry_role(struct foreign *f, const struct mortise_yaml *node,
+                       json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "role");
+
+    if (v == NULL)
+        return;
+    if (v->kind == MORTISE_YAML_STRING)
+        mortise_foreign_put(f, into, "role", mortise_yaml_json(v, false));
+    else
+        mortise_foreign_lost(
+            f, v->span, "give the role an id, and define it under 'roles'",
+            "'role' is not imported: a role must be an id, not %s",
+            mortise_yaml_kind_name(v->kind));
+}
+
+static json_t *node(struct foreign *f, const struct mortise_yaml *key,
+                    const struct mortise_yaml *map, bool alone)
+{
+    static const struct foreign_row depends = {"depends_on", "depends_on",
+                                               FOREIGN_IDS, NULL};
+    json_t *into = json_object();
+
+    if (map->kind != MORTISE_YAML_MAP) {
+        mortise_foreign_wrong(f, map->span, NULL,
+                              "a node must be a mapping, not %s",
+                              mortise_yaml_kind_name(map->kind));
+        return into;
+    }
+    check_id(f, key, map);
+    carry_kind(f, map, into);
+    carry_role(f, map, into);
+    mortise_foreign_carry(f, node_rows, map, "a node", into);
+    if (alone)
+        check_alone(f, map);
+    else
+        mortise_foreign_carry_one(f, &depends, map, into);
+    carry_tools(f, map, into);
+    check_status(f, map);
+    return into;
+}
+
+/* By id, or, as a plan is written, in a list whose nodes say theirs. */
+static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
+                     json_t *start)
+{
+    json_t *into = json_object();
+
+    if (list->kind == MORTISE_YAML_MAP)
+        mortise_foreign_ids(f, (const struct mortise_yaml *const *)list->keys,
+                            list->n);
+    else if (!mortise_foreign_ids_of(f, list))
+        return into;
+    for (size_t i = 0; i < list->n && !f->nomem; i++) {
+        const struct mortise_yaml *key =
+            list->kind == MORTISE_YAML_MAP
+                ? list->keys[i]
+                : mortise_foreign_get(list->items[i], "id");
+        const char *id = mortise_foreign_id(f, key);
+        json_t *v = node(f, key, list->items[i], false);
+
+        if (json_object_get(v, "depends_on") == NULL)
+            json_array_append_new(start, json_string(id));
+        if (id != NULL)
+            mortise_foreign_put(f, into, id, v);
+        else
+            json_decref(v);
+    }
+    return into;
+}
+
+/* ---- circles ------------------------------------------------------------------ */
+
+/* Who waits for whom: `waits`, an id -> how many it waits for yet, `behind`, an
+ * id -> those that wait for it, and `ready`, those that wait for none. */
+struct order {
+    json_t *waits, *behind, *ready;
+};
+
+static void put_behind(struct foreign *f, struct order *o, const char *id,
+                       const char *follower)
+{
+    json_t *list = json_object_get(o->behind, id);
+
+    if (list == NULL) {
+        list = json_array();
+        mortise_foreign_put(f, o->behind, id, list);
+    }
+    f->nomem |= json_array_append_new(list, json_string(follower)) != 0;
+}
+
+static void put_order(struct foreign *f, struct order *o, const char *id,
+                      const json_t *node)
+{
+    const json_t *others = json_object_get(node, "depends_on");
+
+    mortise_foreign_put(f, o->waits, id,
+                        json_integer((json_int_t)json_array_size(others)));
+    if (json_array_size(others) == 0)
+        f->nomem |= json_array_append_new(o->ready, json_string(id)) != 0;
+    MORTISE_JSON_EACH (other, i, others)
+        put_behind(f, o, json_string_value(other), id);
+}
+
+/* One that waits for itself, by others or not, contradicts itself: those that
+ * are ready are taken away, and with them what they held back. */
+static void check_circle(struct foreign *f, const struct mortise_yaml *list,
+                         const json_t *made)
+{
+    struct order o = {json_object(), json_object(), json_array()};
+
+    MORTISE_JSON_MEMBERS (id, one, made)
+        put_order(f, &o, id, one);
+    for (size_t i = 0; i < json_array_size(o.ready) && !f->nomem; i++) {
+        const char *id = json_string_value(json_array_get(o.ready, i));
+
+        MORTISE_JSON_EACH (follower, k, json_object_get(o.behind, id)) {
+            const char *next = json_string_value(follower);
+            json_t *left = json_object_get(o.waits, next);
+
+            json_integer_set(left, json_integer_value(left) - 1);
+            if (json_integer_value(left) == 0)
+                f->nomem |=
+                    json_array_append_new(o.ready, json_string(next)) != 0;
+        }
+    }
+    MORTISE_JSON_MEMBERS (id, left, o.waits)
+        if (json_integer_value(left) > 0 && !f->nomem) {
+            mortise_foreign_wrong(f, list->span,
+                                  "remove one of the dependencies",
+                                  "'depends_on' of '%.100s' forms a cycle", id);
+            break;
+        }
+    json_decref(o.waits);
+    json_decref(o.behind);
+    json_decref(o.ready);
+}
+
+/* ---- graphs ------------------------------------------------------------------ */
+
+static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
+{
+    const struct mortise_yaml *mode = mortise_foreign_get(map, "hitl_mode"),
+                              *list = mortise_foreign_get(map, "nodes");
+    json_t *into = json_object(), *start = json_array(), *made;
+
+    mortise_foreign_carry(f, graph_rows, map, "a task graph", into);
+    if (mode != NULL && !mortise_foreign_is(mode, "none"))
+        mortise_foreign_put(f, into, "hitl_mode",
+                            mortise_yaml_json(mode, false));
+    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
+    if (list == NULL ||
+        (list->kind != MORTISE_YAML_MAP && list->kind != MORTISE_YAML_SEQ)) {
+        mortise_foreign_wrong(f, list != NULL ? list->span : map->span, NULL,
+                              "the nodes of a task graph must be a mapping "
+                              "from their ids, or a list");
+        json_decref(start);
+        return into;
+    }
+    made = nodes(f, list, start);
+    if (f->diags->n_errors == 0)
+        check_circle(f, list, made);
+    mortise_foreign_put_some(f, into, "start", start);
+    mortise_foreign_put(f, into, "nodes", made);
+    return into;
+}
+
+json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
+{
+    const struct mortise_yaml *goal = mortise_foreign_get(root, "goal");
+    json_t *into = json_object(), *made;
+
+    f->ids = json_object();
+    made = graph(f, root);
+    json_decref(f->ids);
+    if (goal != NULL)
+        mortise_foreign_put(f, into, "goal", mortise_yaml_json(goal, false));
+    if (json_object_update(into, made) != 0)
+        f->nomem = true;
+    json_decref(made);
+    return into;
+}
+
+/* A task node alone is a graph of one, which waits for no other. */
+json_t *mortise_foreign_task_node(struct foreign *f,
+                                  const struct mortise_yaml *map)
+{
+    const struct mortise_yaml *key = mortise_foreign_get(map, "id");
+    const char *id;
+    json_t *into = json_object(), *made, *all = json_object();
+
+    if (key == NULL || key->kind != MORTISE_YAML_STRING || key->len == 0 ||
+        strlen(key->str) != key->len) {
+        mortise_foreign_wrong(f, map->span, NULL, "a task node needs an 'id'");
+        json_decref(all);
+        return into;
+    }
+    f->ids = json_object();
+    mortise_foreign_ids(f, &key, 1);
+    id = mortise_foreign_id(f, key);
+    made = node(f, key, map, true);
+    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
+    if (id != NULL)
+        mortise_foreign_put(f, into, "start", json_string(id));
+    mortise_foreign_put(f, all, id, made);
+    mortise_foreign_put(f, into, "nodes", all);
+    json_decref(f->ids);
+    return into;
+}

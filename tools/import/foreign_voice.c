@@ -1,0 +1,214 @@
+/* foreign_voice.c -- where voice nodes of compiled execution graphs lead.
+ *
+ * A voice node of theirs has `edges` of its own: the reason why it ended -> the
+ * node that runs next, in place of all edges that leave it; where no reason fits
+ * those edges are taken.  Here each edge says when it is taken:
+ *
+ *     {"hangup": "lost"}, and an edge to "lost" and to "bye"
+ *         to lost   when: artifacts.call.exit_reason == "hangup" ||
+ *                         !(artifacts.call.exit_reason == "hangup")
+ *         to bye    when: !(artifacts.call.exit_reason == "hangup")
+ *
+ * `keyword:WORD` is two members here, `exit_reason` and `keyword`. */
+#include "tools/import/foreign.h"
+
+#include <string.h>
+
+static const char keyword[] = "keyword:";
+
+/* Why a voice node of ours may end. */
+static bool is_reason(const char *word)
+{
+    static const char *const reasons[] = {
+        "hangup", "silence-timeout", "keyword",     "turns-exhausted",
+        "manual", "completed",       "interrupted", "error"};
+
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (strcmp(word, reasons[i]) == 0)
+            return true;
+    return strncmp(word, keyword, strlen(keyword)) == 0;
+}
+
+static const char *output_of(struct foreign *f, const struct mortise_yaml *node,
+                             const char *id)
+{
+    const struct mortise_yaml *as =
+        mortise_foreign_get(mortise_foreign_get(node, "metadata"), "outputAs");
+
+    return mortise_foreign_path(
+        f, "artifacts",
+        as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0 ? as->str
+                                                                     : id);
+}
+
+static json_t *reasons_of(struct foreign *f, const struct mortise_yaml *map)
+{
+    json_t *reasons = json_object();
+
+    for (size_t i = 0; i < map->n; i++) {
+        const struct mortise_yaml *v = map->items[i];
+        const char *to =
+            mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
+
+        if (!is_reason(map->keys[i]->str))
+            mortise_foreign_lost(
+                f, map->keys[i]->span,
+                "docs/mappings.md lists the reasons for which a voice node "
+                "ends",
+                "'%.100s' is not imported: no voice node ends for this reason",
+                map->keys[i]->str);
+        else if (to != NULL)
+            mortise_foreign_put(f, reasons, map->keys[i]->str, json_string(to));
+    }
+    return reasons;
+}
+
+void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
+{
+    f->voices = json_object();
+    f->speakers = json_object();
+    for (size_t i = 0; i < nodes->n && !f->nomem; i++) {
+        const struct mortise_yaml *node = nodes->items[i];
+        const struct mortise_yaml *edges = mortise_foreign_get(node, "edges");
+        const char *id;
+
+        if (!mortise_foreign_is(mortise_yaml_get(node, "type"), "voice"))
+            continue;
+        id = mortise_foreign_id(f, mortise_yaml_get(node, "id"));
+        mortise_foreign_put(f, f->speakers, mortise_yaml_get(node, "id")->str,
+                            json_string(output_of(f, node, id)));
+        if (edges == NULL)
+            continue;
+        if (edges->kind != MORTISE_YAML_MAP) {
+            mortise_foreign_wrong(
+                f, edges->span, NULL,
+                "'edges' of a voice node must map reasons to nodes");
+            continue;
+        }
+        mortise_foreign_put(f, f->voices, id,
+                            json_pack("{s:s, s:o, s:{}}", "output",
+                                      output_of(f, node, id), "reasons",
+                                      reasons_of(f, edges), "covered"));
+    }
+}
+
+void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr)
+{
+    MORTISE_JSON_MEMBERS (id, output, f->speakers) {
+        const char *path = mortise_foreign_path(f, "scratch", id);
+        const char *at = path != NULL ? strstr(expr->str, path) : NULL;
+
+        if (at != NULL && strchr(".[", at[strlen(path)]) != NULL)
+            mortise_foreign_lost(
+                f, expr->span,
+                "it has 'exit_reason', 'keyword', 'turns' and 'transcript'",
+                "the result of the voice node '%s' is not in scratch here: it "
+                "is %s",
+                id, json_string_value(output));
+    }
+}
+
+/* Did it end for that reason? */
+static void put_reason(struct mortise_buf *b, const char *output,
+                       const char *reason)
+{
+    size_t n = strlen(keyword);
+    bool word = strncmp(reason, keyword, n) == 0;
+
+    mortise_buf_printf(b, "%s.exit_reason == \"", output);
+    if (!word)
+        mortise_buf_escaped(b, reason, strlen(reason));
+    else
+        mortise_buf_puts(b, "keyword");
+    mortise_buf_puts(b, "\"");
+    if (!word)
+        return;
+    mortise_buf_printf(b, " && %s.keyword == \"", output);
+    mortise_buf_escaped(b, reason + n, strlen(reason) - n);
+    mortise_buf_puts(b, "\"");
+}
+
+/* Did it end for one of the reasons that lead there (NULL: of all of them)?
+ * false: there is none. */
+static bool put_reasons(struct mortise_buf *b, const json_t *voice,
+                        const char *to)
+{
+    const char *output = json_string_value(json_object_get(voice, "output"));
+    const char *between = "";
+
+    MORTISE_JSON_MEMBERS (reason, leads, json_object_get(voice, "reasons")) {
+        if (to != NULL && strcmp(json_string_value(leads), to) != 0)
+            continue;
+        mortise_buf_puts(b, between);
+        put_reason(b, output, reason);
+        between = " || ";
+    }
+    return *between != '\0';
+}
+
+/* `else_when`: of an edge that is there; NULL: none is. */
+static json_t *when_of(struct foreign *f, const json_t *voice, const char *to,
+                       bool is_edge, const char *else_when)
+{
+    struct mortise_buf b;
+    json_t *out = NULL;
+    bool leads;
+
+    mortise_buf_init(&b, f->arena->mem);
+    leads = put_reasons(&b, voice, to);
+    if (is_edge) {
+        mortise_buf_puts(&b, leads ? " || !(" : "!(");
+        put_reasons(&b, voice, NULL);
+        mortise_buf_puts(&b, ")");
+    }
+    if (else_when != NULL)
+        mortise_buf_printf(&b, " && (%s)", else_when);
+    if (!b.failed)
+        out = mortise_json_strn(b.p, b.n);
+    mortise_buf_finish(&b);
+    return out;
+}
+
+void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
+                          const char *from, const char *to, json_t *edge)
+{
+    json_t *voice = json_object_get(f->voices, from);
+
+    if (json_object_size(json_object_get(voice, "reasons")) == 0)
+        return;
+    if (to == NULL || json_object_get(edge, "type") != NULL ||
+        json_object_get(edge, "discovery") != NULL ||
+        json_object_get(edge, "personality") != NULL) {
+        mortise_foreign_lost(f, theirs->span, "write its condition as 'when'",
+                             "this edge is always taken: the 'edges' of the "
+                             "voice node are not used for it");
+        return;
+    }
+    mortise_foreign_put(
+        f, edge, "when",
+        when_of(f, voice, to, true,
+                json_string_value(json_object_get(edge, "when"))));
+    mortise_foreign_put(f, json_object_get(voice, "covered"), to, json_true());
+}
+
+void mortise_foreign_exits(struct foreign *f, json_t *edges)
+{
+    MORTISE_JSON_MEMBERS (from, voice, f->voices) {
+        json_t *covered = json_object_get(voice, "covered");
+
+        MORTISE_JSON_MEMBERS (reason, leads,
+                              json_object_get(voice, "reasons")) {
+            const char *to = json_string_value(leads);
+
+            if (json_object_get(covered, to) != NULL)
+                continue;
+            mortise_foreign_put(f, covered, to, json_true());
+            mortise_foreign_led(f, from, to);
+            f->nomem |=
+                json_array_append_new(
+                    edges,
+                    json_pack("{s:s, s:s, s:o}", "from", from, "to", to, "when",
+                              when_of(f, voice, to, false, NULL))) != 0;
+        }
+    }
+}
