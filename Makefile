@@ -343,12 +343,14 @@ $(foreach t,bundled_local cli_configs cli_memory memory_kill,$(B)/tests/test_$t 
 # Two hundred programs are linked ten times faster by mold, where it is.
 FAST_LD = $(eval FAST_LD := $(shell $(CC) -fuse-ld=mold -Wl,--version \
     >/dev/null 2>&1 && echo -fuse-ld=mold))$(FAST_LD)
+# A long message of an assertion is cut (tests/lib/test.c).
+CHECK_WRAP := -Wl,--wrap=_ck_assert_failed
 define link_test
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(FAST_LD) -o $@ $(filter %.o,$^) \
 	    $(filter %/libcli.a,$^) $(B)/tests/lib.a $(B)/libmortise.a \
-	    $(DEP_LIBS) $(CHECK_LIBS)
+	    $(DEP_LIBS) $(CHECK_WRAP) $(CHECK_LIBS)
 endef
 $(foreach t,$(TEST_SRC),$(eval $(B)/tests/$(basename $(notdir $t)) \
     $(B)/tests/keys/$(basename $(notdir $t)) \
@@ -366,7 +368,8 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a
 WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_enter \
         -Wl,--wrap=mortise_word_find -Wl,-u,__wrap_mortise_keys_read
 link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ \
-                   $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(CHECK_LIBS)
+                   $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(CHECK_WRAP) \
+                   $(CHECK_LIBS)
 $(TEST_NAMES:%=$(B)/tests/keys/test_%): $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
