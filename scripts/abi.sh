@@ -70,9 +70,9 @@ witness_is_whole() {
 describe_all() {
     witness
     describe "$out/witness.so" sdk/mortise/plugin.h \
-        sdk/mortise/guardrail.h core/mortise.h \
+        sdk/mortise/guardrail.h ./core/mortise.h \
         "$out/constants.h" >"$out/witness.abi"
-    describe "$build"/lib/libmortise.so.*.*.* core/mortise.h \
+    describe "$build"/lib/libmortise.so.*.*.* ./core/mortise.h \
         >"$out/libmortise.abi"
     grep -q class-decl "$out/libmortise.abi" ||
         fail "libmortise.so has no debug information: build it with -g"
@@ -101,7 +101,7 @@ prove_witness() { # prove_witness HEADER WHERE SED-SCRIPT WORDS
     edited "$1" "$3" >"$out/broken/$2"
     witness "$out/broken"
     describe "$out/witness.so" "$out/broken/$2" sdk/mortise/plugin.h \
-        sdk/mortise/guardrail.h core/mortise.h tests/abi/witness.c >"$out/witness.abi"
+        sdk/mortise/guardrail.h ./core/mortise.h tests/abi/witness.c >"$out/witness.abi"
     red_or_fail witness "$4"
 }
 
