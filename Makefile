@@ -104,7 +104,9 @@ B       ?= build
 LIKE    ?=
 # What the library is made of, and what the command is made of besides.
 LIBRARY := core lang services server
-COMMAND := cli testkit tools/import
+COMMAND := cli testkit tools/import tools/salvage
+# Programs of their own, in tools/NAME/, which `mortise` starts for their commands.
+TOOLS   := mortise-import mortise-salvage
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -146,7 +148,7 @@ CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(LIBRARY),cpp))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o) $(CORE_CXX_OBJ)
 CLI_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(COMMAND),cpp))
 CLI_SRC  := $(call sources,$(COMMAND),c)
-CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out cli/main.c,$(CLI_SRC))) $(CLI_CXX_OBJ)
+CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(CLI_SRC))) $(CLI_CXX_OBJ)
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 # In the build of `make extend`, objects whose source includes no list that has a row
 # more there are those of the other build: $(call same,OBJECTS).
@@ -301,6 +303,13 @@ $(MORTISES): $(call same,$(B)/cli/main.o) $(B)/libcli.a $(B)/libmortise.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    $(filter %.a,$^) $(DEP_LIBS)
+# They have less in their list of commands, and so less of the archives.
+TOOL_BINS := $(TOOLS:%=$(B)/%)
+$(TOOL_BINS): $(B)/mortise-%: $(call same,$(B)/tools/%/main.o) $(B)/libcli.a \
+    $(B)/libmortise.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	    $(filter %.a,$^) $(DEP_LIBS)
 $(FAULTY:%.c=$(B)/faults/%.o): OURS += -DMORTISE_FAULTS
 $(FAULTY:%.c=$(B)/faults/%.o): $(B)/faults/%.o: %.c $(B)/flags
 	$(call say,CC,"$< (with fault points)")
@@ -322,7 +331,7 @@ TEST_SRC   := $(call tests_in,$(TEST_DIRS))
 TEST_NAMES := $(call names_of,$(TEST_SRC))
 
 $(call programs_of,$(call names_of,$(call tests_in,unit/cli unit/draw \
-    unit/import system promises))): $(B)/libcli.a
+    unit/import system promises))) $(B)/tests/test_hostile_store: $(B)/libcli.a
 $(B)/tests/test_native_kill: $(B)/tests/kill/counter.o
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # Parts of a plugin, which need no host.
@@ -385,7 +394,7 @@ $(B)/tests/keys/mortise: $(B)/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(link_wrapped)
-	$(Q)for f in plugins trust.d templates mortise-worker; do \
+	$(Q)for f in plugins trust.d templates mortise-worker $(TOOLS); do \
 	    ln -sfn ../../$$f $(@D)/$$f || exit 1; done
 # Those that run the command line run that program.
 key_tests = $(sort $(shell sh scripts/key-tests.sh | sed 's/.*\t//; s/:.*//'))
@@ -503,7 +512,7 @@ $(B)/sysusers/mortise.conf $(B)/tmpfiles/mortise.conf: \
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-RUNS := $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(B)/templates
+RUNS := $(B)/mortise $(B)/mortise-worker $(TOOL_BINS) $(PLUGINS) $(B)/trust.d/bundled.yaml $(B)/templates
 runs: $(RUNS)
 all: $(RUNS) $(LIBS) $(PCS) $(B)/man/mortise.1 $(COMPLETIONS) $(SERVICE)
 
@@ -739,7 +748,7 @@ reproducible: $(B)/mortise
 CROSS_CC := aarch64-linux-gnu-gcc
 cross:
 	+$(Q)$(AGAIN) CC=$(CROSS_CC) CXX=$(CROSS_CC:gcc=g++) B=$(B)/cross all
-	$(Q)for f in $(B)/cross/mortise $(B)/cross/mortise-worker $(B)/cross/lib/*.so.* \
+	$(Q)for f in $(B)/cross/mortise $(B)/cross/mortise-worker $(TOOLS:%=$(B)/cross/%) $(B)/cross/lib/*.so.* \
 	    $(B)/cross/plugins/*.so; do \
 	    readelf -h $$f | grep -q AArch64 || { echo "$$f: not for arm64" >&2; exit 1; }; \
 	done
@@ -894,7 +903,7 @@ header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
 lib     = $(LIBDIR)                      644 $(LIBS)
 pc      = $(LIBDIR)/pkgconfig            644 $(PCS)
-worker  = $(LIBDIR)/mortise              755 $(B)/mortise-worker
+worker  = $(LIBDIR)/mortise              755 $(B)/mortise-worker $(TOOL_BINS)
 plugins = $(LIBDIR)/mortise/plugins      644 $(PLUGINS) $(PLUGINS:.minisig=) \
                                          $(PLUGIN_NAMES:%=$(B)/plugins/%.so)
 trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml

@@ -14,6 +14,8 @@
 
 struct mortise_cli {
     const char *program; /* as it was called, for the commands we suggest */
+    const struct mortise_cmd *const *commands; /* of this program */
+    size_t n_commands;
     const struct mortise_cmd *cmd;
     const struct mortise_mem *mem;
     struct mortise_args args;
@@ -39,6 +41,24 @@ struct mortise_cli {
     bool looks;        /* it runs nothing of a deployment, and writes nothing */
     char path[PATH_MAX]; /* where `deployment` points when we made it up */
 };
+
+/* ---- start.c: from main() to a command --------------------------------- */
+
+/* The function of a command whose row has a `program`, in that program. */
+struct mortise_cli_function {
+    const struct mortise_cmd *cmd; /* NULL ends the list */
+    int (*run)(struct mortise_cli *cli, struct mortise_err *err);
+};
+
+/* Parse the command line, run the command of commands[0..n) that it names, and flush
+ * stdout.  Returns the exit code.  `functions`: NULL in `mortise`. */
+int mortise_cli_main(int argc, char **argv,
+                     const struct mortise_cmd *const *commands, size_t n,
+                     const struct mortise_cli_function *functions);
+/* Replace this process by the program of cli->cmd, with `argv`.  Returns only if
+ * that fails: then *err says why. */
+int mortise_cli_exec(struct mortise_cli *cli, char **argv,
+                     struct mortise_err *err);
 
 /* ---- cli.c: where things are, and saying so ---------------------------- */
 
@@ -209,23 +229,6 @@ int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
 int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
                      size_t *n, struct mortise_err *err);
 
-/* What makes a file of ours of another program's: appended, for `to` (NULL:
- * stdout); what is left behind is a finding. */
-typedef int mortise_cli_import_fn(struct mortise_buf *out, const char *path,
-                                  const char *to, const char *text, size_t n,
-                                  struct mortise_diags *diags,
-                                  struct mortise_err *err);
-/* Findings of what was made, of the file `path`. */
-typedef int mortise_cli_made_fn(struct mortise_cli *cli, const char *path,
-                                const char *text, size_t n,
-                                struct mortise_diags *diags,
-                                struct mortise_err *err);
-/* Of the command's operand, written where `output` says, with the `flags` of
- * mortise_file_write(); findings are told, and those of `check` (NULL: none)
- * about what was written. */
-int mortise_cli_import(struct mortise_cli *cli, unsigned flags,
-                       mortise_cli_import_fn *import,
-                       mortise_cli_made_fn *check, struct mortise_err *err);
 /* The JSON in a file, or of stdin; JSON, @FILE or -: a new reference.  `what`
  * names it in errors. */
 int mortise_cli_json(struct mortise_cli *cli, const char *what,

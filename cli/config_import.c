@@ -1,27 +1,6 @@
-/* config_import.c -- `mortise config import`: the MCP servers of another program
- * as a Deployment file.
- *
- * As with `graph import`, what needs a hand is told on stderr and by the exit
- * code, and the file is written nevertheless.  A deployment that is there is
- * never replaced. */
-#include "core/base/err.h"
-#include "core/base/files.h"
+/* config_import.c -- `mortise config import`: its options and help.  mortise-import
+ * has its function (tools/import/command.c). */
 #include "cli/cli.h"
-#include "tools/import/servers.h"
-
-static int config_import(struct mortise_cli *cli, struct mortise_err *err)
-{
-    int rv = mortise_cli_import(cli, MORTISE_FILE_NEW, mortise_servers_import,
-                                NULL, err);
-
-    return rv == MORTISE_EEXISTS
-               ? mortise_fail(err, rv,
-                              "%s already exists; write to another file, then "
-                              "copy the keys `tools` and `secrets` of that "
-                              "file into the existing file",
-                              cli->args.output)
-               : rv;
-}
 
 static const struct mortise_opt opts[] = {
     {"output", "FILE", offsetof(struct mortise_args, output),
@@ -54,5 +33,5 @@ const struct mortise_cmd mortise_cmd_config_import = {
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config import .mcp.json -o mortise.yaml",
-    .run = config_import,
+    .program = "mortise-import",
 };

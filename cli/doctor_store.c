@@ -18,7 +18,7 @@
 #include "core/store/leveldb/dir_lock.h"
 #include "core/store/leveldb/directory.h"
 #include "core/store/leveldb/owners.h"
-#include "core/store/leveldb/salvage.h"
+#include "core/store/leveldb/integrity.h"
 
 enum {
     MIB = 1 << 20,

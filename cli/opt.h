@@ -139,6 +139,8 @@ struct mortise_cmd {
     /* The exit code; or an enum mortise_result, and its words in *err, which
      * are printed then. */
     int (*run)(struct mortise_cli *cli, struct mortise_err *err);
+    const char *program; /* if run is NULL: the program that has the function,
+                          * beside mortise-worker */
 };
 
 /* argv[0..argc) are the words behind the subcommand; they are permuted so that

@@ -25,7 +25,8 @@
 #include "lib/store_reader.h"
 #include "lib/test.h"
 #include "lib/warm.h"
-#include "core/store/leveldb/salvage.h"
+#include "core/store/leveldb/integrity.h"
+#include "tools/salvage/salvage.h"
 #include "lib/store_now.h"
 
 static char dir[4096];       /* of this test */

@@ -75,7 +75,7 @@ void reader_saw(const char *text)
 static const char machine[] =
     "mkdir home src built\n"
     "(cd $BUILD && cp -a core lang services server cli testkit tools worker deps.mk places flags lib *.a mortise "
-    "mortise-worker *.pc keys plugins trust.d man completion $OLDPWD/built)\n"
+    "mortise-* *.pc keys plugins trust.d man completion $OLDPWD/built)\n"
     "for f in $TREE/*; do ln -s $f src/${f##*/}; done\n"
     "rm -f src/build && ln -s ../built src/build\n"
     "env -i PATH=\"$PATH\" HOME=$PWD/home LANG=C.UTF-8 CC=\"${CC:-cc}\" "

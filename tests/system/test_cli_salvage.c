@@ -930,6 +930,27 @@ START_TEST(a_store_half_made_is_well)
 }
 END_TEST
 
+/* The function of this command is in another program.  Without it, the message has
+ * its path; a usage error does not need it; it gets the words of the command as they
+ * are, and its output and exit code are those of the command. */
+START_TEST(the_program_is_another)
+{
+    child_run("cp $MORTISE m && ./m store salvage saved");
+    ck_assert_int_eq(child.code, 1);
+    ck_assert_msg(strstr(child.err, "/mortise-salvage: No such file or "
+                                    "directory; install Mortise again"),
+                  "%s", child.err);
+    ck_assert_str_eq(child.out, "");
+    child_run("./m store salvage");
+    ck_assert_int_eq(child.code, 3);
+    child_run("printf '#!/bin/sh\necho $*\nexit 9\n' >mortise-salvage && "
+              "chmod +x mortise-salvage && mkdir plugins trust.d && "
+              "./m store salvage --store s -- -x");
+    ck_assert_int_eq(child.code, 9);
+    ck_assert_str_eq(child.out, "store salvage --store s -- -x\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli salvage");
@@ -937,6 +958,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, the_program_is_another);
     tcase_add_test(tc, a_damaged_store_is_looked_at);
     tcase_add_test(tc, what_can_be_read_is_saved);
     tcase_add_loop_test(tc, a_mark_that_is_lost_is_said, 0,

@@ -393,7 +393,7 @@ static void install_elsewhere(void)
     must("cp $TREE/tests/embed/* .\n"
          "mkdir built && cd $BUILD\n"
          "cp -a core lang services server cli testkit tools worker deps.mk places $(ls -d flags 2>/dev/null) lib *.a mortise "
-         "*.pc keys plugins trust.d man completion $OLDPWD/built\n"
+         "mortise-* *.pc keys plugins trust.d man completion $OLDPWD/built\n"
          "cd $OLDPWD\n"
          "make -s -C $TREE install B=$PWD/built PREFIX=/first "
          "DESTDIR=$PWD/stage-1\n"

@@ -23,7 +23,7 @@
 #include "core/store/leveldb/key.h"
 #include "core/store/leveldb/logfile.h"
 #include "core/store/leveldb/record.h"
-#include "core/store/leveldb/salvage.h"
+#include "core/store/leveldb/integrity.h"
 #include "lib/store_now.h"
 #include "core/store/writer.h"
 

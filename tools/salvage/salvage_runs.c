@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/store/leveldb/salvaging.h"
+#include "tools/salvage/salvaging.h"
 
 enum { AT_ONCE = 1000 };
 

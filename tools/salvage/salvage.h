@@ -1,6 +1,6 @@
 /* salvage.h -- what can be read of a damaged store, into a new one.  [loop] */
-#ifndef MORTISE_LEVELDB_SALVAGE_H
-#define MORTISE_LEVELDB_SALVAGE_H
+#ifndef MORTISE_TOOLS_SALVAGE_SALVAGE_H
+#define MORTISE_TOOLS_SALVAGE_SALVAGE_H
 
 #include "core/store/store.h"
 
@@ -50,12 +50,5 @@ int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_salvage_how *how,
                           struct mortise_salvaged *out,
                           struct mortise_err *err);
-
-/* Would it open, is all in it that was synced, and can all of it be read, in
- * tables and logs, with checksums?  In a copy, so that nothing is changed.
- * MORTISE_ECORRUPT says what is missing; MORTISE_EBUSY names the pid that has it
- * open. */
-int mortise_store_check(const char *path, const struct mortise_mem *mem,
-                        struct mortise_err *err);
 
 #endif

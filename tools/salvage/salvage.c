@@ -28,7 +28,7 @@
  * LevelDB's iterators pass over a block that they cannot read, and go on behind
  * it.  Results that were kept to save calls are not taken along.
  */
-#include "core/store/leveldb/salvage.h"
+#include "tools/salvage/salvage.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,8 +45,7 @@
 #include "core/store/leveldb/dbfile.h"
 #include "core/store/leveldb/directory.h"
 #include "core/store/leveldb/logfile.h"
-#include "core/store/leveldb/salvaging.h"
-#include "core/store/leveldb/torn.h"
+#include "tools/salvage/salvaging.h"
 
 enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
 
@@ -531,71 +530,4 @@ int mortise_store_salvage(const char *from, const char *to,
     for (size_t i = 0; i < n_bufs; i++)
         mortise_buf_finish(bufs[i]);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
-}
-
-/* All that the tables have; LevelDB opens them when they are read. */
-static int read_all(struct mortise_ldb *s, struct mortise_err *err)
-{
-    leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-
-    for (leveldb_iter_seek_to_first(it); leveldb_iter_valid(it);)
-        leveldb_iter_next(it);
-    return mortise_ldb_iter_end(it, MORTISE_OK, "read all of the store", err);
-}
-
-static bool has_db(int dir)
-{
-    return faccessat(dir, "db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* A copy, and one that LevelDB refuses once more without the end of its log that
- * never reached the disk, as whoever opens the store does. */
-static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
-{
-    int rv = mortise_ldb_open(s, !s->stamped, err), db;
-
-    if (rv != MORTISE_ECORRUPT)
-        return rv;
-    db = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (db >= 0 && mortise_torn_is(db, s->mem)) {
-        rv = mortise_torn_cut(db, s->mem, err);
-        if (rv == MORTISE_OK)
-            rv = mortise_ldb_open(s, false, err);
-    }
-    if (db >= 0)
-        close(db);
-    return rv;
-}
-
-static int check(struct mortise_ldb *s, struct mortise_err *err)
-{
-    int dir, rv = mortise_directory_find(&dir, s->path, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, true, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_read_mark(s, false, err);
-    if (rv == MORTISE_OK && !s->stamped && !has_db(dir))
-        return MORTISE_OK; /* cut off while it was made */
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_AS_IS, err);
-    if (rv == MORTISE_OK && !s->stamped)
-        rv = mortise_ldb_check_new(s->copied, err);
-    if (rv == MORTISE_OK)
-        rv = open_to_check(s, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_verify(s, err);
-    return rv == MORTISE_OK ? read_all(s, err) : rv;
-}
-
-int mortise_store_check(const char *path, const struct mortise_mem *mem,
-                        struct mortise_err *err)
-{
-    struct mortise_ldb *s = mortise_ldb_new(path, mem);
-    int rv = s != NULL ? check(s, err) : mortise_nomem(err);
-
-    mortise_ldb_close(s);
-    return rv;
 }

@@ -1,11 +1,11 @@
 /* salvaging.h -- what the parts of salvaging share: salvage.c reads the old
  * store, salvage_runs.c says what is a run.  Included by these alone. */
-#ifndef MORTISE_LEVELDB_SALVAGING_H
-#define MORTISE_LEVELDB_SALVAGING_H
+#ifndef MORTISE_TOOLS_SALVAGE_SALVAGING_H
+#define MORTISE_TOOLS_SALVAGE_SALVAGING_H
 
 #include "core/base/table.h"
 #include "core/store/leveldb/ldb.h"
-#include "core/store/leveldb/salvage.h"
+#include "tools/salvage/salvage.h"
 
 /* A run that is not as it was. */
 struct salvage_trouble {

@@ -1,17 +1,27 @@
-/* import.c -- `mortise graph import`: a graph of another system as one of ours.
+/* command.c -- `mortise graph import` and `mortise config import`.
  *
- * What is left behind is told on stderr and by the exit code, so that a script
- * which imports many notices; the file is written nevertheless, with the same
- * words at its head.  So is what `mortise check` has against the new file: an
- * import that ends with 0 made a graph that loads, or will in a build that has
- * all of the language.
- */
+ * A part that the import leaves out is reported on stderr and by the exit code, so
+ * that a script that imports many files notices it.  The file is written in this
+ * case, too, with the same list at its head.  `graph import` also reports the errors
+ * that `mortise check` finds in the new file. */
+#include "tools/import/command.h"
+
 #include <string.h>
 
 #include "core/base/err.h"
-#include "cli/cli.h"
-#include "tools/import/import.h"
 #include "core/base/files.h"
+#include "tools/import/import.h"
+#include "tools/import/servers.h"
+
+/* Converts `text`, read from `path`, and appends the new file, which will be at
+ * `target`, to `out`. */
+typedef int import_fn(struct mortise_buf *out, const char *path,
+                      const char *target, const char *text, size_t n,
+                      struct mortise_diags *diags, struct mortise_err *err);
+/* Adds the findings about the new file to `diags`. */
+typedef int check_fn(struct mortise_cli *cli, const char *path,
+                     const char *text, size_t n, struct mortise_diags *diags,
+                     struct mortise_err *err);
 
 static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
                      struct mortise_buf *b, struct mortise_err *err)
@@ -26,7 +36,7 @@ static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
 
 /* What is made of the text, and what is said of it on the way. */
 static int make(struct mortise_cli *cli, unsigned flags,
-                mortise_cli_import_fn *import, const char *to,
+                import_fn *import, const char *to,
                 struct mortise_buf *b, struct mortise_diags *diags,
                 struct mortise_err *err)
 {
@@ -44,9 +54,8 @@ static int make(struct mortise_cli *cli, unsigned flags,
     return rv;
 }
 
-int mortise_cli_import(struct mortise_cli *cli, unsigned flags,
-                       mortise_cli_import_fn *import,
-                       mortise_cli_made_fn *check, struct mortise_err *err)
+static int convert(struct mortise_cli *cli, unsigned flags, import_fn *import,
+                   check_fn *check, struct mortise_err *err)
 {
     const char *to = cli->args.output;
     struct mortise_diags diags, made;
@@ -107,41 +116,20 @@ static int import_graph(struct mortise_buf *out, const char *path,
     return mortise_graph_import(out, path, text, n, diags, err);
 }
 
-static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
+int mortise_import_graph_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return mortise_cli_import(cli, 0, import_graph, check_graph, err);
+    return convert(cli, 0, import_graph, check_graph, err);
 }
 
-static const struct mortise_opt opts[] = {
-    {"output", "FILE", offsetof(struct mortise_args, output),
-     "Write to this file instead of stdout", 'o', 0},
-    MORTISE_OPT_END,
-};
+int mortise_import_config_run(struct mortise_cli *cli, struct mortise_err *err)
+{
+    int rv = convert(cli, MORTISE_FILE_NEW, mortise_servers_import, NULL, err);
 
-const struct mortise_cmd mortise_cmd_graph_import = {
-    .name = "graph import",
-    .operands = "FILE",
-    .summary = "Convert a graph of another system into a graph file",
-    .text =
-        "The command recognises two JSON formats.  A task graph has a goal\n"
-        "and nodes that depend on each other (by id or in a list), or is a\n"
-        "single node.  A compiled execution graph has lists of nodes and\n"
-        "edges, with __START__ and __END__.  docs/mappings.md describes\n"
-        "the translation of each field.\n"
-        "\n"
-        "Parts that cannot be translated (a condition that is a function,\n"
-        "a debate, an invalid id, an unknown field) are listed with their\n"
-        "place.  They are also comments at the head of the new file, and\n"
-        "the exit code is 2.\n"
-        "\n"
-        "The exit code is also 2 if `mortise check` rejects the new file\n"
-        "with the deployment that Mortise finds for it.  This happens if a\n"
-        "missing part decides what runs.  Add this part by hand.  Errors\n"
-        "about features that this build of Mortise lacks do not change the\n"
-        "exit code.  If parts of FILE contradict each other, the command\n"
-        "prints errors and writes nothing.\n",
-    .opts = opts,
-    .exits = MORTISE_EXITS_FINDINGS,
-    .example = "mortise graph import plan.json -o plan.graph.yaml",
-    .run = graph_import,
-};
+    return rv == MORTISE_EEXISTS
+               ? mortise_fail(err, rv,
+                              "%s already exists; write to another file, then "
+                              "copy the keys `tools` and `secrets` of that "
+                              "file into the existing file",
+                              cli->args.output)
+               : rv;
+}

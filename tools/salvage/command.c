@@ -1,0 +1,188 @@
+/* command.c -- `mortise store salvage`: copies the readable part of a damaged store. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "core/model/graph.h"
+#include "core/mortise.h"
+#include "core/run/run.h"
+#include "tools/salvage/salvage.h"
+#include "lang/yaml/tree.h"
+#include "tools/salvage/command.h"
+
+enum {
+    MOST_GRAPHS = sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
+};
+
+/* ---- what a store does not know of itself ------------------------------- */
+
+static void say(void *ud, const char *words)
+{
+    struct mortise_cli *cli = ud;
+
+    mortise_out_say(&cli->out, "  %s\n", words);
+}
+
+static void follow(void *ud, const struct mortise_checkpoint *cp,
+                   uint32_t *status)
+{
+    (void)ud;
+    mortise_run_follow_end(cp->entries, cp->size, status);
+}
+
+/* What it asks, it waits for; else it stands still, for a person to look at. */
+static void stand(void *ud, struct mortise_head *head)
+{
+    (void)ud;
+    head->reason = "";
+    if (head->status >= MORTISE_RUN_COMPLETED)
+        return;
+    head->status =
+        head->n_pending > 0 ? MORTISE_RUN_WAITING : MORTISE_RUN_PAUSED;
+    head->reason = head->n_pending > 0 ? "human" : "operator";
+}
+
+/* Its metadata.name; nothing for a text that is no graph. */
+static void name(void *ud, const struct mortise_source *files, size_t n,
+                 struct mortise_buf *out)
+{
+    const struct mortise_mem *mem = ((struct mortise_cli *)ud)->mem;
+    const struct mortise_yaml *at = NULL;
+    struct mortise_yaml *tree = NULL;
+    struct mortise_diags diags;
+    struct mortise_arena arena;
+
+    mortise_arena_init(&arena, mem);
+    mortise_diags_init(&diags, mem);
+    if (n > 0 &&
+        mortise_yaml_parse(&tree, &arena, files[0].path, files[0].text,
+                           files[0].size, &diags) == MORTISE_OK &&
+        tree->kind == MORTISE_YAML_MAP)
+        at = mortise_yaml_get(tree, "metadata");
+    if (at != NULL && at->kind == MORTISE_YAML_MAP)
+        at = mortise_yaml_get(at, "name");
+    if (at != NULL && at->kind == MORTISE_YAML_STRING)
+        mortise_buf_puts(out, at->str);
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&arena);
+}
+
+/* ---- graphs that are handed in ------------------------------------------ */
+
+static int load(struct mortise_cli *cli,
+                const struct mortise_settings *settings, const char *path,
+                struct mortise_graph **out, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_cli_graph(cli, settings, path, &diags, out, err);
+    if (rv == MORTISE_ECHECK)
+        rv = mortise_fail(err, mortise_diags_result(&diags),
+                          "%s has errors, so no run can have started with it",
+                          path);
+    mortise_cli_findings(cli, &diags);
+    return rv;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static void sum_up(struct mortise_cli *cli, const char *to,
+                   const struct mortise_salvaged *s)
+{
+    mortise_out_word(&cli->out, to);
+    mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
+                       s->runs == 1 ? "" : "s");
+    if (s->cut > 0)
+        mortise_out_printf(&cli->out,
+                           ", %" PRIu64 " of them possibly truncated", s->cut);
+    mortise_out_printf(&cli->out,
+                       "; %" PRIu64 " left out; %" PRIu64 " commit%s missing",
+                       s->dropped, s->missing, s->missing == 1 ? "" : "s");
+    if (s->unmarked)
+        mortise_out_puts(&cli->out, " at least; the commit mark is lost, so "
+                                    "the newest commits may also be missing");
+    if (s->holes)
+        mortise_out_puts(&cli->out, "; more commits may be missing, and runs "
+                                    "that cannot be read at all");
+    mortise_out_puts(&cli->out, "\n");
+}
+
+/* A memory plugin keeps its files beside the database.  They are no part of the
+ * store, so the salvage copies none of them: print the command that does. */
+static bool is_memory_left(struct mortise_cli *cli, const char *from,
+                           const char *to)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/memory", from) >= (int)sizeof path ||
+        access(path, F_OK) != 0)
+        return false;
+    mortise_out_puts(&cli->out, "The memory is not copied. To copy it:\n"
+                                "  cp -a ");
+    mortise_out_word(&cli->out, path);
+    mortise_out_puts(&cli->out, " ");
+    mortise_out_word(&cli->out, to);
+    mortise_out_puts(&cli->out, "\n");
+    return true;
+}
+
+static int salvage_into(struct mortise_cli *cli, const char *from,
+                        struct mortise_graph **graphs,
+                        struct mortise_salvaged *out, struct mortise_err *err)
+{
+    struct mortise_salvage_graph given[MOST_GRAPHS];
+    struct mortise_salvage_how how = {.ud = cli,
+                                      .say = say,
+                                      .follow = follow,
+                                      .stand = stand,
+                                      .name = name,
+                                      .graphs = given};
+
+    for (; how.n_graphs < MOST_GRAPHS && graphs[how.n_graphs] != NULL;
+         how.n_graphs++) {
+        const struct mortise_graph *g = graphs[how.n_graphs];
+        struct mortise_salvage_graph *to = &given[how.n_graphs];
+
+        *to = (struct mortise_salvage_graph){.path =
+                                                 cli->args.graphs[how.n_graphs],
+                                             .files = g->sources,
+                                             .n_files = g->n_sources};
+        memcpy(to->digest, g->digest, sizeof to->digest);
+    }
+    return mortise_store_salvage(from, cli->args.operands[0], cli->mem, &how,
+                                 out, err);
+}
+
+int mortise_salvage_run(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
+    struct mortise_salvaged s;
+    struct mortise_settings settings;
+    bool left = false;
+    int rv = mortise_cli_settings(cli, &settings, err);
+
+    for (int i = 0;
+         rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
+         i++)
+        rv = load(cli, &settings, cli->args.graphs[i], &graphs[i], err);
+    if (rv == MORTISE_OK)
+        rv = salvage_into(cli, settings.store, graphs, &s, err);
+    if (rv == MORTISE_OK) {
+        sum_up(cli, cli->args.operands[0], &s);
+        left = is_memory_left(cli, settings.store, cli->args.operands[0]);
+    }
+    for (size_t i = 0; i < MOST_GRAPHS; i++)
+        mortise_graph_unref(graphs[i]);
+    mortise_settings_close(&settings);
+    if (rv != MORTISE_OK)
+        return rv;
+    return !left && s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes &&
+                   !s.unmarked
+               ? MORTISE_EXIT_OK
+               : MORTISE_EXIT_FINDINGS;
+}
