@@ -1,8 +1,8 @@
-/* buf.c -- growing bytes to write into, lent bytes to read from.
+/* buf.c -- a growing byte buffer for writing, and a reader of borrowed bytes.
  *
- * Both sides carry their failure with them (a sticky flag), because a record
- * has dozens of fields and a check behind each hides the format.  A reader
- * never leaves its bytes and never believes a length that points outside.
+ * Both record a failure in a sticky flag, because a record has dozens of fields
+ * and a check after each one would hide the format.  A reader checks every
+ * length against the bytes that are left.
  */
 #include "core/base/buf.h"
 

@@ -1,5 +1,6 @@
-/* buf.h -- growing bytes to write into, lent bytes to read from.  Numbers are
- * little-endian, strings and blobs are length (u32) + bytes. */
+/* buf.h -- a growing byte buffer for writing, and a reader of borrowed bytes.
+ * Numbers are little-endian.  Strings and blobs are a length (u32) and their
+ * bytes. */
 #ifndef MORTISE_BASE_BUF_H
 #define MORTISE_BASE_BUF_H
 
@@ -15,20 +16,21 @@
 #error "records are little-endian and no big-endian build was ever tested"
 #endif
 
-/* A failed append sets `failed` and drops what follows: write a whole record,
- * then look once. */
+/* A failed append sets `failed`, and later appends do nothing.  So write a
+ * whole record, then check `failed` once. */
 struct mortise_buf {
-    const struct mortise_mem *mem; /* lent */
+    const struct mortise_mem *mem; /* borrowed */
     char *p;                       /* n bytes, not NUL-terminated */
     size_t n, cap;
-    bool failed; /* memory ran out */
+    bool failed; /* out of memory, or too long */
 };
 
 void mortise_buf_init(struct mortise_buf *b, const struct mortise_mem *mem);
 void mortise_buf_finish(struct mortise_buf *b);
-void mortise_buf_clear(struct mortise_buf *b); /* keeps the room */
+void mortise_buf_clear(struct mortise_buf *b); /* keeps the memory */
 bool mortise_buf_grow(struct mortise_buf *b, size_t n);
-/* Room for n more bytes, or `failed`.  There is room nearly always. */
+/* Make room for n more bytes; false sets `failed`.  Inline, because there
+ * nearly always is room. */
 static inline bool mortise_buf_reserve(struct mortise_buf *b, size_t n)
 {
     return (n <= b->cap - b->n && !b->failed) || mortise_buf_grow(b, n);
@@ -42,7 +44,7 @@ static inline void mortise_buf_put(struct mortise_buf *b, const void *p,
     b->n += n;
 }
 void mortise_buf_puts(struct mortise_buf *b, const char *s);
-/* With a backslash before each quote and backslash. */
+/* Append s with a backslash before each quote and backslash. */
 void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n);
 void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
@@ -65,14 +67,14 @@ static inline void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
     mortise_buf_put(b, &v, sizeof v);
 }
 void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n);
-void mortise_buf_str(struct mortise_buf *b, const char *s); /* NULL as "" */
-/* The bytes with a NUL behind them (not counted), or NULL if failed. */
+void mortise_buf_str(struct mortise_buf *b, const char *s); /* NULL writes "" */
+/* Add a NUL after the bytes (not counted in n); NULL if that failed. */
 char *mortise_buf_cstr(struct mortise_buf *b);
 
-/* Reading past the end sets `bad` and gives zeroes: read a whole record, then
- * look once. */
+/* A read past the end sets `bad` and returns zero.  So read a whole record,
+ * then check `bad` once. */
 struct mortise_reader {
-    const unsigned char *p, *end; /* lent */
+    const unsigned char *p, *end; /* borrowed */
     bool bad;
 };
 
@@ -83,7 +85,7 @@ static inline void mortise_reader_init(struct mortise_reader *r, const void *p,
     r->end = r->p + n;
     r->bad = false;
 }
-/* n raw bytes, borrowed; NULL when they are not there. */
+/* The next n bytes, borrowed; NULL if fewer are left. */
 static inline const void *mortise_read_raw(struct mortise_reader *r, size_t n)
 {
     const unsigned char *at = r->p;
@@ -95,7 +97,7 @@ static inline const void *mortise_read_raw(struct mortise_reader *r, size_t n)
     r->p += n;
     return at;
 }
-/* The same as a number, zero when they are not there. */
+/* Copy the next n bytes to `out`; leave `out` unchanged if fewer are left. */
 static inline void mortise_read_number(struct mortise_reader *r, void *out,
                                        size_t n)
 {
@@ -132,7 +134,7 @@ static inline uint64_t mortise_read_u64(struct mortise_reader *r)
     mortise_read_number(r, &v, sizeof v);
     return v;
 }
-/* A blob, borrowed; *n is 0 and the result "" when it is not there. */
+/* The next blob, borrowed; "" with *n = 0 if the bytes end before it does. */
 static inline const char *mortise_read_blob(struct mortise_reader *r, size_t *n)
 {
     uint32_t len = mortise_read_u32(r);

@@ -1,4 +1,4 @@
-/* clock.c -- the two clocks, and RFC 3339 text in UTC. */
+/* clock.c -- the wall clock, the monotonic clock, and RFC 3339 text in UTC. */
 #include "core/base/clock.h"
 
 #include <stdatomic.h>
@@ -8,15 +8,15 @@
 enum { NS_PER_MS = 1000000 };
 
 static atomic_uint_fast64_t skipped_ms;
-/* Where they stand; 0: they go. */
-static atomic_uint_fast64_t stands_ms, stands_ns;
+/* The times at which a test stopped the clocks; 0: they run. */
+static atomic_uint_fast64_t stopped_ms, stopped_ns;
 
 void mortise_clock_skip(uint64_t ms)
 {
     atomic_fetch_add(&skipped_ms, ms);
 }
 
-static uint64_t read_clock(clockid_t id, uint64_t per_s, uint64_t ns_per)
+static uint64_t get_clock_time(clockid_t id, uint64_t per_s, uint64_t ns_per)
 {
     struct timespec t;
 
@@ -24,46 +24,46 @@ static uint64_t read_clock(clockid_t id, uint64_t per_s, uint64_t ns_per)
     return (uint64_t)t.tv_sec * per_s + (uint64_t)t.tv_nsec / ns_per;
 }
 
-static uint64_t skipped(void)
+static uint64_t get_skipped_ms(void)
 {
     return atomic_load_explicit(&skipped_ms, memory_order_relaxed);
 }
 
-static uint64_t real_ns(void)
+static uint64_t get_real_mono_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC, 1000000000, 1);
+    return get_clock_time(CLOCK_MONOTONIC, 1000000000, 1);
 }
 
 void mortise_clock_stop(uint64_t now_ms)
 {
-    atomic_store(&stands_ns, real_ns());
-    atomic_store(&stands_ms, now_ms);
+    atomic_store(&stopped_ns, get_real_mono_ns());
+    atomic_store(&stopped_ms, now_ms);
 }
 
 void mortise_clock_go(void)
 {
-    atomic_store(&stands_ms, 0);
-    atomic_store(&stands_ns, 0);
+    atomic_store(&stopped_ms, 0);
+    atomic_store(&stopped_ns, 0);
 }
 
 uint64_t mortise_now_ms(void)
 {
-    uint64_t at = atomic_load_explicit(&stands_ms, memory_order_relaxed);
+    uint64_t at = atomic_load_explicit(&stopped_ms, memory_order_relaxed);
 
-    return (at != 0 ? at : read_clock(CLOCK_REALTIME, 1000, NS_PER_MS)) +
-           skipped();
+    return (at != 0 ? at : get_clock_time(CLOCK_REALTIME, 1000, NS_PER_MS)) +
+           get_skipped_ms();
 }
 
 uint64_t mortise_mono_ns(void)
 {
-    uint64_t at = atomic_load_explicit(&stands_ns, memory_order_relaxed);
+    uint64_t at = atomic_load_explicit(&stopped_ns, memory_order_relaxed);
 
-    return (at != 0 ? at : real_ns()) + skipped() * NS_PER_MS;
+    return (at != 0 ? at : get_real_mono_ns()) + get_skipped_ms() * NS_PER_MS;
 }
 
 uint64_t mortise_real_ms(void)
 {
-    return real_ns() / NS_PER_MS;
+    return get_real_mono_ns() / NS_PER_MS;
 }
 
 uint64_t mortise_mono_ms(void)
@@ -80,7 +80,7 @@ uint64_t mortise_mono_in(uint64_t ms)
 
 void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms)
 {
-    const uint64_t last = 253402300799999; /* of the year 9999 */
+    const uint64_t last = 253402300799999; /* the end of the year 9999 */
     time_t s;
     struct tm tm;
 

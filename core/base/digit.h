@@ -1,11 +1,12 @@
-/* digit.h -- what a digit stands for.  [any] */
+/* digit.h -- the value of a digit. [any] */
 #ifndef MORTISE_BASE_DIGIT_H
 #define MORTISE_BASE_DIGIT_H
 
 enum { MORTISE_NO_DIGIT = 16 };
 
-/* 0 to 15, of a decimal or hexadecimal digit; else MORTISE_NO_DIGIT, which no
- * base up to 16 has. */
+/* The value (0 to 15) of a decimal or hexadecimal digit, else MORTISE_NO_DIGIT.
+ * That is not less than any base up to 16, so `mortise_digit(c) < base`
+ * suffices as a check. */
 static inline unsigned mortise_digit(char c)
 {
     if (c >= '0' && c <= '9')

@@ -1,5 +1,7 @@
-/* dirs.c -- the files of a directory that end alike, in order of name: what is
- * found must not depend on how a file system happens to list it.
+/* dirs.c -- list the files of a directory, and make directories.
+ *
+ * Names are sorted, because results must not depend on the order in which a
+ * file system lists them.
  */
 #include "core/base/dirs.h"
 
@@ -14,14 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool ends_with(const char *name, const char *suffix)
+static bool has_name_suffix(const char *name, const char *suffix)
 {
     size_t n = strlen(name), len = strlen(suffix);
 
     return n > len && strcmp(name + n - len, suffix) == 0;
 }
 
-static int add(struct mortise_listing *l, const char *name)
+static int add_file_name(struct mortise_listing *l, const char *name)
 {
     char **grown = mortise_grow(l->mem, l->names, l->n, &l->cap, sizeof *grown);
 
@@ -35,20 +37,21 @@ static int add(struct mortise_listing *l, const char *name)
     return MORTISE_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
     const char *const *x = a, *const *y = b;
 
     return strcmp(*x, *y);
 }
 
-static int collect(struct mortise_listing *l, DIR *d, const char *suffix)
+static int read_matching_names(struct mortise_listing *l, DIR *d,
+                               const char *suffix)
 {
     struct dirent *e;
 
     while ((e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.' && ends_with(e->d_name, suffix) &&
-            add(l, e->d_name) != MORTISE_OK)
+        if (e->d_name[0] != '.' && has_name_suffix(e->d_name, suffix) &&
+            add_file_name(l, e->d_name) != MORTISE_OK)
             return MORTISE_ENOMEM;
     return MORTISE_OK;
 }
@@ -63,14 +66,14 @@ int mortise_listing_read(struct mortise_listing *l,
     *l = (struct mortise_listing){.mem = mem};
     if (d == NULL)
         return mortise_syserr(err, errno, "read directory %s", dir);
-    rv = collect(l, d, suffix);
+    rv = read_matching_names(l, d, suffix);
     closedir(d);
     if (rv != MORTISE_OK) {
         mortise_listing_finish(l);
         return mortise_nomem(err);
     }
     if (l->n > 1)
-        qsort(l->names, l->n, sizeof *l->names, by_name);
+        qsort(l->names, l->n, sizeof *l->names, compare_file_names);
     return MORTISE_OK;
 }
 
@@ -83,7 +86,8 @@ void mortise_listing_finish(struct mortise_listing *l)
     l->n = l->cap = 0;
 }
 
-/* The length of the path of the directory that holds `dir`; 0: it is `at`. */
+/* The length of the part of `dir` before its last component; 0: its parent is
+ * `at`. */
 static size_t parent_length(const char *dir)
 {
     size_t n = strlen(dir);
@@ -95,9 +99,9 @@ static size_t parent_length(const char *dir)
     return n;
 }
 
-/* Make the name of a new directory durable.  A file that is synced in it would
- * otherwise be lost with it.  Nothing can be done about a parent that this user
- * may not read, or on a file system that does not sync directories. */
+/* Make the name of a new directory durable: a file synced inside it would
+ * otherwise be lost with it.  EACCES and EINVAL are ignored: this user may not
+ * read the parent, or the file system does not sync directories. */
 static int sync_parent(int at, const char *dir)
 {
     char parent[PATH_MAX] = ".";

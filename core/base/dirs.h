@@ -1,5 +1,5 @@
-/* dirs.h -- the files of a directory that end alike, in order of name.  [any]
- */
+/* dirs.h -- list the files of a directory that have a suffix, sorted by name;
+ * make directories. [any] */
 #ifndef MORTISE_BASE_DIRS_H
 #define MORTISE_BASE_DIRS_H
 
@@ -14,15 +14,15 @@ struct mortise_listing {
     size_t n, cap;
 };
 
-/* MORTISE_ENOTFOUND when there is no such directory.  Names that begin with a
- * dot are left out. */
+/* Names that begin with a dot are omitted.  MORTISE_ENOTFOUND: no such
+ * directory. */
 int mortise_listing_read(struct mortise_listing *l,
                          const struct mortise_mem *mem, const char *dir,
                          const char *suffix, struct mortise_err *err);
 void mortise_listing_finish(struct mortise_listing *l);
 
-/* In the directory that `at` is open as.  A new directory is durable; one that
- * exists is fine. */
+/* Make `dir`, relative to the open directory `at`, and sync its parent.  It is
+ * no error if `dir` exists. */
 int mortise_dir_make(int at, const char *dir, mode_t mode,
                      struct mortise_err *err);
 

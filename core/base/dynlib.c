@@ -1,12 +1,15 @@
-/* dynlib.c -- the dynamic linker gives no errno, only words, at whose end that of
- * errno stands. */
+/* dynlib.c -- the error of a failed dlopen().
+ *
+ * The dynamic linker sets no errno, but its message ends with the text of one.
+ * A shortage is recognised by that text.
+ */
 #include "core/base/dynlib.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
-static bool ends_as(const char *words, int errnum)
+static bool ends_with_errno_text(const char *words, int errnum)
 {
     const char *said = strerror(errnum);
     size_t n = strlen(words), tail = strlen(said);
@@ -21,7 +24,7 @@ int mortise_dynlib_error(struct mortise_err *err, const char *doing)
 
     for (size_t i = 0;
          why != NULL && i < sizeof shortages / sizeof shortages[0]; i++)
-        if (ends_as(why, shortages[i]))
+        if (ends_with_errno_text(why, shortages[i]))
             return mortise_syserr(err, shortages[i], "%s", doing);
     return mortise_fail(err, MORTISE_EINVAL, "%s: %s", doing,
                         why != NULL ? why : "no reason given");

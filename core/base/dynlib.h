@@ -1,12 +1,13 @@
-/* dynlib.h -- why the dynamic linker refused. */
+/* dynlib.h -- the error of a failed dlopen(). */
 #ifndef MORTISE_BASE_DYNLIB_H
 #define MORTISE_BASE_DYNLIB_H
 
 #include "core/base/err.h"
 
-/* Right after a dlopen() that failed: "DOING: the linker's words".  For want of
- * descriptors MORTISE_ELIMIT, for want of memory MORTISE_ENOMEM, so that another try
- * may succeed; else MORTISE_EINVAL.  Threads: any; dlerror() is a thread's own. */
+/* Call right after dlopen() failed.  The message is "DOING: " and the linker's
+ * text.  MORTISE_ELIMIT (no descriptors) and MORTISE_ENOMEM mean that another
+ * try may succeed; the code is MORTISE_EINVAL otherwise.  Any thread: dlerror()
+ * is per thread. */
 int mortise_dynlib_error(struct mortise_err *err, const char *doing);
 
 #endif

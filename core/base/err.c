@@ -1,10 +1,10 @@
-/* err.c -- saying what went wrong.
+/* err.c -- error codes and messages.
  *
- * A message lives in the caller's fixed-size struct: reporting that memory ran
- * out must not need memory, and two threads must never see each other's words.
- * The code is decided where the failure happens and never changed on the way
- * up; only the words grow, outermost first ("load a.yaml: line 12: ...").
- * What does not fit is cut at the end, at a UTF-8 boundary.
+ * A message is stored in the caller's fixed-size struct: reporting that memory
+ * ran out must not need memory, and two threads must not share a buffer.  The
+ * code is set where the failure happens.  Callers only put context in front of
+ * the message ("load a.yaml: line 12: ...").  A message that is too long is cut
+ * at its end, at a UTF-8 boundary.
  */
 #include "core/base/err.h"
 
@@ -60,8 +60,8 @@ const char *mortise_result_name(int result)
     return names[i];
 }
 
-/* Cut a message that was truncated in the middle of a UTF-8 character. */
-static void mend_tail(char *msg, size_t cap)
+/* Remove an incomplete UTF-8 character from the end of a truncated message. */
+static void cut_partial_char(char *msg, size_t cap)
 {
     size_t n = strlen(msg), lead = n;
 
@@ -79,7 +79,7 @@ int mortise_vfail(struct mortise_err *err, int code, const char *fmt,
     if (err != NULL) {
         err->code = code;
         vsnprintf(err->msg, sizeof err->msg, fmt, ap);
-        mend_tail(err->msg, sizeof err->msg);
+        cut_partial_char(err->msg, sizeof err->msg);
     }
     return code;
 }
@@ -108,7 +108,7 @@ int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
     va_end(ap);
     n = strlen(err->msg);
     snprintf(err->msg + n, sizeof err->msg - n, ": %s", old.msg);
-    mend_tail(err->msg, sizeof err->msg);
+    cut_partial_char(err->msg, sizeof err->msg);
     err->code = code;
     return code;
 }
@@ -118,7 +118,7 @@ int mortise_nomem(struct mortise_err *err)
     return mortise_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-static int code_of(int errnum)
+static int errno_to_result(int errnum)
 {
     switch (errnum) {
     case ENOMEM:
@@ -148,8 +148,9 @@ bool mortise_is_shortage(int errnum)
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-/* A shortage names the limit, and where it is raised. */
-static const char *words_of(int errnum, char *room, size_t size)
+/* The text of an errno.  For EMFILE and ENFILE, the text names the limit and
+ * the setting that raises it. */
+static const char *errno_to_text(int errnum, char *room, size_t size)
 {
     struct rlimit most;
 
@@ -159,7 +160,8 @@ static const char *words_of(int errnum, char *room, size_t size)
         return "the system's limit of open files is reached (sysctl "
                "fs.file-max)";
     if (errnum != EMFILE || getrlimit(RLIMIT_NOFILE, &most) != 0)
-        return strerror_r(errnum, room, size); /* GNU's */
+        /* the GNU version, which returns the text */
+        return strerror_r(errnum, room, size);
     snprintf(room, size,
              "this process's limit of %llu open files is reached (ulimit -n, "
              "or LimitNOFILE= of the service)",
@@ -169,7 +171,7 @@ static const char *words_of(int errnum, char *room, size_t size)
 
 int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
 {
-    int code = code_of(errnum);
+    int code = errno_to_result(errnum);
     char room[256];
     va_list ap;
     size_t n;
@@ -181,7 +183,7 @@ int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
     va_end(ap);
     n = strlen(err->msg);
     snprintf(err->msg + n, sizeof err->msg - n, ": %s",
-             words_of(errnum, room, sizeof room));
-    mend_tail(err->msg, sizeof err->msg);
+             errno_to_text(errnum, room, sizeof room));
+    cut_partial_char(err->msg, sizeof err->msg);
     return code;
 }

@@ -1,7 +1,7 @@
-/* escape.c -- the one way out of a compiler (escape.h).
+/* escape.c -- non-local exits from a compiler (escape.h).
  *
- * setjmp() stands in a function whose locals never change, so that none of
- * them is indeterminate after the jump.
+ * setjmp() is called in a function that changes none of its locals, so that
+ * none is indeterminate after longjmp().
  */
 #include "core/base/escape.h"
 

@@ -1,16 +1,15 @@
-/* escape.h -- the one way out of a compiler, however deep it stands.  [any]
+/* escape.h -- non-local exits from a compiler, at any depth. [any]
  *
- * What reads a text or a schema is many small functions, and any of them may
- * meet a mistake or the end of memory.  None of its callers can do anything
- * about it, so they do not hear of it: mortise_escape() ends the whole at once,
- * in mortise_escapable(), as Lua's parser leaves through its protected call.
- * The rules of those who use it:
+ * A parser or a schema compiler is many small functions, and any of them can
+ * find an error or run out of memory.  None of their callers can handle that.
+ * So mortise_escape() jumps straight out to mortise_escapable(), as Lua's
+ * parser does with its protected call.  Rules for code that uses it:
  *
- *   (1) Who may be left owns nothing: memory is an arena's, and what is to be
- *       given back stands in a struct that outlives the escape.
- *   (2) No frame of a library or of another module lies in between: what they
- *       call back returns to them.
- *   (3) Evaluation, runs and the store do not escape; they return codes. */
+ *   (1) A function that may be left owns nothing.  Memory belongs to an arena;
+ *       any other resource belongs to a struct that outlives the escape.
+ *   (2) No frame of a library or of another module lies between the two calls.
+ *       A callback from a library returns to it normally.
+ *   (3) Evaluation, runs and the store do not escape.  They return codes. */
 #ifndef MORTISE_BASE_ESCAPE_H
 #define MORTISE_BASE_ESCAPE_H
 
@@ -19,21 +18,22 @@
 #include "core/base/mem.h"
 
 struct mortise_escape {
-    jmp_buf begun; /* where: valid while mortise_escapable() runs */
+    jmp_buf begun; /* valid while mortise_escapable() runs */
     int code;
-    struct mortise_err *err; /* of whoever began; or NULL */
+    struct mortise_err *err; /* of the caller of mortise_escapable(), or NULL */
 };
 
-/* Call body(arg): MORTISE_OK when it returns, else the code that it was left
- * with.  `e` is somewhere in `arg`. */
+/* Call body(arg).  Returns MORTISE_OK if body() returned, else the code of the
+ * escape.  `e` is usually a member of the struct at `arg`. */
 int mortise_escapable(struct mortise_escape *e, void (*body)(void *),
                       void *arg);
-/* Leave: `code` was said in `err` already. */
+/* Jump out with `code`.  The message is in `err` already. */
 _Noreturn void mortise_escape(struct mortise_escape *e, int code);
-/* Leave when `rv` is a failure of something that was called. */
+/* Jump out with `rv` unless it is MORTISE_OK. */
 void mortise_escape_unless_ok(struct mortise_escape *e, int rv);
 
-/* Room for n elements in the arena, zeroed; never NULL. */
+/* Zeroed memory for n elements in the arena.  Never NULL: out of memory
+ * escapes. */
 void *mortise_escape_alloc(struct mortise_escape *e, struct mortise_arena *a,
                            size_t n, size_t size);
 

@@ -1,8 +1,9 @@
-/* fault.h -- places where a test may crash us.
+/* fault.h -- points at which a test can kill the process.
  *
- * FAULT_POINT("store: before write") is nothing in a normal build.  With
- * -DMORTISE_FAULTS it calls tests/lib/fault.c, which can kill the process at
- * the n-th point.  The Makefile links some test programs that way.  A name is "module: where". */
+ * FAULT_POINT("store: before write") compiles to nothing in a normal build.
+ * With -DMORTISE_FAULTS it calls tests/lib/fault.c, which can kill the process
+ * at the n-th point.  The Makefile links some test programs that way.  A
+ * point's name is "module: place". */
 #ifndef MORTISE_BASE_FAULT_H
 #define MORTISE_BASE_FAULT_H
 

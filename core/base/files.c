@@ -1,21 +1,23 @@
-/* files.c -- whole files, read with a bound and written all or nothing.
+/* files.c -- bounded reads and atomic writes of whole files.
  *
- * Keys, manifests, signatures and trust files are small, and half of one is
- * worse than none.  So a reader takes a file whole or not at all, and a writer
- * never changes bytes under a name that others know:
+ * Keys, manifests, signatures and trust files are small, and a partial one is
+ * worse than none.  So a file is read completely or not at all, and a write
+ * never changes the bytes behind a name that other programs know:
  *
- *   (1) what is read was a regular file of at most `max` bytes; the open never
- *       blocks on a FIFO somebody put there;
- *   (2) what is written appears under its name complete, synced, or not at all;
- *   (3) a file that must be new is made so by the kernel (the rename refuses to
- *       replace), not by looking first.  A file with the very bytes that are to
- *       be written counts as written: a command that was killed behind the
- *       rename can be given again;
- *   (4) the mode is the final one from the first byte on, so a secret key is
- *       never readable by others for a moment;
- *   (5) a writer locks its temporary file.  A temporary file of the same name
- *       that nobody has locked is of a writer that was killed: the next writer
- *       removes it.  A file system without locks keeps it; it does no harm.
+ *   (1) A read accepts only a regular file of at most `max` bytes.  The open
+ *       never blocks, even if somebody put a FIFO there.
+ *   (2) A written file appears under its name complete and synced, or not at
+ *       all.
+ *   (3) For a file that must be new, the kernel refuses to replace an existing
+ *       one; there is no check beforehand that could race.  A file with exactly
+ *       the bytes to be written counts as written: a command that was killed
+ *       after the rename can be repeated.
+ *   (4) The file has its final mode from its first byte on, so that other users
+ *       can never read a secret key.
+ *   (5) A writer locks its temporary file.  An unlocked temporary file for the
+ *       same name belongs to a writer that was killed, and the next writer
+ *       removes it.  On a file system without locks it stays, which does no
+ *       harm.
  */
 #include "core/base/files.h"
 
@@ -33,7 +35,8 @@
 
 #include "core/base/id.h"
 
-static int too_large(const char *path, uint64_t max, struct mortise_err *err)
+static int fail_file_too_large(const char *path, uint64_t max,
+                               struct mortise_err *err)
 {
     return mortise_fail(
         err, MORTISE_EINVAL,
@@ -55,7 +58,7 @@ int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
         rv = mortise_fail(err, MORTISE_EINVAL, "read %s: not a regular file",
                           path);
     else if ((uint64_t)st.st_size > max)
-        rv = too_large(path, max, err);
+        rv = fail_file_too_large(path, max, err);
     else
         rv = MORTISE_OK;
     if (rv != MORTISE_OK) {
@@ -96,8 +99,9 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
 
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_file_drain(b, fd, max) != 0) /* it may grow meanwhile */
-        rv = errno == EFBIG ? too_large(path, max, err)
+    /* the file may have grown since the check */
+    if (mortise_file_drain(b, fd, max) != 0)
+        rv = errno == EFBIG ? fail_file_too_large(path, max, err)
                             : mortise_syserr(err, errno, "read %s", path);
     else if (b->failed)
         rv = mortise_nomem(err);
@@ -150,9 +154,9 @@ int mortise_file_path(char *out, size_t size, struct mortise_err *err,
     return MORTISE_OK;
 }
 
-/* ---- writing --------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
-static void directory_of(const char *path, char dir[PATH_MAX])
+static void copy_parent_dir(const char *path, char dir[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
 
@@ -162,13 +166,13 @@ static void directory_of(const char *path, char dir[PATH_MAX])
         snprintf(dir, PATH_MAX, "%.*s", (int)(slash - path + 1), path);
 }
 
-/* Make a name durable: sync the directory that holds it. */
-static int sync_dir(const char *path)
+/* Sync the directory that holds `path`, so that the name is durable. */
+static int sync_dir_of_file(const char *path)
 {
     char dir[PATH_MAX];
     int fd, rv;
 
-    directory_of(path, dir);
+    copy_parent_dir(path, dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -177,7 +181,7 @@ static int sync_dir(const char *path)
     return rv;
 }
 
-/* close(), with the errno of what went before. */
+/* Close `fd` and keep errno. */
 static void close_quietly(int fd)
 {
     int saved = errno;
@@ -208,7 +212,7 @@ static void remove_unlocked(int dir, const char *name)
 }
 
 /* (5) */
-static void remove_left_behind(const char *path)
+static void remove_stale_temporaries(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
@@ -216,7 +220,7 @@ static void remove_left_behind(const char *path)
     struct dirent *e;
     DIR *d;
 
-    directory_of(path, dir);
+    copy_parent_dir(path, dir);
     d = opendir(dir);
     while (d != NULL && (e = readdir(d)) != NULL)
         if (is_temporary(e->d_name, base))
@@ -225,8 +229,9 @@ static void remove_left_behind(const char *path)
         closedir(d);
 }
 
-/* A new file beside `path`, and its name; -1 and errno.  Another writer may
- * remove it between open() and flock(): then make the next one. */
+/* Create a temporary file beside `path` and lock it; -1 and errno.  Another
+ * writer may remove it between open() and flock().  In that case, create the
+ * next one. */
 static int open_temporary(char tmp[PATH_MAX], const char *path, mode_t mode)
 {
     char uuid[MORTISE_UUID_TEXT];
@@ -249,18 +254,20 @@ static int open_temporary(char tmp[PATH_MAX], const char *path, mode_t mode)
 }
 
 /* (3) */
-static int give_name(const char *tmp, const char *path, unsigned flags)
+static int rename_temporary(const char *tmp, const char *path, unsigned flags)
 {
     if ((flags & MORTISE_FILE_NEW) == 0)
         return rename(tmp, path);
     if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != EINVAL && errno != ENOSYS) /* the file system cannot do it */
+    /* not supported by the file system */
+    if (errno != EINVAL && errno != ENOSYS)
         return -1;
     return link(tmp, path) == 0 ? unlink(tmp) : -1;
 }
 
-/* All but the directory's sync; the temporary name is gone at the end. */
+/* Write and name the file, all but the sync of the directory.  The temporary
+ * name is removed in any case. */
 static int write_new(const char *path, const void *p, size_t n, mode_t mode,
                      unsigned flags)
 {
@@ -271,7 +278,7 @@ static int write_new(const char *path, const void *p, size_t n, mode_t mode,
         return -1;
     rv = mortise_file_put(fd, p, n) == 0 && fsync(fd) == 0 ? 0 : -1;
     if (rv == 0)
-        rv = give_name(tmp, path, flags);
+        rv = rename_temporary(tmp, path, flags);
     if (rv != 0) {
         int saved = errno;
 
@@ -282,8 +289,8 @@ static int write_new(const char *path, const void *p, size_t n, mode_t mode,
     return rv;
 }
 
-/* The next bytes of a descriptor are these, and nothing is behind them. */
-static bool reads_as(int fd, const char *p, size_t n)
+/* Are the remaining bytes of `fd` exactly these? */
+static bool is_rest_equal(int fd, const char *p, size_t n)
 {
     char block[16384];
     ssize_t got;
@@ -297,8 +304,8 @@ static bool reads_as(int fd, const char *p, size_t n)
     return got == 0 && n == 0;
 }
 
-/* A regular file with just these bytes, which are on the disk. */
-static bool is_written(const char *path, const void *p, size_t n)
+/* Is `path` a regular file with exactly these bytes?  Also syncs it. */
+static bool has_content_on_disk(const char *path, const void *p, size_t n)
 {
     int fd =
         open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -307,8 +314,8 @@ static bool is_written(const char *path, const void *p, size_t n)
 
     if (fd < 0)
         return false;
-    is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && reads_as(fd, p, n) &&
-         fsync(fd) == 0;
+    is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+         is_rest_equal(fd, p, n) && fsync(fd) == 0;
     close(fd);
     return is;
 }
@@ -318,20 +325,21 @@ int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
 {
     int errnum;
 
-    remove_left_behind(path);
+    remove_stale_temporaries(path);
     errnum = write_new(path, p, n, mode, flags) == 0 ? 0 : errno;
-    if (errnum == EEXIST && !is_written(path, p, n))
+    if (errnum == EEXIST && !has_content_on_disk(path, p, n))
         return mortise_fail(err, MORTISE_EEXISTS,
                             "write %s: the file already "
                             "exists",
                             path);
     if (errnum != 0 && errnum != EEXIST)
         return mortise_syserr(err, errnum, "write %s", path);
-    return sync_dir(path) == 0 ? MORTISE_OK
-                               : mortise_syserr(err, errno, "write %s", path);
+    return sync_dir_of_file(path) == 0
+               ? MORTISE_OK
+               : mortise_syserr(err, errno, "write %s", path);
 }
 
-/* Something that takes bytes and keeps no name: a device, a pipe. */
+/* Is `path` a device or a pipe, which is written to and not replaced? */
 static bool is_stream(const char *path)
 {
     struct stat st;
@@ -359,7 +367,7 @@ int mortise_file_may_output(const char *path, struct mortise_err *err)
     char dir[PATH_MAX];
     struct stat st;
 
-    directory_of(path, dir);
+    copy_parent_dir(path, dir);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return mortise_syserr(err, EISDIR, "write %s", path);
     if (is_stream(path) ? access(path, W_OK) != 0

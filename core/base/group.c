@@ -1,18 +1,17 @@
-/* group.c -- a group of users that may reach something of ours: one socket in a
- * directory that is closed to them otherwise.
+/* group.c -- give a Unix group access to one socket in a closed directory.
  *
- * A directory of mode 0710 lets the members of its group through to what has a
- * name that they know, and shows them no names.  So what is in it must be closed
- * to them by itself.
+ * With mode 0710, members of the directory's group can open files whose names
+ * they know, but cannot list the directory.  So every other file in it must be
+ * closed to them by its own mode.
  *
- *   (1) Who is a member is the kernel's word of a process (its groups when it
- *       connected), not what /etc/group says of a user: a login of before counts
- *       as it was.
- *   (2) Modes are changed in an order in which nothing is open to the wrong
- *       group in between: the group comes before the permission, and goes
- *       after it.
- *   (3) What in the directory is somebody else's, or a link, is left alone; who
- *       opens the store refuses that (core/store/leveldb/owners.c).
+ *   (1) Membership is the kernel's view of a process (its groups at connect()),
+ *       not /etc/group.  A login from before a change keeps the groups that it
+ *       had.
+ *   (2) Modes change in an order that never exposes the directory to a wrong
+ *       group: set the group before the permission, and remove the permission
+ *       before the group changes.
+ *   (3) Links and files of other users in the directory are left alone.
+ *       Opening the store rejects them (core/store/leveldb/owners.c).
  */
 #include "core/base/group.h"
 
@@ -28,17 +27,17 @@
 #include "core/base/owner.h"
 
 enum {
-    ENTRY_MAX = 1 << 20, /* bytes of a group's entry: its members, too */
-    MOST_GROUPS = 65536, /* of a process: NGROUPS_MAX of Linux */
+    ENTRY_MAX = 1 << 20, /* bytes of a group entry, with its members */
+    MOST_GROUPS = 65536, /* per process: NGROUPS_MAX of Linux */
     PERMISSIONS = 07777,
     OTHERS = 077,
     THROUGH = 010
 };
 
-/* ---- who --------------------------------------------------------------------- */
+/* ---- membership ---------------------------------------------------------- */
 
-static int find(const struct mortise_mem *mem, const char *name, gid_t *out,
-                struct mortise_err *err)
+static int find_group_by_name(const struct mortise_mem *mem, const char *name,
+                              gid_t *out, struct mortise_err *err)
 {
     struct group entry, *found = NULL;
     int errnum = ERANGE;
@@ -62,7 +61,7 @@ static int find(const struct mortise_mem *mem, const char *name, gid_t *out,
                                 name);
 }
 
-static bool is_among(gid_t group, const gid_t *list, size_t n)
+static bool is_group_in_list(gid_t group, const gid_t *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i] == group)
@@ -70,29 +69,29 @@ static bool is_among(gid_t group, const gid_t *list, size_t n)
     return false;
 }
 
-/* As many as a process may have, whatever `n` they are. */
-static gid_t *new_list(const struct mortise_mem *mem)
+/* Room for the largest number of groups that a process can have. */
+static gid_t *new_group_list(const struct mortise_mem *mem)
 {
     return mortise_alloc(mem, MOST_GROUPS * sizeof(gid_t));
 }
 
-static void drop_list(const struct mortise_mem *mem, gid_t *list)
+static void free_group_list(const struct mortise_mem *mem, gid_t *list)
 {
     mortise_release(mem, list, MOST_GROUPS * sizeof *list);
 }
 
-static int is_ours(const struct mortise_mem *mem, gid_t group, bool *is,
-                   struct mortise_err *err)
+static int check_own_membership(const struct mortise_mem *mem, gid_t group,
+                                bool *is, struct mortise_err *err)
 {
-    gid_t *list = new_list(mem);
+    gid_t *list = new_group_list(mem);
     int n;
 
     if (list == NULL)
         return mortise_nomem(err);
     n = getgroups(MOST_GROUPS, list);
     *is = geteuid() == 0 || getegid() == group ||
-          (n > 0 && is_among(group, list, (size_t)n));
-    drop_list(mem, list);
+          (n > 0 && is_group_in_list(group, list, (size_t)n));
+    free_group_list(mem, list);
     return MORTISE_OK;
 }
 
@@ -100,11 +99,11 @@ int mortise_group_to_share(const struct mortise_mem *mem, const char *name,
                            gid_t *out, struct mortise_err *err)
 {
     bool is = false;
-    int rv = find(mem, name, out, err);
+    int rv = find_group_by_name(mem, name, out, err);
     char us[64];
 
     if (rv == MORTISE_OK)
-        rv = is_ours(mem, *out, &is, err);
+        rv = check_own_membership(mem, *out, &is, err);
     if (rv != MORTISE_OK || is)
         return rv;
     mortise_owner_name(geteuid(), us);
@@ -126,18 +125,19 @@ bool mortise_group_has_peer(const struct mortise_mem *mem, gid_t group, int fd)
         return false;
     if (who.gid == group)
         return true;
-    list = new_list(mem);
+    list = new_group_list(mem);
     if (list != NULL &&
         getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, list, &n) == 0)
-        is = is_among(group, list, n / sizeof *list);
-    drop_list(mem, list);
+        is = is_group_in_list(group, list, n / sizeof *list);
+    free_group_list(mem, list);
     return is;
 }
 
-/* ---- the directory ------------------------------------------------------------ */
+/* ---- the directory ------------------------------------------------------- */
 
-/* One name in it: nobody but its owner. */
-static int close_one(int dir, const char *name, struct mortise_err *err)
+/* Remove the permissions of group and others from one entry. */
+static int close_entry_to_others(int dir, const char *name,
+                                 struct mortise_err *err)
 {
     struct stat st;
 
@@ -156,7 +156,8 @@ static int close_one(int dir, const char *name, struct mortise_err *err)
                                 name);
 }
 
-static int close_all(int dir, const char *but, struct mortise_err *err)
+static int close_dir_to_others(int dir, const char *but,
+                               struct mortise_err *err)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -172,13 +173,13 @@ static int close_all(int dir, const char *but, struct mortise_err *err)
     while (rv == MORTISE_OK && (e = readdir(d)) != NULL)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
             strcmp(e->d_name, but) != 0)
-            rv = close_one(dir, e->d_name, err);
+            rv = close_entry_to_others(dir, e->d_name, err);
     closedir(d);
     return rv;
 }
 
-/* Are those its modes, as far as others count? */
-static bool passes(const gid_t *group, const struct stat *st)
+/* Are the permissions for group and others exactly those for `group`? */
+static bool has_group_modes(const gid_t *group, const struct stat *st)
 {
     return group == NULL
                ? (st->st_mode & OTHERS) == 0
@@ -189,7 +190,7 @@ bool mortise_group_passes(const gid_t *group, int dir)
 {
     struct stat st;
 
-    return fstat(dir, &st) == 0 && passes(group, &st);
+    return fstat(dir, &st) == 0 && has_group_modes(group, &st);
 }
 
 /* (2) */
@@ -202,7 +203,7 @@ int mortise_group_let_through(const gid_t *group, int dir, const char *but,
 
     if (fstat(dir, &st) != 0)
         return mortise_syserr(err, errno, "stat the directory");
-    if (passes(group, &st))
+    if (has_group_modes(group, &st))
         return MORTISE_OK;
     closed = st.st_mode & PERMISSIONS & ~(mode_t)OTHERS;
     if (fchmod(dir, closed) != 0)
@@ -213,7 +214,7 @@ int mortise_group_let_through(const gid_t *group, int dir, const char *but,
         return mortise_syserr(err, errno, "set the group of the directory");
     if (group == NULL)
         return MORTISE_OK;
-    rv = close_all(dir, but, err);
+    rv = close_dir_to_others(dir, but, err);
     if (rv == MORTISE_OK && fchmod(dir, closed | THROUGH) != 0)
         rv = mortise_syserr(err, errno,
                             "give the group access to the directory");

@@ -1,8 +1,8 @@
 /* hash.c -- BLAKE2b (RFC 7693, through libsodium) and hex.
  *
- * One hash for everything that is addressed by content: graphs, plugins,
- * arguments, identities.  libsodium's generichash needs no sodium_init() and
- * is safe from any thread.
+ * One hash serves everything that is addressed by content: graphs, plugins,
+ * arguments, identities. libsodium's generichash is thread-safe and needs no
+ * sodium_init().
  */
 #include "core/base/hash.h"
 
@@ -13,7 +13,7 @@ _Static_assert(sizeof(crypto_generichash_state) <=
                    sizeof(((struct mortise_hasher *)0)->state),
                "the state fits");
 
-static crypto_generichash_state *state_of(struct mortise_hasher *h)
+static crypto_generichash_state *get_hash_state(struct mortise_hasher *h)
 {
     return (crypto_generichash_state *)(void *)h->state;
 }
@@ -25,16 +25,16 @@ void mortise_digest(uint8_t out[MORTISE_DIGEST], const void *p, size_t n)
 
 void mortise_hasher_init(struct mortise_hasher *h)
 {
-    crypto_generichash_init(state_of(h), NULL, 0, MORTISE_DIGEST);
+    crypto_generichash_init(get_hash_state(h), NULL, 0, MORTISE_DIGEST);
 }
 
 void mortise_hasher_field(struct mortise_hasher *h, const void *p, size_t n)
 {
     uint64_t len = n;
 
-    crypto_generichash_update(state_of(h), (const unsigned char *)&len,
+    crypto_generichash_update(get_hash_state(h), (const unsigned char *)&len,
                               sizeof len);
-    crypto_generichash_update(state_of(h), p, n);
+    crypto_generichash_update(get_hash_state(h), p, n);
 }
 
 void mortise_hasher_str(struct mortise_hasher *h, const char *s)
@@ -49,7 +49,7 @@ void mortise_hasher_u64(struct mortise_hasher *h, uint64_t v)
 
 void mortise_hasher_final(struct mortise_hasher *h, uint8_t out[MORTISE_DIGEST])
 {
-    crypto_generichash_final(state_of(h), out, MORTISE_DIGEST);
+    crypto_generichash_final(get_hash_state(h), out, MORTISE_DIGEST);
 }
 
 void mortise_hex(char *out, const void *p, size_t n)

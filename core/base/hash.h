@@ -7,13 +7,13 @@
 
 enum {
     MORTISE_DIGEST = 32,                        /* BLAKE2b-256, bytes */
-    MORTISE_DIGEST_HEX = 2 * MORTISE_DIGEST + 1 /* with its NUL */
+    MORTISE_DIGEST_HEX = 2 * MORTISE_DIGEST + 1 /* and the NUL */
 };
 
 void mortise_digest(uint8_t out[MORTISE_DIGEST], const void *p, size_t n);
 
-/* The digest of several fields, each hashed behind its length (u64) so that
- * no two lists of fields collide by shifting a boundary. */
+/* The digest of several fields.  Each is hashed after its length (u64), so that
+ * two lists of fields cannot collide by shifting a boundary. */
 struct mortise_hasher {
     _Alignas(64) unsigned char state[512]; /* crypto_generichash_state */
 };
@@ -24,9 +24,9 @@ void mortise_hasher_u64(struct mortise_hasher *h, uint64_t v);
 void mortise_hasher_final(struct mortise_hasher *h,
                           uint8_t out[MORTISE_DIGEST]);
 
-/* Lower case, NUL-terminated: out has room for 2n + 1. */
+/* Lower case, NUL-terminated; out needs 2n + 1 bytes. */
 void mortise_hex(char *out, const void *p, size_t n);
-/* n bytes from exactly 2n hex digits; -1 when they are not. */
+/* Decode exactly 2n hex digits to n bytes; -1 if they are not hex. */
 int mortise_unhex(void *out, size_t n, const char *hex, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
-/* id.c -- UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, version 7,
- * 12 random bits, variant 10, 62 random bits.  They sort by time of making. */
+/* id.c -- UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, version 7, 12
+ * random bits, variant 10, 62 random bits.  They sort by creation time. */
 #include "core/base/id.h"
 
 #include <sodium.h>

@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-enum { MORTISE_UUID_TEXT = 37 }; /* with its NUL */
+enum { MORTISE_UUID_TEXT = 37 }; /* and the NUL */
 
 struct mortise_uuid {
     uint8_t b[16];
 };
 
-/* From a time (ms since 1970) and 10 bytes of randomness; pure, so that the
- * step function may mint ids from its seed. */
+/* From a time (ms since 1970) and 10 random bytes.  A pure function, so that
+ * the step function can derive ids from its seed. */
 struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10]);
 /* From the clock and the system's randomness. */
 struct mortise_uuid mortise_uuid7_now(void);

@@ -1,10 +1,10 @@
-/* infile.c -- files that are opened by their path to be read.
+/* infile.c -- open files by path for reading.
  *
- * Whoever may write a directory that we look into may put a FIFO there, and a
- * plain open() of it waits until somebody writes: for ever.  So nothing is
- * opened by its path with a wait, and what is no file is refused in words.
- * What a shell hands over by a path (`check <(make-graph)`) is a pipe as well;
- * its path says that somebody is there.
+ * Anyone who can write to a directory that we read can put a FIFO there, and a
+ * plain open() of a FIFO blocks until somebody writes to it.  So files are
+ * opened with O_NONBLOCK, and anything but a regular file or a directory is an
+ * error.  A path from a shell (`check <(make-graph)`) is a pipe as well, but
+ * its path shows that it has a writer.
  */
 #include "core/base/infile.h"
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_handed_over(const char *path)
+static bool is_shell_path(const char *path)
 {
     return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
@@ -26,7 +26,7 @@ int mortise_infile_open(int dir, const char *path, int flags)
     int fd, why;
 
     flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
-    if (is_handed_over(path))
+    if (is_shell_path(path))
         return openat(dir, path, flags);
     fd = openat(dir, path, flags | O_NONBLOCK);
     if (fd < 0) {

@@ -1,15 +1,17 @@
-/* mask.c -- values that must not be seen: what they look like.
+/* mask.c -- secret values and the encoded forms in which they may appear.
  *
- * All forms of all values are one automaton (Aho and Corasick's): each byte of a
- * text is looked at once, however many there are, and a step costs a constant on
- * the average of all steps.
+ * All forms of all values make one Aho-Corasick automaton: a text is read once,
+ * however many values there are, at an amortised constant cost per byte.
  *
- * In base64 a value's bytes stand in one of three ways, by how many came before.
- * The characters that it alone decides are looked for, and the one behind them
- * that has its last bits, with whatever its neighbour adds, and the padding.
- * One in front, which has at most four of its bits, stays.
+ * The base64 form of a value depends on the number of bytes before it, modulo
+ * 3, so there are three forms.  Each form consists of the characters that the
+ * value alone determines.  One more character holds the value's last bits
+ * together with bits of its neighbour, so a form is added for each such
+ * character, and one with padding.  A character at the front that holds at most
+ * four bits of the value is not masked.
  *
- * Other ways to write a byte are not listed but read: see masking.c.
+ * Other spellings of a byte (URL, JSON) are not added as forms; masking.c
+ * decodes them.
  */
 #include "core/base/mask.h"
 
@@ -42,7 +44,7 @@ struct mortise_mask *mortise_mask_ref(struct mortise_mask *m)
     return m;
 }
 
-/* The nodes are the values. */
+/* Wiped first: the nodes spell out the values. */
 void mortise_mask_unref(struct mortise_mask *m)
 {
     if (m == NULL || atomic_fetch_sub(&m->refs, 1) != 1)
@@ -53,10 +55,10 @@ void mortise_mask_unref(struct mortise_mask *m)
     mortise_release(m->mem, m, sizeof *m);
 }
 
-/* ---- forms ---------------------------------------------------------------- */
+/* ---- forms --------------------------------------------------------------- */
 
-/* Memory that moves is wiped where it was: it has the values. */
-static bool make_room(struct mortise_mask *m)
+/* Like realloc(), but wipes the old memory, which holds the values. */
+static bool reserve_mask_node(struct mortise_mask *m)
 {
     size_t cap = m->cap * 2;
     struct mortise_mask_node *grown;
@@ -78,7 +80,7 @@ static bool add_child(struct mortise_mask *m, uint32_t *at, unsigned char byte)
 {
     uint32_t c = (uint32_t)m->n, *from;
 
-    if (!make_room(m))
+    if (!reserve_mask_node(m))
         return false;
     from = *at == MORTISE_MASK_ROOT ? &m->first[byte] : &m->nodes[*at].child;
     m->nodes[m->n++] = (struct mortise_mask_node){
@@ -90,7 +92,8 @@ static bool add_child(struct mortise_mask *m, uint32_t *at, unsigned char byte)
     return true;
 }
 
-/* What is too short to mean anything by itself is left out. */
+/* Forms shorter than MORTISE_MASK_MIN are not added: they would match by
+ * chance. */
 static bool add_form(struct mortise_mask *m, uint32_t name, const char *p,
                      size_t n)
 {
@@ -111,10 +114,10 @@ static bool add_form(struct mortise_mask *m, uint32_t name, const char *p,
     return true;
 }
 
-/* As `put` writes each byte of it. */
-static bool add_written(struct mortise_mask *m, uint32_t name,
-                        const char *value, size_t n,
-                        void (*put)(struct mortise_buf *b, unsigned char c))
+/* Add the form that results if `put` encodes each byte of the value. */
+static bool
+add_encoded_form(struct mortise_mask *m, uint32_t name, const char *value,
+                 size_t n, void (*put)(struct mortise_buf *b, unsigned char c))
 {
     struct mortise_buf b;
     bool ok;
@@ -145,16 +148,18 @@ static void put_upper_hex(struct mortise_buf *b, unsigned char c)
     mortise_buf_put(b, &digits[c & 15], 1);
 }
 
-/* application/x-www-form-urlencoded; the rest of it is (4)'s. */
-static void put_form(struct mortise_buf *b, unsigned char c)
+/* application/x-www-form-urlencoded: only the space; masking.c decodes
+ * the %XX. */
+static void put_form_byte(struct mortise_buf *b, unsigned char c)
 {
     mortise_buf_put(b, c == ' ' ? "+" : (const char *)&c, 1);
 }
 
-/* ---- base64 --------------------------------------------------------------- */
+/* ---- base64 -------------------------------------------------------------- */
 
-/* Bits [at, at + 6) of the value behind `before` bytes of nobody knows what. */
-static unsigned sextet(const char *value, size_t before, size_t at)
+/* Bits [at, at + 6) of a stream in which `before` unknown bytes precede the
+ * value. */
+static unsigned get_base64_sextet(const char *value, size_t before, size_t at)
 {
     unsigned bits = 0;
 
@@ -169,11 +174,11 @@ static unsigned sextet(const char *value, size_t before, size_t at)
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/* The form with each last character that its last bits, 2 or 4, leave open;
- * with the padding behind it where the value ends there. */
-static bool add_tails(struct mortise_mask *m, uint32_t name,
-                      struct mortise_buf *b, unsigned char last, unsigned bits,
-                      const char *last_two)
+/* Add the form with each character that can hold the value's last bits (2 or 4
+ * of its 6), and the one with padding, for a value at the end of the input. */
+static bool add_base64_tails(struct mortise_mask *m, uint32_t name,
+                             struct mortise_buf *b, unsigned char last,
+                             unsigned bits, const char *last_two)
 {
     unsigned open = 6 - bits, d = (last & ((1u << bits) - 1)) << open;
     bool ok = true;
@@ -201,21 +206,21 @@ static bool add_base64(struct mortise_mask *m, uint32_t name, const char *value,
 
     mortise_buf_init(&b, m->mem);
     for (size_t i = from; i < to; i++) {
-        unsigned d = sextet(value, before, 6 * i);
+        unsigned d = get_base64_sextet(value, before, 6 * i);
 
         mortise_buf_put(&b, d < 62 ? &digits[d] : &last_two[d - 62], 1);
     }
     ok = !b.failed && add_form(m, name, b.p, b.n);
     if (ok && b.n >= MORTISE_MASK_MIN && 8 * (before + n) % 6 != 0)
-        ok = add_tails(m, name, &b, (unsigned char)value[n - 1],
-                       (unsigned)(8 * (before + n) % 6), last_two);
+        ok = add_base64_tails(m, name, &b, (unsigned char)value[n - 1],
+                              (unsigned)(8 * (before + n) % 6), last_two);
     if (b.p != NULL)
         explicit_bzero(b.p, b.n);
     mortise_buf_finish(&b);
     return ok;
 }
 
-static bool add_name(struct mortise_mask *m, const char *name)
+static bool add_secret_name(struct mortise_mask *m, const char *name)
 {
     char(*grown)[MORTISE_MASK_NAME + 1] = mortise_grow(
         m->mem, m->names, m->n_names, &m->cap_names, sizeof *m->names);
@@ -234,10 +239,10 @@ bool mortise_mask_add(struct mortise_mask *m, const char *name,
 
     if (n < MORTISE_MASK_MIN)
         return true;
-    if (!add_name(m, name) || !add_form(m, id, value, n) ||
-        !add_written(m, id, value, n, put_form) ||
-        !add_written(m, id, value, n, put_hex) ||
-        !add_written(m, id, value, n, put_upper_hex))
+    if (!add_secret_name(m, name) || !add_form(m, id, value, n) ||
+        !add_encoded_form(m, id, value, n, put_form_byte) ||
+        !add_encoded_form(m, id, value, n, put_hex) ||
+        !add_encoded_form(m, id, value, n, put_upper_hex))
         return false;
     for (size_t before = 0; before < 3; before++)
         if (!add_base64(m, id, value, n, before, "+/") ||
@@ -246,7 +251,7 @@ bool mortise_mask_add(struct mortise_mask *m, const char *name,
     return true;
 }
 
-/* ---- the automaton --------------------------------------------------------- */
+/* ---- the automaton ------------------------------------------------------- */
 
 static void link_node(struct mortise_mask *m, uint32_t c, uint32_t parent)
 {
@@ -263,7 +268,8 @@ static void link_node(struct mortise_mask *m, uint32_t c, uint32_t parent)
     }
 }
 
-/* By depth, so that what a link leads to has its own. */
+/* Breadth first: a fail link leads to a smaller depth, which is complete by
+ * then. */
 bool mortise_mask_close(struct mortise_mask *m)
 {
     uint32_t *queue = mortise_alloc(m->mem, m->n * sizeof *queue);

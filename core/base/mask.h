@@ -1,9 +1,9 @@
-/* mask.h -- values that must not be seen, found in whatever passes by and
- * replaced.
+/* mask.h -- find secret values in a text and replace them.
  *
- * A mask is made, filled, closed, and from then on never changed: [any], and
- * counted.  A masking is one text on its way through it, in as many pieces as it
- * comes in; what comes out does not depend on where the pieces end. */
+ * A mask is created, filled and closed, and never changes after that: [any],
+ * with a reference count.  A masking is one text on its way through a mask.
+ * The text may arrive in pieces; the output does not depend on where they end.
+ */
 #ifndef MORTISE_BASE_MASK_H
 #define MORTISE_BASE_MASK_H
 
@@ -12,57 +12,58 @@
 
 struct mortise_mask;
 
-enum { MORTISE_MASK_MIN = 8 }; /* bytes; what is shorter is not looked for */
+enum { MORTISE_MASK_MIN = 8 }; /* bytes; shorter values are not masked */
 
 struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem);
-/* Look for a value of `n` bytes, as it is and as others write it (hexadecimal of
- * any case, base64 at any offset and in lines, each byte as URLs, forms and JSON may spell
- * it, and those in one another); it becomes "[secret NAME]".  False: out of
- * memory. */
+/* Mask a value of `n` bytes as "[secret NAME]", in its plain form and in common
+ * encodings: hexadecimal of any case, base64 at any offset and with line
+ * breaks, and each byte as URLs, forms and JSON may spell it, also nested.
+ * False: out of memory. */
 bool mortise_mask_add(struct mortise_mask *m, const char *name,
                       const char *value, size_t n);
 bool mortise_mask_close(struct mortise_mask *m);
 struct mortise_mask *mortise_mask_ref(struct mortise_mask *m);
-void mortise_mask_unref(struct mortise_mask *m); /* NULL is fine */
+void mortise_mask_unref(struct mortise_mask *m); /* NULL is allowed */
 
-/* Is anything of it in a text? */
+/* Does the text contain a value? */
 bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n);
 
-struct mortise_masked_part { /* of the text, by its offsets in all of it */
+struct mortise_masked_part { /* a part to replace; offsets in the whole text */
     uint64_t from, to;
     uint32_t name;
     bool shown;
 };
 
-/* The beginning of what may spell a byte (a lane's, in one pass). */
+/* The bytes read so far of a possible spelling, in one pass of a lane. */
 struct mortise_spelling {
     unsigned char bytes[MORTISE_SPELLED_MAX], widths[MORTISE_SPELLED_MAX];
     uint8_t n;
 };
 
-/* A text as one reads it who knows some way of writing bytes. */
+/* A lane reads the text with some spellings decoded. */
 struct mortise_mask_lane {
-    unsigned char kinds[2]; /* that its passes take */
+    unsigned char kinds[2]; /* the spellings that each pass decodes */
     struct mortise_spelling passes[2];
-    uint32_t at;               /* the automaton's state */
-    uint32_t same;             /* the last bytes stand so in the text */
-    uint64_t to;               /* the end of the last byte in the text */
-    struct mortise_buf widths; /* there, of those in progress, behind `head` */
+    uint32_t at;   /* the state of the automaton */
+    uint32_t same; /* number of last bytes that are not spelled */
+    uint64_t to;   /* offset in the text after the last byte */
+    /* per byte of the partial match, its length in the text; from `head` on */
+    struct mortise_buf widths;
     size_t head;
-    uint64_t width; /* of all these */
+    uint64_t width; /* the sum of these lengths */
 };
 
 enum { MORTISE_MASK_LANES = 14 };
 
 struct mortise_masking {
-    const struct mortise_mask *mask; /* lent; NULL: all passes */
-    uint32_t at;                     /* the automaton's state */
-    uint64_t seen, told;             /* bytes: came in, settled */
+    const struct mortise_mask *mask; /* borrowed; NULL: everything passes */
+    uint32_t at;                     /* the state of the automaton */
+    uint64_t seen, told; /* bytes received, bytes output or masked */
     struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
-    unsigned going;          /* of these, as bits */
-    struct mortise_buf held; /* [told, seen), behind `skip` bytes */
+    unsigned going;          /* active lanes, as bits */
+    struct mortise_buf held; /* the bytes [told, seen), after `skip` bytes */
     size_t skip;
-    struct mortise_masked_part *parts; /* not settled yet, in order */
+    struct mortise_masked_part *parts; /* parts of `held`, in order */
     size_t n_parts, cap_parts;
 };
 
@@ -70,17 +71,17 @@ void mortise_masking_init(struct mortise_masking *s,
                           const struct mortise_mask *mask,
                           const struct mortise_mem *mem);
 void mortise_masking_finish(struct mortise_masking *s);
-/* What is settled goes to `out`, whose `failed` tells of memory that ran out;
- * end() settles the rest. */
+/* Append the bytes that can be decided to `out`; mortise_masking_end() decides
+ * the rest.  Out of memory sets `out->failed`. */
 void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
                          struct mortise_buf *out);
 void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out);
 
-/* A whole text. */
+/* Mask a whole text. */
 void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
                        struct mortise_buf *out);
-/* One that was cut where it ends: what may be the beginning of a value there
- * goes, too, from MORTISE_MASK_MIN bytes on. */
+/* Mask a text that was truncated: also mask a beginning of a value at its end,
+ * if it has at least MORTISE_MASK_MIN bytes. */
 void mortise_mask_cut_text(const struct mortise_mask *m, const char *p,
                            size_t n, struct mortise_buf *out);
 

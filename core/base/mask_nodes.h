@@ -1,5 +1,5 @@
-/* mask_nodes.h -- the automaton of a mask, for mask.c, which makes it, and
- * masking.c, which reads texts with it. */
+/* mask_nodes.h -- the automaton of a mask: mask.c builds it, masking.c reads
+ * texts with it. */
 #ifndef MORTISE_BASE_MASK_NODES_H
 #define MORTISE_BASE_MASK_NODES_H
 
@@ -11,10 +11,10 @@ enum { MORTISE_MASK_ROOT = 0, MORTISE_MASK_NAME = 64 };
 
 struct mortise_mask_node {
     uint32_t child, sibling; /* 0: none */
-    uint32_t fail;           /* the longest proper end that begins a form */
+    uint32_t fail; /* node of the longest proper suffix that begins a form */
     uint32_t depth;
-    uint32_t longest; /* bytes of the longest form that ends here; 0: none */
-    uint32_t name;    /* of that one */
+    uint32_t longest; /* length of the longest form that ends here; 0: none */
+    uint32_t name;    /* index in `names`, of that form */
     unsigned char byte;
 };
 
@@ -24,12 +24,12 @@ struct mortise_mask {
     struct mortise_mask_node *nodes;
     size_t n, cap;
     uint32_t first[256]; /* the root's children */
-    bool plain[256];     /* begins no form, and spells nothing */
+    bool plain[256];     /* begins neither a form nor a spelling */
     char (*names)[MORTISE_MASK_NAME + 1];
     size_t n_names, cap_names;
 };
 
-/* The node behind `at` by this byte; 0: none. */
+/* The child of `at` for this byte; 0: none. */
 static inline uint32_t mortise_mask_child(const struct mortise_mask *m,
                                           uint32_t at, unsigned char byte)
 {
@@ -40,7 +40,8 @@ static inline uint32_t mortise_mask_child(const struct mortise_mask *m,
     return c;
 }
 
-/* The longest that has begun, with this byte behind what had. */
+/* The next state of the automaton: the longest beginning of a form that the
+ * text read so far, with this byte, ends with. */
 static inline uint32_t mortise_mask_step(const struct mortise_mask *m,
                                          uint32_t at, unsigned char byte)
 {

@@ -1,22 +1,22 @@
-/* masking.c -- a text on its way through a mask.
+/* masking.c -- replace the values of a mask in a text.
  *
- *   (1) What overlaps is one part: of "abcdefgh" and "cdefghij" in "abcdefghij"
- *       nothing stays.
- *   (2) A byte is settled when no form that has begun can reach it any more, so
- *       what is held back is never longer than the longest form.
- *   (3) A byte may be written in many ways: %2f, \u002f, \/, and those again in
- *       another text.  Where one begins, lanes part from the text that take it
- *       for what it spells, and the automaton reads what they say as it reads
- *       the text.  A lane is given up as soon as it has nothing in progress that
- *       the text has not, so that a text without spellings costs nothing, and
- *       their number is fixed: one spelling, two at once, one in another, and
- *       lines that are broken (of base64) in any of these.
- *   (4) Some writers leave a backslash or a percent sign as it is, and spell other
- *       bytes with it.  RAW lanes read it as itself where a value that has begun
- *       goes on with it.
- *   (5) Hexadecimal digits may be of both cases in one text: a capital is a
- *       spelling of the small letter.  A lane parts for it only where the small
- *       letter would begin a form, or go on with one.
+ *   (1) Overlapping matches are one part: of "abcdefgh" and "cdefghij" in
+ *       "abcdefghij", nothing remains.
+ *   (2) A byte is decided when no partial match can include it any more.  So
+ *       the bytes held back are never more than the longest form.
+ *   (3) A byte has many spellings: %2f, \u002f, \/, and these again inside one
+ *       another.  Where a spelling begins, lanes start that read the text with
+ *       such spellings decoded; the automaton reads the decoded bytes like the
+ *       text.  A lane stops as soon as its partial match is the same as the
+ *       text's, so a text without spellings costs nothing.  The lanes are
+ *       fixed: one spelling, two kinds at once, one nested in the other, and
+ *       broken lines (of base64) in any of these.
+ *   (4) Some writers do not escape a backslash or a percent sign, but spell
+ *       other bytes with it.  RAW lanes read it as itself if it continues a
+ *       partial match.
+ *   (5) One text may have hexadecimal digits of both cases: a capital is
+ *       treated as a spelling of the small letter.  A lane starts for it only
+ *       if the small letter begins or continues a form.
  */
 #include <string.h>
 
@@ -27,10 +27,10 @@ enum {
     ESCAPE = MORTISE_SPELLED_ESCAPE,
     BREAK = MORTISE_SPELLED_BREAK,
     CASE = 8, /* A to F (5) */
-    RAW = 16  /* what begins a spelling may stand for itself (4) */
+    RAW = 16  /* a byte that begins a spelling may stand for itself (4) */
 };
 
-/* What a lane takes for one byte, in up to two passes. */
+/* The spellings that each lane decodes, in one or two passes. */
 static const unsigned char passes[MORTISE_MASK_LANES][2] = {
     {PERCENT, 0},
     {ESCAPE, 0},
@@ -50,10 +50,10 @@ static const unsigned char passes[MORTISE_MASK_LANES][2] = {
 
 enum { WIDE = 250 };
 
-/* What is being searched, and where what is found goes. */
+/* The input and the output of a search. */
 struct search {
     const struct mortise_mask *mask;
-    struct mortise_masking *into; /* NULL: it is only asked whether */
+    struct mortise_masking *into; /* NULL: only set `found` */
     struct mortise_buf *out;
     bool found;
 };
@@ -61,8 +61,8 @@ struct search {
 static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
                      uint32_t name, struct mortise_buf *out);
 
-/* So wide are the last n bytes, as they were written. */
-static uint64_t width_of(const struct mortise_mask_lane *l, size_t n)
+/* The length in the text of the lane's last n bytes. */
+static uint64_t sum_last_widths(const struct mortise_mask_lane *l, size_t n)
 {
     uint64_t width = 0;
 
@@ -71,8 +71,8 @@ static uint64_t width_of(const struct mortise_mask_lane *l, size_t n)
     return width;
 }
 
-/* The bytes before those in progress are of no account any more. */
-static void keep_last(struct mortise_mask_lane *l, size_t n)
+/* Drop the widths of all but the last n bytes. */
+static void trim_widths(struct mortise_mask_lane *l, size_t n)
 {
     struct mortise_buf *b = &l->widths;
 
@@ -95,7 +95,7 @@ static void put_widths(struct search *h, struct mortise_mask_lane *l,
         h->out->failed = true;
 }
 
-/* The lane reads one byte more, of `width` in the text. */
+/* Read one decoded byte, which takes `width` bytes of the text. */
 static void lane_step(struct search *h, struct mortise_mask_lane *l,
                       unsigned char c, unsigned char width)
 {
@@ -112,12 +112,13 @@ static void lane_step(struct search *h, struct mortise_mask_lane *l,
     if (l->widths.failed)
         return;
     if (node->longest > 0)
-        add_part(h->into, l->to - width_of(l, node->longest), l->to, node->name,
-                 h->out);
-    keep_last(l, node->depth);
+        add_part(h->into, l->to - sum_last_widths(l, node->longest), l->to,
+                 node->name, h->out);
+    trim_widths(l, node->depth);
 }
 
-/* The text goes on, and nothing of it was read. */
+/* Skip `width` bytes of the text, a line break, and count them to the last
+ * byte. */
 static void lane_skip(struct search *h, struct mortise_mask_lane *l,
                       size_t width)
 {
@@ -128,49 +129,56 @@ static void lane_skip(struct search *h, struct mortise_mask_lane *l,
     if (l->widths.n == l->head)
         return;
     width += (unsigned char)l->widths.p[l->widths.n - 1];
-    if (width > WIDE) { /* nobody breaks lines so often */
+    if (width > WIDE) { /* too many line breaks: give up the match */
         l->at = MORTISE_MASK_ROOT;
-        keep_last(l, 0);
+        trim_widths(l, 0);
         return;
     }
     l->width += width - (unsigned char)l->widths.p[l->widths.n - 1];
     l->widths.p[l->widths.n - 1] = (char)width;
 }
 
-static void pass_on(struct search *h, struct mortise_mask_lane *l,
-                    unsigned pass, unsigned char c, unsigned char width);
+static void give_to_next_pass(struct search *h, struct mortise_mask_lane *l,
+                              unsigned pass, unsigned char c,
+                              unsigned char width);
 
 static bool is_capital(unsigned char c)
 {
     return c >= 'A' && c <= 'F';
 }
 
-static unsigned char small(unsigned char c)
+static unsigned char to_small_letter(unsigned char c)
 {
     return (unsigned char)(c - 'A' + 'a');
 }
 
-/* What c begins, for who is at that state: a kind, or 0. */
-static unsigned kind_of(const struct mortise_mask *m, uint32_t at,
-                        unsigned char c)
+/* The kind of spelling that c begins, in this state of the automaton;
+ * 0: none. */
+static unsigned spelling_kind_at(const struct mortise_mask *m, uint32_t at,
+                                 unsigned char c)
 {
     if (!is_capital(c))
         return mortise_spelling_kind(c);
-    return mortise_mask_step(m, at, small(c)) != MORTISE_MASK_ROOT ? CASE : 0;
+    return mortise_mask_step(m, at, to_small_letter(c)) != MORTISE_MASK_ROOT
+               ? CASE
+               : 0;
 }
 
-/* Does a pass take c for itself, though it begins a spelling (4)?  Only the last
- * pass of a lane is RAW: its state is that of the value. */
-static bool is_raw(const struct search *h, const struct mortise_mask_lane *l,
-                   unsigned pass, unsigned char c)
+/* Does the pass read c as itself, although c begins a spelling (4)?  Only
+ * the last pass of a lane is RAW, so the lane's state is the right one to
+ * look at. */
+static bool is_read_as_itself(const struct search *h,
+                              const struct mortise_mask_lane *l, unsigned pass,
+                              unsigned char c)
 {
     return (l->kinds[pass] & RAW) != 0 &&
            mortise_mask_child(h->mask, l->at, c) != 0;
 }
 
-/* One byte into a pass, which holds it back while it may be part of more. */
-static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
-                 unsigned char c, unsigned char width)
+/* Give a byte to a pass.  The pass holds it back while it may be part of a
+ * spelling. */
+static void give_to_pass(struct search *h, struct mortise_mask_lane *l,
+                         unsigned pass, unsigned char c, unsigned char width)
 {
     struct mortise_spelling *p = &l->passes[pass], begun;
     unsigned char out[4];
@@ -178,13 +186,13 @@ static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
     unsigned all = 0;
 
     if (p->n == 0 && (l->kinds[pass] & CASE) != 0 && is_capital(c)) {
-        pass_on(h, l, pass, small(c), width);
+        give_to_next_pass(h, l, pass, to_small_letter(c), width);
         l->same = 0;
         return;
     }
     if (p->n == 0 && ((mortise_spelling_kind(c) & l->kinds[pass]) == 0 ||
-                      is_raw(h, l, pass, c))) {
-        pass_on(h, l, pass, c, width);
+                      is_read_as_itself(h, l, pass, c))) {
+        give_to_next_pass(h, l, pass, c, width);
         return;
     }
     p->bytes[p->n] = c;
@@ -192,12 +200,13 @@ static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
     switch (mortise_spelling_read(p->bytes, p->n, out, &n)) {
     case MORTISE_SPELLED_MORE:
         return;
-    case MORTISE_SPELLED_NONE: /* the first stands for itself, and the others begin anew */
+    /* The first byte stands for itself; read the others again. */
+    case MORTISE_SPELLED_NONE:
         begun = *p;
         p->n = 0;
-        pass_on(h, l, pass, begun.bytes[0], begun.widths[0]);
+        give_to_next_pass(h, l, pass, begun.bytes[0], begun.widths[0]);
         for (size_t i = 1; i < begun.n; i++)
-            take(h, l, pass, begun.bytes[i], begun.widths[i]);
+            give_to_pass(h, l, pass, begun.bytes[i], begun.widths[i]);
         return;
     case MORTISE_SPELLED_WHOLE:
         break;
@@ -208,31 +217,33 @@ static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
     if (n == 0)
         lane_skip(h, l, all);
     for (size_t i = 0; i < n; i++)
-        pass_on(h, l, pass, out[i], (unsigned char)(i == 0 ? all : 0));
+        give_to_next_pass(h, l, pass, out[i],
+                          (unsigned char)(i == 0 ? all : 0));
 }
 
-static void pass_on(struct search *h, struct mortise_mask_lane *l,
-                    unsigned pass, unsigned char c, unsigned char width)
+static void give_to_next_pass(struct search *h, struct mortise_mask_lane *l,
+                              unsigned pass, unsigned char c,
+                              unsigned char width)
 {
     if (pass == 0 && l->kinds[1] != 0)
-        take(h, l, 1, c, width);
+        give_to_pass(h, l, 1, c, width);
     else
         lane_step(h, l, c, width);
 }
 
-/* A lane that has read the same bytes as the text has, as far as they matter,
- * goes on with it. */
-static bool is_as_the_text(const struct mortise_mask *m,
-                           const struct mortise_mask_lane *l)
+/* A lane whose partial match has only bytes that are not spelled is redundant:
+ * the text's own state has the same match. */
+static bool is_redundant_lane(const struct mortise_mask *m,
+                              const struct mortise_mask_lane *l)
 {
     return l->passes[0].n == 0 && l->passes[1].n == 0 &&
            m->nodes[l->at].depth <= l->same;
 }
 
-/* Where nothing is in progress: does what begins here (to be looked at up to
- * `end`) spell what begins nothing?  Then no lane need look at it. */
-static bool spells_nothing(const struct mortise_mask *m, const char *p,
-                           const char *end)
+/* With no partial match: does the spelling at p (which is read up to `end`)
+ * give a byte that begins nothing?  Then no lane is needed. */
+static bool is_harmless_spelling(const struct mortise_mask *m, const char *p,
+                                 const char *end)
 {
     const unsigned char *bytes = (const unsigned char *)p;
     unsigned char out[4];
@@ -248,10 +259,11 @@ static bool spells_nothing(const struct mortise_mask *m, const char *p,
     return s == MORTISE_SPELLED_WHOLE && n_out > 0;
 }
 
-/* Those lanes part from the text that take c for something else. */
-static void part_lanes(struct search *h, struct mortise_mask_lane *lanes,
-                       unsigned *going, uint32_t at, uint64_t seen,
-                       unsigned kind)
+/* Start the inactive lanes that decode this kind of spelling, in the state of
+ * the text. */
+static void start_lanes(struct search *h, struct mortise_mask_lane *lanes,
+                        unsigned *going, uint32_t at, uint64_t seen,
+                        unsigned kind)
 {
     uint32_t depth = h->mask->nodes[at].depth;
 
@@ -281,8 +293,8 @@ static void step_lanes(struct search *h, struct mortise_mask_lane *lanes,
     for (unsigned i = 0; *going >> i != 0; i++) {
         if ((*going & 1u << i) == 0)
             continue;
-        take(h, &lanes[i], 0, c, 1);
-        if (is_as_the_text(h->mask, &lanes[i]))
+        give_to_pass(h, &lanes[i], 0, c, 1);
+        if (is_redundant_lane(h->mask, &lanes[i]))
             *going &= ~(1u << i);
     }
 }
@@ -296,11 +308,11 @@ bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n)
 
     for (size_t i = 0; m != NULL && i < n && !h.found; i++) {
         unsigned char c = (unsigned char)p[i];
-        unsigned kind = kind_of(m, at, c);
+        unsigned kind = spelling_kind_at(m, at, c);
 
         if (kind != 0 && (at != MORTISE_MASK_ROOT || kind == CASE ||
-                          !spells_nothing(m, p + i, p + n)))
-            part_lanes(&h, lanes, &going, at, 0, kind);
+                          !is_harmless_spelling(m, p + i, p + n)))
+            start_lanes(&h, lanes, &going, at, 0, kind);
         at = mortise_mask_step(m, at, c);
         step_lanes(&h, lanes, &going, c);
         h.found |= m->nodes[at].longest > 0;
@@ -308,8 +320,7 @@ bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n)
     return h.found;
 }
 
-/* ---- a text on its way ------------------------------------------------------
- */
+/* ---- a text -------------------------------------------------------------- */
 
 void mortise_masking_init(struct mortise_masking *s,
                           const struct mortise_mask *mask,
@@ -334,9 +345,10 @@ void mortise_masking_finish(struct mortise_masking *s)
     *s = (struct mortise_masking){.mask = NULL};
 }
 
-/* Settle up to `to`, into `out` or, NULL, to nowhere. */
-static void settle(struct mortise_masking *s, uint64_t to,
-                   struct mortise_buf *out)
+/* Remove the held bytes up to `to`, and append them to `out` (NULL: discard
+ * them). */
+static void release_held(struct mortise_masking *s, uint64_t to,
+                         struct mortise_buf *out)
 {
     size_t n = (size_t)(to - s->told);
 
@@ -353,35 +365,36 @@ static void settle(struct mortise_masking *s, uint64_t to,
     }
 }
 
-static void show(struct mortise_masking *s, struct mortise_masked_part *part,
-                 struct mortise_buf *out)
+static void put_placeholder(struct mortise_masking *s,
+                            struct mortise_masked_part *part,
+                            struct mortise_buf *out)
 {
     if (!part->shown)
         mortise_buf_printf(out, "[secret %s]", s->mask->names[part->name]);
     part->shown = true;
 }
 
-/* Everything before `safe` is decided (2). */
-static void drain(struct mortise_masking *s, uint64_t safe,
-                  struct mortise_buf *out)
+/* Output everything before `safe`, with placeholders for the parts (2). */
+static void output_decided(struct mortise_masking *s, uint64_t safe,
+                           struct mortise_buf *out)
 {
     while (s->told < safe) {
         struct mortise_masked_part *part = s->parts;
 
         if (s->n_parts == 0 || part->from >= safe) {
-            settle(s, safe, out);
+            release_held(s, safe, out);
             return;
         }
         if (s->told < part->from)
-            settle(s, part->from, out);
-        show(s, part, out);
-        settle(s, part->to < safe ? part->to : safe, NULL);
+            release_held(s, part->from, out);
+        put_placeholder(s, part, out);
+        release_held(s, part->to < safe ? part->to : safe, NULL);
         if (part->to <= s->told)
             memmove(part, part + 1, --s->n_parts * sizeof *part);
     }
 }
 
-/* (1) */
+/* Add a part, merged with those that it overlaps (1). */
 static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
                      uint32_t name, struct mortise_buf *out)
 {
@@ -408,8 +421,9 @@ static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
     s->parts[s->n_parts++] = part;
 }
 
-/* What no form that has begun, in the text or in a lane, reaches back to (2). */
-static uint64_t settled(const struct mortise_masking *s)
+/* The offset that no partial match, in the text or in a lane, reaches back to
+ * (2). */
+static uint64_t find_decided_end(const struct mortise_masking *s)
 {
     uint64_t safe = s->seen - s->mask->nodes[s->at].depth;
 
@@ -420,19 +434,19 @@ static uint64_t settled(const struct mortise_masking *s)
     return safe;
 }
 
-/* The byte at p, of a piece that ends at `end`. */
+/* Read the byte at p of a piece that ends at `end`. */
 static void put_byte(struct mortise_masking *s, const char *p, const char *end,
                      struct mortise_buf *out)
 {
     struct search h = {.mask = s->mask, .into = s, .out = out};
     unsigned char c = (unsigned char)*p;
-    unsigned kind = kind_of(s->mask, s->at, c);
+    unsigned kind = spelling_kind_at(s->mask, s->at, c);
     const struct mortise_mask_node *node;
 
     mortise_buf_put(&s->held, p, 1);
     if (kind != 0 && (s->at != MORTISE_MASK_ROOT || kind == CASE ||
-                      !spells_nothing(s->mask, p, end)))
-        part_lanes(&h, s->lanes, &s->going, s->at, s->seen, kind);
+                      !is_harmless_spelling(s->mask, p, end)))
+        start_lanes(&h, s->lanes, &s->going, s->at, s->seen, kind);
     s->seen++;
     s->at = mortise_mask_step(s->mask, s->at, c);
     node = &s->mask->nodes[s->at];
@@ -440,7 +454,7 @@ static void put_byte(struct mortise_masking *s, const char *p, const char *end,
         add_part(s, s->seen - node->longest, s->seen, node->name, out);
     step_lanes(&h, s->lanes, &s->going, c);
     if (!out->failed)
-        drain(s, settled(s), out);
+        output_decided(s, find_decided_end(s), out);
 }
 
 void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
@@ -455,7 +469,7 @@ void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
     while (p < end && !out->failed) {
         const char *from = p;
 
-        /* Most bytes begin nothing. */
+        /* Fast path: most bytes begin nothing. */
         if (s->at == MORTISE_MASK_ROOT && s->going == 0)
             while (p < end && s->mask->plain[(unsigned char)*p])
                 p++;
@@ -473,14 +487,15 @@ void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
 void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out)
 {
     if (s->mask != NULL && !out->failed)
-        drain(s, s->seen, out);
+        output_decided(s, s->seen, out);
     s->at = MORTISE_MASK_ROOT;
     s->going = 0;
 }
 
-/* What has begun where the text ends, and would be found if it went on.  The
- * ends of all forms have a name. */
-static void find_begun(struct mortise_masking *s, struct mortise_buf *out)
+/* Add a part for the partial match at the end of the text.  Every branch of the
+ * automaton ends in a form, which supplies the name. */
+static void add_unfinished_part(struct mortise_masking *s,
+                                struct mortise_buf *out)
 {
     const struct mortise_mask_node *at, *nodes;
 
@@ -503,7 +518,7 @@ static void mask_text(const struct mortise_mask *m, const char *p, size_t n,
     mortise_masking_init(&s, m, out->mem);
     mortise_masking_put(&s, p, n, out);
     if (is_cut)
-        find_begun(&s, out);
+        add_unfinished_part(&s, out);
     mortise_masking_end(&s, out);
     mortise_masking_finish(&s);
 }

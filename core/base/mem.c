@@ -1,14 +1,15 @@
-/* mem.c -- the memory door and arenas.
+/* mem.c -- the allocator interface and arenas.
  *
- * Every heap block of the core passes through one function (Lua's realloc
- * idiom: the caller knows the old size), so that tests can count blocks and
- * refuse any of them, and an embedder can bring an allocator.  jansson, libuv,
- * LevelDB and RE2 (automaton.cpp) allocate by themselves; only tests hook those.
+ * All heap memory of the core comes from one function (as in Lua, the caller
+ * passes the old size).  So tests can count blocks and fail any allocation, and
+ * an embedder can supply an allocator. jansson, libuv, LevelDB and RE2
+ * (automaton.cpp) allocate on their own; only tests hook those.
  *
- * An arena is a list of blocks, each twice the last up to a bound; a request
- * larger than half a block gets one of its own.  Nothing in it is freed alone:
- * a compiled graph, a parsed file or a program lives and dies as a whole.  An
- * object of another library that belongs to it has a cleanup, which runs first.
+ * An arena is a list of blocks, each twice as large as the last, up to a bound.
+ * A request larger than half a block gets a block of its own.  Memory in an
+ * arena is never freed singly, because a compiled graph, a parsed file or a
+ * program is freed as a whole.  Objects of other libraries that belong to an
+ * arena have a cleanup, which runs before the blocks are freed.
  */
 #include "core/base/mem.h"
 
@@ -16,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first block, with its header, is not beyond what malloc() keeps at hand
- * for a thread: many an arena lives for one event. */
+/* The first block and its header fit into malloc()'s per-thread cache: many
+ * arenas live for one event only. */
 enum { FIRST_BLOCK = 960, LARGEST_BLOCK = 256 * 1024 };
 
 struct mortise_arena_block {
@@ -127,8 +128,8 @@ void mortise_arena_finish(struct mortise_arena *a)
     a->used = 0;
 }
 
-/* Put a new block in front, or behind the first one when it is made for one
- * large request, so that the room left in the first stays in use. */
+/* Add a block to the front of the list.  A block for one large request goes
+ * second, so that the space left in the first one stays in use. */
 static struct mortise_arena_block *add_block(struct mortise_arena *a,
                                              size_t need)
 {

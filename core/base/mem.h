@@ -1,4 +1,5 @@
-/* mem.h -- the memory door and arenas.  [any], an arena by one thread. */
+/* mem.h -- the allocator interface and arenas. [any], but an arena by one
+ * thread. */
 #ifndef MORTISE_BASE_MEM_H
 #define MORTISE_BASE_MEM_H
 
@@ -9,13 +10,13 @@
 /* The C heap. */
 extern const struct mortise_mem mortise_heap;
 
-/* NULL when memory ran out; size 0 gives a block of one byte. */
+/* NULL: out of memory.  A size of 0 gives a block of one byte. */
 void *mortise_alloc(const struct mortise_mem *mem, size_t size);
 void *mortise_zalloc(const struct mortise_mem *mem, size_t size);
-/* The old block stays valid when NULL is returned. */
+/* If it returns NULL, the old block stays valid. */
 void *mortise_realloc(const struct mortise_mem *mem, void *ptr, size_t old_size,
                       size_t new_size);
-/* `size` as it was allocated; NULL is fine. */
+/* `size` is the allocated size; NULL is allowed. */
 void mortise_release(const struct mortise_mem *mem, void *ptr, size_t size);
 
 /* NUL-terminated copies, freed with mortise_release_str(). */
@@ -25,28 +26,30 @@ void mortise_release_str(const struct mortise_mem *mem, char *s);
 
 void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
                         size_t elem_size);
-/* Make room for one more element in a growing array: doubles `*cap` when
- * `n == *cap`.  Returns the (moved) array, or NULL with the old one intact. */
+/* Make room for one more element of a growing array: doubles `*cap` if `n ==
+ * *cap`.  Returns the array, which may have moved, or NULL with the old one
+ * intact. */
 static inline void *mortise_grow(const struct mortise_mem *mem, void *array,
                                  size_t n, size_t *cap, size_t elem_size)
 {
     return n < *cap ? array : mortise_grow_full(mem, array, cap, elem_size);
 }
 
-/* Many allocations that die at once.  Memory is zeroed and aligned for any
+/* Allocations that are freed together.  Memory is zeroed and aligned for any
  * type. */
 struct mortise_arena {
-    const struct mortise_mem *mem; /* lent; outlives the arena */
+    const struct mortise_mem *mem; /* borrowed; outlives the arena */
     struct mortise_arena_block *blocks;
-    struct mortise_arena_cleanup *cleanups; /* the last one first */
-    size_t used;                            /* bytes handed out in all */
+    struct mortise_arena_cleanup *cleanups; /* last one first */
+    size_t used;                            /* bytes allocated in total */
 };
 
 void mortise_arena_init(struct mortise_arena *a, const struct mortise_mem *mem);
 void mortise_arena_finish(struct mortise_arena *a);
-/* Call `destroy(object)` when the arena is finished, the last one first: for an
- * object of another library, which owns memory outside of the arena.
- * MORTISE_ENOMEM: destroy() was not and will not be called. */
+/* Call `destroy(object)` when the arena is finished, in reverse order of
+ * registration.  This is for an object of another library, which owns
+ * memory outside the arena.  MORTISE_ENOMEM: destroy() was not called and
+ * will not be. */
 int mortise_arena_cleanup(struct mortise_arena *a, void (*destroy)(void *),
                           void *object);
 void *mortise_arena_alloc(struct mortise_arena *a, size_t size);

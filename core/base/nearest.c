@@ -1,9 +1,9 @@
 /* nearest.c -- "did you mean": edit distance with transpositions.
  *
- * The distance is optimal string alignment over bytes, the one that counts
- * `aprvoe` as one slip away from `aprove`.  Words longer than LONGEST are no
- * typing errors: they match nothing, which also bounds the work for hostile
- * input and lets the table live on the stack.
+ * The distance is optimal string alignment over bytes, so that `aprvoe` is one
+ * edit away from `aprove`.  Words longer than LONGEST match nothing: they are
+ * not typing errors, and the bound limits the work for hostile input and lets
+ * the table live on the stack.
  */
 #include "core/base/nearest.h"
 
@@ -18,7 +18,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Three rows are enough: a transposition looks two rows back. */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t row[3][LONGEST + 1];
 
@@ -39,9 +39,10 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
     return row[na % 3][nb];
 }
 
-/* How many bytes they begin with alike: slips seldom hit the first letter, and
- * who shortens a word keeps its beginning (`out_` of `output_`). */
-static size_t beginning(const char *a, const char *b)
+/* The length of the common prefix.  It breaks ties: typing errors seldom hit
+ * the first letter, and an abbreviation keeps the beginning (`out_` for
+ * `output_`). */
+static size_t common_prefix_length(const char *a, const char *b)
 {
     size_t n = 0;
 
@@ -58,18 +59,18 @@ const char *mortise_nearest(const char *word, const char *const *candidates,
 
     if (len == 0 || len > LONGEST)
         return NULL;
-    best = (best != 0 ? best : 1) + 1; /* the bound, exclusive */
+    best = (best != 0 ? best : 1) + 1; /* exclusive upper bound */
     for (size_t i = 0; i < n; i++) {
         const char *c = candidates[i];
         size_t nc = c != NULL ? strlen(c) : 0, d;
 
-        /* A word of one letter is nothing but its slips: all would match. */
+        /* Skip words of one letter: any two are one edit apart. */
         if (nc == 0 || nc > LONGEST || (len == 1 && nc == 1))
             continue;
-        d = distance(word, len, c, nc);
-        if (d < len &&
-            (d < best || (d == best && found != NULL &&
-                          beginning(word, c) > beginning(word, found)))) {
+        d = edit_distance(word, len, c, nc);
+        if (d < len && (d < best || (d == best && found != NULL &&
+                                     common_prefix_length(word, c) >
+                                         common_prefix_length(word, found)))) {
             best = d;
             found = c;
         }
@@ -83,5 +84,5 @@ bool mortise_is_slip(const char *a, const char *b)
     size_t na = strlen(a), nb = strlen(b);
 
     return na >= SHORTEST && nb >= SHORTEST && na <= LONGEST && nb <= LONGEST &&
-           distance(a, na, b, nb) == 1;
+           edit_distance(a, na, b, nb) == 1;
 }

@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The candidate most like `word` within an edit distance that grows with its
- * length (a third, at least 1), or NULL; of equals the one that begins most
- * like it, and then the first.  NULL candidates are passed over. */
+/* The candidate closest to `word`, within an edit distance of a third of its
+ * length (at least 1), or NULL.  Ties go to the longer common prefix, then to
+ * the first.  NULL candidates are skipped. */
 const char *mortise_nearest(const char *word, const char *const *candidates,
                             size_t n);
 
-/* Is the one the other, but for one slip of the finger: a letter more, less or
- * another, or two that are swapped?  Never of words of one or two letters. */
+/* Do two words differ by a single typing error: one letter inserted, missing or
+ * replaced, or two letters swapped?  Always false for words of one or two
+ * letters. */
 bool mortise_is_slip(const char *a, const char *b);
 
 #endif

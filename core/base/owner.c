@@ -1,17 +1,19 @@
-/* owner.c -- whose a file is, and who could put another in its place.
+/* owner.c -- check that no other user can change or replace a file.
  *
- * A file that decides what code runs is as trustworthy as whoever can change
- * it: its owner, those who may write it, and those who may rename something
- * on the way to it.  The way is walked as the kernel walks it, link by link.
+ * A file that decides which code runs can be trusted only as far as everyone
+ * who can change it: its owner, the users who can write it, and the users who
+ * can rename something along its path.  The path is resolved as the kernel does
+ * it, link by link, and each component is checked.
  *
- *   (1) Root and this user (by the effective id) may own what there is.
- *   (2) Nobody else may write.  A directory with the sticky bit, such as /tmp,
- *       may stand on the way: its entries can be replaced by their owners
- *       alone, and those are looked at.  It may not be the end of the way,
- *       for others can add to it.
- *   (3) A group that has this user alone as its member is this user, as long
- *       as no access control list adds others.
- *   (4) /proc leads to what is open already; nobody can put another there.
+ *   (1) Root and this user (the effective id) may own a component.
+ *   (2) Nobody else may write one.  A directory with the sticky bit, such as
+ *       /tmp, is allowed along the path, because only the owner of an entry can
+ *       replace it, and the entry is checked as well.  It is not allowed at the
+ *       end, because others can add files to it.
+ *   (3) A group whose only member is this user counts as this user, unless an
+ *       access control list adds others.
+ *   (4) The check stops at /proc: its links lead to open files, and nobody can
+ *       replace them.
  */
 #include "core/base/owner.h"
 
@@ -30,25 +32,26 @@
 
 enum { LINKS_MAX = 40, PROC_MAGIC = 0x9fa0, ENTRY_MAX = 16384 };
 
-struct walk {
-    char at[PATH_MAX];   /* what was walked, without links; "" is the root */
-    char rest[PATH_MAX]; /* what is to be */
+struct owner_walk {
+    /* the part already checked, without links; "" is the root */
+    char at[PATH_MAX];
+    char rest[PATH_MAX]; /* the part not checked yet */
     unsigned links;
-    dev_t dev; /* of `at`, as far as that is known */
+    dev_t dev; /* of `at`, if has_dev */
     bool has_dev;
     mortise_fault_fn *fault;
     void *ud;
     struct mortise_err *err;
 };
 
-static int too_long(const char *path, struct mortise_err *err)
+static int fail_path_too_long(const char *path, struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL, "path too long: %.200s...", path);
 }
 
-/* ---- who ----------------------------------------------------------------- */
+/* ---- owner and mode ------------------------------------------------------ */
 
-/* (3); *errnum: why it is not known. */
+/* (3).  False with *errnum set: the lookup failed. */
 static bool is_own_group(const char *path, gid_t gid, int *errnum)
 {
     char users[ENTRY_MAX], groups[ENTRY_MAX];
@@ -80,9 +83,9 @@ static bool others_may_write(const char *path, const struct stat *st, bool last,
            !is_own_group(path, st->st_gid, errnum);
 }
 
-/* (1), (2); *errnum: the shortage for which who is in its group is not known. */
-static bool is_faulty(struct mortise_fault *f, const char *path,
-                      const struct stat *st, bool last, int *errnum)
+/* (1), (2).  *errnum: an error that kept the group from being looked up. */
+static bool find_owner_fault(struct mortise_fault *f, const char *path,
+                             const struct stat *st, bool last, int *errnum)
 {
     *errnum = 0;
     f->uid = st->st_uid;
@@ -94,11 +97,10 @@ static bool is_faulty(struct mortise_fault *f, const char *path,
     return true;
 }
 
-/* ---- what to do about it --------------------------------------------------
- */
+/* ---- the error message --------------------------------------------------- */
 
-/* As a word of the shell. */
-static void quote(char *out, size_t size, const char *s)
+/* Quote `s` as one word of the shell. */
+static void quote_for_shell(char *out, size_t size, const char *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./:@%+=,-";
@@ -124,9 +126,9 @@ void mortise_owner_sudo(uid_t uid, char out[96])
     char name[64], word[84];
 
     mortise_owner_name(uid, name);
-    if (strncmp(name, "uid ", 4) == 0) /* a name has no blank */
+    if (strncmp(name, "uid ", 4) == 0) /* user names have no blanks */
         snprintf(name, sizeof name, "#%lu", (unsigned long)uid);
-    quote(word, sizeof word, name);
+    quote_for_shell(word, sizeof word, name);
     snprintf(out, 96, "sudo -u %s", word);
 }
 
@@ -135,12 +137,12 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
 {
     char word[700], sudo[96], or_as[160] = "";
 
-    if (f->foreign && geteuid() == 0) { /* only root may become anybody */
+    if (f->foreign && geteuid() == 0) { /* only root may become another user */
         mortise_owner_sudo(f->uid, sudo);
         snprintf(or_as, sizeof or_as,
                  "run mortise as that user (%s mortise ...), or, ", sudo);
     }
-    quote(word, sizeof word, all != NULL ? all : f->path);
+    quote_for_shell(word, sizeof word, all != NULL ? all : f->path);
     if (f->foreign)
         return mortise_fail(
             err, MORTISE_EDENIED,
@@ -155,12 +157,14 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
         f->path, (unsigned)(f->mode & 07777), all != NULL ? "-R " : "", word);
 }
 
-static int judge(struct walk *w, const struct stat *st, bool last)
+static int check_component(struct owner_walk *w, const struct stat *st,
+                           bool last)
 {
     struct mortise_fault f;
     int errnum;
 
-    if (!is_faulty(&f, w->at[0] != '\0' ? w->at : "/", st, last, &errnum))
+    if (!find_owner_fault(&f, w->at[0] != '\0' ? w->at : "/", st, last,
+                          &errnum))
         return MORTISE_OK;
     if (mortise_is_shortage(errnum))
         return mortise_syserr(w->err, errnum, "check the owner and mode of %s",
@@ -170,11 +174,10 @@ static int judge(struct walk *w, const struct stat *st, bool last)
     return mortise_owner_refuse(&f, NULL, w->err);
 }
 
-/* ---- the way --------------------------------------------------------------
- */
+/* ---- walking the path ---------------------------------------------------- */
 
-/* On from where a link stands to where it leads. */
-static int follow(struct walk *w, size_t before)
+/* Replace the link at the end of `at` by its target. */
+static int follow_link(struct owner_walk *w, size_t before)
 {
     char to[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlink(w->at, to, sizeof to - 1);
@@ -187,14 +190,14 @@ static int follow(struct walk *w, size_t before)
     strcpy(rest, w->rest);
     room = snprintf(w->rest, sizeof w->rest, "%s/%s", to, rest);
     if (room < 0 || (size_t)room >= sizeof w->rest)
-        return too_long(to, w->err);
+        return fail_path_too_long(to, w->err);
     w->at[to[0] == '/' ? 0 : before] = '\0';
     w->has_dev = false;
     return MORTISE_OK;
 }
 
-/* Only another device can be it. */
-static bool is_proc(struct walk *w, dev_t dev)
+/* Is `at` on /proc? statfs() is needed only if the device changed. */
+static bool is_proc(struct owner_walk *w, dev_t dev)
 {
     bool same = w->has_dev && w->dev == dev;
     struct statfs fs;
@@ -204,8 +207,8 @@ static bool is_proc(struct walk *w, dev_t dev)
     return !same && statfs(w->at, &fs) == 0 && fs.f_type == PROC_MAGIC;
 }
 
-/* One name further; *done: there is nothing behind it. */
-static int step(struct walk *w, const char *name, bool *done)
+/* Check the next component; *done: nothing after it can be reached. */
+static int walk_component(struct owner_walk *w, const char *name, bool *done)
 {
     size_t before = strlen(w->at), n = strlen(name);
     bool last = w->rest[strspn(w->rest, "/")] == '\0';
@@ -213,7 +216,7 @@ static int step(struct walk *w, const char *name, bool *done)
     int rv;
 
     if (before + n + 2 > sizeof w->at)
-        return too_long(w->at, w->err);
+        return fail_path_too_long(w->at, w->err);
     w->at[before] = '/';
     memcpy(w->at + before + 1, name, n + 1);
     if (lstat(w->at, &st) != 0) {
@@ -222,14 +225,15 @@ static int step(struct walk *w, const char *name, bool *done)
                    ? MORTISE_OK
                    : mortise_syserr(w->err, errno, "stat %s", w->at);
     }
-    rv = judge(w, &st, last);
+    rv = check_component(w, &st, last);
     *done = is_proc(w, st.st_dev) ||
-            w->links == LINKS_MAX; /* nobody gets further */
-    return rv == MORTISE_OK && S_ISLNK(st.st_mode) && !*done ? follow(w, before)
-                                                             : rv;
+            w->links == LINKS_MAX; /* the kernel stops here, too */
+    return rv == MORTISE_OK && S_ISLNK(st.st_mode) && !*done
+               ? follow_link(w, before)
+               : rv;
 }
 
-static void up(struct walk *w)
+static void drop_component(struct owner_walk *w)
 {
     char *slash = strrchr(w->at, '/');
 
@@ -238,8 +242,8 @@ static void up(struct walk *w)
     w->has_dev = false;
 }
 
-/* The next name of the rest, taken from it; "" at the end. */
-static void next_name(struct walk *w, char name[PATH_MAX])
+/* Remove the next component from `rest`; "" at the end. */
+static void take_component(struct owner_walk *w, char name[PATH_MAX])
 {
     const char *from = w->rest + strspn(w->rest, "/");
     size_t n = strcspn(from, "/");
@@ -249,26 +253,26 @@ static void next_name(struct walk *w, char name[PATH_MAX])
     memmove(w->rest, from + n, strlen(from + n) + 1);
 }
 
-/* All of the rest, on from where it is. */
-static int go_on(struct walk *w)
+/* Check all components of `rest`. */
+static int walk_rest(struct owner_walk *w)
 {
     char name[PATH_MAX];
     bool done = false;
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && !done) {
-        next_name(w, name);
+        take_component(w, name);
         if (name[0] == '\0')
             break;
         if (strcmp(name, "..") == 0)
-            up(w);
+            drop_component(w);
         else if (strcmp(name, ".") != 0)
-            rv = step(w, name, &done);
+            rv = walk_component(w, name, &done);
     }
     return rv;
 }
 
-static int walk(struct walk *w, const char *path)
+static int owner_walk(struct owner_walk *w, const char *path)
 {
     char here[PATH_MAX] = "";
     struct stat st;
@@ -278,34 +282,34 @@ static int walk(struct walk *w, const char *path)
         return mortise_syserr(w->err, errno, "find the working directory");
     n = snprintf(w->rest, sizeof w->rest, "%s/%s", here, path);
     if (n < 0 || (size_t)n >= sizeof w->rest)
-        return too_long(path, w->err);
+        return fail_path_too_long(path, w->err);
     if (stat("/", &st) == 0) {
         w->dev = st.st_dev;
         w->has_dev = true;
-        rv = judge(w, &st, false);
+        rv = check_component(w, &st, false);
     }
-    return rv == MORTISE_OK ? go_on(w) : rv;
+    return rv == MORTISE_OK ? walk_rest(w) : rv;
 }
 
 int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
                         struct mortise_err *err)
 {
-    struct walk w = {.fault = fault, .ud = ud, .err = err};
+    struct owner_walk w = {.fault = fault, .ud = ud, .err = err};
 
-    return walk(&w, path);
+    return owner_walk(&w, path);
 }
 
 int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
                                void *ud, struct mortise_err *err)
 {
-    struct walk w = {.fault = fault, .ud = ud, .err = err};
-    int rv = walk(&w, dir);
-    /* With a rest, the way ended before it was there. */
+    struct owner_walk w = {.fault = fault, .ud = ud, .err = err};
+    int rv = owner_walk(&w, dir);
+    /* If `rest` is not empty, the path does not exist. */
     DIR *d = rv == MORTISE_OK && w.rest[strspn(w.rest, "/")] == '\0'
                  ? opendir(w.at[0] != '\0' ? w.at : "/")
                  : NULL;
     const struct dirent *e;
-    const struct walk there = w;
+    const struct owner_walk there = w;
 
     if (rv == MORTISE_OK && d == NULL && w.rest[strspn(w.rest, "/")] == '\0' &&
         mortise_is_shortage(errno))
@@ -316,19 +320,19 @@ int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
             continue;
         w = there;
         strcpy(w.rest, e->d_name);
-        rv = go_on(&w);
+        rv = walk_rest(&w);
     }
     if (d != NULL)
         closedir(d);
     return rv;
 }
 
-static bool is_opened(mode_t mode)
+static bool is_file_or_dir(mode_t mode)
 {
     return S_ISREG(mode) || S_ISDIR(mode);
 }
 
-static bool note(void *ud, const struct mortise_fault *f)
+static bool record_fault(void *ud, const struct mortise_fault *f)
 {
     *(struct mortise_fault *)ud = *f;
     return false;
@@ -344,12 +348,12 @@ bool mortise_owner_is_ours(int dir, const char *path, const char *name,
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         (size_t)snprintf(at, sizeof at, "%s/%s", path, name) >= sizeof at)
         return true;
-    if ((is_opened(st.st_mode) || S_ISLNK(st.st_mode)) &&
-        is_faulty(f, at, &st, true, &errnum))
+    if ((is_file_or_dir(st.st_mode) || S_ISLNK(st.st_mode)) &&
+        find_owner_fault(f, at, &st, true, &errnum))
         return false;
     return !S_ISLNK(st.st_mode) || fstatat(dir, name, &to, 0) != 0 ||
-           !is_opened(to.st_mode) ||
-           mortise_owner_check(at, note, f, NULL) != MORTISE_EDENIED;
+           !is_file_or_dir(to.st_mode) ||
+           mortise_owner_check(at, record_fault, f, NULL) != MORTISE_EDENIED;
 }
 
 void mortise_owner_name(uid_t uid, char out[64])

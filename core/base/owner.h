@@ -1,4 +1,4 @@
-/* owner.h -- whose a file is, and who could put another in its place.  [any] */
+/* owner.h -- check that no other user can change or replace a file. [any] */
 #ifndef MORTISE_BASE_OWNER_H
 #define MORTISE_BASE_OWNER_H
 
@@ -8,43 +8,45 @@
 
 #include "core/base/err.h"
 
-/* A file or directory, the one that was asked about or one on the way to it,
- * that others own or may write. */
+/* A file or directory that another user owns or can write: the checked one, or
+ * one on the path to it. */
 struct mortise_fault {
-    char path[PATH_MAX]; /* from the root on */
+    char path[PATH_MAX]; /* absolute */
     uid_t uid;
     mode_t mode;
-    bool foreign; /* it belongs to neither root nor this user; else others may
-                     write it */
+    /* true: neither root nor this user owns it; false: others can write it */
+    bool foreign;
 };
 
-/* Look at everything on the way to `path`, links included, and at what is
- * there.  `fault` is told what is wrong, from the root on, until it returns
- * false; NULL: the first ends it.  MORTISE_EDENIED: that was so, and err says
- * what to do.  What does not exist is nobody's: MORTISE_OK, if the way to it
- * is. */
+/* Check every component of `path`, through links, and the file itself.  Each
+ * fault found, from the root on, is passed to `fault`, which returns false to
+ * stop; if `fault` is NULL, the first one stops.  MORTISE_EDENIED: stopped at a
+ * fault; the message tells how to mend it.  A path that does not exist is
+ * MORTISE_OK if its existing part has no fault. */
 typedef bool mortise_fault_fn(void *ud, const struct mortise_fault *f);
 int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
                         struct mortise_err *err);
-/* The same of a directory and of each file in it whose name does not begin with
- * a dot. */
+/* The same for a directory and for each file in it whose name has no leading
+ * dot. */
 int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
                                void *ud, struct mortise_err *err);
 
-/* The same of one name in a directory that is open as `dir` and called `path`,
- * without the way to that: false, and *f says what is wrong.  Of a link, what
- * it leads to is looked at, too, with the way to it.  What is neither a file nor
- * a directory, which nobody reads, is nobody's. */
+/* The same for the file `name` in a directory that is open as `dir` and has the
+ * path `path`, without checking that path.  False: *f has the fault.  For a
+ * link, its target and the path to that are checked as well.  Anything but a
+ * file or a directory is ignored, because nothing reads it. */
 bool mortise_owner_is_ours(int dir, const char *path, const char *name,
                            struct mortise_fault *f);
-/* MORTISE_EDENIED, in the words above; `all`: a directory, with all that is in
- * it, that what is to be done is done to.  NULL: to what is wrong alone. */
+/* MORTISE_EDENIED with a message that tells how to mend the fault.  `all`: a
+ * directory to which the suggested command is to apply recursively; NULL: to
+ * the faulty file only. */
 int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
                          struct mortise_err *err);
 
 /* The name of a uid, or "uid N". */
 void mortise_owner_name(uid_t uid, char out[64]);
-/* "sudo -u NAME", to be pasted before a command; '#N' of a uid without a name. */
+/* "sudo -u NAME", quoted for the shell, to be put before a command; NAME is
+ * '#N' for a uid without a name. */
 void mortise_owner_sudo(uid_t uid, char out[96]);
 
 #endif

@@ -1,5 +1,5 @@
-/* phase.h -- what a checkpoint was written for (runtime.md 3): run/ decides
- * it, store/ keeps it, people read it in `history`. */
+/* phase.h -- the reasons for which a checkpoint is written (runtime.md 3). run/
+ * chooses the phase, store/ stores it, and `history` shows it. */
 #ifndef MORTISE_BASE_PHASE_H
 #define MORTISE_BASE_PHASE_H
 
@@ -13,12 +13,13 @@ enum mortise_phase {
     MORTISE_PHASE_AFTER = 3,  /* something finished */
     MORTISE_PHASE_INTERRUPT = 4,
     MORTISE_PHASE_ERROR = 5,
-    MORTISE_PHASE_COMMAND = 6, /* a person's decision, update, goto ... */
+    /* a command of a person: decision, update, goto ... */
+    MORTISE_PHASE_COMMAND = 6,
     MORTISE_PHASE_END = 7
 };
 
-/* Has a run of that status ended?  A failed one has, until it is resumed; one of
- * a status that is none, from a later program, has not. */
+/* Has a run with this status ended?  A failed run has, until it is resumed.  An
+ * unknown status, from a later version, has not. */
 static inline bool mortise_status_has_ended(int status)
 {
     return status >= MORTISE_RUN_COMPLETED && status <= MORTISE_RUN_CANCELLED;

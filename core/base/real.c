@@ -1,14 +1,15 @@
-/* real.c -- doubles as text, whatever the process's locale.
+/* real.c -- doubles as text, independent of the process's locale.
  *
- * The library lives in programs that may have called setlocale(), and then
- * printf and strtod speak of "1,5".  We ask printf itself which sign that is
- * (localeconv() is not safe from every thread) and translate.  To read, we try
- * the text as it is: strtod() stops in front of a point that is not its own.
+ * The library runs in programs that may have called setlocale(), and then
+ * printf() and strtod() use "1,5".  To write, we replace the decimal point in
+ * the output of printf() (localeconv() is not thread-safe).  To read, we first
+ * try the text as it is. strtod() stops before a '.' that is not the locale's
+ * decimal point; then we substitute the locale's.
  *
- * The shortest form: 15 significant digits always survive the way through a
- * double and 17 always bring it back, so one of 15, 16, 17 is the answer,
- * and %g drops the zeros behind.  Subnormal numbers carry fewer digits, so
- * there we start from one.
+ * For the shortest form: 15 significant digits always survive a conversion to
+ * double and back, and 17 always identify a double.  So the answer has 15, 16
+ * or 17 digits, and %g drops trailing zeros.  Subnormal numbers have fewer
+ * digits, so for those we start from one.
  */
 #include "core/base/real.h"
 
@@ -21,8 +22,8 @@
 
 enum { LONGEST = 1000 };
 
-/* Put '.' for the locale's decimal point, of however many bytes. */
-static size_t neutral(char *text)
+/* Replace the locale's decimal point, which may have several bytes, by '.'. */
+static size_t normalize_point(char *text)
 {
     char *to = text;
 
@@ -36,7 +37,7 @@ static size_t neutral(char *text)
     return (size_t)(to - text);
 }
 
-static size_t special(char *out, double v)
+static size_t put_non_finite(char *out, double v)
 {
     strcpy(out, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
     return strlen(out);
@@ -47,11 +48,11 @@ size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v)
     int digits = fabs(v) < DBL_MIN ? 1 : 15;
 
     if (!isfinite(v))
-        return special(out, v);
+        return put_non_finite(out, v);
     do
         snprintf(out, MORTISE_REAL_TEXT, "%.*g", digits, v);
     while (digits++ < 17 && strtod(out, NULL) != v);
-    return neutral(out);
+    return normalize_point(out);
 }
 
 size_t mortise_real_digits(char *out, size_t size, double v, char letter,
@@ -61,17 +62,18 @@ size_t mortise_real_digits(char *out, size_t size, double v, char letter,
         snprintf(out, size, "%.*e", digits, v);
     else
         snprintf(out, size, "%.*f", digits, v);
-    return neutral(out);
+    return normalize_point(out);
 }
 
-static const char *skip_digits(const char *p, const char *end)
+static const char *skip_decimal_digits(const char *p, const char *end)
 {
     while (p < end && *p >= '0' && *p <= '9')
         p++;
     return p;
 }
 
-/* Where the decimal point stands (or would), or NULL if it is no number. */
+/* The position of the decimal point (or where it would be); NULL: not
+ * a number. */
 static const char *find_point(const char *s, const char *end)
 {
     const char *p = s, *digits, *point;
@@ -80,10 +82,10 @@ static const char *find_point(const char *s, const char *end)
     if (p < end && (*p == '+' || *p == '-'))
         p++;
     digits = p;
-    point = p = skip_digits(p, end);
+    point = p = skip_decimal_digits(p, end);
     n = (size_t)(p - digits);
     if (p < end && *p == '.') {
-        p = skip_digits(p + 1, end);
+        p = skip_decimal_digits(p + 1, end);
         n += (size_t)(p - point - 1);
     }
     if (n == 0)
@@ -92,9 +94,9 @@ static const char *find_point(const char *s, const char *end)
         p++;
         if (p < end && (*p == '+' || *p == '-'))
             p++;
-        if (skip_digits(p, end) == p)
+        if (skip_decimal_digits(p, end) == p)
             return NULL;
-        p = skip_digits(p, end);
+        p = skip_decimal_digits(p, end);
     }
     return p == end ? point : NULL;
 }
@@ -111,7 +113,7 @@ int mortise_real_read(double *out, char *room, const char *s, size_t n)
     *out = strtod(room, &end);
     if (end == room + n)
         return 0;
-    /* it ended before the '.', which is not the point of this locale */
+    /* strtod() stopped at the '.': use the decimal point of this locale */
     snprintf(point, sizeof point, "%.1f", 0.5); /* "0", point, "5" */
     point[strlen(point) - 1] = '\0';
     snprintf(room + (at - s), n - (size_t)(at - s) + MORTISE_REAL_ROOM,

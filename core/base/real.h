@@ -1,28 +1,30 @@
-/* real.h -- doubles as text, whatever the process's locale.  [any] */
+/* real.h -- doubles as text, independent of the process's locale. [any] */
 #ifndef MORTISE_BASE_REAL_H
 #define MORTISE_BASE_REAL_H
 
 #include <stddef.h>
 
 enum {
-    MORTISE_REAL_TEXT = 40, /* room enough, with the NUL */
-    MORTISE_REAL_ROOM = 16  /* beyond the bytes, to read them */
+    MORTISE_REAL_TEXT = 40, /* enough for any double, with the NUL */
+    MORTISE_REAL_ROOM = 16  /* extra bytes for mortise_real_read() */
 };
 
-/* The shortest decimal that reads back as v: "1.5", "100", "1e+20", "-0",
+/* Print the shortest decimal that reads back as v: "1.5", "100", "1e+20", "-0",
  * "inf", "-inf", "nan".  Returns its length. */
 size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v);
 
-/* `letter` 'f' or 'e' and so many digits behind the point, as printf rounds:
- * "1.50", "1.5e+00".  Cut to the room there is; the length. */
+/* Print like printf(): `letter` is 'f' or 'e', with `digits` digits after the
+ * point: "1.50", "1.5e+00".  Truncates to `size`; returns the length. */
 size_t mortise_real_digits(char *out, size_t size, double v, char letter,
                            int digits);
 
-/* All n bytes as [+-]digits[.digits][(e|E)[+-]digits], digits on one side of
- * the point at least.  Too large gives an infinity.  -1 when it is no number;
- * other spellings (inf, hex) and more than 1000 bytes are none. */
+/* Parse all n bytes as [+-]digits[.digits][(e|E)[+-]digits], with a digit
+ * before or after the point.  Too large a number gives an infinity. -1: not a
+ * number; other spellings (inf, hex) and texts of more than 1000 bytes are not
+ * numbers. */
 int mortise_real_parse(double *out, const char *s, size_t n);
-/* The same for any n; `room` has n + MORTISE_REAL_ROOM bytes. */
+/* The same for any n; `room` is scratch space of n +
+ * MORTISE_REAL_ROOM bytes. */
 int mortise_real_read(double *out, char *room, const char *s, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* spelling.c -- see spelling.h; characters are RFC 8259's and RFC 3986's. */
+/* spelling.c -- decode one spelled byte or character (RFC 3986, RFC 8259); see
+ * spelling.h. */
 #include "core/base/spelling.h"
 
 #include <stdbool.h>
@@ -8,9 +9,11 @@
 #include "core/base/digit.h"
 #include "core/base/utf8.h"
 
-/* The hexadecimal digits p[from, to), of which n are there. */
-static enum mortise_spelled digits_of(const unsigned char *p, size_t n,
-                                      size_t from, size_t to, uint32_t *code)
+/* Decode the hexadecimal digits p[from, to), of which only p[0, n) has been
+ * read. */
+static enum mortise_spelled decode_hex_digits(const unsigned char *p, size_t n,
+                                              size_t from, size_t to,
+                                              uint32_t *code)
 {
     *code = 0;
     for (size_t i = from; i < to && i < n; i++) {
@@ -23,26 +26,26 @@ static enum mortise_spelled digits_of(const unsigned char *p, size_t n,
     return n < to ? MORTISE_SPELLED_MORE : MORTISE_SPELLED_WHOLE;
 }
 
-/* \uXXXX, and another where that is half a character. */
-static enum mortise_spelled read_u(const unsigned char *p, size_t n,
-                                   uint32_t *code)
+/* \uXXXX, or a surrogate pair of two. */
+static enum mortise_spelled decode_u_escape(const unsigned char *p, size_t n,
+                                            uint32_t *code)
 {
-    enum mortise_spelled s = digits_of(p, n, 2, 6, code);
+    enum mortise_spelled s = decode_hex_digits(p, n, 2, 6, code);
     uint32_t low;
 
     if (s != MORTISE_SPELLED_WHOLE || *code < 0xd800 || *code > 0xdfff)
         return s;
     if (*code > 0xdbff || (n > 6 && p[6] != '\\') || (n > 7 && p[7] != 'u'))
         return MORTISE_SPELLED_NONE;
-    s = digits_of(p, n, 8, 12, &low);
+    s = decode_hex_digits(p, n, 8, 12, &low);
     if (s == MORTISE_SPELLED_WHOLE && (low < 0xdc00 || low > 0xdfff))
         return MORTISE_SPELLED_NONE;
     *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
     return s;
 }
 
-static enum mortise_spelled read_escape(const unsigned char *p, size_t n,
-                                        uint32_t *code)
+static enum mortise_spelled decode_escape(const unsigned char *p, size_t n,
+                                          uint32_t *code)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
     const char *at;
@@ -50,9 +53,9 @@ static enum mortise_spelled read_escape(const unsigned char *p, size_t n,
     if (n < 2)
         return MORTISE_SPELLED_MORE;
     if (p[1] == 'u')
-        return read_u(p, n, code);
+        return decode_u_escape(p, n, code);
     if (p[1] == 'x')
-        return digits_of(p, n, 2, 4, code);
+        return decode_hex_digits(p, n, 2, 4, code);
     at = p[1] != '\0' ? strchr(from, p[1]) : NULL;
     *code = at != NULL ? (unsigned char)to[at - from] : p[1];
     return MORTISE_SPELLED_WHOLE;
@@ -61,14 +64,16 @@ static enum mortise_spelled read_escape(const unsigned char *p, size_t n,
 enum mortise_spelled mortise_spelling_read(const unsigned char *p, size_t n,
                                            unsigned char out[4], size_t *n_out)
 {
-    bool one = p[0] == '%' || (n > 1 && p[1] != 'u'); /* a byte as it is */
+    /* a single byte, not a character */
+    bool one = p[0] == '%' || (n > 1 && p[1] != 'u');
     uint32_t code = 0;
     enum mortise_spelled s;
 
     *n_out = 0;
     if (mortise_spelling_kind(p[0]) == MORTISE_SPELLED_BREAK)
         return MORTISE_SPELLED_WHOLE;
-    s = p[0] == '%' ? digits_of(p, n, 1, 3, &code) : read_escape(p, n, &code);
+    s = p[0] == '%' ? decode_hex_digits(p, n, 1, 3, &code)
+                    : decode_escape(p, n, &code);
     if (s != MORTISE_SPELLED_WHOLE)
         return s;
     if (one) {

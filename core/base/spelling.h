@@ -1,18 +1,18 @@
-/* spelling.h -- bytes that a text does not write as they are: %2f, \u002f, \/,
- * and the breaks of lines that are to be read over. */
+/* spelling.h -- bytes that a text writes in another way: %2f, \u002f, \/, and
+ * line breaks that a reader skips. */
 #ifndef MORTISE_BASE_SPELLING_H
 #define MORTISE_BASE_SPELLING_H
 
 #include <stddef.h>
 
 enum {
-    MORTISE_SPELLED_PERCENT = 1, /* %XX, of URLs and forms */
-    MORTISE_SPELLED_ESCAPE = 2,  /* a backslash, of JSON and its like */
-    MORTISE_SPELLED_BREAK = 4    /* of a line */
+    MORTISE_SPELLED_PERCENT = 1, /* %XX, in URLs and forms */
+    MORTISE_SPELLED_ESCAPE = 2,  /* a backslash, in JSON and similar formats */
+    MORTISE_SPELLED_BREAK = 4    /* a line break */
 };
-enum { MORTISE_SPELLED_MAX = 12 }; /* bytes: \ud83d\ude00 */
+enum { MORTISE_SPELLED_MAX = 12 }; /* bytes: the longest is \ud83d\ude00 */
 
-/* Which of these c begins, as a bit; 0: none. */
+/* The kind of spelling that c begins, as a bit; 0: none. */
 static inline unsigned mortise_spelling_kind(unsigned char c)
 {
     return c == '%'                 ? MORTISE_SPELLED_PERCENT
@@ -23,12 +23,12 @@ static inline unsigned mortise_spelling_kind(unsigned char c)
 
 enum mortise_spelled {
     MORTISE_SPELLED_MORE, /* p[0, n) may be the beginning of a spelling */
-    MORTISE_SPELLED_NONE, /* p[0, n) is none */
-    MORTISE_SPELLED_WHOLE /* p[0, n) is one, to its last byte */
+    MORTISE_SPELLED_NONE, /* p[0, n) is not a spelling */
+    MORTISE_SPELLED_WHOLE /* p[0, n) is exactly one spelling */
 };
 
-/* What p[0, n) spells, n > 0: bytes of UTF-8 for a character, one for a byte,
- * none for a break. */
+/* Decode p[0, n), n > 0: a character to UTF-8, a byte to one byte, a line break
+ * to nothing. */
 enum mortise_spelled mortise_spelling_read(const unsigned char *p, size_t n,
                                            unsigned char out[4], size_t *n_out);
 

@@ -1,9 +1,9 @@
-/* table.c -- a hash table of things that carry their own link.
+/* table.c -- an intrusive hash table.
  *
- * Runs, calls, timers and watchers are looked up on every step, so no lookup
- * may depend on how many there are.  The links stand in the things themselves:
- * adding allocates nothing.  When growing fails the chains just get longer; it
- * is tried again at the next addition.
+ * Runs, calls, timers and watchers are looked up on every step, so a lookup
+ * must not depend on their number.  The links are members of the entries, so
+ * that adding one allocates nothing.  If growing the table fails, the chains
+ * become longer, and the next addition tries again.
  */
 #include "core/base/table.h"
 
@@ -23,8 +23,8 @@ void mortise_table_finish(struct mortise_table *t)
     mortise_table_init(t, t->mem);
 }
 
-static void put(struct mortise_hashed **slots, size_t n_slots,
-                struct mortise_hashed *e)
+static void link_entry(struct mortise_hashed **slots, size_t n_slots,
+                       struct mortise_hashed *e)
 {
     struct mortise_hashed **slot = &slots[e->hash & (n_slots - 1)];
 
@@ -32,7 +32,7 @@ static void put(struct mortise_hashed **slots, size_t n_slots,
     *slot = e;
 }
 
-static void grow(struct mortise_table *t)
+static void grow_table(struct mortise_table *t)
 {
     size_t n = 4 * t->n_slots;
     struct mortise_hashed **slots = mortise_zalloc(t->mem, n * sizeof *slots);
@@ -43,7 +43,7 @@ static void grow(struct mortise_table *t)
     for (size_t i = 0; i < t->n_slots; i++) {
         for (e = t->slots[i]; e != NULL; e = next) {
             next = e->next;
-            put(slots, n, e);
+            link_entry(slots, n, e);
         }
     }
     if (t->slots != t->few)
@@ -56,9 +56,9 @@ void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
                        uint64_t hash)
 {
     if (t->n >= t->n_slots)
-        grow(t);
+        grow_table(t);
     e->hash = hash;
-    put(t->slots, t->n_slots, e);
+    link_entry(t->slots, t->n_slots, e);
     t->n++;
 }
 
@@ -67,14 +67,15 @@ void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e)
     struct mortise_hashed **at = &t->slots[e->hash & (t->n_slots - 1)];
 
     for (; *at != e; at = &(*at)->next)
-        assert(*at != NULL); /* only what is in the table is removed */
+        assert(*at != NULL); /* `e` must be in the table */
     *at = e->next;
     e->next = NULL;
     t->n--;
 }
 
-/* The first from `e` on with that hash. */
-static struct mortise_hashed *with_hash(struct mortise_hashed *e, uint64_t hash)
+/* The first entry with this hash, from `e` on. */
+static struct mortise_hashed *skip_to_hash(struct mortise_hashed *e,
+                                           uint64_t hash)
 {
     while (e != NULL && e->hash != hash)
         e = e->next;
@@ -84,16 +85,17 @@ static struct mortise_hashed *with_hash(struct mortise_hashed *e, uint64_t hash)
 struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
                                           uint64_t hash)
 {
-    return with_hash(t->slots[hash & (t->n_slots - 1)], hash);
+    return skip_to_hash(t->slots[hash & (t->n_slots - 1)], hash);
 }
 
 struct mortise_hashed *mortise_table_more(const struct mortise_hashed *e)
 {
-    return with_hash(e->next, e->hash);
+    return skip_to_hash(e->next, e->hash);
 }
 
 /* The first entry in the slots from `i` on. */
-static struct mortise_hashed *from_slot(const struct mortise_table *t, size_t i)
+static struct mortise_hashed *first_from_slot(const struct mortise_table *t,
+                                              size_t i)
 {
     for (; i < t->n_slots; i++)
         if (t->slots[i] != NULL)
@@ -103,7 +105,7 @@ static struct mortise_hashed *from_slot(const struct mortise_table *t, size_t i)
 
 struct mortise_hashed *mortise_table_first(const struct mortise_table *t)
 {
-    return t->n != 0 ? from_slot(t, 0) : NULL;
+    return t->n != 0 ? first_from_slot(t, 0) : NULL;
 }
 
 struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
@@ -111,19 +113,20 @@ struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
 {
     if (e->next != NULL)
         return e->next;
-    return from_slot(t, (e->hash & (t->n_slots - 1)) + 1);
+    return first_from_slot(t, (e->hash & (t->n_slots - 1)) + 1);
 }
 
-/* Spread every bit over all (the finaliser of MurmurHash3). */
-static uint64_t mix(uint64_t h)
+/* Let every input bit affect every output bit (the finaliser
+ * of MurmurHash3). */
+static uint64_t mix_hash_bits(uint64_t h)
 {
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
     return h ^ (h >> 33);
 }
 
-/* FNV-1a, the NUL included so that ("a", "bc") and ("ab", "c") differ. */
-static uint64_t fnv(uint64_t h, const char *s)
+/* FNV-1a.  It includes the NUL, so that ("a", "bc") and ("ab", "c") differ. */
+static uint64_t hash_fnv1a(uint64_t h, const char *s)
 {
     do
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
@@ -133,10 +136,10 @@ static uint64_t fnv(uint64_t h, const char *s)
 
 uint64_t mortise_hash_strs(const char *a, const char *b)
 {
-    return mix(fnv(fnv(0xcbf29ce484222325u, a), b));
+    return mix_hash_bits(hash_fnv1a(hash_fnv1a(0xcbf29ce484222325u, a), b));
 }
 
 uint64_t mortise_hash_u64s(uint64_t a, uint64_t b)
 {
-    return mix(mix(a) + b);
+    return mix_hash_bits(mix_hash_bits(a) + b);
 }

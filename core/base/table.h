@@ -1,8 +1,9 @@
-/* table.h -- a hash table of things that carry their own link.
+/* table.h -- an intrusive hash table.
  *
- * The table owns nothing and compares nothing: it finds by hash, and who asks
- * looks at the keys.  Adding cannot fail, so a thing that exists can always be
- * found.  One thread, or a lock of the owner's. */
+ * The table owns nothing and compares no keys: it finds entries by their hash,
+ * and the caller compares the keys.  Adding cannot fail, so an object that
+ * exists can always be found.  Not thread-safe: one thread, or a lock of the
+ * owner. */
 #ifndef MORTISE_BASE_TABLE_H
 #define MORTISE_BASE_TABLE_H
 
@@ -19,26 +20,28 @@ struct mortise_hashed {
 };
 
 struct mortise_table {
-    const struct mortise_mem *mem; /* lent */
-    struct mortise_hashed **slots; /* n_slots, a power of two; `few` at first */
+    const struct mortise_mem *mem; /* borrowed */
+    /* n_slots of them, a power of two; `few` at first */
+    struct mortise_hashed **slots;
     size_t n_slots, n;
     struct mortise_hashed *few[MORTISE_TABLE_FEW];
 };
 
-/* A table must not move once it is used: `slots` may point into it. */
+/* A table must not move after it is initialised: `slots` may point into it. */
 void mortise_table_init(struct mortise_table *t, const struct mortise_mem *mem);
-void mortise_table_finish(struct mortise_table *t); /* what was in it stays */
+/* the entries are not freed */
+void mortise_table_finish(struct mortise_table *t);
 
 void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
                        uint64_t hash);
 void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e);
-/* The entries with that hash: the first, and those after it; NULL at the
- * end. */
+/* The first entry with this hash, and the next one after `e`; NULL at
+ * the end. */
 struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
                                           uint64_t hash);
 struct mortise_hashed *mortise_table_more(const struct mortise_hashed *e);
-/* Every entry, in no order: the first, and the one after `e`.  Removing `e`
- * itself in between is not allowed. */
+/* Iterate over all entries, in no order.  Do not remove `e` before you ask for
+ * the entry after it. */
 struct mortise_hashed *mortise_table_first(const struct mortise_table *t);
 struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
                                           const struct mortise_hashed *e);
@@ -47,7 +50,7 @@ struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
 uint64_t mortise_hash_strs(const char *a, const char *b);
 uint64_t mortise_hash_u64s(uint64_t a, uint64_t b);
 
-/* The struct of which `member` is a part. */
+/* The struct that contains `*ptr` as `member`. */
 #define MORTISE_OF(ptr, type, member)                                          \
     ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

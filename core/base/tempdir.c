@@ -1,11 +1,11 @@
-/* tempdir.c -- directories that are gone when the command is.
+/* tempdir.c -- temporary directories that do not outlive the command.
  *
- * In memory if that can be: what a killed process wrote there outlives it, and
- * nobody pulls the plug on what is thrown away anyhow.
+ * They are in memory (/dev/shm) if possible: their content is never needed
+ * after a power failure.
  *
- * The maker has a lock on its directory (flock(2)) for as long as it lives.  So a
- * directory that nobody has locked was left behind, and the next maker of one with
- * that name removes it.
+ * The command holds a lock (flock(2)) on its directory while it runs.  An
+ * unlocked directory belongs to a command that was killed, and the next command
+ * that makes one with the same name removes it.
  */
 #include "core/base/tempdir.h"
 
@@ -22,7 +22,7 @@
 
 enum { FOR_FILES = 64, OPEN_AT_ONCE = 16, CHANCE = 6, TRIES = 8 };
 
-static const char *parent(void)
+static const char *get_tempdir_parent(void)
 {
     const char *tmp = getenv("TMPDIR");
 
@@ -31,8 +31,8 @@ static const char *parent(void)
     return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
+static int remove_tree_entry(const char *path, const struct stat *st, int type,
+                             struct FTW *at)
 {
     (void)st;
     (void)type;
@@ -41,36 +41,36 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-static void remove_all(const char *path)
+static void remove_tempdir_tree(const char *path)
 {
-    nftw(path, remove_one, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+    nftw(path, remove_tree_entry, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- those that were left behind ------------------------------------------ */
+/* ---- abandoned directories ----------------------------------------------- */
 
-static int open_dir(const char *path)
+static int open_tempdir(const char *path)
 {
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* One that was made as ours are, by this user, if its maker is gone. */
-static void clear_one(const char *path)
+/* Remove a directory of this user, made here, whose maker no longer runs. */
+static void remove_if_abandoned(const char *path)
 {
-    int fd = open_dir(path);
+    int fd = open_tempdir(path);
     struct stat st;
 
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         (st.st_mode & 07777) == 0700 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        remove_all(path);
+        remove_tempdir_tree(path);
     close(fd);
 }
 
-static void clear_left_behind(const char *name)
+static void remove_abandoned_dirs(const char *name)
 {
     size_t n = strlen(name);
-    DIR *d = opendir(parent());
+    DIR *d = opendir(get_tempdir_parent());
     struct dirent *e;
 
     while (d != NULL && (e = readdir(d)) != NULL) {
@@ -78,24 +78,24 @@ static void clear_left_behind(const char *name)
 
         if (strncmp(e->d_name, name, n) != 0 ||
             strlen(e->d_name) != n + CHANCE ||
-            snprintf(path, sizeof path, "%s/%s", parent(), e->d_name) >=
-                (int)sizeof path)
+            snprintf(path, sizeof path, "%s/%s", get_tempdir_parent(),
+                     e->d_name) >= (int)sizeof path)
             continue;
-        clear_one(path);
+        remove_if_abandoned(path);
     }
     if (d != NULL)
         closedir(d);
 }
 
-/* ---- making one ------------------------------------------------------------- */
+/* ---- making one ---------------------------------------------------------- */
 
-/* Its lock, once nobody else has it; -1: the directory is gone by then. */
-static int lock_dir(const char *path)
+/* Lock a new directory; -1: somebody removed it first. */
+static int lock_tempdir(const char *path)
 {
-    int fd = open_dir(path);
+    int fd = open_tempdir(path);
     struct stat ours, there;
 
-    /* Where there are no such locks nothing is ever cleared away. */
+    /* On a file system without such locks, nothing is ever removed. */
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
         continue;
     if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
@@ -106,11 +106,12 @@ static int lock_dir(const char *path)
     return -1;
 }
 
-static int fail(struct mortise_tempdir *t, int e, struct mortise_err *err)
+static int fail_make_tempdir(struct mortise_tempdir *t, int e,
+                             struct mortise_err *err)
 {
     t->path[0] = '\0';
     return mortise_fail(err, MORTISE_EIO, "make a directory in %.200s: %s",
-                        parent(), strerror(e));
+                        get_tempdir_parent(), strerror(e));
 }
 
 int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
@@ -120,25 +121,28 @@ int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
     int n;
 
     snprintf(name, sizeof name, MORTISE_TEMPDIR_NAME("%s"), what);
-    clear_left_behind(name);
+    remove_abandoned_dirs(name);
     for (int i = 0; i < TRIES; i++) {
-        n = snprintf(t->path, sizeof t->path, "%s/%sXXXXXX", parent(), name);
+        n = snprintf(t->path, sizeof t->path, "%s/%sXXXXXX",
+                     get_tempdir_parent(), name);
         if (n < 0 || n >= PATH_MAX - FOR_FILES)
-            return fail(t, ENAMETOOLONG, err);
+            return fail_make_tempdir(t, ENAMETOOLONG, err);
         if (mkdtemp(t->path) == NULL)
-            return fail(t, errno, err);
-        t->lock = lock_dir(t->path);
+            return fail_make_tempdir(t, errno, err);
+        t->lock = lock_tempdir(t->path);
         if (t->lock >= 0)
             return MORTISE_OK;
-    } /* another maker cleared it away before it was locked */
-    return fail(t, EAGAIN, err);
+        /* Another command took the directory for an abandoned one before it was
+     * locked. */
+    }
+    return fail_make_tempdir(t, EAGAIN, err);
 }
 
 void mortise_tempdir_remove(struct mortise_tempdir *t)
 {
     if (!mortise_tempdir_is_there(t))
         return;
-    remove_all(t->path);
+    remove_tempdir_tree(t->path);
     t->path[0] = '\0';
     close(t->lock);
 }

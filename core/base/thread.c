@@ -1,10 +1,10 @@
-/* thread.c -- threads that leave the program's signals alone.
+/* thread.c -- threads that receive no signals.
  *
- * The mask is that of the new thread from its first instruction on, because it
- * inherits its maker's; SIGPIPE is in it, too, so a write to a peer that went
- * away is an error code.  Faults (SIGSEGV and its kin) are let through: nobody
- * can wait them out, and the kernel would end the process without asking the
- * handler of a crash reporter, or core/plugin/death.c's.
+ * A new thread inherits its creator's mask, so the mask is set before the
+ * thread is created.  SIGPIPE is blocked as well: a write to a closed peer
+ * returns an error code.  Faults (SIGSEGV and similar) are not blocked: the
+ * kernel would end the process without calling the handler of a crash reporter
+ * or of core/plugin/death.c.
  */
 #include "core/base/thread.h"
 

@@ -1,23 +1,24 @@
-/* thread.h -- threads that leave the program's signals alone. */
+/* thread.h -- threads that receive no signals. */
 #ifndef MORTISE_BASE_THREAD_H
 #define MORTISE_BASE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
 
-/* Start a thread that takes no signals: a handler of the embedder's runs on
- * threads of the embedder's.  Returns 0 or an errno. */
+/* Start a thread that receives no signals: an embedder's handlers run on the
+ * embedder's threads only.  Returns 0 or an errno. */
 int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud);
-/* What ps and gdb call the calling thread: at most 15 bytes.  For another one
- * the C library would go through /proc, and a process that leaves such a thread
- * behind then takes one or two milliseconds longer to end. */
+/* Set the name that ps and gdb show for the calling thread: at most 15 bytes.
+ * It is not possible for another thread, because the C library would then write
+ * to /proc, which makes a process that leaves the thread behind exit 1 to 2 ms
+ * later. */
 void mortise_thread_name(const char *name);
 
-/* A condition whose timeouts are times of CLOCK_MONOTONIC. */
+/* Initialise a condition whose timeouts are times of CLOCK_MONOTONIC. */
 void mortise_cond_init(pthread_cond_t *cond);
 
-/* Around a call that makes threads which are not ours: they take no signals,
- * either.  Those of the calling thread are not lost; they wait. */
+/* Block signals around a call of a library that creates threads, so that those
+ * receive none, either.  Signals to the calling thread stay pending. */
 void mortise_signals_block(sigset_t *before);
 void mortise_signals_restore(const sigset_t *before);
 

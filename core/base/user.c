@@ -1,4 +1,4 @@
-/* user.c -- see user.h. */
+/* user.c -- look up users of this machine by name (user.h). */
 #include "core/base/user.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 
 #include "core/base/owner.h"
 
-enum { ENTRY_MAX = 1 << 16 }; /* bytes of a user's entry */
+enum { ENTRY_MAX = 1 << 16 }; /* bytes of a user entry */
 
-static int find(const struct mortise_mem *mem, const char *name, uid_t *uid,
-                gid_t *gid, struct mortise_err *err)
+static int find_user_by_name(const struct mortise_mem *mem, const char *name,
+                             uid_t *uid, gid_t *gid, struct mortise_err *err)
 {
     struct passwd entry, *found = NULL;
     int errnum = ERANGE;
@@ -37,7 +37,7 @@ static int find(const struct mortise_mem *mem, const char *name, uid_t *uid,
 int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
                            uid_t *uid, gid_t *gid, struct mortise_err *err)
 {
-    int rv = find(mem, name, uid, gid, err);
+    int rv = find_user_by_name(mem, name, uid, gid, err);
     char us[64];
 
     if (rv != MORTISE_OK)

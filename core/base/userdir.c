@@ -1,10 +1,9 @@
-/* userdir.c -- where this user's state is kept.
+/* userdir.c -- find and make the directories of this user.
  *
- * What is kept there decides what may run, so it is held to the same rule as
- * what it decides about: nobody but root and this user may change it.  The
- * home of the environment counts only when it is this user's (sudo may keep that
- * of the one who called it), and never for a program that runs with more rights
- * than its caller has.
+ * The state kept there decides which programs may run, so only root and this
+ * user may be able to change it.  $HOME counts only if this user owns it (sudo
+ * may keep the caller's), and never in a program that runs with more rights
+ * than its caller.
  */
 #include "core/base/userdir.h"
 
@@ -24,7 +23,7 @@
 
 enum { ENTRY_MAX = 16384 };
 
-static bool is_mine(const char *dir)
+static bool is_owned_by_user(const char *dir)
 {
     struct stat st;
 
@@ -32,9 +31,9 @@ static bool is_mine(const char *dir)
            st.st_uid == geteuid();
 }
 
-/* The directory `name` below $VAR, or else below HOME/beside. */
-static int find(char out[PATH_MAX], const char *var, const char *beside,
-                const char *name, struct mortise_err *err)
+/* The directory `name` below $VAR, else below HOME/beside. */
+static int find_xdg_dir(char out[PATH_MAX], const char *var, const char *beside,
+                        const char *name, struct mortise_err *err)
 {
     const char *base = secure_getenv(var);
     const char *home = secure_getenv("HOME");
@@ -42,12 +41,13 @@ static int find(char out[PATH_MAX], const char *var, const char *beside,
     struct passwd pw, *user = NULL;
     int errnum;
 
-    /* The specification: a relative path does not count. */
+    /* The XDG specification says to ignore a relative path. */
     if (base != NULL && base[0] == '/')
         return mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name);
-    if (!is_mine(home)) {
+    if (!is_owned_by_user(home)) {
         errnum = getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
-        if (mortise_is_shortage(errnum)) /* there may be one all the same */
+        /* After a shortage the user may exist all the same. */
+        if (mortise_is_shortage(errnum))
             return mortise_syserr(err, errnum, "look up this user");
         home = user != NULL ? user->pw_dir : home;
     }
@@ -61,13 +61,14 @@ static int find(char out[PATH_MAX], const char *var, const char *beside,
 
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
 {
-    int rv = find(out, "XDG_STATE_HOME", ".local/state", "mortise", err);
+    int rv =
+        find_xdg_dir(out, "XDG_STATE_HOME", ".local/state", "mortise", err);
 
     return rv == MORTISE_OK ? mortise_owner_check(out, NULL, NULL, err) : rv;
 }
 
-/* Each directory on the way that is not there yet. */
-static int make_all(char *path, struct mortise_err *err)
+/* Make each missing directory of the path. */
+static int make_path_dirs(char *path, struct mortise_err *err)
 {
     for (char *at = path + 1;; at++) {
         char was = *at;
@@ -86,9 +87,9 @@ static int make_all(char *path, struct mortise_err *err)
 int mortise_userdir_config(char out[PATH_MAX], const char *name,
                            struct mortise_err *err)
 {
-    int rv = find(out, "XDG_CONFIG_HOME", ".config", name, err);
+    int rv = find_xdg_dir(out, "XDG_CONFIG_HOME", ".config", name, err);
 
-    return rv == MORTISE_OK ? make_all(out, err) : rv;
+    return rv == MORTISE_OK ? make_path_dirs(out, err) : rv;
 }
 
 int mortise_userdir_named(char out[PATH_MAX], const char *name,
@@ -107,7 +108,7 @@ int mortise_userdir_make(char out[PATH_MAX], const char *name,
 {
     int rv = mortise_userdir_named(out, name, err);
 
-    return rv == MORTISE_OK ? make_all(out, err) : rv;
+    return rv == MORTISE_OK ? make_path_dirs(out, err) : rv;
 }
 
 int mortise_userdir_file(char out[PATH_MAX], const char *dir, const char *about,

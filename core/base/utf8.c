@@ -1,7 +1,7 @@
-/* utf8.c -- UTF-8, strictly (RFC 3629).
+/* utf8.c -- strict UTF-8 (RFC 3629).
  *
- * What is read here was written by strangers, so nothing is repaired: bytes
- * are a code point or they are not.
+ * The input is untrusted, so nothing is repaired: a sequence of bytes is a code
+ * point or an error.
  */
 #include "core/base/utf8.h"
 

@@ -1,4 +1,4 @@
-/* whole.c -- see whole.h. */
+/* whole.c -- resolve paths to absolute ones without links (whole.h). */
 #include "core/base/whole.h"
 
 #include <stdio.h>
@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One more component; false: there is no room. */
-static bool add(char out[PATH_MAX], size_t *n, const char *part, size_t len)
+/* Append one path component; false: the path is too long. */
+static bool append_component(char out[PATH_MAX], size_t *n, const char *part,
+                             size_t len)
 {
     if (len == 0 || (len == 1 && part[0] == '.'))
         return true;
@@ -42,7 +43,7 @@ bool mortise_whole(char out[PATH_MAX], const char *path)
     while (fits && *path != '\0') {
         size_t len = strcspn(path, "/");
 
-        fits = add(out, &n, path, len);
+        fits = append_component(out, &n, path, len);
         path += len + (path[len] == '/');
         snprintf(at, sizeof at, "%s", n > 0 ? out : "/");
         if (fits && realpath(at, seen) != NULL) {

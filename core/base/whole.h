@@ -1,14 +1,15 @@
-/* whole.h -- paths from the root on, links followed.  [any] */
+/* whole.h -- resolve paths to absolute ones without links. [any] */
 #ifndef MORTISE_BASE_WHOLE_H
 #define MORTISE_BASE_WHOLE_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* What exists of the path without links, what comes behind that by its words.
- * The root is "".  False: it is too long for any file. */
+/* Resolve the links in the part of `path` that exists; append the rest by its
+ * text.  The root is "".  False: the path is too long. */
 bool mortise_whole(char out[PATH_MAX], const char *path);
-/* Is the one at the other, or below it?  Both are whole. */
+/* Is `path` equal to `top`, or below it?  Both must come
+ * from mortise_whole(). */
 bool mortise_whole_is_in(const char *path, const char *top);
 
 #endif

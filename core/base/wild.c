@@ -1,7 +1,8 @@
-/* wild.c -- names that fit a pattern with stars.
+/* wild.c -- match a name against a pattern with `*`.
  *
- * After a mismatch the last star takes one more character: linear but for
- * stars, and names are short. */
+ * After a mismatch, the last star takes one more character and matching resumes
+ * there.  That is quadratic at worst, but names are short.
+ */
 #include "core/base/wild.h"
 
 #include <stddef.h>

@@ -1,10 +1,11 @@
-/* wild.h -- names that fit a pattern with stars.  [any] */
+/* wild.h -- match a name against a pattern with `*`. [any] */
 #ifndef MORTISE_BASE_WILD_H
 #define MORTISE_BASE_WILD_H
 
 #include <stdbool.h>
 
-/* `*` stands for any characters, none included; every other one for itself. */
+/* `*` matches any sequence of characters, including none.  Every other
+ * character matches itself. */
 bool mortise_wild_fits(const char *pattern, const char *name);
 
 #endif

@@ -1,16 +1,16 @@
 /* zone.c -- time zones, from the machine's database (TZif files, RFC 8536).
  *
- * libc knows zones, but only the one that TZ names, for the whole process.  An
- * expression may ask for any, from any thread, so we read the files ourselves.
+ * libc supports only the zone that TZ names, for the whole process.  An
+ * expression may use any zone, on any thread, so we read the files ourselves.
  *
- *   (1) A name never leaves the database: letters, digits and _+-/ alone, so
- *       no "..", and no leading slash.
- *   (2) What a file says is checked before it is used: each count against the
- *       bytes that are there, each index against its count.
- *   (3) After the last transition the rule in the footer holds, a POSIX TZ
- *       string; a file without one goes on as it last was.
+ *   (1) A zone's name cannot leave the database: only letters, digits and _+-/
+ *       are allowed, hence no "..", and no leading slash.
+ *   (2) A file's data is checked before use: each count against the bytes that
+ *       are present, each index against its count.
+ *   (3) After the last transition, the footer's rule (a POSIX TZ string)
+ *       applies.  Without one, the last offset stays.
  *
- * Only the block of 64-bit times is read, which every file has since 2005.
+ * Only the block with 64-bit times is read; every file has one since 2005.
  */
 #include "core/base/zone.h"
 
@@ -23,35 +23,35 @@
 
 enum {
     NAME_MAX_BYTES = 64,
-    FILE_MAX_BYTES = 64 * 1024 - 1, /* the largest there is has 4 KiB */
+    FILE_MAX_BYTES = 64 * 1024 - 1, /* the largest known file has 4 KiB */
     HEADER = 44,
     DAY = 86400
 };
 
 static const char root[] = "/usr/share/zoneinfo/";
 
-/* When summer time begins or ends, in the words of a TZ string. */
+/* The date at which summer time begins or ends, from a TZ string. */
 struct rule {
     enum { NTH_WEEKDAY, JULIAN, DAY_OF_YEAR } kind;
     int month, week, day;
-    int32_t time; /* seconds into that day, local time */
+    int32_t time; /* seconds after midnight, local time */
 };
 
-/* A TZ string: UTC offsets, and the rules where there is a summer. */
+/* A TZ string: UTC offsets, and the rules if there is summer time. */
 struct tail {
     bool is_there, has_summer;
-    int32_t standard, summer; /* seconds east */
+    int32_t standard, summer; /* seconds east of UTC */
     struct rule begin, end;   /* of summer time */
 };
 
 struct mortise_zone {
-    size_t n;              /* transitions */
-    const int64_t *at;     /* rising */
-    const int32_t *offset; /* n + 1: before the first, from each one on */
+    size_t n;              /* number of transitions */
+    const int64_t *at;     /* their times, increasing */
+    const int32_t *offset; /* n + 1: before the first, then from each one on */
     struct tail tail;
 };
 
-static int corrupt(struct mortise_err *err, const char *what)
+static int fail_corrupt_zone(struct mortise_err *err, const char *what)
 {
     return mortise_fail(err, MORTISE_ECORRUPT, "not a time zone file: %s",
                         what);
@@ -59,8 +59,8 @@ static int corrupt(struct mortise_err *err, const char *what)
 
 /* ---- the calendar ----------------------------------------------------- */
 
-/* In years that begin in March each leap day is the last one, and 400 of them
- * are always 146097 days. */
+/* Counting years from March makes the leap day the last day of a year. 400
+ * years always have 146097 days. */
 int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day)
 {
     int64_t y = month <= 2 ? year - 1 : year;
@@ -108,113 +108,115 @@ struct text {
     bool bad;
 };
 
-static char look(const struct text *t)
+static char peek_tz_char(const struct text *t)
 {
     return t->p < t->end ? *t->p : '\0';
 }
 
-static bool take(struct text *t, char c)
+static bool skip_tz_char(struct text *t, char c)
 {
-    if (look(t) != c)
+    if (peek_tz_char(t) != c)
         return false;
     t->p++;
     return true;
 }
 
-static int number(struct text *t, int least, int most)
+static int parse_tz_number(struct text *t, int least, int most)
 {
     int v = 0, digits = 0;
 
-    for (; look(t) >= '0' && look(t) <= '9' && digits < 4; digits++, t->p++)
-        v = v * 10 + (look(t) - '0');
+    for (; peek_tz_char(t) >= '0' && peek_tz_char(t) <= '9' && digits < 4;
+         digits++, t->p++)
+        v = v * 10 + (peek_tz_char(t) - '0');
     if (digits == 0 || v < least || v > most)
         t->bad = true;
     return t->bad ? least : v;
 }
 
-/* EST, or <-03>. */
-static void skip_name(struct text *t)
+/* Skip a name such as EST or <-03>. */
+static void skip_tz_name(struct text *t)
 {
     const char *from = t->p;
 
-    if (take(t, '<')) {
+    if (skip_tz_char(t, '<')) {
         while (t->p < t->end && *t->p != '>')
             t->p++;
-        t->bad = t->bad || !take(t, '>');
+        t->bad = t->bad || !skip_tz_char(t, '>');
         return;
     }
-    while ((look(t) | 0x20) >= 'a' && (look(t) | 0x20) <= 'z')
+    while ((peek_tz_char(t) | 0x20) >= 'a' && (peek_tz_char(t) | 0x20) <= 'z')
         t->p++;
     t->bad = t->bad || t->p == from;
 }
 
-/* [+-]h[h][:mm[:ss]]; RFC 8536 allows a week of hours. */
-static int32_t clock_time(struct text *t)
+/* Parse [+-]h[h][:mm[:ss]]; RFC 8536 allows up to 167 hours. */
+static int32_t parse_tz_time(struct text *t)
 {
-    bool negative = take(t, '-');
+    bool negative = skip_tz_char(t, '-');
     int32_t v;
 
     if (!negative)
-        take(t, '+');
-    v = number(t, 0, 167) * 3600;
-    if (take(t, ':'))
-        v += number(t, 0, 59) * 60;
-    if (take(t, ':'))
-        v += number(t, 0, 59);
+        skip_tz_char(t, '+');
+    v = parse_tz_number(t, 0, 167) * 3600;
+    if (skip_tz_char(t, ':'))
+        v += parse_tz_number(t, 0, 59) * 60;
+    if (skip_tz_char(t, ':'))
+        v += parse_tz_number(t, 0, 59);
     return negative ? -v : v;
 }
 
-/* ",M3.2.0", ",J60" or ",59", and "/2" or two o'clock. */
-static struct rule read_rule(struct text *t)
+/* Parse ",M3.2.0", ",J60" or ",59", each with an optional "/2"; the default is
+ * 02:00. */
+static struct rule parse_tz_rule(struct text *t)
 {
     struct rule r = {.kind = DAY_OF_YEAR, .time = 2 * 3600};
 
-    t->bad = t->bad || !take(t, ',');
-    if (take(t, 'M')) {
+    t->bad = t->bad || !skip_tz_char(t, ',');
+    if (skip_tz_char(t, 'M')) {
         r.kind = NTH_WEEKDAY;
-        r.month = number(t, 1, 12);
-        t->bad = t->bad || !take(t, '.');
-        r.week = number(t, 1, 5);
-        t->bad = t->bad || !take(t, '.');
-        r.day = number(t, 0, 6);
-    } else if (take(t, 'J')) {
+        r.month = parse_tz_number(t, 1, 12);
+        t->bad = t->bad || !skip_tz_char(t, '.');
+        r.week = parse_tz_number(t, 1, 5);
+        t->bad = t->bad || !skip_tz_char(t, '.');
+        r.day = parse_tz_number(t, 0, 6);
+    } else if (skip_tz_char(t, 'J')) {
         r.kind = JULIAN;
-        r.day = number(t, 1, 365);
+        r.day = parse_tz_number(t, 1, 365);
     } else {
-        r.day = number(t, 0, 365);
+        r.day = parse_tz_number(t, 0, 365);
     }
-    if (take(t, '/'))
-        r.time = clock_time(t);
+    if (skip_tz_char(t, '/'))
+        r.time = parse_tz_time(t);
     return r;
 }
 
-static bool read_tail(struct tail *out, const char *p, size_t n)
+static bool parse_tz_string(struct tail *out, const char *p, size_t n)
 {
     struct text t = {p, p + n, false};
 
     *out = (struct tail){.is_there = true};
-    skip_name(&t);
-    out->standard = -clock_time(&t);
+    skip_tz_name(&t);
+    out->standard = -parse_tz_time(&t);
     if (t.p == t.end || t.bad)
         return !t.bad;
     out->has_summer = true;
-    skip_name(&t);
+    skip_tz_name(&t);
     out->summer = out->standard + 3600;
-    if (look(&t) != ',')
-        out->summer = -clock_time(&t);
-    out->begin = read_rule(&t);
-    out->end = read_rule(&t);
+    if (peek_tz_char(&t) != ',')
+        out->summer = -parse_tz_time(&t);
+    out->begin = parse_tz_rule(&t);
+    out->end = parse_tz_rule(&t);
     return !t.bad && t.p == t.end;
 }
 
-/* The day that a rule means in a year, from 1970 on. */
-static int64_t rule_day(const struct rule *r, int64_t year)
+/* The day that a rule selects in a year, counted from 1970. */
+static int64_t get_rule_day(const struct rule *r, int64_t year)
 {
     int64_t first, day;
 
     if (r->kind == DAY_OF_YEAR)
         return mortise_zone_days(year, 1, 1) + r->day;
-    if (r->kind == JULIAN) /* 29 February is never counted */
+    if (r->kind == JULIAN) /* day 60 is always 1 March */
         return mortise_zone_days(year, 1, 1) + r->day - 1 +
                (is_leap(year) && r->day >= 60);
     first = mortise_zone_days(year, (unsigned)r->month, 1);
@@ -223,7 +225,7 @@ static int64_t rule_day(const struct rule *r, int64_t year)
         day >= (r->month == 12
                     ? mortise_zone_days(year + 1, 1, 1)
                     : mortise_zone_days(year, (unsigned)r->month + 1, 1)))
-        day -= 7; /* the fifth means the last */
+        day -= 7; /* week 5 means the last one */
     return day;
 }
 
@@ -235,8 +237,8 @@ static int32_t tail_offset(const struct tail *t, int64_t at)
     if (!t->has_summer)
         return t->standard;
     year = year_of(at + t->standard);
-    begin = rule_day(&t->begin, year) * DAY + t->begin.time - t->standard;
-    end = rule_day(&t->end, year) * DAY + t->end.time - t->summer;
+    begin = get_rule_day(&t->begin, year) * DAY + t->begin.time - t->standard;
+    end = get_rule_day(&t->end, year) * DAY + t->end.time - t->summer;
     summer = begin < end ? at >= begin && at < end : at >= begin || at < end;
     return summer ? t->summer : t->standard;
 }
@@ -254,15 +256,15 @@ static int64_t be64(const unsigned char *p)
     return (int64_t)((uint64_t)be32(p) << 32 | be32(p + 4));
 }
 
-/* The counts of a header, in its order. */
+/* The counts of a header, in the order of the file. */
 struct block {
-    const unsigned char *p; /* behind the header */
+    const unsigned char *p; /* after the header */
     size_t n_utc, n_standard, n_leap, n_times, n_types, n_chars;
-    size_t size; /* of what follows, with times of `width` bytes */
+    size_t size; /* of the data block, with times of `width` bytes */
 };
 
-static bool read_header(struct block *b, const unsigned char *p, size_t n,
-                        size_t width)
+static bool parse_tzif_header(struct block *b, const unsigned char *p, size_t n,
+                              size_t width)
 {
     if (n < HEADER || memcmp(p, "TZif", 4) != 0)
         return false;
@@ -281,7 +283,7 @@ static bool read_header(struct block *b, const unsigned char *p, size_t n,
     return b->size <= n - HEADER;
 }
 
-/* The offset of the i-th local time type. */
+/* The UTC offset of the i-th local time type. */
 static int32_t type_offset(const struct block *b, size_t i)
 {
     return (int32_t)be32(b->p + b->n_times * 9 + i * 6);
@@ -301,7 +303,7 @@ static int read_transitions(struct mortise_zone *z, struct mortise_arena *a,
 
         at[i] = be64(b->p + i * 8);
         if (type >= b->n_types || (i > 0 && at[i] <= at[i - 1]))
-            return corrupt(err, "its transitions");
+            return fail_corrupt_zone(err, "its transitions");
         offset[i + 1] = type_offset(b, type);
     }
     z->at = at;
@@ -310,14 +312,15 @@ static int read_transitions(struct mortise_zone *z, struct mortise_arena *a,
     return MORTISE_OK;
 }
 
-/* "\nTZ STRING\n" behind the second block. */
-static bool read_footer(struct mortise_zone *z, const char *p, size_t n)
+/* Parse "\nTZ STRING\n" after the second block. */
+static bool parse_tzif_footer(struct mortise_zone *z, const char *p, size_t n)
 {
     const char *end = n > 1 && *p == '\n' ? memchr(p + 1, '\n', n - 1) : NULL;
 
     if (end == NULL)
         return false;
-    return end == p + 1 || read_tail(&z->tail, p + 1, (size_t)(end - p - 1));
+    return end == p + 1 ||
+           parse_tz_string(&z->tail, p + 1, (size_t)(end - p - 1));
 }
 
 int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
@@ -332,17 +335,17 @@ int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
     *out = NULL;
     if (z == NULL)
         return mortise_nomem(err);
-    if (!read_header(&old, p, n, 4) || p[4] < '2')
-        return corrupt(err, "its header");
+    if (!parse_tzif_header(&old, p, n, 4) || p[4] < '2')
+        return fail_corrupt_zone(err, "its header");
     used = HEADER + old.size;
-    if (!read_header(&b, p + used, n - used, 8) || b.n_types == 0)
-        return corrupt(err, "its second header");
+    if (!parse_tzif_header(&b, p + used, n - used, 8) || b.n_types == 0)
+        return fail_corrupt_zone(err, "its second header");
     rv = read_transitions(z, a, &b, err);
     if (rv != MORTISE_OK)
         return rv;
     used += HEADER + b.size;
-    if (!read_footer(z, (const char *)p + used, n - used))
-        return corrupt(err, "its footer");
+    if (!parse_tzif_footer(z, (const char *)p + used, n - used))
+        return fail_corrupt_zone(err, "its footer");
     *out = z;
     return MORTISE_OK;
 }
@@ -351,7 +354,7 @@ int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at)
 {
     size_t low = 0, high = z->n;
 
-    while (low < high) { /* how many transitions are not after `at` */
+    while (low < high) { /* count the transitions at or before `at` */
         size_t mid = low + (high - low) / 2;
 
         if (z->at[mid] <= at)
@@ -366,7 +369,7 @@ int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at)
 
 /* ---- the database ------------------------------------------------------ */
 
-static bool is_name(const char *name, size_t n)
+static bool is_zone_name(const char *name, size_t n)
 {
     static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                "abcdefghijklmnopqrstuvwxyz0123456789_+-/";
@@ -391,7 +394,7 @@ int mortise_zone_read(struct mortise_zone **out, struct mortise_arena *a,
     int rv;
 
     *out = NULL;
-    if (!is_name(name, n))
+    if (!is_zone_name(name, n))
         return no_such_zone(err, name, n);
     snprintf(path, sizeof path, "%s%.*s", root, (int)n, name);
     mortise_buf_init(&bytes, a->mem);

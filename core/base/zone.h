@@ -1,4 +1,4 @@
-/* zone.h -- time zones: how far a place's clocks are from UTC.  [any] */
+/* zone.h -- time zones: UTC offsets at a given time. [any] */
 #ifndef MORTISE_BASE_ZONE_H
 #define MORTISE_BASE_ZONE_H
 
@@ -8,24 +8,24 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 
-struct mortise_zone; /* immutable; lives in the arena it was read into */
+struct mortise_zone; /* immutable; allocated in the caller's arena */
 
-/* A zone by its name in the machine's time zone database ("Asia/Kathmandu",
- * "UTC").  MORTISE_ENOTFOUND when the database has none of that name, or is
- * not there; MORTISE_ECORRUPT when its file is no zone. */
+/* Read a zone by its name in the machine's time zone database
+ * ("Asia/Kathmandu", "UTC").  MORTISE_ENOTFOUND: the database has no such zone,
+ * or does not exist.  MORTISE_ECORRUPT: the file is not a zone file. */
 int mortise_zone_read(struct mortise_zone **out, struct mortise_arena *a,
                       const char *name, size_t n, struct mortise_err *err);
 
-/* The same from the bytes of a TZif file (RFC 8536), which are copied. */
+/* The same from the bytes of a TZif file (RFC 8536), which are not kept. */
 int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
                        const void *bytes, size_t n, struct mortise_err *err);
 
-/* Seconds east of UTC at a moment, counted from 1970 in UTC. */
+/* Seconds east of UTC at a time (seconds since 1970 in UTC). */
 int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at);
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar; month 1..12. */
 int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day);
-/* The date of so many days from 1970-01-01. */
+/* The date that is `days` days after 1970-01-01. */
 void mortise_zone_date(int64_t days, int64_t *year, unsigned *month,
                        unsigned *day);
 
