@@ -1,4 +1,4 @@
-/* code.c -- codes of errors that the engine alone gives. */
+/* code.c -- error codes that are reserved for the engine. */
 #include "core/json/code.h"
 
 #include <stddef.h>

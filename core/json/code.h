@@ -1,7 +1,7 @@
-/* code.h -- codes of errors that the engine alone gives.
+/* code.h -- error codes that are reserved for the engine.
  *
- * The engine compares these codes by name, to decide what happens to a node that
- * failed.  Neither a plugin nor a graph may choose one.  [any] */
+ * The engine compares these codes by name to decide how a failed node
+ * continues.  So neither a plugin nor a graph may use one. [any] */
 #ifndef MORTISE_JSON_CODE_H
 #define MORTISE_JSON_CODE_H
 

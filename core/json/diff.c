@@ -1,4 +1,4 @@
-/* diff.c -- where two JSON values differ. */
+/* diff.c -- report the places at which two JSON values differ. */
 #include "core/json/diff.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ struct diff {
     struct mortise_buf pointer;
 };
 
-static void diff_value(struct diff *d, const json_t *a, const json_t *b);
+static void diff_json_values(struct diff *d, const json_t *a, const json_t *b);
 
 static void diff_member(struct diff *d, const char *key, const json_t *a,
                         const json_t *b)
@@ -19,7 +19,7 @@ static void diff_member(struct diff *d, const char *key, const json_t *a,
     size_t n = d->pointer.n;
 
     mortise_json_pointer(&d->pointer, key);
-    diff_value(d, a, b);
+    diff_json_values(d, a, b);
     d->pointer.n = n;
 }
 
@@ -42,7 +42,7 @@ static void diff_elements(struct diff *d, const json_t *a, const json_t *b)
     }
 }
 
-static void diff_value(struct diff *d, const json_t *a, const json_t *b)
+static void diff_json_values(struct diff *d, const json_t *a, const json_t *b)
 {
     const char *pointer;
 
@@ -68,7 +68,7 @@ int mortise_json_diff(const json_t *a, const json_t *b,
     int rv;
 
     mortise_buf_init(&d.pointer, mem);
-    diff_value(&d, a, b);
+    diff_json_values(&d, a, b);
     rv = d.pointer.failed ? MORTISE_ENOMEM : MORTISE_OK;
     mortise_buf_finish(&d.pointer);
     return rv;

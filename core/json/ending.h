@@ -1,5 +1,5 @@
-/* ending.h -- the number with which a program or a server ended a call: members
- * of an error (`exit_code`, `status`), wherever an error goes.  [any] */
+/* ending.h -- the exit code or HTTP status with which a call ended: the members
+ * `exit_code` and `status` of an error. [any] */
 #ifndef MORTISE_JSON_ENDING_H
 #define MORTISE_JSON_ENDING_H
 
@@ -8,12 +8,13 @@
 
 struct mortise_ending {
     int32_t exit_code; /* of a program; 0: none */
-    int32_t status;    /* of an answer over HTTP; 0: none */
+    int32_t status;    /* of an HTTP response; 0: none */
 };
 
-/* From the members of that name; what is no number of that size is none. */
+/* Read both members of an error; 0 for a missing one, and for anything but a
+ * 32-bit integer. */
 struct mortise_ending mortise_ending_of(const json_t *from);
-/* Into an object, as members, where they are; -1: memory ran out. */
+/* Set the members that are not 0 in `into`; -1: out of memory. */
 int mortise_ending_put(json_t *into, const struct mortise_ending *e);
 
 #endif

@@ -1,8 +1,8 @@
-/* masked.c -- a JSON value without what must not be seen.
+/* masked.c -- a JSON value with its secrets masked.
  *
- * The strings are looked at as they are, not as they are written, so that what
- * comes out is the same value with other strings in it.  A number that is a
- * secret, or has one inside, becomes a string.
+ * Strings are searched in decoded form, so the result is the same value with
+ * other strings in it.  A number that is a secret, or contains one, becomes a
+ * string.
  */
 #include "core/json/masked.h"
 
@@ -10,7 +10,7 @@
 
 enum { NUMBER_TEXT = 64 };
 
-static size_t number_text(char out[NUMBER_TEXT], const json_t *v)
+static size_t print_masked_number(char out[NUMBER_TEXT], const json_t *v)
 {
     int n = json_is_integer(v)
                 ? snprintf(out, NUMBER_TEXT, "%" JSON_INTEGER_FORMAT,
@@ -20,8 +20,8 @@ static size_t number_text(char out[NUMBER_TEXT], const json_t *v)
     return n > 0 ? (size_t)n : 0;
 }
 
-static bool is_told(const struct mortise_mask *mask, const char *name,
-                    const json_t *v)
+static bool has_member_masked(const struct mortise_mask *mask, const char *name,
+                              const json_t *v)
 {
     return mortise_mask_finds(mask, name, strlen(name)) ||
            mortise_json_tells(mask, v);
@@ -37,17 +37,17 @@ bool mortise_json_tells(const struct mortise_mask *mask, const json_t *v)
         return mortise_mask_finds(mask, json_string_value(v),
                                   json_string_length(v));
     if (json_is_number(v))
-        return mortise_mask_finds(mask, text, number_text(text, v));
+        return mortise_mask_finds(mask, text, print_masked_number(text, v));
     MORTISE_JSON_EACH (one, i, v)
         if (mortise_json_tells(mask, one))
             return true;
     MORTISE_JSON_MEMBERS (name, one, v)
-        if (is_told(mask, name, one))
+        if (has_member_masked(mask, name, one))
             return true;
     return false;
 }
 
-static json_t *masked_text(const struct mortise_mask *mask, const char *p,
+static json_t *mask_string(const struct mortise_mask *mask, const char *p,
                            size_t n, const struct mortise_mem *mem)
 {
     struct mortise_buf b;
@@ -60,8 +60,8 @@ static json_t *masked_text(const struct mortise_mask *mask, const char *p,
     return out;
 }
 
-static json_t *masked_array(const struct mortise_mask *mask, const json_t *v,
-                            const struct mortise_mem *mem)
+static json_t *mask_array(const struct mortise_mask *mask, const json_t *v,
+                          const struct mortise_mem *mem)
 {
     json_t *out = json_array();
 
@@ -72,13 +72,13 @@ static json_t *masked_array(const struct mortise_mask *mask, const json_t *v,
     return out;
 }
 
-static json_t *masked_object(const struct mortise_mask *mask, const json_t *v,
-                             const struct mortise_mem *mem)
+static json_t *mask_object(const struct mortise_mask *mask, const json_t *v,
+                           const struct mortise_mem *mem)
 {
     json_t *out = json_object();
 
     MORTISE_JSON_MEMBERS (name, one, v) {
-        json_t *as = masked_text(mask, name, strlen(name), mem);
+        json_t *as = mask_string(mask, name, strlen(name), mem);
 
         if (out != NULL &&
             (as == NULL ||
@@ -98,10 +98,10 @@ json_t *mortise_json_masked(const struct mortise_mask *mask, const json_t *v,
     if (!mortise_json_tells(mask, v))
         return json_incref(mortise_json_unconst(v));
     if (json_is_string(v))
-        return masked_text(mask, json_string_value(v), json_string_length(v),
+        return mask_string(mask, json_string_value(v), json_string_length(v),
                            mem);
     if (json_is_number(v))
-        return masked_text(mask, text, number_text(text, v), mem);
-    return json_is_array(v) ? masked_array(mask, v, mem)
-                            : masked_object(mask, v, mem);
+        return mask_string(mask, text, print_masked_number(text, v), mem);
+    return json_is_array(v) ? mask_array(mask, v, mem)
+                            : mask_object(mask, v, mem);
 }

@@ -1,15 +1,14 @@
-/* masked.h -- a JSON value without what must not be seen.  [any] */
+/* masked.h -- a JSON value with its secrets masked. [any] */
 #ifndef MORTISE_JSON_MASKED_H
 #define MORTISE_JSON_MASKED_H
 
 #include "core/base/mask.h"
 #include "core/json/value.h"
 
-/* Is anything of the mask in the value's strings, names of members or numbers?
- */
+/* Does a string, member name or number of the value contain a secret? */
 bool mortise_json_tells(const struct mortise_mask *mask, const json_t *v);
-/* The value without it: the same (a new reference) when there is nothing, else
- * a copy; NULL when memory ran out. */
+/* The value itself (a new reference) if it contains no secret, else a masked
+ * copy; NULL: out of memory. */
 json_t *mortise_json_masked(const struct mortise_mask *mask, const json_t *v,
                             const struct mortise_mem *mem);
 

@@ -1,7 +1,7 @@
-/* members.c -- a JSON object from outside, read into a struct by a table.
+/* members.c -- read a JSON object from outside into a struct, by a table.
  *
- * Every member is checked, and one that no row has is refused rather than
- * ignored: who sent it meant something by it.
+ * Every member is checked.  An unknown member is an error and not ignored,
+ * because the sender expected it to have an effect.
  */
 #include "core/json/members.h"
 
@@ -10,14 +10,14 @@
 
 #include "core/base/nearest.h"
 
-enum { MOST = 32 }; /* rows of a table, of which one may have been meant */
+enum { MAX_MEMBER_ROWS = 32 }; /* rows of a table */
 
 int mortise_members_check(const struct mortise_members *m, const json_t *from,
                           struct mortise_err *err)
 {
-    const char *near, *names[MOST];
+    const char *near, *names[MAX_MEMBER_ROWS];
 
-    assert(m->n <= MOST); /* our own tables */
+    assert(m->n <= MAX_MEMBER_ROWS); /* tables are part of the program */
     for (size_t i = 0; i < m->n; i++)
         names[i] = m->rows[i].name;
     MORTISE_JSON_MEMBERS (key, value, from) {
@@ -36,32 +36,32 @@ int mortise_members_check(const struct mortise_members *m, const json_t *from,
     return MORTISE_OK;
 }
 
-static int expected(const struct mortise_member *row, const char *what,
-                    struct mortise_err *err)
+static int fail_member_type(const struct mortise_member *row, const char *what,
+                            struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL, "'%s' must be %s", row->name,
                         what);
 }
 
-static int read_one(const struct mortise_member *row, const json_t *v, void *to,
-                    struct mortise_err *err)
+static int read_member_value(const struct mortise_member *row, const json_t *v,
+                             void *to, struct mortise_err *err)
 {
     switch (row->type) {
     case MORTISE_MEMBER_TEXT:
         if (!json_is_string(v))
-            return expected(row, "a string", err);
+            return fail_member_type(row, "a string", err);
         if (strlen(json_string_value(v)) != json_string_length(v))
-            return expected(row, "a string without a NUL", err);
+            return fail_member_type(row, "a string without a NUL", err);
         *(const char **)to = json_string_value(v);
         break;
     case MORTISE_MEMBER_NUMBER:
         if (!json_is_integer(v) || json_integer_value(v) < 0)
-            return expected(row, "an integer of at least 0", err);
+            return fail_member_type(row, "an integer of at least 0", err);
         *(uint64_t *)to = (uint64_t)json_integer_value(v);
         break;
     case MORTISE_MEMBER_FLAG:
         if (!json_is_boolean(v))
-            return expected(row, "true or false", err);
+            return fail_member_type(row, "true or false", err);
         *(uint32_t *)to |= json_is_true(v) ? row->bit : 0;
         break;
     case MORTISE_MEMBER_VALUE:
@@ -82,7 +82,7 @@ int mortise_members_look(const struct mortise_members *m, const json_t *from,
 
         if (v != NULL &&
             (!json_is_null(v) || row->type == MORTISE_MEMBER_VALUE))
-            rv = read_one(row, v, (char *)into + row->at, err);
+            rv = read_member_value(row, v, (char *)into + row->at, err);
         else if (row->must)
             rv =
                 mortise_fail(err, MORTISE_EINVAL, "'%s' is missing", row->name);

@@ -1,8 +1,8 @@
-/* members.h -- a JSON object from outside, read into a struct by a table.
+/* members.h -- read a JSON object from outside into a struct, by a table.
  *
- * A row is a member: its name, what it must be, and the field that it goes to.
- * What is not there, or null, leaves its field as it was.  Strings and values
- * are borrowed from the object.  [any] */
+ * A row describes a member: its name, its type, and the field that gets its
+ * value.  A missing or null member leaves its field unchanged.  Strings and
+ * values are borrowed from the object. [any] */
 #ifndef MORTISE_JSON_MEMBERS_H
 #define MORTISE_JSON_MEMBERS_H
 
@@ -12,17 +12,17 @@
 #include "core/json/value.h"
 
 enum mortise_member_type {
-    MORTISE_MEMBER_TEXT,   /* const char *; it has no NUL inside */
+    MORTISE_MEMBER_TEXT,   /* const char *, without a NUL inside */
     MORTISE_MEMBER_NUMBER, /* uint64_t */
-    MORTISE_MEMBER_FLAG,   /* uint32_t, which gets `bit` where it is true */
-    MORTISE_MEMBER_VALUE   /* const json_t *: anything, null, too */
+    MORTISE_MEMBER_FLAG,   /* uint32_t; `bit` is set if true */
+    MORTISE_MEMBER_VALUE   /* const json_t *: any value, also null */
 };
 
 struct mortise_member {
     const char *name;
     enum mortise_member_type type;
-    bool must;    /* it may not be missing */
-    uint32_t bit; /* FLAG */
+    bool must;    /* required */
+    uint32_t bit; /* for FLAG */
     size_t at;    /* offset of the field */
 };
 
@@ -45,14 +45,15 @@ struct mortise_members {
         rows, sizeof(rows) / sizeof(rows)[0]                                   \
     }
 
-/* All errors are MORTISE_EINVAL.  What is there is what its row says, and what
- * must be there is; more may be. */
+/* Read the members that the rows describe; ignore others.  MORTISE_EINVAL: a
+ * wrong type, or a required member is missing. */
 int mortise_members_look(const struct mortise_members *m, const json_t *from,
                          void *into, struct mortise_err *err);
-/* No more is there than the rows say; else which one was meant. */
+/* MORTISE_EINVAL if the object has a member without a row; the message suggests
+ * a similar name. */
 int mortise_members_check(const struct mortise_members *m, const json_t *from,
                           struct mortise_err *err);
-/* All of it.  What is no object gets the words `shape`. */
+/* Both.  If `from` is not an object, the message is `shape`. */
 int mortise_members_read(const struct mortise_members *m, const json_t *from,
                          const char *shape, void *into,
                          struct mortise_err *err);

@@ -1,30 +1,30 @@
-/* parse.c -- JSON text, parsed into jansson's values.
+/* parse.c -- parse JSON text to jansson values.
  *
- * jansson's own parser ignores failed allocations of its lexer: it reads and
- * writes behind the end of a short buffer, or reports a syntax error.  Its
- * constructors report them.  So this file parses, and jansson only makes the
- * values.  The promises:
+ * jansson's own parser ignores failed allocations in its lexer: it accesses
+ * memory past the end of a short buffer, or reports a syntax error.  Its
+ * constructors do report them.  So this file parses, and jansson only creates
+ * the values.  It guarantees:
  *
  *   (1) The language is jansson's, and so are line, column, position and text
- *       of each error.  The exceptions: a NUL byte is always refused and is
+ *       of each error.  Exceptions: a NUL byte is always an error and is
  *       reported first; the depth is counted in containers; the text of an
- *       error never ends within a character.
- *   (2) A failed allocation is json_error_out_of_memory and nothing else.
- *       Nothing leaks then.
+ *       error never ends inside a character.
+ *   (2) A failed allocation is always json_error_out_of_memory, which has no
+ *       other cause.  Nothing leaks.
  *   (3) The stack is bounded: no function here is recursive.  A container is
- *       put into its parent when it opens, so the open containers are an array
- *       of lent pointers, and dropping the root drops everything.
+ *       added to its parent when it opens.  So the open containers are an array
+ *       of borrowed pointers, and releasing the root releases everything.
  *
- * A string without escapes is copied once, by jansson, from the text itself.
- * One with escapes is decoded in a spare buffer first.  The buffer for keys is
- * another one, since a key is needed until its value is complete.
+ * jansson copies a string without escapes straight from the text.  A string
+ * with escapes is first decoded into a spare buffer.  Keys have a spare buffer
+ * of their own, because a key is needed until its value is complete.
  *
- * Lines and columns are counted when an error is reported, from the start of
- * the text: a text that is accepted does not pay for them.  The same goes for
- * duplicate keys.  jansson looks up each key before it reads the value; here
- * an object that does not grow by a member had that key already.  If the text
- * is wrong between key and value, report() looks the key up, because jansson
- * reports the duplicate then.
+ * Lines and columns are counted only when an error is reported, from the start
+ * of the text, so valid text does not pay for them.  Duplicate keys work the
+ * same way: jansson looks up each key before it reads the value, but here an
+ * object that did not grow with a member had that key already.  If the text is
+ * invalid between key and value, fill_json_error() looks the key up, because
+ * jansson reports the duplicate in that case.
  */
 #include "core/json/parse.h"
 
@@ -41,7 +41,7 @@
 #include "core/base/real.h"
 #include "core/base/utf8.h"
 
-/* A buffer that grows.  It is jansson's memory, like the values. */
+/* A growing buffer, from jansson's allocator like the values. */
 struct spare {
     char *p;
     size_t size;
@@ -52,13 +52,13 @@ struct string {
     size_t n;
 };
 
-/* The kind of a token; a bracket, ':' or ',' is a kind of its own. */
+/* The kind of a token.  A bracket, ':' and ',' are kinds of their own. */
 enum kind { END, INVALID, STRING, INTEGER, REAL, WORD };
 
 struct parser {
     const char *text, *end;
-    const char *p;     /* behind the token */
-    const char *token; /* where it starts */
+    const char *p;     /* after the token */
+    const char *token; /* its first byte */
     enum kind kind;
     union { /* the value of the token */
         struct string string;
@@ -68,13 +68,13 @@ struct parser {
     };
     size_t flags, deepest;
     json_t *root;
-    json_t *open[MORTISE_JSON_DEEPEST]; /* lent by their parents */
+    json_t *open[MORTISE_JSON_DEEPEST]; /* borrowed from their parents */
     size_t depth;
-    struct string key; /* its value is missing; p == NULL: there is none */
+    struct string key; /* waits for its value; p == NULL: none */
     const char *key_token, *key_end;
     struct spare for_keys, for_strings;
     json_error_t why;
-    const char *at; /* the text is wrong before here */
+    const char *at; /* end of the invalid text */
 };
 
 /* ---- errors ------------------------------------------------------------ */
@@ -84,10 +84,10 @@ static void set_code(json_error_t *why, enum json_error_code code)
     why->text[JSON_ERROR_TEXT_LENGTH - 1] = (char)code;
 }
 
-/* The text is wrong: `words` of what ends at `at`.  Returns false. */
+/* Record an error in the text that ends at `at`.  Returns false. */
 MORTISE_PRINTF(4, 5)
-static bool fail(struct parser *s, const char *at, enum json_error_code code,
-                 const char *words, ...)
+static bool fail_parse(struct parser *s, const char *at,
+                       enum json_error_code code, const char *words, ...)
 {
     va_list ap;
 
@@ -101,17 +101,17 @@ static bool fail(struct parser *s, const char *at, enum json_error_code code,
 
 static bool fail_nomem(struct parser *s)
 {
-    return fail(s, s->p, json_error_out_of_memory, "out of memory");
+    return fail_parse(s, s->p, json_error_out_of_memory, "out of memory");
 }
 
 static bool fail_duplicate(struct parser *s)
 {
     s->token = s->key_token;
-    return fail(s, s->key_end, json_error_duplicate_key,
-                "duplicate object key");
+    return fail_parse(s, s->key_end, json_error_duplicate_key,
+                      "duplicate object key");
 }
 
-/* As jansson does: the token, if it is short. */
+/* Append the token if it is short, as jansson does. */
 static void add_context(struct parser *s, enum json_error_code code)
 {
     size_t n = strlen(s->why.text), room = sizeof s->why.text - 1 - n;
@@ -140,7 +140,7 @@ static void count_lines(struct parser *s)
     }
 }
 
-static void report(struct parser *s)
+static void fill_json_error(struct parser *s)
 {
     size_t n = (size_t)(s->end - s->text);
     const char *nul = n > 0 ? memchr(s->text, '\0', n) : NULL;
@@ -149,8 +149,8 @@ static void report(struct parser *s)
     if (code == json_error_out_of_memory)
         s->at = s->text;
     else if (nul != NULL)
-        fail(s, nul + 1, json_error_null_character,
-             "a NUL byte (in a string: \\u0000)");
+        fail_parse(s, nul + 1, json_error_null_character,
+                   "a NUL byte (in a string: \\u0000)");
     else if ((s->flags & JSON_REJECT_DUPLICATES) && s->key.p != NULL &&
              json_object_getn(s->open[s->depth - 1], s->key.p, s->key.n) !=
                  NULL)
@@ -164,13 +164,13 @@ static void report(struct parser *s)
 
 /* ---- strings ----------------------------------------------------------- */
 
-/* The character of each short escape; 0: there is none. */
+/* The character that each short escape means; 0: none. */
 static const char escapes[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
 };
 
-/* Room for n bytes, or NULL. */
+/* Room for n bytes in a spare buffer; NULL after recording the error. */
 static char *spare(struct parser *s, struct spare *room, size_t n)
 {
     json_malloc_t allocate;
@@ -188,9 +188,9 @@ static char *spare(struct parser *s, struct spare *room, size_t n)
 }
 
 /* Are these 8 bytes ASCII without quotes, backslashes and controls?  Each test
- * sets the high bit of a byte; a borrow spoils only bytes above one that is
- * found anyway. */
-static bool is_plain(const char *p)
+ * sets the high bit of a byte.  A borrow can only set the bits of bytes above
+ * one that is set anyway. */
+static bool is_plain_word64(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t w, quote, slash;
@@ -204,7 +204,7 @@ static bool is_plain(const char *p)
 
 static const char *skip_plain(const char *p, const char *end)
 {
-    while (end - p >= 8 && is_plain(p))
+    while (end - p >= 8 && is_plain_word64(p))
         p += 8;
     while (p < end && *p >= ' ' && *p != '"' && *p != '\\' &&
            (unsigned char)*p < 0x80)
@@ -212,19 +212,19 @@ static const char *skip_plain(const char *p, const char *end)
     return p;
 }
 
-/* Behind a character that is no ASCII; NULL: it is no UTF-8. */
+/* Skip a non-ASCII character; NULL: it is not valid UTF-8. */
 static const char *skip_wide(struct parser *s, const char *p)
 {
     uint32_t cp;
     size_t n = mortise_utf8_decode(p, s->end, &cp);
 
     if (n == 0)
-        fail(s, p, json_error_invalid_utf8, "unable to decode byte 0x%x",
-             (unsigned)(unsigned char)*p);
+        fail_parse(s, p, json_error_invalid_utf8, "unable to decode byte 0x%x",
+                   (unsigned)(unsigned char)*p);
     return n > 0 ? p + n : NULL;
 }
 
-/* Behind the escape at p.  The error of a wrong escape shows all of the
+/* Skip the escape at p.  The error for an invalid one includes the whole
  * character that is wrong. */
 static const char *skip_escape(struct parser *s, const char *p)
 {
@@ -240,18 +240,18 @@ static const char *skip_escape(struct parser *s, const char *p)
     if (p < s->end)
         p = (unsigned char)*p < 0x80 ? p + 1 : skip_wide(s, p);
     if (p != NULL)
-        fail(s, p, json_error_invalid_syntax, "invalid escape");
+        fail_parse(s, p, json_error_invalid_syntax, "invalid escape");
     return NULL;
 }
 
-/* Behind the closing quote of the string whose content is at p. */
+/* Skip the string with the content at p, and its closing quote. */
 static const char *skip_string(struct parser *s, const char *p, bool *escaped)
 {
     while (p != NULL) {
         p = skip_plain(p, s->end);
         if (p == s->end) {
-            fail(s, p, json_error_premature_end_of_input,
-                 "premature end of input");
+            fail_parse(s, p, json_error_premature_end_of_input,
+                       "premature end of input");
             return NULL;
         }
         if (*p == '"')
@@ -262,43 +262,44 @@ static const char *skip_string(struct parser *s, const char *p, bool *escaped)
         } else if ((unsigned char)*p >= 0x80)
             p = skip_wide(s, p);
         else {
-            fail(s, p, json_error_invalid_syntax,
-                 *p == '\n' ? "unexpected newline" : "control character 0x%x",
-                 (unsigned)*p);
+            fail_parse(s, p, json_error_invalid_syntax,
+                       *p == '\n' ? "unexpected newline"
+                                  : "control character 0x%x",
+                       (unsigned)*p);
             return NULL;
         }
     }
     return NULL;
 }
 
-static uint32_t four_digits(const char *p)
+static uint32_t decode_four_digits(const char *p)
 {
     return mortise_digit(p[0]) << 12 | mortise_digit(p[1]) << 8 |
            mortise_digit(p[2]) << 4 | mortise_digit(p[3]);
 }
 
-/* The character of the \u at p, within the string that ends with `quote`, to
- * *to.  Returns what is behind. */
+/* Decode the \u escape at p to *to, within the string that ends at `quote`.
+ * Returns the position after it. */
 static const char *decode_unicode(struct parser *s, const char *p,
                                   const char *quote, char **to)
 {
-    uint32_t cp = four_digits(p + 2), low;
+    uint32_t cp = decode_four_digits(p + 2), low;
 
     p += 6;
     if (cp >= 0xD800 && cp <= 0xDBFF && quote - p >= 6 && p[0] == '\\' &&
         p[1] == 'u') {
-        low = four_digits(p + 2);
+        low = decode_four_digits(p + 2);
         p += 6;
         if (low < 0xDC00 || low > 0xDFFF) {
-            fail(s, quote + 1, json_error_invalid_syntax,
-                 "invalid Unicode '\\u%04X\\u%04X'", (unsigned)cp,
-                 (unsigned)low);
+            fail_parse(s, quote + 1, json_error_invalid_syntax,
+                       "invalid Unicode '\\u%04X\\u%04X'", (unsigned)cp,
+                       (unsigned)low);
             return NULL;
         }
         cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00);
     } else if (cp >= 0xD800 && cp <= 0xDFFF) {
-        fail(s, quote + 1, json_error_invalid_syntax,
-             "invalid Unicode '\\u%04X'", (unsigned)cp);
+        fail_parse(s, quote + 1, json_error_invalid_syntax,
+                   "invalid Unicode '\\u%04X'", (unsigned)cp);
         return NULL;
     }
     *to += mortise_utf8_encode(*to, cp);
@@ -306,7 +307,7 @@ static const char *decode_unicode(struct parser *s, const char *p,
 }
 
 /* Decode a string that skip_string() accepted.  An escape is never shorter than
- * its character. */
+ * its character, so string->n bytes are enough. */
 static bool decode_string(struct parser *s, struct spare *room,
                           struct string *string)
 {
@@ -334,7 +335,7 @@ static bool decode_string(struct parser *s, struct spare *room,
 
 /* ---- tokens -------------------------------------------------------------- */
 
-static bool is_digit(const char *p, const char *end)
+static bool is_digit_at(const char *p, const char *end)
 {
     return p < end && *p >= '0' && *p <= '9';
 }
@@ -344,23 +345,23 @@ static bool is_alpha(const char *p, const char *end)
     return p < end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'));
 }
 
-static const char *skip_digits(const char *p, const char *end)
+static const char *skip_digit_run(const char *p, const char *end)
 {
-    while (is_digit(p, end))
+    while (is_digit_at(p, end))
         p++;
     return p;
 }
 
-/* A number or a word ends at s->p.  jansson reads the byte behind them, too,
- * and reports first that it is no UTF-8. */
-static bool ends(struct parser *s, enum kind kind)
+/* Set the kind of a number or word that ends at s->p. jansson also reads the
+ * next byte, and first reports if that is not valid UTF-8. */
+static bool end_token(struct parser *s, enum kind kind)
 {
     s->kind = kind;
     return s->p == s->end || (unsigned char)*s->p < 0x80 ||
            skip_wide(s, s->p) != NULL;
 }
 
-static bool read_string(struct parser *s, struct spare *room)
+static bool parse_string_token(struct parser *s, struct spare *room)
 {
     const char *start = s->p + 1;
     bool escaped = false;
@@ -373,47 +374,48 @@ static bool read_string(struct parser *s, struct spare *room)
     return !escaped || decode_string(s, room, &s->string);
 }
 
-/* Behind the number at p, or behind as much as is the start of one. */
+/* Skip the number at p, or as much of it as is valid. */
 static const char *skip_number(const char *p, const char *end, enum kind *kind)
 {
     *kind = INVALID;
     p += *p == '-';
-    if (!is_digit(p, end))
+    if (!is_digit_at(p, end))
         return p;
-    if (*p == '0' && is_digit(p + 1, end))
+    if (*p == '0' && is_digit_at(p + 1, end))
         return p + 1;
-    p = skip_digits(p, end);
+    p = skip_digit_run(p, end);
     *kind = INTEGER;
     if (p < end && *p == '.') {
-        *kind = is_digit(++p, end) ? REAL : INVALID;
-        p = skip_digits(p, end);
+        *kind = is_digit_at(++p, end) ? REAL : INVALID;
+        p = skip_digit_run(p, end);
     }
     if (*kind != INVALID && p < end && (*p == 'e' || *p == 'E')) {
         p++;
         p += p < end && (*p == '+' || *p == '-');
-        *kind = is_digit(p, end) ? REAL : INVALID;
-        p = skip_digits(p, end);
+        *kind = is_digit_at(p, end) ? REAL : INVALID;
+        p = skip_digit_run(p, end);
     }
     return p;
 }
 
-static bool read_integer(struct parser *s)
+static bool parse_integer_token(struct parser *s)
 {
     bool minus = *s->token == '-';
     const char *p = s->token + minus;
-    bool fits = s->p - p <= 19; /* that many digits fit 64 bits unsigned */
+    bool fits = s->p - p <= 19; /* 19 digits fit in 64 unsigned bits */
     uint64_t v = 0;
 
     for (; fits && p < s->p; p++)
         v = v * 10 + (uint64_t)(*p - '0');
     if (!fits || v > (uint64_t)INT64_MAX + minus)
-        return fail(s, s->p, json_error_numeric_overflow,
-                    minus ? "too big negative integer" : "too big integer");
+        return fail_parse(s, s->p, json_error_numeric_overflow,
+                          minus ? "too big negative integer"
+                                : "too big integer");
     s->integer = (json_int_t)(minus ? 0 - v : v);
     return true;
 }
 
-static bool read_real(struct parser *s)
+static bool parse_real_token(struct parser *s)
 {
     char few[64], *room = few;
     size_t n = (size_t)(s->p - s->token);
@@ -423,21 +425,22 @@ static bool read_real(struct parser *s)
     if (room == NULL)
         return false;
     mortise_real_read(&s->real, room, s->token, n);
-    return isfinite(s->real) ||
-           fail(s, s->p, json_error_numeric_overflow, "real number overflow");
+    return isfinite(s->real) || fail_parse(s, s->p, json_error_numeric_overflow,
+                                           "real number overflow");
 }
 
-static bool read_number(struct parser *s)
+static bool parse_number_token(struct parser *s)
 {
     enum kind kind;
 
     s->p = skip_number(s->p, s->end, &kind);
-    if (!ends(s, kind))
+    if (!end_token(s, kind))
         return false;
-    return kind == INTEGER ? read_integer(s) : kind != REAL || read_real(s);
+    return kind == INTEGER ? parse_integer_token(s)
+                           : kind != REAL || parse_real_token(s);
 }
 
-static bool read_word(struct parser *s)
+static bool parse_word_token(struct parser *s)
 {
     size_t n;
 
@@ -448,10 +451,10 @@ static bool read_word(struct parser *s)
               : n == 5 && memcmp(s->token, "false", 5) == 0 ? json_false()
               : n == 4 && memcmp(s->token, "null", 4) == 0  ? json_null()
                                                             : NULL;
-    return ends(s, s->word != NULL ? WORD : INVALID);
+    return end_token(s, s->word != NULL ? WORD : INVALID);
 }
 
-/* Read the next token; a string with escapes into `room`. */
+/* Read the next token.  A string with escapes is decoded into `room`. */
 static bool read_token(struct parser *s, struct spare *room)
 {
     while (s->p < s->end &&
@@ -462,11 +465,11 @@ static bool read_token(struct parser *s, struct spare *room)
     if (s->p == s->end)
         return true;
     if (*s->p == '"')
-        return read_string(s, room);
-    if (*s->p == '-' || is_digit(s->p, s->end))
-        return read_number(s);
+        return parse_string_token(s, room);
+    if (*s->p == '-' || is_digit_at(s->p, s->end))
+        return parse_number_token(s);
     if (is_alpha(s->p, s->end))
-        return read_word(s);
+        return parse_word_token(s);
     s->kind = memchr("[]{}:,", *s->p, 6) != NULL ? (enum kind) * s->p : INVALID;
     s->p = (unsigned char)*s->p < 0x80 ? s->p + 1 : skip_wide(s, s->p);
     return s->p != NULL;
@@ -476,18 +479,19 @@ static bool read_token(struct parser *s, struct spare *room)
 
 static bool fail_syntax(struct parser *s, const char *words)
 {
-    return fail(s, s->p, json_error_invalid_syntax, "%s", words);
+    return fail_parse(s, s->p, json_error_invalid_syntax, "%s", words);
 }
 
-static json_t *innermost(const struct parser *s)
+static json_t *get_open_container(const struct parser *s)
 {
     return s->depth > 0 ? s->open[s->depth - 1] : NULL;
 }
 
-/* Put the value, which is given up, where it belongs; NULL: memory ran out. */
-static bool put(struct parser *s, json_t *v)
+/* Add the value to the innermost container, which takes the reference; NULL:
+ * out of memory. */
+static bool add_to_container(struct parser *s, json_t *v)
 {
-    json_t *in = innermost(s);
+    json_t *in = get_open_container(s);
     size_t before;
 
     if (v == NULL)
@@ -506,7 +510,7 @@ static bool put(struct parser *s, json_t *v)
            json_object_size(in) != before || fail_duplicate(s);
 }
 
-static bool has_nul(struct string string)
+static bool has_nul_byte(struct string string)
 {
     return string.n > 0 && memchr(string.p, '\0', string.n) != NULL;
 }
@@ -516,50 +520,52 @@ static bool open_container(struct parser *s)
     json_t *v;
 
     if (s->depth == s->deepest)
-        return fail(s, s->p, json_error_stack_overflow,
-                    "nested deeper than %zu", s->deepest);
+        return fail_parse(s, s->p, json_error_stack_overflow,
+                          "nested deeper than %zu", s->deepest);
     v = s->kind == '{' ? json_object() : json_array();
-    if (!put(s, v))
+    if (!add_to_container(s, v))
         return false;
     s->open[s->depth++] = v;
     return true;
 }
 
-/* The value that begins with the token; only the start of a container. */
-static bool put_value(struct parser *s)
+/* Add the value that the token begins: a scalar, or an empty container. */
+static bool add_token_value(struct parser *s)
 {
     switch ((int)s->kind) {
     case STRING:
-        if (!(s->flags & JSON_ALLOW_NUL) && has_nul(s->string))
-            return fail(s, s->p, json_error_null_character,
-                        "\\u0000 is not allowed without JSON_ALLOW_NUL");
-        return put(s, json_stringn_nocheck(s->string.p, s->string.n));
+        if (!(s->flags & JSON_ALLOW_NUL) && has_nul_byte(s->string))
+            return fail_parse(s, s->p, json_error_null_character,
+                              "\\u0000 is not allowed without JSON_ALLOW_NUL");
+        return add_to_container(s,
+                                json_stringn_nocheck(s->string.p, s->string.n));
     case INTEGER:
-        return put(s, json_integer(s->integer));
+        return add_to_container(s, json_integer(s->integer));
     case REAL:
-        return put(s, json_real(s->real));
+        return add_to_container(s, json_real(s->real));
     case WORD:
-        return put(s, s->word);
+        return add_to_container(s, s->word);
     case '{':
     case '[':
         return open_container(s);
     case INVALID:
         return fail_syntax(s, "invalid token");
     default:
-        return fail_syntax(s, s->kind == END && json_is_array(innermost(s))
+        return fail_syntax(s, s->kind == END &&
+                                      json_is_array(get_open_container(s))
                                   ? "']' expected"
                                   : "unexpected token");
     }
 }
 
-/* The token is a key: go to the one that begins its value. */
-static bool take_key(struct parser *s)
+/* The token is a key: read on to the first token of its value. */
+static bool parse_key_token(struct parser *s)
 {
     if (s->kind != STRING)
         return fail_syntax(s, "string or '}' expected");
-    if (has_nul(s->string))
-        return fail(s, s->p, json_error_null_byte_in_key,
-                    "NUL byte in object key not supported");
+    if (has_nul_byte(s->string))
+        return fail_parse(s, s->p, json_error_null_byte_in_key,
+                          "NUL byte in object key not supported");
     s->key = s->string;
     s->key_token = s->token;
     s->key_end = s->p;
@@ -570,13 +576,13 @@ static bool take_key(struct parser *s)
     return read_token(s, &s->for_strings);
 }
 
-/* From a value, or the start of a container, to the token that begins the next
- * value, or to the one behind the root. */
-static bool go_on(struct parser *s)
+/* After a value or an opening bracket: read on to the first token of the next
+ * value, or, after the root, to the token behind it. */
+static bool find_next_value(struct parser *s)
 {
     for (bool opened = s->kind == '[' || s->kind == '{'; s->depth > 0;
          s->depth--, opened = false) {
-        bool is_object = json_is_object(innermost(s));
+        bool is_object = json_is_object(get_open_container(s));
         struct spare *room = is_object ? &s->for_keys : &s->for_strings;
 
         if (!read_token(s, room))
@@ -587,23 +593,24 @@ static bool go_on(struct parser *s)
             return fail_syntax(s, is_object ? "'}' expected" : "']' expected");
         if (!opened && !read_token(s, room))
             return false;
-        return !is_object || take_key(s);
+        return !is_object || parse_key_token(s);
     }
     return read_token(s, &s->for_strings);
 }
 
-static bool read_text(struct parser *s)
+static bool parse_json_text(struct parser *s)
 {
     if (!read_token(s, &s->for_strings))
         return false;
     if (!(s->flags & JSON_DECODE_ANY) && s->kind != '[' && s->kind != '{')
         return fail_syntax(s, "'[' or '{' expected");
     do {
-        if (!put_value(s) || !go_on(s))
+        if (!add_token_value(s) || !find_next_value(s))
             return false;
     } while (s->depth > 0);
-    return s->kind == END || fail(s, s->p, json_error_end_of_input_expected,
-                                  "end of file expected");
+    return s->kind == END ||
+           fail_parse(s, s->p, json_error_end_of_input_expected,
+                      "end of file expected");
 }
 
 json_t *mortise_json_load(const char *text, size_t n, size_t flags,
@@ -623,9 +630,9 @@ json_t *mortise_json_load(const char *text, size_t n, size_t flags,
     s.root = NULL;
     s.key.p = NULL;
     s.for_keys = s.for_strings = (struct spare){NULL, 0};
-    ok = read_text(&s);
+    ok = parse_json_text(&s);
     if (!ok && why != NULL) {
-        report(&s);
+        fill_json_error(&s);
         snprintf(s.why.source, sizeof s.why.source, "<buffer>");
         *why = s.why;
     }

@@ -1,4 +1,4 @@
-/* parse.h -- JSON text, parsed into jansson's values.  [any] */
+/* parse.h -- parse JSON text to jansson values. [any] */
 #ifndef MORTISE_JSON_PARSE_H
 #define MORTISE_JSON_PARSE_H
 
@@ -6,11 +6,11 @@
 
 enum { MORTISE_JSON_DEEPEST = 256 }; /* the largest `depth` below */
 
-/* The value of n bytes of UTF-8, a new reference.  The flags are jansson's:
- * JSON_DECODE_ANY, JSON_ALLOW_NUL, JSON_REJECT_DUPLICATES.  At most `depth`
- * containers are within each other.  NULL: *why (NULL is fine) has the code,
- * line, column, position and text that jansson reports.  Its code is
- * json_error_out_of_memory if memory ran out, and then only. */
+/* Parse n bytes of UTF-8; returns a new reference.  `flags` are jansson's
+ * JSON_DECODE_ANY, JSON_ALLOW_NUL and JSON_REJECT_DUPLICATES.  `depth` is the
+ * largest nesting of containers.  NULL: *why (NULL is allowed) has the code,
+ * line, column, position and text of jansson's error.  The code is
+ * json_error_out_of_memory only if memory ran out. */
 json_t *mortise_json_load(const char *text, size_t n, size_t flags,
                           size_t depth, json_error_t *why);
 

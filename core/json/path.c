@@ -1,19 +1,19 @@
-/* path.c -- dot-paths into a JSON value, and writing with sharing.
+/* path.c -- dot-paths into a JSON value, and copy-on-write updates.
  *
- * A run's state is a JSON value of which checkpoints, branches and the store
- * thread hold references.  To carry it along must cost what changed, not what
- * there is; so mortise_path_set() promises:
+ * Checkpoints, branches and the store thread hold references to a run's state,
+ * which is a JSON value.  The cost of an update must depend on the change, not
+ * on the size of the state.  So mortise_path_set() guarantees:
  *
- *   (1) Nobody who held the old root sees a change: only parts with a
+ *   (1) No holder of the old root sees a change.  Only containers with a
  *       reference count of 1, all the way from the root, are changed in place.
- *   (2) Nothing is copied but the containers along the path that are shared,
- *       each one level deep.
- *   (3) It happens entirely or not at all: the path is walked and judged
- *       first, copies are made from the leaf upwards, and the one change of
- *       something existing comes last.
+ *   (2) Only the shared containers along the path are copied, each one level
+ *       deep.
+ *   (3) An update happens completely or not at all.  The whole path is checked
+ *       first, copies are made from the leaf upwards, and the one change to an
+ *       existing container comes last.
  *
- * A count of 1 that we own cannot grow behind our back: to take another
- * reference one must already have one.
+ * A reference count of 1 that is ours cannot grow concurrently: only a holder
+ * of a reference can take another one.
  */
 #include "core/json/path.h"
 
@@ -32,28 +32,28 @@ struct parser {
     struct mortise_err *err;
 };
 
-static int fail(const struct parser *ps, const char *words)
+static int fail_path_syntax(const struct parser *ps, const char *words)
 {
     return mortise_fail(ps->err, MORTISE_EINVAL, "column %zu: %s",
                         (size_t)(ps->p - ps->start) + 1, words);
 }
 
-static bool is_letter(char c)
+static bool is_path_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+static bool is_path_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_member(const char *s, size_t n)
+static bool is_plain_member(const char *s, size_t n)
 {
-    if (n == 0 || !is_letter(s[0]))
+    if (n == 0 || !is_path_letter(s[0]))
         return false;
     for (size_t i = 1; i < n; i++)
-        if (!is_letter(s[i]) && !is_digit(s[i]) && s[i] != '-')
+        if (!is_path_letter(s[i]) && !is_path_digit(s[i]) && s[i] != '-')
             return false;
     return true;
 }
@@ -61,7 +61,7 @@ static bool is_member(const char *s, size_t n)
 static int add_step(struct parser *ps, const char *key, size_t index)
 {
     if (ps->n == MORTISE_PATH_STEPS)
-        return fail(ps, "the path has too many steps");
+        return fail_path_syntax(ps, "the path has too many steps");
     ps->steps[ps->n++] = (struct mortise_path_step){key, index};
     return MORTISE_OK;
 }
@@ -71,16 +71,16 @@ static int parse_member(struct parser *ps)
     const char *from = ps->p;
     char *key;
 
-    if (ps->p == ps->end || !is_letter(*ps->p))
-        return fail(ps, "expected a name");
+    if (ps->p == ps->end || !is_path_letter(*ps->p))
+        return fail_path_syntax(ps, "expected a name");
     while (ps->p < ps->end &&
-           (is_letter(*ps->p) || is_digit(*ps->p) || *ps->p == '-'))
+           (is_path_letter(*ps->p) || is_path_digit(*ps->p) || *ps->p == '-'))
         ps->p++;
     key = mortise_arena_strndup(ps->arena, from, (size_t)(ps->p - from));
     return key != NULL ? add_step(ps, key, 0) : mortise_nomem(ps->err);
 }
 
-/* Behind the quote.  A backslash protects a quote or itself. */
+/* Parse after the opening quote.  A backslash escapes a quote or itself. */
 static int parse_key(struct parser *ps)
 {
     char *key = mortise_arena_alloc(ps->arena, (size_t)(ps->end - ps->p) + 1);
@@ -91,35 +91,36 @@ static int parse_key(struct parser *ps)
     for (; ps->p < ps->end && *ps->p != '"'; ps->p++) {
         if (*ps->p == '\\' && ++ps->p < ps->end && *ps->p != '"' &&
             *ps->p != '\\')
-            return fail(ps, "only \\\" and \\\\ are escapes here");
+            return fail_path_syntax(ps, "only \\\" and \\\\ are escapes here");
         if (ps->p == ps->end)
             break;
         if (*ps->p == '\0')
-            return fail(ps, "a key cannot contain a NUL");
+            return fail_path_syntax(ps, "a key cannot contain a NUL");
         key[n++] = *ps->p;
     }
     if (ps->p == ps->end)
-        return fail(ps, "the key has no closing quote");
+        return fail_path_syntax(ps, "the key has no closing quote");
     if (!mortise_utf8_valid(key, n))
-        return fail(ps, "the key is not valid UTF-8");
+        return fail_path_syntax(ps, "the key is not valid UTF-8");
     ps->p++;
     return add_step(ps, key, 0);
 }
 
-static int parse_index(struct parser *ps)
+static int parse_step_index(struct parser *ps)
 {
     const char *from = ps->p;
     size_t index = 0;
 
-    for (; ps->p < ps->end && is_digit(*ps->p); ps->p++) {
+    for (; ps->p < ps->end && is_path_digit(*ps->p); ps->p++) {
         index = 10 * index + (size_t)(*ps->p - '0');
         if (index > INT32_MAX)
-            return fail(ps, "the index is too large");
+            return fail_path_syntax(ps, "the index is too large");
     }
     if (ps->p == from)
-        return fail(ps, "expected an index or a key in double quotes");
+        return fail_path_syntax(ps,
+                                "expected an index or a key in double quotes");
     if (*from == '0' && ps->p - from > 1)
-        return fail(ps, "an index cannot have leading zeros");
+        return fail_path_syntax(ps, "an index cannot have leading zeros");
     return add_step(ps, NULL, index);
 }
 
@@ -132,12 +133,12 @@ static int parse_brackets(struct parser *ps)
         ps->p++;
         rv = parse_key(ps);
     } else {
-        rv = parse_index(ps);
+        rv = parse_step_index(ps);
     }
     if (rv != MORTISE_OK)
         return rv;
     if (ps->p == ps->end || *ps->p != ']')
-        return fail(ps, "expected ']'");
+        return fail_path_syntax(ps, "expected ']'");
     ps->p++;
     return MORTISE_OK;
 }
@@ -153,18 +154,18 @@ static int parse_steps(struct parser *ps)
             ps->p++;
             rv = parse_member(ps);
         } else {
-            rv = fail(ps, "expected '.' or '['");
+            rv = fail_path_syntax(ps, "expected '.' or '['");
         }
     }
     return rv;
 }
 
-static void spell_step(struct mortise_buf *b,
-                       const struct mortise_path_step *step)
+static void print_path_step(struct mortise_buf *b,
+                            const struct mortise_path_step *step)
 {
     if (step->key == NULL) {
         mortise_buf_printf(b, "[%zu]", step->index);
-    } else if (is_member(step->key, strlen(step->key))) {
+    } else if (is_plain_member(step->key, strlen(step->key))) {
         mortise_buf_printf(b, b->n == 0 ? "%s" : ".%s", step->key);
     } else {
         mortise_buf_puts(b, "[\"");
@@ -173,15 +174,15 @@ static void spell_step(struct mortise_buf *b,
     }
 }
 
-/* The text, canonically spelled, into the arena; NULL when out of memory. */
-static const char *spell(const struct parser *ps)
+/* The canonical text of the path, in the arena; NULL: out of memory. */
+static const char *print_path(const struct parser *ps)
 {
     struct mortise_buf b;
     char *text = NULL;
 
     mortise_buf_init(&b, ps->arena->mem);
     for (size_t i = 0; i < ps->n; i++)
-        spell_step(&b, &ps->steps[i]);
+        print_path_step(&b, &ps->steps[i]);
     if (!b.failed)
         text = mortise_arena_strndup(ps->arena, b.p, b.n);
     mortise_buf_finish(&b);
@@ -199,7 +200,7 @@ int mortise_path_parse(struct mortise_path *out, struct mortise_arena *a,
         return rv;
     out->n = ps.n;
     out->steps = mortise_arena_alloc(a, ps.n * sizeof *ps.steps);
-    out->text = spell(&ps);
+    out->text = print_path(&ps);
     if (out->steps == NULL || out->text == NULL)
         return mortise_nomem(err);
     memcpy(out->steps, ps.steps, ps.n * sizeof *ps.steps);
@@ -223,8 +224,9 @@ json_t *mortise_path_get(const json_t *root, const struct mortise_path *path)
     return v;
 }
 
-/* Other threads count this value too, so look as they do. */
-static bool is_ours(const json_t *v)
+/* Other threads count references too, so load the count atomically,
+ * like them. */
+static bool is_sole_reference(const json_t *v)
 {
     return __atomic_load_n(&v->refcount, __ATOMIC_ACQUIRE) == 1;
 }
@@ -233,9 +235,9 @@ json_t *mortise_path_own(json_t *root, const struct mortise_path *path)
 {
     json_t *v = root;
 
-    for (size_t i = 0; i < path->n && v != NULL && is_ours(v); i++)
+    for (size_t i = 0; i < path->n && v != NULL && is_sole_reference(v); i++)
         v = step_into(v, &path->steps[i]);
-    return v != NULL && is_ours(v) ? v : NULL;
+    return v != NULL && is_sole_reference(v) ? v : NULL;
 }
 
 static bool steps_equal(const struct mortise_path_step *a,
@@ -265,8 +267,9 @@ bool mortise_path_equal(const struct mortise_path *a,
 
 /* ---- writing --------------------------------------------------------- */
 
-/* What the path meets: at[i] is the container that step i leads into, NULL
- * from the first missing one on; the first n_owned of them are ours alone. */
+/* The containers along the path: at[i] is the one that step i leads into, NULL
+ * from the first missing one on.  The first n_owned of them have no other
+ * holder. */
 struct walk {
     json_t *at[MORTISE_PATH_STEPS];
     size_t n_owned;
@@ -284,8 +287,8 @@ static const char *kind_name(const json_t *v)
 }
 
 /* Can step i be taken into v (NULL: a missing value)? */
-static int judge(const json_t *v, const struct mortise_path *path, size_t i,
-                 struct mortise_err *err)
+static int check_path_step(const json_t *v, const struct mortise_path *path,
+                           size_t i, struct mortise_err *err)
 {
     const struct mortise_path_step *step = &path->steps[i];
 
@@ -314,12 +317,12 @@ static int walk_down(struct walk *w, json_t *root,
     json_t *v = root;
 
     for (size_t i = 0; i < path->n; i++) {
-        int rv = judge(v, path, i, err);
+        int rv = check_path_step(v, path, i, err);
 
         if (rv != MORTISE_OK)
             return rv;
         w->at[i] = v;
-        owned = owned && v != NULL && is_ours(v);
+        owned = owned && v != NULL && is_sole_reference(v);
         w->n_owned += owned;
         v = v != NULL ? step_into(v, &path->steps[i]) : NULL;
     }
@@ -333,9 +336,9 @@ bool mortise_path_fits(const json_t *root, const struct mortise_path *path)
     return walk_down(&w, mortise_json_unconst(root), path, NULL) == MORTISE_OK;
 }
 
-/* Takes the reference to `value`, also on failure. */
-static int put(json_t *container, const struct mortise_path_step *step,
-               json_t *value)
+/* Set one child.  Takes the reference to `value`, also on failure. */
+static int put_path_child(json_t *container,
+                          const struct mortise_path_step *step, json_t *value)
 {
     int failed;
 
@@ -348,10 +351,11 @@ static int put(json_t *container, const struct mortise_path_step *step,
     return failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* `value` inside a copy of the container (a new object where there is none);
- * NULL, and value given up, when memory runs out. */
-static json_t *wrap(json_t *container, const struct mortise_path_step *step,
-                    json_t *value)
+/* A copy of the container (a new object if it is NULL) with `value` as a child.
+ * Takes the reference to `value`.  NULL: out of memory. */
+static json_t *copy_with_child(json_t *container,
+                               const struct mortise_path_step *step,
+                               json_t *value)
 {
     json_t *copy = container != NULL ? json_copy(container) : json_object();
 
@@ -359,7 +363,7 @@ static json_t *wrap(json_t *container, const struct mortise_path_step *step,
         json_decref(value);
         return NULL;
     }
-    if (put(copy, step, value) != MORTISE_OK) {
+    if (put_path_child(copy, step, value) != MORTISE_OK) {
         json_decref(copy);
         return NULL;
     }
@@ -373,14 +377,15 @@ int mortise_path_set(json_t **root, const struct mortise_path *path,
     size_t i = path->n;
     int rv;
 
-    assert(path->n > 0 && path->n <= MORTISE_PATH_STEPS); /* as parsed */
+    /* guaranteed by the parser */
+    assert(path->n > 0 && path->n <= MORTISE_PATH_STEPS);
     rv = walk_down(&w, *root, path, err);
     if (rv != MORTISE_OK) {
         json_decref(value);
         return rv;
     }
     for (; i > w.n_owned && value != NULL; i--)
-        value = wrap(w.at[i - 1], &path->steps[i - 1], value);
+        value = copy_with_child(w.at[i - 1], &path->steps[i - 1], value);
     if (value == NULL)
         return mortise_nomem(err);
     if (i == 0) {
@@ -388,14 +393,14 @@ int mortise_path_set(json_t **root, const struct mortise_path *path,
         *root = value;
         return MORTISE_OK;
     }
-    rv = put(w.at[i - 1], &path->steps[i - 1], value);
+    rv = put_path_child(w.at[i - 1], &path->steps[i - 1], value);
     return rv == MORTISE_OK ? rv : mortise_nomem(err);
 }
 
-/* ---- order ---------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-static int compare_steps(const struct mortise_path_step *a,
-                         const struct mortise_path_step *b)
+static int compare_path_steps(const struct mortise_path_step *a,
+                              const struct mortise_path_step *b)
 {
     if (a->key != NULL && b->key != NULL)
         return strcmp(a->key, b->key);
@@ -408,7 +413,7 @@ int mortise_path_compare(const struct mortise_path *a,
                          const struct mortise_path *b)
 {
     for (size_t i = 0; i < a->n && i < b->n; i++) {
-        int c = compare_steps(&a->steps[i], &b->steps[i]);
+        int c = compare_path_steps(&a->steps[i], &b->steps[i]);
 
         if (c != 0)
             return c;

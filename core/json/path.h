@@ -1,9 +1,9 @@
-/* path.h -- dot-paths into a JSON value, and writing with sharing.
+/* path.h -- dot-paths into a JSON value, and copy-on-write updates.
  *
  * Syntax: member ("." member | "[" index "]" | "[" "\"" key "\"" "]")*, e.g.
  * artifacts["red-team"].notes[0].  A member is [A-Za-z_][A-Za-z0-9_-]*; in a
- * key, \" and \\ stand for a quote and a backslash.  At most
- * MORTISE_PATH_STEPS steps. [any] */
+ * key, \" and \\ stand for a quote and a backslash.  At most MORTISE_PATH_STEPS
+ * steps. [any] */
 #ifndef MORTISE_JSON_PATH_H
 #define MORTISE_JSON_PATH_H
 
@@ -16,40 +16,41 @@ struct mortise_path_step {
     size_t index;
 };
 
-struct mortise_path { /* lives in the arena that it was parsed into */
+struct mortise_path { /* lives in the arena given to mortise_path_parse() */
     struct mortise_path_step *steps;
     size_t n;
     const char *text; /* canonical spelling: a.b[0]["c d"] */
 };
 
-/* MORTISE_EINVAL with "column C: ..." when it is no path. */
+/* MORTISE_EINVAL with "column C: ..." if the text is not a path. */
 int mortise_path_parse(struct mortise_path *out, struct mortise_arena *a,
                        const char *text, size_t n, struct mortise_err *err);
 
-/* Borrowed, or NULL where the path leads nowhere. */
+/* The value at `path`, borrowed; NULL: there is none. */
 json_t *mortise_path_get(const json_t *root, const struct mortise_path *path);
 
-/* The same, if nobody else holds it or anything that it is in: it may be
- * changed in place.  Else NULL. */
+/* The value at `path`, if it and all its parents have no other holder, so that
+ * it may be changed in place.  Else NULL. */
 json_t *mortise_path_own(json_t *root, const struct mortise_path *path);
 
-/* Would a value find its place there (as mortise_path_set() judges)? */
+/* Would mortise_path_set() accept this path? */
 bool mortise_path_fits(const json_t *root, const struct mortise_path *path);
 
-/* Set `value` (reference taken, also on failure) at `path` in *root.  Parts of
- * *root that nobody else holds (refcount 1, all the way down) are changed in
- * place, shared ones are copied along the path first: other holders of the
- * old root see nothing.  Missing objects are made; an index must exist or be
- * the length (append).  Cost: the widths of the objects copied, nothing else.
- * A step into a value that is no container of that kind is MORTISE_EINVAL.
- * After a failure *root is as it was. */
+/* Set `value` at `path` in *root; takes the reference, also on failure.
+ * Containers with no other holder (reference count 1, all the way down) are
+ * changed in place.  Shared ones are copied along the path first, so other
+ * holders of the old root see no change.  Missing objects are made.  An index
+ * must exist or equal the length (append).  The cost is the width of the copied
+ * containers.  MORTISE_EINVAL: a step leads into a value that is not a
+ * container of its kind.  After a failure, *root is unchanged. */
 int mortise_path_set(json_t **root, const struct mortise_path *path,
                      json_t *value, struct mortise_err *err);
 
-/* a is a prefix of b, or equal. */
+/* Is `a` a prefix of `b`, or equal to it? */
 bool mortise_path_covers(const struct mortise_path *a,
                          const struct mortise_path *b);
-/* An order, step by step, in which what a path covers stands right behind it. */
+/* Compare step by step.  The paths that a path covers sort directly
+ * after it. */
 int mortise_path_compare(const struct mortise_path *a,
                          const struct mortise_path *b);
 bool mortise_path_equal(const struct mortise_path *a,

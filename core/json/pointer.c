@@ -1,7 +1,7 @@
-/* pointer.c -- RFC 6901 pointers.
+/* pointer.c -- build RFC 6901 pointers in a fixed buffer.
  *
- * They are for people: into messages and beside them.  A text that is too
- * small loses the end of the pointer, never a terminator.
+ * They are for messages to people.  In a buffer that is too small, the end of
+ * the pointer is lost; the text is always NUL-terminated.
  */
 #include "core/json/pointer.h"
 
@@ -17,13 +17,14 @@ void mortise_pointer_init(struct mortise_pointer *p, char *text, size_t size)
         text[0] = '\0';
 }
 
-static void put(struct mortise_pointer *p, const char *s, size_t n)
+static void append_pointer_text(struct mortise_pointer *p, const char *s,
+                                size_t n)
 {
     size_t room = p->size > p->n ? p->size - p->n - 1 : 0;
 
     if (n > room) {
         n = mortise_utf8_cut(s, n, room);
-        p->size = p->n + n + 1; /* nothing more follows */
+        p->size = p->n + n + 1; /* full: ignore later appends */
     }
     if (n == 0)
         return;
@@ -34,14 +35,14 @@ static void put(struct mortise_pointer *p, const char *s, size_t n)
 
 void mortise_pointer_push(struct mortise_pointer *p, const char *token)
 {
-    put(p, "/", 1);
+    append_pointer_text(p, "/", 1);
     while (*token != '\0') {
         size_t n = strcspn(token, "~/");
 
-        put(p, token, n);
+        append_pointer_text(p, token, n);
         token += n;
         if (*token != '\0')
-            put(p, *token++ == '~' ? "~0" : "~1", 2);
+            append_pointer_text(p, *token++ == '~' ? "~0" : "~1", 2);
     }
 }
 

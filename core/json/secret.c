@@ -1,14 +1,15 @@
-/* secret.c -- secrets in values: references to them, and where they may stand.
+/* secret.c -- references to secrets in values, and the places that allow them.
  *
- * What is written, stored, shown and digested is the reference; who sends a
- * value out into the world puts it in at the last moment.  So a reference must
- * be told from any other text, and a place that takes one from any other:
+ * Values with references are written, stored, shown and digested; the secret is
+ * filled in at the last moment, when a value is sent.  So references, and the
+ * places that allow them, must be unambiguous:
  *
- *   (1) A reference ends its string and begins it or follows a blank: there is
- *       no question where the name ends.
- *   (2) Marks count where a value leads to them without a choice.  Below anyOf,
- *       $ref and the like a place would depend on the value: those marks are
- *       counted as lost, and whoever reads the schema refuses it.
+ *   (1) A reference ends its string, and begins it or follows a blank.  So
+ *       there is no doubt about the end of the name.
+ *   (2) A mark counts only if a value leads to it without a choice.  Below
+ *       anyOf, $ref and similar keywords, a place would depend on the value;
+ *       such marks are counted as lost, and the code that reads the schema
+ *       rejects it.
  */
 #include "core/json/secret.h"
 
@@ -18,7 +19,7 @@ static const char scheme[] = "secret://";
 
 /* ---- references --------------------------------------------------------- */
 
-static bool is_name_char(char c)
+static bool is_secret_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
@@ -28,9 +29,9 @@ bool mortise_secret_is_name(const char *name)
 {
     size_t n = 0;
 
-    if (strchr("._-", name[0]) != NULL) /* or empty */
+    if (strchr("._-", name[0]) != NULL) /* also true for the NUL of "" */
         return false;
-    while (n < MORTISE_SECRET_NAME && is_name_char(name[n]))
+    while (n < MORTISE_SECRET_NAME && is_secret_name_char(name[n]))
         n++;
     return name[n] == '\0';
 }
@@ -78,15 +79,15 @@ struct places {
     bool nomem;
 };
 
-static bool is_marked(const json_t *schema)
+static bool is_secret_schema(const json_t *schema)
 {
     return json_is_true(json_object_get(schema, "x-secret"));
 }
 
-/* All marks of a schema, wherever they stand. */
+/* Count the marks of a schema at any place. */
 static size_t count_marks(const json_t *v)
 {
-    size_t n = is_marked(v);
+    size_t n = is_secret_schema(v);
 
     MORTISE_JSON_MEMBERS (key, item, v)
         n += count_marks(item);
@@ -95,7 +96,7 @@ static size_t count_marks(const json_t *v)
     return n;
 }
 
-static void add(struct places *p)
+static void add_secret_place(struct places *p)
 {
     const char *text = mortise_buf_cstr(&p->pointer);
 
@@ -107,9 +108,10 @@ static void add(struct places *p)
         p->list[p->n++] = text;
 }
 
-static void find(struct places *p, json_t *schema);
+static void find_secret_places(struct places *p, json_t *schema);
 
-static void find_below(struct places *p, const char *token, json_t *schema)
+static void find_places_below(struct places *p, const char *token,
+                              json_t *schema)
 {
     size_t before = p->pointer.n;
 
@@ -117,20 +119,20 @@ static void find_below(struct places *p, const char *token, json_t *schema)
         mortise_json_pointer(&p->pointer, token);
     else
         mortise_buf_puts(&p->pointer, "/~2");
-    find(p, schema);
+    find_secret_places(p, schema);
     p->pointer.n = before;
 }
 
-static void find(struct places *p, json_t *schema)
+static void find_secret_places(struct places *p, json_t *schema)
 {
     if (!json_is_object(schema))
         return;
-    if (is_marked(schema) && p->n < p->cap)
-        add(p);
+    if (is_secret_schema(schema) && p->n < p->cap)
+        add_secret_place(p);
     MORTISE_JSON_MEMBERS (key, item, json_object_get(schema, "properties"))
-        find_below(p, key, item);
-    find_below(p, NULL, json_object_get(schema, "additionalProperties"));
-    find_below(p, NULL, json_object_get(schema, "items"));
+        find_places_below(p, key, item);
+    find_places_below(p, NULL, json_object_get(schema, "additionalProperties"));
+    find_places_below(p, NULL, json_object_get(schema, "items"));
 }
 
 int mortise_secret_places(struct mortise_secret_places *out, size_t *lost,
@@ -148,7 +150,7 @@ int mortise_secret_places(struct mortise_secret_places *out, size_t *lost,
     if (p.list == NULL)
         return MORTISE_ENOMEM;
     mortise_buf_init(&p.pointer, a->mem);
-    find(&p, root);
+    find_secret_places(&p, root);
     p.nomem |= p.pointer.failed;
     mortise_buf_finish(&p.pointer);
     *lost = p.cap - p.n;
@@ -157,7 +159,7 @@ int mortise_secret_places(struct mortise_secret_places *out, size_t *lost,
     return p.nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-static bool is_at(const char *place, const char *pointer)
+static bool matches_place(const char *place, const char *pointer)
 {
     while (*place == '/' && *pointer == '/') {
         size_t want = strcspn(++place, "/"), got = strcspn(++pointer, "/");
@@ -175,7 +177,7 @@ bool mortise_secret_place(const struct mortise_secret_places *places,
                           const char *pointer)
 {
     for (size_t i = 0; i < places->n; i++)
-        if (is_at(places->list[i], pointer))
+        if (matches_place(places->list[i], pointer))
             return true;
     return false;
 }
@@ -188,22 +190,22 @@ struct walk {
     void *ud;
 };
 
-static int each(struct walk *w, json_t *v);
+static int visit_secret_value(struct walk *w, json_t *v);
 
-/* One value of a container; it may come out as another. */
-static int each_item(struct walk *w, json_t **item)
+/* Visit one child of a container.  The callback may replace it. */
+static int visit_child(struct walk *w, json_t **item)
 {
     const char *pointer;
 
     if (!json_is_string(*item))
-        return each(w, *item);
+        return visit_secret_value(w, *item);
     if (!mortise_secret_in(json_string_value(*item)))
         return MORTISE_OK;
     pointer = mortise_buf_cstr(&w->pointer);
     return pointer != NULL ? w->fn(w->ud, pointer, item) : MORTISE_ENOMEM;
 }
 
-static int each_member(struct walk *w, json_t *object)
+static int walk_members(struct walk *w, json_t *object)
 {
     void *it;
     int rv = MORTISE_OK;
@@ -214,7 +216,7 @@ static int each_member(struct walk *w, json_t *object)
         size_t n = w->pointer.n;
 
         mortise_json_pointer(&w->pointer, json_object_iter_key(it));
-        rv = each_item(w, &item);
+        rv = visit_child(w, &item);
         w->pointer.n = n;
         if (item != before && json_object_iter_set_new(object, it, item) != 0)
             return MORTISE_ENOMEM;
@@ -222,7 +224,7 @@ static int each_member(struct walk *w, json_t *object)
     return rv;
 }
 
-static int each_element(struct walk *w, json_t *array)
+static int walk_elements(struct walk *w, json_t *array)
 {
     int rv = MORTISE_OK;
 
@@ -231,7 +233,7 @@ static int each_element(struct walk *w, json_t *array)
         size_t n = w->pointer.n;
 
         mortise_buf_printf(&w->pointer, "/%zu", i);
-        rv = each_item(w, &item);
+        rv = visit_child(w, &item);
         w->pointer.n = n;
         if (item != before && json_array_set_new(array, i, item) != 0)
             return MORTISE_ENOMEM;
@@ -239,11 +241,11 @@ static int each_element(struct walk *w, json_t *array)
     return rv;
 }
 
-static int each(struct walk *w, json_t *v)
+static int visit_secret_value(struct walk *w, json_t *v)
 {
     if (json_is_object(v))
-        return each_member(w, v);
-    return json_is_array(v) ? each_element(w, v) : MORTISE_OK;
+        return walk_members(w, v);
+    return json_is_array(v) ? walk_elements(w, v) : MORTISE_OK;
 }
 
 int mortise_secret_each(json_t *value, const struct mortise_mem *mem,
@@ -253,7 +255,7 @@ int mortise_secret_each(json_t *value, const struct mortise_mem *mem,
     int rv;
 
     mortise_buf_init(&w.pointer, mem);
-    rv = each(&w, value);
+    rv = visit_secret_value(&w, value);
     mortise_buf_finish(&w.pointer);
     return rv;
 }

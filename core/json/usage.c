@@ -1,12 +1,12 @@
-/* usage.c -- what calls of models cost: counted, and as JSON.
+/* usage.c -- add up the usage of model calls, and convert it from and to JSON.
  *
- *   (1) No sum is made of floating numbers: what is read is rounded once, to
- *       whole nano-dollars, and only whole numbers are added.
- *   (2) A usage with a member that is no amount is refused, because an amount
- *       that is overlooked would be money that nobody counts.  The valid amounts
- *       of a plugin's usage still count, and the sum is `unclear`: the budget
- *       assumes the rest.
- *   (3) Amounts are bounded, and stop there: nothing a plugin says overflows.
+ *   (1) Floating-point numbers are never added.  An amount is rounded once when
+ *       it is read, to whole nano-dollars, and only integers are added.
+ *   (2) A usage with an invalid member is an error, because an overlooked
+ *       amount would be money that nobody counts.  The valid amounts of a
+ *       plugin's usage still count, and the sum is marked `unclear`: the budget
+ *       makes an assumption for the rest.
+ *   (3) Amounts saturate at a bound, so no plugin can cause an overflow.
  */
 #include "core/json/usage.h"
 
@@ -67,7 +67,7 @@ json_t *mortise_usd_json(uint64_t nano)
     return json_real((double)nano / MORTISE_NANO);
 }
 
-static bool read_count(uint64_t *out, const json_t *value)
+static bool parse_usage_count(uint64_t *out, const json_t *value)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0 ||
         json_integer_value(value) > MORTISE_USAGE_MAX)
@@ -76,15 +76,15 @@ static bool read_count(uint64_t *out, const json_t *value)
     return true;
 }
 
-static int read_amount(struct mortise_usage *u, size_t i, const json_t *value,
-                       struct mortise_err *err)
+static int parse_usage_amount(struct mortise_usage *u, size_t i,
+                              const json_t *value, struct mortise_err *err)
 {
     if (i == MORTISE_USED_USD && !mortise_usd_parse(&u->amount[i], value))
         return mortise_fail(
             err, MORTISE_EINVAL,
             "usd must be a decimal number of dollars from 0 to %d",
             (int)(MORTISE_USAGE_MAX / MORTISE_NANO));
-    if (i != MORTISE_USED_USD && !read_count(&u->amount[i], value))
+    if (i != MORTISE_USED_USD && !parse_usage_count(&u->amount[i], value))
         return mortise_fail(err, MORTISE_EINVAL,
                             "%s must be an integer from 0 to %lld", names[i],
                             (long long)MORTISE_USAGE_MAX);
@@ -93,7 +93,7 @@ static int read_amount(struct mortise_usage *u, size_t i, const json_t *value,
 
 /* ---- names -------------------------------------------------------------- */
 
-static bool has_name(const json_t *models, const char *name)
+static bool has_model_name(const json_t *models, const char *name)
 {
     MORTISE_JSON_EACH (one, i, models)
         if (strcmp(json_string_value(one), name) == 0)
@@ -101,13 +101,13 @@ static bool has_name(const json_t *models, const char *name)
     return false;
 }
 
-static int add_name(struct mortise_usage *u, const json_t *name)
+static int add_model_name(struct mortise_usage *u, const json_t *name)
 {
     if (u->models == NULL)
         u->models = json_array();
     if (u->models == NULL)
         return MORTISE_ENOMEM;
-    if (has_name(u->models, json_string_value(name)) ||
+    if (has_model_name(u->models, json_string_value(name)) ||
         json_array_size(u->models) == MORTISE_USAGE_MODELS)
         return MORTISE_OK;
     return json_array_append(u->models, mortise_json_unconst(name)) == 0
@@ -115,8 +115,8 @@ static int add_name(struct mortise_usage *u, const json_t *name)
                : MORTISE_ENOMEM;
 }
 
-static int read_name(struct mortise_usage *u, const json_t *name,
-                     struct mortise_err *err)
+static int parse_model_name(struct mortise_usage *u, const json_t *name,
+                            struct mortise_err *err)
 {
     size_t n = json_string_length(name);
 
@@ -125,11 +125,12 @@ static int read_name(struct mortise_usage *u, const json_t *name,
         return mortise_fail(err, MORTISE_EINVAL,
                             "the name of a model must have 1 to %d bytes",
                             MORTISE_USAGE_NAME_MAX);
-    return add_name(u, name) == MORTISE_OK ? MORTISE_OK : mortise_nomem(err);
+    return add_model_name(u, name) == MORTISE_OK ? MORTISE_OK
+                                                 : mortise_nomem(err);
 }
 
-static int read_names(struct mortise_usage *u, const json_t *list,
-                      struct mortise_err *err)
+static int parse_model_names(struct mortise_usage *u, const json_t *list,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -139,23 +140,23 @@ static int read_names(struct mortise_usage *u, const json_t *list,
                             MORTISE_USAGE_MODELS);
     MORTISE_JSON_EACH (one, i, list)
         if (rv == MORTISE_OK)
-            rv = read_name(u, one, err);
+            rv = parse_model_name(u, one, err);
     return rv;
 }
 
 /* ---- JSON --------------------------------------------------------------- */
 
-/* `list`: the member that has them, one or many. */
-static int read_member(struct mortise_usage *u, const char *key,
-                       const json_t *value, const char *list,
-                       struct mortise_err *err)
+/* `list` is the member with the names: "model" (one) or "models" (several). */
+static int parse_usage_member(struct mortise_usage *u, const char *key,
+                              const json_t *value, const char *list,
+                              struct mortise_err *err)
 {
     if (strcmp(key, list) == 0)
-        return strcmp(list, "model") == 0 ? read_name(u, value, err)
-                                          : read_names(u, value, err);
+        return strcmp(list, "model") == 0 ? parse_model_name(u, value, err)
+                                          : parse_model_names(u, value, err);
     for (size_t i = 0; i < MORTISE_USED_N; i++) {
         if (strcmp(key, names[i]) == 0)
-            return read_amount(u, i, value, err);
+            return parse_usage_amount(u, i, value, err);
     }
     return mortise_fail(err, MORTISE_EINVAL,
                         "usage has no member '%.64s': use model_calls, "
@@ -179,8 +180,8 @@ int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
 
     *u = (struct mortise_usage){0};
     MORTISE_JSON_MEMBERS (key, one, said) {
-        int member =
-            read_member(u, key, one, "model", rv == MORTISE_OK ? err : NULL);
+        int member = parse_usage_member(u, key, one, "model",
+                                        rv == MORTISE_OK ? err : NULL);
 
         if (rv == MORTISE_OK)
             rv = member;
@@ -199,7 +200,7 @@ int mortise_usage_read(struct mortise_usage *u, const json_t *value,
         if (rv == MORTISE_OK && strcmp(key, "unclear") == 0)
             u->unclear = json_is_true(one);
         else if (rv == MORTISE_OK)
-            rv = read_member(u, key, one, "models", err);
+            rv = parse_usage_member(u, key, one, "models", err);
     }
     if (rv != MORTISE_OK)
         mortise_usage_finish(u);
@@ -226,8 +227,8 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
     return out;
 }
 
-/* The first four of a list of amounts. */
-static json_t *one_shown(const json_t *amounts)
+/* The first four amounts of a list, as an object. */
+static json_t *make_amounts_object(const json_t *amounts)
 {
     json_t *out = json_object();
 
@@ -252,7 +253,7 @@ json_t *mortise_usage_shown(const struct mortise_usage *u)
         return out;
     all = json_object();
     MORTISE_JSON_MEMBERS (name, amounts, u->by_model)
-        if (json_object_set_new(all, name, one_shown(amounts)) != 0)
+        if (json_object_set_new(all, name, make_amounts_object(amounts)) != 0)
             mortise_json_drop(&all);
     if (json_object_set_new(out, "by_model", all) == 0)
         return out;
@@ -262,12 +263,13 @@ json_t *mortise_usage_shown(const struct mortise_usage *u)
 
 /* ---- sums --------------------------------------------------------------- */
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
     return a < MORTISE_USAGE_MAX - b ? a + b : MORTISE_USAGE_MAX;
 }
 
-/* So much more of one model. */
+/* Add amounts to the sums of one model.  Models beyond the limit
+ * are ignored. */
 static int add_to_model(struct mortise_usage *to, const char *name,
                         const uint64_t more[MORTISE_USED_N])
 {
@@ -284,8 +286,8 @@ static int add_to_model(struct mortise_usage *to, const char *name,
     for (size_t i = 0; i < MORTISE_USED_N; i++) {
         uint64_t n = (uint64_t)json_integer_value(json_array_get(amounts, i));
 
-        if (json_array_append_new(
-                sums, json_integer((json_int_t)sum(n, more[i]))) != 0) {
+        if (json_array_append_new(sums, json_integer((json_int_t)add_saturated(
+                                            n, more[i]))) != 0) {
             json_decref(sums);
             return MORTISE_ENOMEM;
         }
@@ -316,14 +318,14 @@ static int add_by_model(struct mortise_usage *to,
     return rv;
 }
 
-/* Names are added to a list of our own: the other may be somebody's. */
-static int add_names(struct mortise_usage *to, const json_t *more)
+/* Copy the names to our own list, because the other list may be shared. */
+static int add_model_names(struct mortise_usage *to, const json_t *more)
 {
     int rv = MORTISE_OK;
 
     MORTISE_JSON_EACH (one, i, more)
         if (rv == MORTISE_OK)
-            rv = add_name(to, one);
+            rv = add_model_name(to, one);
     return rv;
 }
 
@@ -333,9 +335,9 @@ int mortise_usage_add(struct mortise_usage *to,
     int rv = add_by_model(to, more);
 
     for (size_t i = 0; i < MORTISE_USED_N; i++)
-        to->amount[i] = sum(to->amount[i], more->amount[i]);
+        to->amount[i] = add_saturated(to->amount[i], more->amount[i]);
     to->unclear |= more->unclear;
-    return rv == MORTISE_OK ? add_names(to, more->models) : rv;
+    return rv == MORTISE_OK ? add_model_names(to, more->models) : rv;
 }
 
 void mortise_usage_less(struct mortise_usage *from,

@@ -1,24 +1,24 @@
-/* usage.h -- what calls of models cost: counted, and as JSON.
+/* usage.h -- add up the usage of model calls, and convert it from and to JSON.
  *
- * Money is counted in whole nano-dollars (1 USD = 1e9): sums are exact, and the
- * same in whatever order they are made.  In JSON it is a decimal of dollars, as
- * people and price lists have it; up to MORTISE_USAGE_MAX of anything every
- * amount has a decimal of its own and comes back from it as it was.
+ * Money is counted in whole nano-dollars (1 USD = 1e9), so sums are exact and
+ * do not depend on their order.  JSON has a decimal number of dollars, as
+ * people and price lists do.  Up to MORTISE_USAGE_MAX, each amount has a
+ * distinct decimal, which converts back to the same amount.
  *
  *     {"model_calls": 1, "input_tokens": 812, "output_tokens": 90,
  *      "usd": 0.000214, "models": ["small-1"]}
  *
- * One thread at a time.  [any] */
+ * One thread at a time. [any] */
 #ifndef MORTISE_JSON_USAGE_H
 #define MORTISE_JSON_USAGE_H
 
 #include "core/json/value.h"
 
-#define MORTISE_USAGE_MAX 1000000000000000 /* of each */
+#define MORTISE_USAGE_MAX 1000000000000000 /* of each amount */
 
 enum {
-    MORTISE_USAGE_MODELS = 16,    /* names that are kept */
-    MORTISE_USAGE_NAME_MAX = 128, /* bytes of one */
+    MORTISE_USAGE_MODELS = 16,    /* number of names */
+    MORTISE_USAGE_NAME_MAX = 128, /* bytes of a name */
     MORTISE_NANO = 1000000000
 };
 
@@ -26,67 +26,72 @@ enum mortise_used {
     MORTISE_USED_CALLS,
     MORTISE_USED_INPUT,
     MORTISE_USED_OUTPUT,
-    MORTISE_USED_USD, /* nano-dollars */
-    /* Parts of those above, as far as somebody said: of the input, what came
-     * from a server's cache, and what was put there; of the output, what was
-     * reasoned. */
+    MORTISE_USED_USD, /* in nano-dollars */
+    /* Parts of the amounts above, if reported: input tokens read from a
+     * server's cache, input tokens written to it, and output tokens used for
+     * reasoning. */
     MORTISE_USED_CACHED,
     MORTISE_USED_CACHE_WRITE,
     MORTISE_USED_REASONING,
     MORTISE_USED_N
 };
 
-struct mortise_usage { /* all zero: nothing; then there is nothing to finish */
+/* All zero: no usage; then mortise_usage_finish() need not be called. */
+struct mortise_usage {
     uint64_t amount[MORTISE_USED_N];
-    json_t *models; /* distinct names, the first that came; NULL: none */
-    /* Of these, {NAME: [amount ...]}: what was told with one name; NULL: none.
-     * A sum alone has it. */
+    /* distinct names, in order of appearance; NULL: none */
+    json_t *models;
+    /* The usage per model, {NAME: [amount ...]}; NULL: none.  Only sums have
+     * it. */
     json_t *by_model;
-    bool unclear; /* it may be more: an amount that was reported is none */
+    /* the usage may be higher: a reported amount was invalid */
+    bool unclear;
 };
 
-/* What an operation may use at most. */
+/* The most that one operation may use. */
 struct mortise_usage_bound {
-    bool present; /* it says something of that; else it uses nothing */
+    /* a bound was given; else the operation uses nothing */
+    bool present;
     bool said[MORTISE_USED_N];
     uint64_t most[MORTISE_USED_N];
 };
 
-/* "model_calls" and so on. */
+/* "model_calls" etc. */
 const char *mortise_used_name(enum mortise_used what);
 
 void mortise_usage_finish(struct mortise_usage *u);
-/* No amount, and nothing is unclear: a name alone is nothing. */
+/* Are all amounts 0 and nothing unclear?  Names do not count. */
 bool mortise_usage_is_none(const struct mortise_usage *u);
 
-/* What a plugin says: {model_calls?, input_tokens?, output_tokens?, usd?,
- * cached_tokens?, cache_write_tokens?, reasoning_tokens?, model?}.
- * MORTISE_EINVAL in words: *u then has the members that are valid, and is
- * unclear.  Finish *u in any case. */
+/* Parse the usage that a plugin reports: {model_calls?, input_tokens?,
+ * output_tokens?, usd?, cached_tokens?, cache_write_tokens?, reasoning_tokens?,
+ * model?}. MORTISE_EINVAL: *u has the valid members and is unclear.  Call
+ * mortise_usage_finish() in any case. */
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err);
-/* Of dollars from 0 to 1000000. */
+/* Nano-dollars from 0 to 1000000 dollars. */
 uint64_t mortise_usd_nano(double usd);
-/* A decimal of dollars, 0 to 1000000, rounded to the next nano-dollar; false:
- * it is none. */
+/* Parse a decimal number of dollars, 0 to 1000000, rounded to a nano-dollar;
+ * false: invalid. */
 bool mortise_usd_parse(uint64_t *nano, const json_t *value);
 json_t *mortise_usd_json(uint64_t nano);
 
-/* Each amount and each name more; an amount stops at MORTISE_USAGE_MAX.
+/* Add amounts and names to *to.  Amounts saturate at MORTISE_USAGE_MAX.
  * MORTISE_ENOMEM: a name is missing. */
 int mortise_usage_add(struct mortise_usage *to,
                       const struct mortise_usage *more);
-/* Each amount less, down to 0. */
+/* Subtract each amount, down to 0. */
 void mortise_usage_less(struct mortise_usage *from,
                         const struct mortise_usage *by);
 
-/* What people see: the form below, and `by_model`: {NAME: {model_calls,
- * input_tokens, output_tokens, usd}}, if there is any.  NULL: memory ran out. */
+/* The JSON for users: mortise_usage_json() and, if there is any,
+ * `by_model`: {NAME: {model_calls, input_tokens, output_tokens, usd}}.
+ * NULL: out of memory. */
 json_t *mortise_usage_shown(const struct mortise_usage *u);
 
-/* The form above, with the first four amounts and what is there of the others:
- * a new reference, NULL when memory ran out; and back.  MORTISE_EINVAL when it
- * is not of that form. */
+/* The JSON form above, with the first four amounts and the others if not 0: a
+ * new reference, NULL if out of memory. mortise_usage_read() converts back:
+ * MORTISE_EINVAL if the value has another form. */
 json_t *mortise_usage_json(const struct mortise_usage *u);
 int mortise_usage_read(struct mortise_usage *u, const json_t *value,
                        struct mortise_err *err);

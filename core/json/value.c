@@ -1,18 +1,18 @@
-/* value.c -- JSON values: jansson's json_t, read and written our way.
+/* value.c -- read and write JSON values (jansson's json_t).
  *
- * parse.c parses, within the bounds that are set here.  We write by ourselves,
- * because identities are digests of what is written.  The promises:
+ * parse.c parses, within the limits set here.  We do not use jansson's writer,
+ * because identities are digests of the output.  Guarantees:
  *
- *   (1) What parses is bounded: MORTISE_JSON_DEPTH deep, so that no later
- *       walk over it can run out of stack.
- *   (2) What is written reads back as the same value, reals and integers kept
- *       apart.  A value too deep to be read back is not written.
- *   (3) The canonical form depends on the value alone: not on the order of
- *       members, the locale or the way it was made.
+ *   (1) Parsed values are at most MORTISE_JSON_DEPTH deep, so that no later
+ *       walk can exhaust the stack.
+ *   (2) Output reads back as the same value, with reals and integers kept
+ *       apart.  A value that is too deep to be read back is not written.
+ *   (3) The canonical form depends only on the value, not on the order of
+ *       members, the locale, or the way in which the value was made.
  *
- * A document of ours that holds values from outside is deeper than they are:
- * therefore the larger bound MORTISE_JSON_DEPTH_OURS for mortise_json_read()
- * and for writing.
+ * A document of ours that contains values from outside is deeper than they are.
+ * Hence the larger limit MORTISE_JSON_DEPTH_OURS for mortise_json_read() and
+ * for writing.
  */
 #include "core/json/value.h"
 
@@ -28,9 +28,10 @@
 
 /* ---- reading --------------------------------------------------------- */
 
-/* The text of a MORTISE_EINVAL is without its place, which is in *why. */
-static int parse(json_t **out, const char *text, size_t n, size_t depth,
-                 json_error_t *why, struct mortise_err *err)
+/* The message of a MORTISE_EINVAL lacks the position, which is in *why. */
+static int load_json_value(json_t **out, const char *text, size_t n,
+                           size_t depth, json_error_t *why,
+                           struct mortise_err *err)
 {
     *out = mortise_json_load(
         text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
@@ -42,11 +43,11 @@ static int parse(json_t **out, const char *text, size_t n, size_t depth,
                : mortise_fail(err, MORTISE_EINVAL, "%s", why->text);
 }
 
-static int parse_whole(json_t **out, const char *text, size_t n, size_t depth,
-                       struct mortise_err *err)
+static int load_with_position(json_t **out, const char *text, size_t n,
+                              size_t depth, struct mortise_err *err)
 {
     json_error_t why;
-    int rv = parse(out, text, n, depth, &why, err);
+    int rv = load_json_value(out, text, n, depth, &why, err);
 
     return rv == MORTISE_EINVAL ? mortise_doing(err, rv, "line %d column %d",
                                                 why.line, why.column)
@@ -56,14 +57,14 @@ static int parse_whole(json_t **out, const char *text, size_t n, size_t depth,
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err)
 {
-    return parse_whole(out, text, n, MORTISE_JSON_DEPTH, err);
+    return load_with_position(out, text, n, MORTISE_JSON_DEPTH, err);
 }
 
 int mortise_json_parse_line(json_t **out, const char *text, size_t n,
                             size_t *column, struct mortise_err *err)
 {
     json_error_t why;
-    int rv = parse(out, text, n, MORTISE_JSON_DEPTH, &why, err);
+    int rv = load_json_value(out, text, n, MORTISE_JSON_DEPTH, &why, err);
 
     *column = rv == MORTISE_EINVAL ? (size_t)why.column : 1;
     return rv;
@@ -72,7 +73,7 @@ int mortise_json_parse_line(json_t **out, const char *text, size_t n,
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err)
 {
-    return parse_whole(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
+    return load_with_position(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
 }
 
 bool mortise_json_is_blank(const json_t *v)
@@ -85,7 +86,7 @@ bool mortise_json_is_blank(const json_t *v)
 
 struct writer {
     struct mortise_buf *b;
-    bool sorted; /* members by UTF-16 code units */
+    bool sorted; /* members in the order of UTF-16 code units */
 };
 
 struct member {
@@ -142,7 +143,7 @@ static void write_integer(struct mortise_buf *b, json_int_t v)
     mortise_buf_put(b, p, (size_t)(text + sizeof text - p));
 }
 
-/* jansson holds no NaN and no infinity. */
+/* jansson cannot hold NaN or an infinity. */
 static void write_real(struct mortise_buf *b, double v)
 {
     char text[MORTISE_REAL_TEXT];
@@ -150,13 +151,13 @@ static void write_real(struct mortise_buf *b, double v)
 
     mortise_buf_put(b, text, n);
     if (strpbrk(text, ".e") == NULL)
-        mortise_buf_put(b, ".0", 2); /* or it would read back an integer */
+        mortise_buf_put(b, ".0", 2); /* else it would read back as an integer */
 }
 
-/* UTF-8 sorts as UTF-16 does, except that 4-byte characters (surrogates
- * there, D800-DFFF) come before U+E000..U+FFFF (lead bytes EE and EF).  The
- * first bytes that differ stand at the same place of a character, so to rank
- * the lead bytes anew is enough. */
+/* UTF-8 sorts like UTF-16, with one exception: 4-byte characters (surrogates
+ * D800-DFFF in UTF-16) sort before U+E000..U+FFFF (lead bytes EE and EF).  The
+ * first differing bytes are at the same position of a character, so it suffices
+ * to rank the lead bytes differently. */
 static int utf16_rank(unsigned char c)
 {
     return c == 0xEE || c == 0xEF ? c + 0x10 : c;
@@ -219,7 +220,7 @@ static int write_sorted(struct writer *w, json_t *object, size_t depth)
         list[k++] = (struct member){json_object_iter_key(it),
                                     json_object_iter_key_len(it),
                                     json_object_iter_value(it)};
-    assert(k == n); /* nobody else may change a value that we were lent */
+    assert(k == n); /* borrowed values do not change */
     qsort(list, n, sizeof *list, by_utf16);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
         rv = write_member(w, &list[i], i == 0, depth);
@@ -255,7 +256,7 @@ static int write_array(struct writer *w, const json_t *v, size_t depth)
     return rv;
 }
 
-/* `depth` containers may still be opened. */
+/* At most `depth` levels of containers may follow. */
 static int write_value(struct writer *w, const json_t *v, size_t depth)
 {
     switch (json_typeof(v)) {
@@ -285,7 +286,7 @@ static int write_value(struct writer *w, const json_t *v, size_t depth)
     return MORTISE_OK;
 }
 
-static int write_all(struct mortise_buf *b, const json_t *v, bool sorted)
+static int write_json_value(struct mortise_buf *b, const json_t *v, bool sorted)
 {
     struct writer w = {b, sorted};
     int rv = write_value(&w, v, MORTISE_JSON_DEPTH_OURS);
@@ -297,7 +298,7 @@ static int write_all(struct mortise_buf *b, const json_t *v, bool sorted)
 
 int mortise_json_write(struct mortise_buf *b, const json_t *v)
 {
-    return write_all(b, v, false);
+    return write_json_value(b, v, false);
 }
 
 char *mortise_json_text(const struct mortise_mem *mem, const json_t *v)
@@ -314,7 +315,7 @@ char *mortise_json_text(const struct mortise_mem *mem, const json_t *v)
 
 int mortise_json_canonical(struct mortise_buf *b, const json_t *v)
 {
-    return write_all(b, v, true);
+    return write_json_value(b, v, true);
 }
 
 int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,

@@ -1,10 +1,10 @@
-/* value.h -- JSON values: jansson's json_t, read and written our way.
+/* value.h -- read and write JSON values (jansson's json_t).
  *
- * Values are immutable once shared: change one only when its reference count
- * is 1 (path.h does).  jansson counts atomically, so readers may be in any
- * thread.  Parse limits: depth 64 (MORTISE_JSON_DEPTH), integers of 64 bits
- * signed (wider ones are refused with a position), no NaN, no duplicate keys,
- * no NUL inside keys.  [any] */
+ * A shared value is immutable: change one only if its reference count is 1
+ * (path.h does). jansson counts references atomically, so any thread may read.
+ * Limits of the parser: depth 64 (MORTISE_JSON_DEPTH), 64-bit signed integers
+ * (larger ones are an error with a position), no NaN, no duplicate keys, no NUL
+ * inside keys. [any] */
 #ifndef MORTISE_JSON_VALUE_H
 #define MORTISE_JSON_VALUE_H
 
@@ -16,59 +16,60 @@
 #include "core/json/parse.h"
 
 enum {
-    MORTISE_JSON_DEPTH = 64, /* of what comes from outside */
+    MORTISE_JSON_DEPTH = 64, /* of values from outside */
     MORTISE_JSON_DEPTH_OURS =
-        MORTISE_JSON_DEEPEST /* of documents that hold such values */
+        MORTISE_JSON_DEEPEST /* of documents that contain such values */
 };
 
-/* Any JSON value from n bytes of UTF-8.  Errors: "line L column C: ...",
- * MORTISE_EINVAL.  *out is a new reference. */
+/* Parse one JSON value from n bytes of UTF-8.  Errors: MORTISE_EINVAL with
+ * "line L column C: ...".  *out is a new reference. */
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err);
 
-/* The same of one line: the words of an error are without its place, which is
- * *column. */
+/* The same for one line.  The message of an error lacks the position; *column
+ * has it. */
 int mortise_json_parse_line(json_t **out, const char *text, size_t n,
                             size_t *column, struct mortise_err *err);
 
-/* The same for what mortise_json_write() wrote: MORTISE_JSON_DEPTH_OURS. */
+/* The same for text from mortise_json_write(), with the limit
+ * MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err);
 
-/* The value of a text that is a constant of ours or that mortise_json_text()
- * wrote, a new reference.  NULL: memory ran out. */
+/* Parse a constant, or text from mortise_json_text(); returns a new reference.
+ * NULL: out of memory. */
 json_t *mortise_json_ours(const char *text);
 
-/* Compact, members in their order; appended to b.  MORTISE_ENOMEM, or
- * MORTISE_ELIMIT for a value deeper than MORTISE_JSON_DEPTH_OURS. */
+/* Append the value in compact form, members in their order.  MORTISE_ENOMEM, or
+ * MORTISE_ELIMIT if it is deeper than MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_write(struct mortise_buf *b, const json_t *v);
-/* The same, as a NUL-terminated string of `mem` (mortise_release_str);
- * NULL for either failure. */
+/* The same as a NUL-terminated string; free it with mortise_release_str().
+ * NULL: either error. */
 char *mortise_json_text(const struct mortise_mem *mem, const json_t *v);
 
-/* Canonical form (after RFC 8785): members sorted by UTF-16 code units,
- * integers as they are, reals in the shortest form that reads back and always
- * with a '.' or an exponent, minimal escapes.  Two values are equal exactly
- * when their canonical forms are; 1 and 1.0 differ.  Appended to b. */
+/* Append the canonical form (after RFC 8785): members sorted by UTF-16 code
+ * units, integers unchanged, reals in the shortest form that reads back and
+ * always with a '.' or an exponent, minimal escapes.  Two values are equal
+ * exactly if their canonical forms are; 1 and 1.0 differ. */
 int mortise_json_canonical(struct mortise_buf *b, const json_t *v);
 int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
                         const struct mortise_mem *mem);
 
-/* Append the token of a key to a pointer (RFC 6901): "/a~1b" for "a/b". */
+/* Append a key as a token to a JSON pointer (RFC 6901): "/a~1b" for "a/b". */
 void mortise_json_pointer(struct mortise_buf *pointer, const char *key);
 
-/* A string value from n bytes, or NULL (out of memory, not UTF-8). */
+/* A string value of n bytes; NULL: out of memory, or not UTF-8. */
 json_t *mortise_json_strn(const char *s, size_t n);
 
-/* jansson iterates over and counts what is not const only.  For those two: a
- * value that somebody else may see is never changed. */
+/* Remove const, because jansson's functions that iterate and count references
+ * take no const.  The caller must not change a shared value. */
 static inline json_t *mortise_json_unconst(const json_t *v)
 {
     return (json_t *)(uintptr_t)v;
 }
 
-/* A reference is given up, and forgotten; replaced by one to a borrowed value.
- * Either may be NULL. */
+/* drop: release a reference and set it to NULL. hold: replace a reference by a
+ * new one to `value`.  Either may be NULL. */
 static inline void mortise_json_drop(json_t **ref)
 {
     json_decref(*ref);
@@ -82,8 +83,7 @@ static inline void mortise_json_hold(json_t **ref, json_t *value)
     *ref = value;
 }
 
-/* The text of an object's member, lent; "" where that is not there, or no
- * text. */
+/* The text of a string member, borrowed; "" if it is missing or no string. */
 static inline const char *mortise_json_text_of(const json_t *object,
                                                const char *name)
 {
@@ -92,19 +92,19 @@ static inline const char *mortise_json_text_of(const json_t *object,
     return text != NULL ? text : "";
 }
 
-/* Is it a text of nothing but blanks and line ends, or of nothing? */
+/* Is it an empty string, or one of blanks and line ends only? */
 bool mortise_json_is_blank(const json_t *v);
 
-/* `for` each element `one` of an array that is only read, the i-th; `break` and
- * `continue` are those of one loop. */
+/* A `for` loop over the elements of an array: `one` is the i-th.  `break` and
+ * `continue` work as in a single loop.  The array must not change. */
 #define MORTISE_JSON_EACH(one, i, list)                                        \
     for (size_t i = 0, go_on_##one = 1;                                        \
          go_on_##one && i < json_array_size(list); i++)                        \
         for (const json_t *one = (go_on_##one = 0, json_array_get(list, i));   \
              one != NULL; one = NULL, go_on_##one = 1)
 
-/* `for` each member of an object, its name and the value `one`, in the same
- * way.  The object's members stay the same meanwhile, whatever is in them. */
+/* A `for` loop over the members of an object, in the same way: `name` and its
+ * value `one`.  No member may be added or removed meanwhile. */
 #define MORTISE_JSON_MEMBERS(name, one, object)                                \
     for (void *at_##one = json_object_iter(mortise_json_unconst(object)),      \
               *go_on_##one = at_##one;                                         \
