@@ -1,15 +1,14 @@
-/* store.c -- which maker has the store at an address, and the way to its
- * functions.
+/* store.c -- select the maker for an address, and call its functions.
  *
- * A read that somebody waits for (mortise_store_wait()) is done before anything
- * else of the store is: it alone is answered from inside, so what waits for
- * other reads is not called from where it does not expect to be.
+ * mortise_store_wait() completes one read before anything else of the store
+ * happens.  Only that read's answer is called from inside it, so no other
+ * callback runs at an unexpected moment.
  */
 #include "core/store/store.h"
 
 #include <assert.h>
 
-/* ---- opening -------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 #define STORE_MAKER(name)                                                      \
     extern const struct mortise_store_maker mortise_store_##name;
@@ -22,7 +21,7 @@ static const struct mortise_store_maker *const makers[] = {
 #undef STORE_MAKER
 };
 
-static const struct mortise_store_maker *maker_of(const char *path)
+static const struct mortise_store_maker *find_store_maker(const char *path)
 {
     size_t last = sizeof makers / sizeof makers[0] - 1, i = 0;
 
@@ -33,20 +32,20 @@ static const struct mortise_store_maker *maker_of(const char *path)
 
 bool mortise_store_is_there(const char *path)
 {
-    return maker_of(path)->is_there(path);
+    return find_store_maker(path)->is_there(path);
 }
 
 int mortise_store_open(struct mortise_store **out, const char *path,
                        const struct mortise_mem *mem, struct mortise_err *err)
 {
-    return maker_of(path)->open(out, path, mem, err);
+    return find_store_maker(path)->open(out, path, mem, err);
 }
 
 int mortise_store_open_view(struct mortise_store **out, const char *path,
                             const struct mortise_mem *mem,
                             struct mortise_err *err)
 {
-    return maker_of(path)->open_view(out, path, mem, err);
+    return find_store_maker(path)->open_view(out, path, mem, err);
 }
 
 bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why)
@@ -78,7 +77,7 @@ bool mortise_store_wrote(struct mortise_store *s)
     return s->ops->wrote(s);
 }
 
-/* ---- reading -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 void mortise_store_read(struct mortise_store *s, struct mortise_read *r)
 {
@@ -109,7 +108,7 @@ void mortise_store_wait(struct mortise_store *s, struct mortise_read *r)
     s->ops->wait(s, r);
 }
 
-/* ---- writing -------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 int mortise_store_write(struct mortise_store *s,
                         struct mortise_commit *const *commits, size_t n,

@@ -1,20 +1,20 @@
 /* writer.c -- the store thread: group commit.
  *
- * A sync takes as long whether it carries one commit or fifty, so commits that
- * come while one is under way wait and go together.  The promises:
+ * A sync takes as long for one commit as for fifty, so commits that arrive
+ * during a sync wait and are written together.  Guarantees:
  *
- *   (1) What mortise_writer_submit() took is answered exactly once through
- *       `done`, in the order it was taken, whatever happens.
- *   (2) One batch is under way at any time, here or in mortise_writer_inline();
- *       the store sees one writer.
- *   (3) After a failed write nothing reaches the store until
- *       mortise_writer_reset(): what was queued is answered with that error,
- *       because it was built upon commits that may not be there (R6b).
- *   (4) A wake-up is never lost: whatever a thread waits for changes under
- *       `lock`, and it looks before it sleeps.
+ *   (1) Every commit that mortise_writer_submit() accepts is answered exactly
+ *       once through `done`, in order, in any case.
+ *   (2) One batch is in progress at any time, here or in
+ *       mortise_writer_inline().  So the store has one writer.
+ *   (3) After a failed write nothing is written until mortise_writer_reset().
+ *       Queued commits are answered with that error, because they were built on
+ *       commits that may not exist (R6b).
+ *   (4) No wake-up is lost: every condition that a thread waits for changes
+ *       under `lock` and is tested before the thread sleeps.
  *
  * `done` runs without the lock, so it may submit.  The queue is two arrays: one
- * that fills while the other is written, in batches of bounded size.
+ * fills while the other is written, in batches of bounded size.
  */
 #include "core/store/writer.h"
 
@@ -28,7 +28,7 @@
 enum {
     BATCH_COMMITS = 512,
     BATCH_BYTES = 4 * 1024 * 1024,
-    COMMIT_OVERHEAD = 512 /* keys and fixed fields, about */
+    COMMIT_OVERHEAD = 512 /* keys and fixed fields, roughly */
 };
 
 struct queue {
@@ -37,27 +37,27 @@ struct queue {
 };
 
 struct mortise_writer {
-    struct mortise_store *store;   /* lent, outlives us */
-    const struct mortise_mem *mem; /* lent */
+    struct mortise_store *store;   /* borrowed, outlives the writer */
+    const struct mortise_mem *mem; /* borrowed */
     mortise_written_fn *done;
     void *ud;
     pthread_t thread;
-    struct queue taken; /* of the store thread */
+    struct queue taken; /* owned by the store thread */
 
-    /* Guards what follows. */
+    /* Protects the members below. */
     pthread_mutex_t lock;
-    pthread_cond_t work;  /* waited for by the store thread */
-    pthread_cond_t quiet; /* waited for by reset */
+    pthread_cond_t work;  /* the store thread waits for it */
+    pthread_cond_t quiet; /* mortise_writer_reset() waits for it */
     struct queue queue;
-    bool busy; /* a batch is under way, or not yet answered */
+    bool busy; /* a batch is being written or answered */
     bool stopping;
-    int failed; /* the result of the write that failed, or MORTISE_OK */
+    int failed; /* result of the failed write, or MORTISE_OK */
     struct mortise_err why;
 };
 
 /* ---- the store thread -------------------------------------------------- */
 
-static size_t bytes_of(const struct mortise_commit *c)
+static size_t estimate_commit_size(const struct mortise_commit *c)
 {
     size_t n = COMMIT_OVERHEAD + c->checkpoint.size;
 
@@ -75,25 +75,25 @@ static size_t bytes_of(const struct mortise_commit *c)
     return n;
 }
 
-/* How many of these go into one batch; at least one. */
+/* The number of commits for the next batch, at least one. */
 static size_t batch_size(struct mortise_commit *const *commits, size_t n)
 {
     size_t bytes = 0, i;
 
     assert(n > 0);
     for (i = 0; i < n && i < BATCH_COMMITS; i++) {
-        bytes += bytes_of(commits[i]);
+        bytes += estimate_commit_size(commits[i]);
         if (i > 0 && bytes > BATCH_BYTES)
             break;
     }
-    assert(i > 0 && i <= n); /* or the store thread would turn for ever */
+    assert(i > 0 && i <= n); /* else the store thread would loop forever */
     return i;
 }
 
-/* Write unless an earlier write failed (3); the result of either. */
-static int attempt(struct mortise_writer *w,
-                   struct mortise_commit *const *commits, size_t n,
-                   struct mortise_err *err)
+/* Write, unless an earlier write failed (3); returns the result of either. */
+static int write_unless_failed(struct mortise_writer *w,
+                               struct mortise_commit *const *commits, size_t n,
+                               struct mortise_err *err)
 {
     int rv;
 
@@ -109,7 +109,8 @@ static int attempt(struct mortise_writer *w,
     rv = mortise_store_write(w->store, commits, n, err);
     if (rv != MORTISE_OK) {
         pthread_mutex_lock(&w->lock);
-        assert(w->failed == MORTISE_OK); /* nothing is written after one */
+        /* there are no writes after a failure */
+        assert(w->failed == MORTISE_OK);
         w->failed = rv;
         w->why = *err;
         pthread_mutex_unlock(&w->lock);
@@ -117,7 +118,7 @@ static int attempt(struct mortise_writer *w,
     return rv;
 }
 
-/* Write and answer what was taken from the queue, batch by batch. */
+/* Write and answer the taken commits, batch by batch. */
 static void write_taken(struct mortise_writer *w)
 {
     struct queue *q = &w->taken;
@@ -128,7 +129,7 @@ static void write_taken(struct mortise_writer *w)
         int rv;
 
         n = batch_size(q->list + at, q->n - at);
-        rv = attempt(w, q->list + at, n, &err);
+        rv = write_unless_failed(w, q->list + at, n, &err);
         FAULT_POINT("store: before done");
         w->done(w->ud, q->list + at, n, rv, rv != MORTISE_OK ? &err : NULL);
     }
@@ -136,9 +137,8 @@ static void write_taken(struct mortise_writer *w)
     q->n = 0;
 }
 
-/* With the lock held: wait for work and take all of it; false when there is
- * none and will be none. */
-static bool take(struct mortise_writer *w)
+/* With the lock held: wait for commits and take them all; false: stopping. */
+static bool take_commits(struct mortise_writer *w)
 {
     struct queue empty = w->taken;
 
@@ -159,7 +159,7 @@ static void *store_thread(void *ud)
 
     mortise_thread_name("mortise-store");
     pthread_mutex_lock(&w->lock);
-    while (take(w)) {
+    while (take_commits(w)) {
         pthread_mutex_unlock(&w->lock);
         write_taken(w);
         pthread_mutex_lock(&w->lock);
@@ -171,7 +171,7 @@ static void *store_thread(void *ud)
     return NULL;
 }
 
-/* ---- what others call -------------------------------------------------- */
+/* ---- the interface ------------------------------------------------------- */
 
 static void free_writer(struct mortise_writer *w)
 {
@@ -226,8 +226,8 @@ void mortise_writer_stop(struct mortise_writer *w)
     free_writer(w);
 }
 
-/* With the lock held: room for n more. */
-static bool reserve(struct mortise_writer *w, size_t n)
+/* With the lock held: make room for n more commits. */
+static bool reserve_queue(struct mortise_writer *w, size_t n)
 {
     struct queue *q = &w->queue;
     size_t cap = q->cap != 0 ? q->cap : 64;
@@ -254,8 +254,8 @@ int mortise_writer_submit(struct mortise_writer *w,
     bool taken;
 
     pthread_mutex_lock(&w->lock);
-    assert(!w->stopping); /* nobody would answer */
-    taken = reserve(w, n);
+    assert(!w->stopping); /* no thread would answer */
+    taken = reserve_queue(w, n);
     if (taken) {
         assert(q->n + n <= q->cap);
         memcpy(q->list + q->n, commits, n * sizeof *commits);
@@ -281,13 +281,13 @@ bool mortise_writer_inline(struct mortise_writer *w,
     if (!ours)
         return false;
 
-    *result = attempt(w, commits, n, &why);
+    *result = write_unless_failed(w, commits, n, &why);
     if (*result != MORTISE_OK && err != NULL)
         *err = why;
     pthread_mutex_lock(&w->lock);
     assert(w->busy);
     w->busy = false;
-    pthread_cond_signal(&w->work); /* somebody may have submitted */
+    pthread_cond_signal(&w->work); /* for commits submitted meanwhile */
     pthread_cond_broadcast(&w->quiet);
     pthread_mutex_unlock(&w->lock);
     return true;
@@ -299,7 +299,7 @@ void mortise_writer_reset(struct mortise_writer *w)
     while (w->busy || w->queue.n != 0)
         pthread_cond_wait(&w->quiet, &w->lock);
     assert(w->taken.n ==
-           0); /* what was built upon the failed one is answered */
+           0); /* all commits built on the failed one are answered */
     w->failed = MORTISE_OK;
     pthread_mutex_unlock(&w->lock);
 }

@@ -1,6 +1,7 @@
-/* ldb.h -- what the parts of the store on LevelDB share: leveldb.c opens and
- * writes, leveldb_read.c reads, leveldb_cache.c keeps results, leveldb_spawn.c
- * spawn handles, leveldb_remove.c removes runs.  Included by these alone. */
+/* ldb.h -- the internal interface of the store on LevelDB. leveldb.c opens and
+ * writes, leveldb_read.c reads, leveldb_cache.c caches results, leveldb_spawn.c
+ * stores spawn handles, leveldb_remove.c removes runs.  Only these files
+ * include it. */
 #ifndef MORTISE_LEVELDB_LDB_H
 #define MORTISE_LEVELDB_LDB_H
 
@@ -16,82 +17,84 @@
 #include "core/store/leveldb/record.h"
 #include "core/store/store.h"
 
-/* Where a run stands, as far as the compare-and-set looks. */
+/* The part of a head that the compare-and-set of a commit needs. */
 struct mortise_spot {
-    uint64_t seq; /* 0: there is no such run */
+    uint64_t seq; /* 0: no such run */
     struct mortise_uuid checkpoint;
 };
 
-/* Results that are kept (leveldb_cache.c). */
+/* The result cache (leveldb_cache.c). */
 struct mortise_ldb_cache {
-    uint64_t most;       /* bytes */
-    bool known;          /* what follows was read */
-    uint64_t first, end; /* the oldest one's number; the next one's */
-    uint64_t fresh;      /* the first of the batch under way */
+    uint64_t most;       /* size limit in bytes */
+    bool known;          /* the numbers below have been read */
+    uint64_t first, end; /* numbers of the oldest and the next entry */
+    uint64_t fresh;      /* the first entry of the batch in progress */
 };
 
-/* What the batch under way has come to so far (leveldb_spawn.c). */
+/* Spawn records changed by the batch in progress (leveldb_spawn.c). */
 struct mortise_ldb_spawns {
     struct mortise_arena arena;       /* of the batch */
-    struct mortise_ldb_staged **list; /* in the arena, all but the list */
+    struct mortise_ldb_staged **list; /* the records are in the arena */
     size_t n, cap;
-    struct mortise_table newest; /* by their keys */
+    struct mortise_table newest; /* the newest version of each, by key */
 };
 
 enum { MORTISE_SPOTS = 1024 }; /* a power of two */
 
-/* Graphs that are needed (leveldb_remove.c). */
+/* Graphs that are in use (leveldb_remove.c). */
 struct mortise_kept {
     bool begun;
-    uint8_t (*slots)[MORTISE_DIGEST]; /* zeros: free */
+    uint8_t (*slots)[MORTISE_DIGEST]; /* all zero: free */
     size_t n, cap;                    /* cap: 0, or a power of two */
-    uint8_t swept[MORTISE_DIGEST];    /* the sweep is behind this one */
+    uint8_t swept[MORTISE_DIGEST];    /* the last graph swept */
     bool sweeping;
 };
 
 struct mortise_ldb {
     struct mortise_store store;    /* first */
-    const struct mortise_mem *mem; /* lent */
+    const struct mortise_mem *mem; /* borrowed */
     char *path, *db_path;
     struct mortise_tempdir
-        scratch; /* of a copy that is looked at, if there is */
-    int copied;  /* of what: its db/; -1 */
-    bool looks;  /* at that copy: what does not read is passed over */
+        /* for a copy that a view reads */
+        scratch;
+    int copied; /* the db/ directory that is copied; -1 */
+    bool looks; /* a view of the copy: skip what cannot be read */
     struct mortise_dir_lock dir_lock;
     bool held;
-    bool stamped;    /* STORE/format is there */
-    bool unfinished; /* and says that it is no store yet */
+    bool stamped;    /* STORE/format exists */
+    bool unfinished; /* and has the mark of an unfinished store */
     leveldb_options_t *options;
-    leveldb_readoptions_t *checked; /* verifies checksums */
+    leveldb_readoptions_t *checked; /* verify checksums */
     leveldb_writeoptions_t *synced, *lazy;
-    int db_dir;                     /* STORE/db while that is open; -1 */
-    leveldb_t *db;                  /* NULL while it could not be reopened */
+    int db_dir;                     /* STORE/db while it is open; -1 */
+    leveldb_t *db;                  /* NULL after a failed reopen */
     atomic_bool dead;               /* a write failed (R6b) */
-    atomic_bool refused;            /* ... or had no memory to begin with */
-    struct mortise_batch opening;   /* what its batches say */
-    uint64_t commits;               /* the number of the last batch */
-    bool identified;                /* the database has it */
-    struct mortise_highwater water; /* of what is synced */
+    atomic_bool refused;            /* ... or ran out of memory before it */
+    struct mortise_batch opening; /* written with each batch of this opening */
+    uint64_t commits;             /* number of the last batch */
+    bool identified;              /* the database has the identity */
+    struct mortise_highwater water; /* numbers known to be synced */
 
-    pthread_mutex_t writing;  /* guards what follows, and `commits` */
-    struct mortise_err lacks; /* why a copy is not whole; MORTISE_OK: it
-                                      is, as far as is known */
-    size_t batched, checked_at; /* bytes of the batch under way, and of it when
-                                   memory was last looked for (memory.c) */
-    size_t buffered;          /* LevelDB's log holds no more, since it was
-                                      last begun by us */
-    bool full;                /* the write that failed found no room */
-    bool roomy;               /* the reserve is there, or need not be */
-    bool unsynced; /* the end of what was written may not be on disk */
-    bool linked;   /* tables may have second names (aside.c) */
-    struct mortise_buf key, value; /* of the entry being put */
+    pthread_mutex_t writing; /* protects the members below, and `commits` */
+    /* why a copy is incomplete; MORTISE_OK: not known to be */
+    struct mortise_err lacks;
+    /* bytes in the batch in progress, and their number at the last check for
+     * memory (memory.c) */
+    size_t batched, checked_at;
+    /* upper bound of LevelDB's log, since we last began a new one */
+    size_t buffered;
+    bool full;                     /* the failed write had no space */
+    bool roomy;                    /* the reserve exists, or is not needed */
+    bool unsynced;                 /* the last writes may not be on disk */
+    bool linked;                   /* tables may have second links (aside.c) */
+    struct mortise_buf key, value; /* the entry being put */
     struct {
         uint64_t mark;
         struct mortise_spot at;
-    } spots[MORTISE_SPOTS];        /* heads as last put, by their mark */
-    uint64_t *marks;               /* hashes of the runs in a batch */
-    size_t n_marks;                /* there is room for */
-    uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
+    } spots[MORTISE_SPOTS]; /* the newest heads, in slots by their mark */
+    uint64_t *marks;        /* hashes of the runs in the batch */
+    size_t n_marks;         /* capacity */
+    uint8_t graph[MORTISE_DIGEST]; /* a graph known to be stored */
     bool knows_graph;
     struct mortise_ldb_cache cache;
     struct mortise_ldb_spawns spawns;
@@ -103,8 +106,9 @@ static inline struct mortise_ldb *mortise_ldb_of(struct mortise_store *s)
     return (struct mortise_ldb *)s;
 }
 
-enum { MORTISE_KEPT_COMMITS = 65536 }; /* of their numbers: R6b */
-/* Of the last `many` commit numbers, the first. */
+/* number of commit records that are kept: R6b */
+enum { MORTISE_KEPT_COMMITS = 65536 };
+/* The first of the last `many` commit numbers. */
 static inline uint64_t mortise_ldb_first_of(uint64_t many, uint64_t last)
 {
     return last > many ? last - many + 1 : 1;
@@ -112,47 +116,49 @@ static inline uint64_t mortise_ldb_first_of(uint64_t many, uint64_t last)
 
 /* ---- leveldb.c: opening -------------------------------------------------- */
 
-/* With nothing open.  NULL: no memory. */
+/* A struct with nothing open.  NULL: out of memory. */
 struct mortise_ldb *mortise_ldb_new(const char *path,
                                     const struct mortise_mem *mem);
-/* NULL is fine. */
+/* NULL is allowed. */
 void mortise_ldb_close(struct mortise_ldb *s);
-/* Take the lock of its directory, open as `dir`, which is taken too; what is in
- * it is nobody else's (owners.h). */
+/* Take the lock of the store's directory, which is open as `dir`; takes `dir`
+ * in any case.  Also checks that nothing in it belongs to other users
+ * (owners.h). */
 int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
                      struct mortise_err *err);
-/* LevelDB's open, of s->db_path, into s->db. */
+/* Open the LevelDB database at s->db_path as s->db. */
 int mortise_ldb_open(struct mortise_ldb *s, bool create,
                      struct mortise_err *err);
-/* A database may be made in `db`: MORTISE_ECORRUPT where one was written to and
- * lost its CURRENT, so that LevelDB would make another in its place. */
+/* May a database be created in `db`?  MORTISE_ECORRUPT: there was one that has
+ * lost its CURRENT, and LevelDB would create another in its place. */
 int mortise_ldb_check_new(int db, struct mortise_err *err);
-/* Are the newest commits in what is open in s->db? */
+/* Check that the newest commits are in s->db. */
 int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err);
-/* The stamp in the database: MORTISE_EFORMAT, MORTISE_ECORRUPT. */
+/* Check the stamp in the database: MORTISE_EFORMAT, MORTISE_ECORRUPT. */
 int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err);
-/* Its stamp and its mark: each is to be there if the other says so. */
+/* Read the stamp file and the mark: each must exist if the other says so. */
 int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
                           struct mortise_err *err);
-/* Open a store, made if missing.  With an identity: a new one that gets it, and
- * is none before mortise_ldb_finish(), after a synced write (unfinished.c);
- * MORTISE_EEXISTS. */
+/* Open a store, made if missing.  With an identity: create a new store with it,
+ * which is incomplete until mortise_ldb_finish() (unfinished.c);
+ * MORTISE_EEXISTS.  Call finish after a synced write. */
 int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
                       const uint8_t identity[MORTISE_STORE_ID],
                       const struct mortise_mem *mem, struct mortise_err *err);
 int mortise_ldb_finish(struct mortise_ldb *s, struct mortise_err *err);
-/* DIR/NAME; NULL: no memory. */
+/* "DIR/NAME"; NULL: out of memory. */
 char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
                        const char *name);
 
-/* ---- what the table of the maker is made of (leveldb.c) ------------------- */
+/* ---- functions for the maker's table (leveldb.c) ------------------------- */
 
-/* leveldb_read.c: answered before it returns; and the same without an answer. */
+/* leveldb_read.c. mortise_ldb_read() calls done() before it returns;
+ * _read_now() returns the result instead. */
 void mortise_ldb_read(struct mortise_store *store, struct mortise_read *r);
 int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
                          struct mortise_err *err);
-/* The reads of leveldb_cache.c and leveldb_remove.c: of what can be used, with
- * names that keys can hold.  `key` is theirs to look something up by. */
+/* Reads in leveldb_cache.c and leveldb_remove.c.  The caller has checked the
+ * handle and the names.  `key` is a scratch buffer. */
 typedef int mortise_ldb_read_fn(struct mortise_ldb *s, struct mortise_read *r,
                                 struct mortise_buf *key,
                                 struct mortise_err *err);
@@ -182,77 +188,78 @@ int mortise_ldb_sweep(struct mortise_store *store, bool *more,
 
 /* ---- view.c -------------------------------------------------------------- */
 
-/* What names of copies begin with. */
+/* The prefix of the names of copies. */
 #define MORTISE_VIEW "view"
 
 enum mortise_ldb_logs {
-    MORTISE_LOGS_NONE,    /* what is in tables alone */
-    MORTISE_LOGS_AS_IS,   /* and MORTISE_ECORRUPT where something is no file */
-    MORTISE_LOGS_READABLE /* the records that can be read */
+    MORTISE_LOGS_NONE, /* only the tables */
+    /* ... and the logs; MORTISE_ECORRUPT if one is not a file */
+    MORTISE_LOGS_AS_IS,
+    MORTISE_LOGS_READABLE /* ... and the readable records of the logs */
 };
 
-/* Copy the database of the directory open as `dir` to a fresh one, s->scratch,
- * and have s->db_path name it. */
+/* Copy the database in the directory `dir` to a new one, s->scratch, and set
+ * s->db_path to it. */
 int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
                      struct mortise_err *err);
-/* Open the copy, mended if need be; *torn: a table is missing, or could not be
- * read to its end. */
+/* Open the copy, after repair if need be; *torn: a table is missing, or could
+ * not be read completely. */
 int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
                           struct mortise_err *err);
-/* What is looked at is not all of the store; the first words count. */
+/* Record that the copy is incomplete.  Only the first message is kept. */
 void mortise_ldb_note_lack(struct mortise_ldb *s, const char *words);
-/* The copy is closed: remove it. */
+/* Remove the copy, which is closed. */
 void mortise_ldb_drop_copy(struct mortise_ldb *s);
 
-/* What LevelDB said, as ours; frees it.  The only function that sees one of
- * its strings.  MORTISE_OK when there is none. */
+/* Convert an error string of LevelDB to ours and free it.  No other function
+ * handles these strings.  MORTISE_OK if it is NULL. */
 int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing);
 
-/* An iterator is done: what it could not read, or else `rv`. */
+/* Destroy an iterator; returns its read error if it had one, else `rv`. */
 int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
                          struct mortise_err *err);
 
-/* May it be used?  MORTISE_ESTATE after a failed write. */
+/* Check that the handle is usable: MORTISE_ESTATE after a failed write. */
 int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err);
 
-/* MORTISE_EINVAL for a name that no key can hold; NULL is fine. */
+/* MORTISE_EINVAL if a name cannot be part of a key; NULL is allowed. */
 int mortise_ldb_name(const char *name, struct mortise_err *err);
 
-/* One value; MORTISE_ENOTFOUND (without words) when there is none.  Free it
- * with leveldb_free(). */
+/* Read one value; free it with leveldb_free().  MORTISE_ENOTFOUND, without a
+ * message: no such key. */
 int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
-/* The same, read as a record; what that lends is in *value, to be freed
- * whatever comes of it, or with `value` NULL it lends nothing. */
+/* The same, decoded as a record.  The record borrows from *value, which must be
+ * freed in any case.  With `value` NULL, the record must borrow nothing. */
 int mortise_ldb_get_record(struct mortise_ldb *s,
                            const leveldb_readoptions_t *options,
                            const struct mortise_buf *key,
                            const struct mortise_record *of, void *out,
                            char **value, struct mortise_err *err);
 
-/* ---- memory.c: before LevelDB is entered --------------------------------- */
+/* ---- memory.c: checks before a call to LevelDB --------------------------- */
 
-/* Is there memory for LevelDB to do anything, and to take a batch, or replay a
- * log, of so many bytes?  The second: MORTISE_ENOMEM if not.  [any] */
+/* Is there enough memory for LevelDB to run, and to take a batch or replay a
+ * log of `bytes` bytes?  The second returns MORTISE_ENOMEM if not. [any] */
 bool mortise_ldb_has_memory(size_t bytes);
 int mortise_ldb_want_memory(size_t bytes, struct mortise_err *err);
 
-/* ---- writing: with `writing` locked ---------------------------------------
+/* ---- writing, with `writing` locked ---------------------------------------
  */
 
-/* One batch: `fill` puts into it and calls mortise_ldb_write(); any error
- * leaves the handle dead.  Without memory to begin with `fill` is not called,
- * and the handle stays as it is. */
+/* Write one batch: `fill` puts into it and calls mortise_ldb_write().  Any
+ * error leaves the handle dead, except if there was not enough memory to call
+ * `fill`. */
 typedef int mortise_fill_fn(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                             void *ud, struct mortise_err *err);
 int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
                       struct mortise_err *err);
-/* Put what s->key and s->value, or s->key and a record, say into the batch, or
- * have the key deleted; s->value is empty after it.  MORTISE_ENOMEM.  Before
- * mortise_ldb_put_bytes() ask whether there is memory for n bytes more
- * (memory.c). */
+/* Put s->key with s->value, or with an encoded record, into the batch, or
+ * delete s->key.  Empties s->value.  MORTISE_ENOMEM.  Before
+ * mortise_ldb_put_bytes(), call mortise_ldb_may_put() to check for memory for n
+ * more bytes (memory.c). */
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
 bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n);
 void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -261,20 +268,21 @@ void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const struct mortise_record *of, const void *record);
 int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch);
-/* With the bookkeeping that every batch carries; `lazy`: unsynced. */
+/* Write the batch with the records that every batch carries; `lazy`: do not
+ * sync. */
 int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                       bool lazy, struct mortise_err *err);
-/* The head of a run is not what it was. */
+/* Forget the cached head of a run, which changed. */
 void mortise_ldb_forget(struct mortise_ldb *s, const char *tenant,
                         const char *run);
-/* A new run needs that graph. */
+/* A new run needs the graph: do not sweep it. keep_none: stop the sweep. */
 void mortise_ldb_keep(struct mortise_ldb *s,
                       const uint8_t digest[MORTISE_DIGEST]);
 void mortise_ldb_keep_none(struct mortise_ldb *s);
 
-/* ---- leveldb_cache.c: while s->writing is held --------------------------- */
+/* ---- leveldb_cache.c, with `writing` locked ------------------------------ */
 
-/* A batch begins; a commit's results go into it; what is too much goes. */
+/* Begin a batch; put the results of a commit into it; evict the oldest ones. */
 void mortise_ldb_cache_begin(struct mortise_ldb *s);
 int mortise_ldb_cache_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                           const struct mortise_commit *c,
@@ -282,31 +290,32 @@ int mortise_ldb_cache_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 int mortise_ldb_cache_trim(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            struct mortise_err *err);
 
-/* ---- leveldb_spawn.c: while s->writing is held --------------------------- */
+/* ---- leveldb_spawn.c, with `writing` locked ------------------------------ */
 
-/* A batch begins, and ends, whatever became of it. */
+/* Begin and end a batch; end it in any case. */
 void mortise_ldb_spawns_begin(struct mortise_ldb *s);
 void mortise_ldb_spawns_end(struct mortise_ldb *s);
-/* What the i-th commit changes of handles; *fits: it may stand.  An error leaves
- * the batch undone. */
+/* Stage the handle changes of the i-th commit; *fits: false: it conflicts.
+ * After an error the batch must not be written. */
 int mortise_ldb_spawns_stage(struct mortise_ldb *s,
                              struct mortise_commit *const *commits, size_t i,
                              bool *fits, struct mortise_err *err);
-/* All of it goes into the batch. */
+/* Put all staged changes into the batch. */
 int mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            struct mortise_err *err);
-/* Does a run stay for its handles? */
+/* Must a run be kept because of its handles? */
 int mortise_ldb_spawns_are_open(struct mortise_ldb *s, const char *tenant,
                                 const char *run, bool *open,
                                 struct mortise_err *err);
-/* It does not, and goes: they do, too; *n_dropped grows by the keys. */
+/* Remove the handles of a run that is removed; adds the number of keys to
+ * *n_dropped. */
 int mortise_ldb_spawns_remove(struct mortise_ldb *s,
                               leveldb_writebatch_t *batch, const char *tenant,
                               const char *run, size_t *n_dropped,
                               struct mortise_err *err);
 void mortise_ldb_spawns_close(struct mortise_ldb *s);
 
-/* Words for a record that does not read. */
+/* Fail for a record that cannot be decoded. */
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what);
 
 #endif
