@@ -1,32 +1,31 @@
-/* salvage.c -- what can be read of a damaged store, into a new one.
+/* salvage.c -- copy the readable part of a damaged store into a new one.
  *
- * The promises:
+ * Guarantees:
  *
- *   (1) The damaged store is not changed: its tables are read in a copy
- *       (view.c), its logs as they are (logfile.c).
- *   (2) A run comes from its first commit up to the last one that has all
- *       others before it: nothing behind a hole.  It is found by any record of
- *       its own; a head that is lost, or names a commit that is, is made anew
- *       from the commits (salvage_runs.c).  A log has every batch with the head
- *       as it was then, and a run goes on as long as each of its commits
- *       follows the one before.
- *   (3) What is left out is said: each run by name, how many commits cannot be
- *       read, and, where a piece of a table is lost, that there may have been
- *       runs of which nothing is left.  If the newest commits are lost, each run
- *       that has not ended is named: nobody can tell whose they were.  And where there is no mark that is the
- *       store's own, that nobody can tell whether its newest commits are among
- *       what was read.
- *   (4) The new store is one like any other, with the identity of the old one,
- *       by which others know what was done for it: it takes its place.  Ids of
- *       runs that are left out stay taken.  It is one when all is in it, and
- *       not before (unfinished.c).
- *   (5) A store of another format is refused, by its stamp before its database
- *       is opened: what it has that we do not know would be left out unsaid.
- *   (6) Nothing is taken for read whose checksum is wrong: where LevelDB mends
- *       or merges tables of the copy it verifies them, too (view.c).
+ *   (1) The damaged store is not changed.  Its tables are read from a copy
+ *       (view.c), its logs in place (logfile.c).
+ *   (2) A run is kept from its first commit to the last one before a gap.  It
+ *       is found by any record of its own.  If its head is lost, or names a
+ *       lost commit, a new head is made from the commits (salvage_runs.c).  A
+ *       log has each batch with the head at that time; a run continues from the
+ *       log as long as each commit follows the one before.
+ *   (3) Losses are reported: each run that is left out or cut, the number of
+ *       unreadable commits, and, if a part of a table is lost, that there may
+ *       have been other runs.  If the newest commits are lost, each run that
+ *       has not ended is named, because the lost commits may be of any run.  If
+ *       the store's own mark is missing, the report says that the newest
+ *       commits may be missing.
+ *   (4) The new store is an ordinary store with the identity of the old one,
+ *       which it replaces: other systems know by that identity which calls were
+ *       made.  Ids of runs that are left out stay in use.  It becomes a store
+ *       only when it is complete (unfinished.c).
+ *   (5) A store of another format is rejected by its stamp before its database
+ *       is opened: unknown records would be lost without a report.
+ *   (6) Data with a wrong checksum is never used.  LevelDB also verifies
+ *       checksums when it repairs or merges tables of the copy (view.c).
  *
- * LevelDB's iterators pass over a block that they cannot read, and go on behind
- * it.  Results that were kept to save calls are not taken along.
+ * LevelDB's iterators skip a block that they cannot read.  Cached results are
+ * not copied.
  */
 #include "tools/salvage/salvage.h"
 
@@ -49,15 +48,16 @@
 
 enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
 
-/* Is it one of those that are taken along as they are? */
-static bool is_taken(uint8_t tag)
+/* Are records with this tag copied unchanged? */
+static bool is_copied_tag(uint8_t tag)
 {
     return tag != 0 && strchr("deghkmnpstxy", tag) != NULL;
 }
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* A batch says of which opening it is: the new store goes on from there. */
+/* Note the number and the epoch of a batch; the new store continues
+ * from there. */
 static void note_batch(struct salvage *v, const void *key, size_t key_size,
                        const void *value, size_t value_size)
 {
@@ -74,7 +74,8 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
         v->to->opening.epoch = batch.epoch + 1;
 }
 
-/* Tables tell of batches in their order, each of the kept ones once. */
+/* Note the first gap in the batch numbers of the tables.  They are sorted,
+ * without duplicates. */
 static void note_gap(struct salvage *v, const void *key, size_t key_size)
 {
     uint64_t n;
@@ -90,8 +91,9 @@ static void note_gap(struct salvage *v, const void *key, size_t key_size)
     v->in_tables = n;
 }
 
-/* (3): a table that is missing altogether leaves no trace but this one. */
-static void look_for_gap(struct salvage *v)
+/* Find the data missing from the tables (3): a missing table leaves no other
+ * trace than a gap. */
+static void report_table_gap(struct salvage *v)
 {
     uint64_t kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, v->in_tables);
 
@@ -100,14 +102,14 @@ static void look_for_gap(struct salvage *v)
         v->gap_end = v->first_in_tables - 1;
     }
     if (v->gap == 0 || v->out->holes)
-        return; /* that pieces are missing was said */
+        return; /* already reported */
     v->out->holes = true;
     mortise_salvage_say(
         v, "the data of batches %" PRIu64 " to %" PRIu64 " is missing", v->gap,
         v->gap_end);
 }
 
-/* So does a head, and a piece that is lost may have held the batches. */
+/* Note the epoch of a head, too: the batches may be lost. */
 static void note_head(struct salvage *v, const void *value, size_t n)
 {
     struct mortise_head head;
@@ -118,8 +120,9 @@ static void note_head(struct salvage *v, const void *value, size_t n)
         v->to->opening.epoch = head.epoch + 1;
 }
 
-static int write_nothing(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                         void *ud, struct mortise_err *err)
+static int write_empty_batch(struct mortise_ldb *to,
+                             leveldb_writebatch_t *batch, void *ud,
+                             struct mortise_err *err)
 {
     (void)ud;
     return mortise_ldb_write(to, batch, false, err);
@@ -127,15 +130,17 @@ static int write_nothing(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 
 /* ---- tables ------------------------------------------------------------- */
 
-/* Some more of what v->it goes over. */
-static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                     void *ud, struct mortise_err *err)
+/* Copy the next records from v->it. */
+static int copy_next_records(struct mortise_ldb *to,
+                             leveldb_writebatch_t *batch, void *ud,
+                             struct mortise_err *err)
 {
     struct salvage *v = ud;
     size_t n = 0, bytes = 0;
     int rv = MORTISE_OK;
 
-    assert(to == v->to && to != v->from); /* (1) */
+    /* the copy does not change the old store (1) */
+    assert(to == v->to && to != v->from);
     for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE &&
            bytes < BYTES_AT_ONCE;
          leveldb_iter_next(v->it)) {
@@ -147,7 +152,7 @@ static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         note_gap(v, key, key_size);
         if (key_size > 0 && key[0] == MORTISE_KEY_HEAD)
             note_head(v, value, value_size);
-        if (key_size == 0 || !is_taken((uint8_t)key[0]))
+        if (key_size == 0 || !is_copied_tag((uint8_t)key[0]))
             continue;
         rv = mortise_salvage_put(to, batch, key, key_size, value, value_size);
         n++;
@@ -166,17 +171,17 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
     v->it = leveldb_create_iterator(v->from->db, v->from->checked);
     leveldb_iter_seek_to_first(v->it);
     while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
-        rv = mortise_ldb_batch(v->to, copy_some, v, err);
+        rv = mortise_ldb_batch(v->to, copy_next_records, v, err);
     if (mortise_ldb_iter_end(v->it, MORTISE_OK, "tables are damaged", &why) !=
         MORTISE_OK) {
         v->out->holes = true;
         mortise_salvage_say(v, "%s", why.msg);
     }
-    look_for_gap(v);
+    report_table_gap(v);
     return rv;
 }
 
-/* Graphs that were handed in, where ours cannot be read. */
+/* Put the graphs that the caller supplied, if ours cannot be read. */
 static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                       void *ud, struct mortise_err *err)
 {
@@ -202,7 +207,7 @@ static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 
 /* ---- logs --------------------------------------------------------------- */
 
-static int read_ops(struct salvage *v, const struct mortise_buf *record)
+static int parse_batch_ops(struct salvage *v, const struct mortise_buf *record)
 {
     struct mortise_logop op;
     size_t at = 0;
@@ -229,7 +234,8 @@ static const struct mortise_logop *head_in_batch(const struct salvage *v)
     return NULL;
 }
 
-/* How many of its checkpoints between `after` and `last` the batch puts. */
+/* The number of the run's checkpoints in the batch, from after + 1
+ * to `last`. */
 static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
                                      size_t n, uint64_t after, uint64_t last)
 {
@@ -243,8 +249,9 @@ static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
     return found;
 }
 
-/* (2): do the commits of the run v->key in this batch follow what is there? */
-static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
+/* Do the run's commits in this batch follow those in the new store (2)?  The
+ * run is that of v->key. */
+static int is_next_in_run(struct salvage *v, bool *yes, struct mortise_err *err)
 {
     const struct mortise_logop *op = head_in_batch(v);
     struct mortise_head head;
@@ -265,25 +272,25 @@ static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
     return *yes ? MORTISE_OK : mortise_salvage_note(v, head.seq, 0, err);
 }
 
-/* Does this change of the batch count? */
-static int counts(struct salvage *v, const struct mortise_logop *op, bool *yes,
-                  struct mortise_err *err)
+/* Is this change of the batch to be applied? */
+static int is_change_applied(struct salvage *v, const struct mortise_logop *op,
+                             bool *yes, struct mortise_err *err)
 {
     uint64_t seq;
 
-    *yes = op->key_size > 0 && is_taken(op->key[0]);
+    *yes = op->key_size > 0 && is_copied_tag(op->key[0]);
     if (*yes && (op->key[0] == MORTISE_KEY_TOMBSTONE ||
                  op->key[0] == MORTISE_KEY_LEAVING))
         return MORTISE_OK;
     if (!*yes || !mortise_salvage_run_of(v, op->key, op->key_size, &seq))
         return MORTISE_OK;
     if (!op->put && head_in_batch(v) == NULL)
-        return MORTISE_OK; /* a run that is removed */
-    return follows(v, yes, err);
+        return MORTISE_OK; /* a removed run */
+    return is_next_in_run(v, yes, err);
 }
 
-/* The batch's number; 0: it is none of ours. */
-static uint64_t number_of(struct salvage *v)
+/* The number of the batch; 0: not one of ours. */
+static uint64_t get_batch_number(struct salvage *v)
 {
     for (size_t i = 0; i < v->n_ops; i++) {
         const struct mortise_logop *op = &v->ops[i];
@@ -306,7 +313,7 @@ static int apply_batch(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     for (size_t i = 0; i < v->n_ops; i++) {
         const struct mortise_logop *op = &v->ops[i];
         bool yes;
-        int rv = counts(v, op, &yes, err);
+        int rv = is_change_applied(v, op, &yes, err);
 
         if (rv == MORTISE_OK && yes)
             rv =
@@ -319,26 +326,26 @@ static int apply_batch(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     return any ? mortise_ldb_write(to, batch, true, err) : MORTISE_OK;
 }
 
-/* One batch that is not yet in a table. */
-static int take_record(struct salvage *v, const struct mortise_buf *record,
-                       struct mortise_err *err)
+/* Apply a batch from a log, unless the tables have it. */
+static int apply_log_record(struct salvage *v, const struct mortise_buf *record,
+                            struct mortise_err *err)
 {
     uint64_t before = v->last, n;
 
-    if (record->failed || read_ops(v, record) != MORTISE_OK)
+    if (record->failed || parse_batch_ops(v, record) != MORTISE_OK)
         return mortise_nomem(err);
-    n = number_of(v);
+    n = get_batch_number(v);
     if (n == 0 || n <= before)
         return MORTISE_OK;
-    /* Where a piece is lost, the numbers before the log may be in it. */
+    /* If data is missing, it may have had the numbers before the log. */
     if (v->logged || !v->out->holes)
         v->out->missing += n - before - 1;
     v->logged = true;
     return mortise_ldb_batch(v->to, apply_batch, v, err);
 }
 
-static int take_log(struct salvage *v, int db, const char *name,
-                    struct mortise_err *err)
+static int apply_log(struct salvage *v, int db, const char *name,
+                     struct mortise_err *err)
 {
     struct mortise_logfile l;
     int rv;
@@ -350,7 +357,7 @@ static int take_log(struct salvage *v, int db, const char *name,
     mortise_logfile_init(&l, v->mem);
     rv = mortise_logfile_load(&l, db, name, err);
     while (rv == MORTISE_OK && mortise_logfile_next(&l))
-        rv = take_record(v, &l.record, err);
+        rv = apply_log_record(v, &l.record, err);
     if (l.damaged)
         mortise_salvage_say(
             v, "db/%s is damaged: only its readable part is used", name);
@@ -358,7 +365,7 @@ static int take_log(struct salvage *v, int db, const char *name,
     return rv;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_log_numbers(const void *a, const void *b)
 {
     const char *x = mortise_aside_name(a), *y = mortise_aside_name(b);
     unsigned long n = strtoul(x, NULL, 10), m = strtoul(y, NULL, 10);
@@ -366,16 +373,17 @@ static int by_number(const void *a, const void *b)
     return n < m ? -1 : n > m;
 }
 
-/* Those that count (view.c). */
-struct logs {
+/* The logs that are valid (view.c). */
+struct log_list {
     char names[MAX_LOGS][64];
     size_t n;
     bool aside;
 };
 
-static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
+static int add_valid_log(void *ud, int db, const char *name,
+                         struct mortise_err *err)
 {
-    struct logs *l = ud;
+    struct log_list *l = ud;
     const char *was = mortise_aside_name(name);
 
     (void)db;
@@ -386,26 +394,26 @@ static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* The oldest first. */
-static int take_logs(struct salvage *v, struct mortise_err *err)
+/* Read the logs, oldest first. */
+static int apply_logs(struct salvage *v, struct mortise_err *err)
 {
-    struct logs l = {0};
+    struct log_list l = {0};
     int db = v->from->copied;
     int rv = mortise_aside_is_whole(db, &l.aside, v->mem, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", note_log, &l, err);
+        rv = mortise_directory_each(db, "db", add_valid_log, &l, err);
 
-    qsort(l.names, l.n, sizeof l.names[0], by_number);
+    qsort(l.names, l.n, sizeof l.names[0], compare_log_numbers);
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
-        rv = take_log(v, db, l.names[i], err);
+        rv = apply_log(v, db, l.names[i], err);
     return rv;
 }
 
 /* ---- all of it ---------------------------------------------------------- */
 
-/* (4): from a table, from the mark, or made anew.  A mark of another store says
- * nothing about this one. */
+/* Find the store's identity (4): in a table, else in the mark, else a new one.
+ * The mark of another store is ignored. */
 static void find_identity(struct mortise_ldb *from)
 {
     uint8_t id[MORTISE_STORE_ID];
@@ -422,18 +430,18 @@ static void find_identity(struct mortise_ldb *from)
     memcpy(from->store.identity, id, sizeof id);
 }
 
-/* What a stamp may say that damage does not excuse: it is no store yet, or one
- * of another format (5). */
-static int refused(int rv, const struct mortise_err *why,
-                   struct mortise_err *err)
+/* Errors of a stamp that damage does not explain: an unfinished store, or
+ * another format (5). */
+static int fail_if_not_damage(int rv, const struct mortise_err *why,
+                              struct mortise_err *err)
 {
     if (rv != MORTISE_ESTATE && rv != MORTISE_EFORMAT)
         return MORTISE_OK;
     return mortise_fail(err, rv, "%s", why->msg);
 }
 
-/* (3) */
-static void look_for_mark(struct salvage *v)
+/* Report a missing mark (3). */
+static void report_missing_mark(struct salvage *v)
 {
     v->out->unmarked = v->from->water.fd < 0;
     if (v->out->unmarked)
@@ -442,7 +450,7 @@ static void look_for_mark(struct salvage *v)
                "the newest commits may be missing, too");
 }
 
-/* Its tables in a copy, its mark if that reads. */
+/* Open a copy of the tables, and the mark if it can be read. */
 static int open_damaged(struct mortise_ldb *from, bool *torn,
                         struct mortise_err *err)
 {
@@ -455,8 +463,8 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     if (rv == MORTISE_OK)
         rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = refused(mortise_directory_read_stamp(dir, &stamped, &why), &why,
-                     err);
+        rv = fail_if_not_damage(
+            mortise_directory_read_stamp(dir, &stamped, &why), &why, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_highwater_open(&from->water, dir, false, NULL);
@@ -464,7 +472,8 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open_copy(from, torn, err);
     if (rv == MORTISE_OK)
-        rv = refused(mortise_ldb_verify_stamp(from, &why), &why, err);
+        rv =
+            fail_if_not_damage(mortise_ldb_verify_stamp(from, &why), &why, err);
     if (rv == MORTISE_OK)
         atomic_store(&from->dead, false);
     return rv;
@@ -478,7 +487,7 @@ uint64_t mortise_salvage_behind(const struct salvage *v)
                : 0;
 }
 
-static int save(struct salvage *v, struct mortise_err *err)
+static int copy_readable_data(struct salvage *v, struct mortise_err *err)
 {
     int rv = copy_tables(v, err);
 
@@ -487,12 +496,12 @@ static int save(struct salvage *v, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_salvage_make_heads(v, err);
     if (rv == MORTISE_OK)
-        rv = take_logs(v, err);
+        rv = apply_logs(v, err);
     if (rv == MORTISE_OK)
         rv = mortise_salvage_leave_out(v, err);
     v->out->missing += mortise_salvage_behind(v);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, write_nothing, v, err);
+        rv = mortise_ldb_batch(v->to, write_empty_batch, v, err);
     return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;
 }
 
@@ -518,11 +527,11 @@ int mortise_store_salvage(const char *from, const char *to,
         mortise_salvage_say(&v, "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
-        look_for_mark(&v);
+        report_missing_mark(&v);
         rv = mortise_ldb_begin(&v.to, to, v.from->store.identity, mem, err);
     }
     if (rv == MORTISE_OK)
-        rv = save(&v, err);
+        rv = copy_readable_data(&v, err);
     mortise_ldb_close(v.to);
     mortise_ldb_close(v.from);
     mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);

@@ -1,22 +1,23 @@
-/* salvage_runs.c -- of what was read of a damaged store: what is a run.
+/* salvage_runs.c -- decide which records of each run of a damaged store are
+ * kept.
  *
- * What LevelDB's tables hold of a run may have holes anywhere, and its head,
- * which is rewritten by each commit, stands in one place.  So the commits
- * count: they are numbered, and each names the one before.  Two passes:
+ * LevelDB's tables may have gaps anywhere in a run.  Its head, which each
+ * commit rewrites, is in one place only.  So the commits decide: they are
+ * numbered, and each names its predecessor.  There are two passes:
  *
- *   tables were read   A run whose head is not the last of its commits without
- *                      a gap gets one that is, made from them.  So what a log
- *                      has of it can follow (salvage.c).
- *   logs were read     What has no use is left out: commits behind a gap,
- *                      runs without a first commit or without their graph,
- *                      requests that the commits which are kept do not name,
- *                      deadlines of requests that are not there.
+ *   after the tables  A run gets a new head, made from its commits, unless its
+ *                     head is the last one without a gap before it.  Then
+ *                     commits in a log can follow (salvage.c).
+ *   after the logs    Unusable records are removed: commits after a gap, runs
+ *                     without their first commit or their graph, requests that
+ *                     no remaining commit names, deadlines without a request.
  *
- *   (1) Every run of which there is any record is either in the new store, or
- *       in a line, with a tombstone in the new store: its id is not used again.
- *   (2) A head that was made anew says what is known: where it was cut, and the
- *       requests that are there; the run stands still until somebody resumes
- *       it, unless its commits say that it ended.
+ *   (1) Every run with any record is in the new store or in the report.  In the
+ *       second case it has a tombstone in the new store, so that its id is not
+ *       used again.
+ *   (2) A new head has only known data: the commit at which the run was cut,
+ *       and the existing requests.  The run is stopped until somebody resumes
+ *       it, unless its commits show that it ended.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -42,8 +43,8 @@ void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* Does a key with this tag name a tenant and a run? */
-static bool has_run(uint8_t tag)
+/* Do keys with this tag contain a tenant and a run? */
+static bool is_run_tag(uint8_t tag)
 {
     return tag != 0 && strchr("dhkptx", tag) != NULL;
 }
@@ -58,7 +59,7 @@ bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
     tag = mortise_read_u8(&r);
     *seq = 0;
     mortise_buf_clear(&v->names);
-    if (r.bad || !has_run(tag))
+    if (r.bad || !is_run_tag(tag))
         return false;
     if (tag == MORTISE_KEY_DEADLINE)
         mortise_key_read_number(&r);
@@ -76,19 +77,20 @@ bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
     return true;
 }
 
-static const char *tenant_of(const struct salvage *v)
+static const char *get_tenant_name(const struct salvage *v)
 {
     return v->names.p;
 }
 
-static const char *run_of(const struct salvage *v)
+static const char *get_run_name(const struct salvage *v)
 {
     return v->names.p + strlen(v->names.p) + 1;
 }
 
-/* The id of the request that a key is about, behind tenant and run; NULL: no
- * memory, or there is none. */
-static const char *id_in(struct salvage *v, const void *key, size_t n)
+/* The id of the request in a key, after tenant and run; NULL: out of memory, or
+ * none. */
+static const char *decode_request_id(struct salvage *v, const void *key,
+                                     size_t n)
 {
     struct mortise_reader r;
 
@@ -132,18 +134,18 @@ int mortise_salvage_write(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err) : rv;
 }
 
-/* What is done with a record under v->it. */
+/* Handle the record at v->it. */
 typedef int record_fn(struct salvage *v, leveldb_writebatch_t *batch,
                       const char *key, size_t n, struct mortise_err *err);
 
-/* All records with a tag; 0: with any. */
-struct records {
+/* Iterate over the records with a tag; 0: over all. */
+struct record_walk {
     struct salvage *v;
     uint8_t tag;
     record_fn *fn;
 };
 
-static bool is_at(const struct records *all)
+static bool has_next_record(const struct record_walk *all)
 {
     const leveldb_iterator_t *it = all->v->it;
     size_t n;
@@ -152,15 +154,16 @@ static bool is_at(const struct records *all)
            (all->tag == 0 || (uint8_t)leveldb_iter_key(it, &n)[0] == all->tag);
 }
 
-/* A few more of them. */
-static int each_of_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                        void *ud, struct mortise_err *err)
+/* Handle the next records, in one batch. */
+static int handle_next_records(struct mortise_ldb *to,
+                               leveldb_writebatch_t *batch, void *ud,
+                               struct mortise_err *err)
 {
-    const struct records *all = ud;
+    const struct record_walk *all = ud;
     leveldb_iterator_t *it = all->v->it;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && is_at(all);
+    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && has_next_record(all);
          i++, leveldb_iter_next(it)) {
         size_t n;
         const char *key = leveldb_iter_key(it, &n);
@@ -170,23 +173,23 @@ static int each_of_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     return mortise_salvage_write(to, batch, rv, err);
 }
 
-static int each(struct salvage *v, uint8_t tag, record_fn *fn,
-                struct mortise_err *err)
+static int each_record(struct salvage *v, uint8_t tag, record_fn *fn,
+                       struct mortise_err *err)
 {
-    struct records all = {v, tag, fn};
+    struct record_walk all = {v, tag, fn};
     const char first = (char)tag;
     int rv = MORTISE_OK;
 
     v->it = leveldb_create_iterator(v->to->db, v->to->checked);
     leveldb_iter_seek(v->it, &first, tag != 0 ? 1 : 0);
-    while (rv == MORTISE_OK && is_at(&all))
-        rv = mortise_ldb_batch(v->to, each_of_some, &all, err);
+    while (rv == MORTISE_OK && has_next_record(&all))
+        rv = mortise_ldb_batch(v->to, handle_next_records, &all, err);
     leveldb_iter_destroy(v->it);
     return rv;
 }
 
-/* Is there such a key?  Without words when not. */
-static bool is_there(struct salvage *v, const struct mortise_buf *key)
+/* Does the key exist? */
+static bool has_stored_key(struct salvage *v, const struct mortise_buf *key)
 {
     char *value;
     size_t n;
@@ -199,8 +202,8 @@ static bool is_there(struct salvage *v, const struct mortise_buf *key)
 /* Was the run in v->names removed? */
 static bool is_removed(struct salvage *v)
 {
-    mortise_key_tombstone(&v->value, tenant_of(v), run_of(v));
-    return is_there(v, &v->value);
+    mortise_key_tombstone(&v->value, get_tenant_name(v), get_run_name(v));
+    return has_stored_key(v, &v->value);
 }
 
 int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
@@ -221,19 +224,19 @@ int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
     return rv;
 }
 
-/* (1): its id stays taken. */
-static int bury(struct salvage *v, leveldb_writebatch_t *batch)
+/* Keep the id of a run in use (1). */
+static int put_run_tombstone(struct salvage *v, leveldb_writebatch_t *batch)
 {
     const struct mortise_tombstone t = {.removed_ms = mortise_now_ms()};
     struct mortise_ldb *to = v->to;
 
-    mortise_key_tombstone(&to->key, tenant_of(v), run_of(v));
+    mortise_key_tombstone(&to->key, get_tenant_name(v), get_run_name(v));
     return mortise_ldb_put_record(to, batch, &mortise_record_tombstone, &t);
 }
 
-/* ---- runs that are not as they were ------------------------------------- */
+/* ---- incomplete runs ----------------------------------------------------- */
 
-static struct salvage_trouble *trouble_of(const struct salvage *v)
+static struct salvage_trouble *find_trouble(const struct salvage *v)
 {
     uint64_t hash =
         mortise_hash_strs(v->names.p, v->names.p + strlen(v->names.p) + 1);
@@ -251,7 +254,7 @@ static struct salvage_trouble *trouble_of(const struct salvage *v)
 int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
                          struct mortise_err *err)
 {
-    struct salvage_trouble *t = trouble_of(v);
+    struct salvage_trouble *t = find_trouble(v);
 
     if (t == NULL) {
         t = mortise_zalloc(v->mem, sizeof *t + v->key.n);
@@ -261,8 +264,9 @@ int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
         memcpy(t->key, v->key.p, t->n);
         *v->end = t;
         v->end = &t->next;
-        mortise_table_add(&v->troubles, &t->link,
-                          mortise_hash_strs(tenant_of(v), run_of(v)));
+        mortise_table_add(
+            &v->troubles, &t->link,
+            mortise_hash_strs(get_tenant_name(v), get_run_name(v)));
     }
     if (known > t->known)
         t->known = known;
@@ -284,8 +288,9 @@ void mortise_salvage_forget(struct salvage *v)
 
 /* ---- heads from commits ------------------------------------------------- */
 
-/* What the graph of this digest is called, as v->name. */
-static void find_name(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
+/* Set v->name to the name of the graph with this digest. */
+static void find_graph_name(struct salvage *v,
+                            const uint8_t digest[MORTISE_DIGEST])
 {
     struct mortise_arena arena;
     struct mortise_read r = {.kind = MORTISE_READ_GRAPH, .arena = &arena};
@@ -312,20 +317,20 @@ static int rewrite_head(struct salvage *v, leveldb_writebatch_t *batch,
     return mortise_ldb_put_record(v->to, batch, &mortise_record_head, head);
 }
 
-/* Put the head of the run v->key, which was made anew. */
-static int put_head(struct salvage *v, leveldb_writebatch_t *batch,
-                    struct mortise_head *head)
+/* Put a new head of the run v->key. */
+static int put_new_head(struct salvage *v, leveldb_writebatch_t *batch,
+                        struct mortise_head *head)
 {
     const char *name;
 
-    find_name(v, head->graph);
+    find_graph_name(v, head->graph);
     name = mortise_buf_cstr(&v->name);
     head->graph_name = name != NULL ? name : "";
     v->how->stand(v->how->ud, head);
     return rewrite_head(v, batch, head);
 }
 
-/* All commits of v->group were seen. */
+/* All commits of v->group have been read: put a new head if need be. */
 static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
                      struct mortise_err *err)
 {
@@ -346,15 +351,15 @@ static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
     v->out->missing += newest - g->n;
     rv = mortise_salvage_note(v, newest, at == 0 ? g->whole : 0, err);
     if (rv == MORTISE_OK)
-        trouble_of(v)->made = g->whole;
+        find_trouble(v)->made = g->whole;
     if (rv == MORTISE_OK && g->whole == 0)
         return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     g->head.status = g->status;
     g->head.epoch = v->to->opening.epoch;
-    return rv == MORTISE_OK ? put_head(v, batch, &g->head) : rv;
+    return rv == MORTISE_OK ? put_new_head(v, batch, &g->head) : rv;
 }
 
-/* The next commit of a run, if it can be read. */
+/* Add a commit to the group, if it can be decoded. */
 static void add_commit(struct salvage *v, uint64_t seq, const void *p, size_t n)
 {
     struct salvage_group *g = &v->group;
@@ -392,9 +397,10 @@ static int begin_group(struct salvage *v)
     return g->key.failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* One commit more. */
-static int group_one(struct salvage *v, leveldb_writebatch_t *batch,
-                     const char *key, size_t size, struct mortise_err *err)
+/* Handle one checkpoint. */
+static int group_checkpoint(struct salvage *v, leveldb_writebatch_t *batch,
+                            const char *key, size_t size,
+                            struct mortise_err *err)
 {
     const char *p;
     uint64_t seq;
@@ -420,21 +426,22 @@ static int end_last_group(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     return mortise_salvage_write(to, batch, end_group(ud, batch, err), err);
 }
 
-/* A head without a commit goes. */
-static int behead_one(struct salvage *v, leveldb_writebatch_t *batch,
-                      const char *key, size_t size, struct mortise_err *err)
+/* Remove a head without its first commit. */
+static int drop_orphan_head(struct salvage *v, leveldb_writebatch_t *batch,
+                            const char *key, size_t size,
+                            struct mortise_err *err)
 {
     uint64_t at;
     int rv;
 
     if (!mortise_salvage_run_of(v, key, size, &at))
         return MORTISE_OK;
-    mortise_key_checkpoint(&v->value, tenant_of(v), run_of(v), 1);
-    if (is_there(v, &v->value))
+    mortise_key_checkpoint(&v->value, get_tenant_name(v), get_run_name(v), 1);
+    if (has_stored_key(v, &v->value))
         return MORTISE_OK;
     rv = mortise_salvage_stored(v, &at, err);
     if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
-        v->out->missing += trouble_of(v) == NULL ? at : 0;
+        v->out->missing += find_trouble(v) == NULL ? at : 0;
         rv = mortise_salvage_note(v, at, 0, err);
     }
     return rv == MORTISE_OK
@@ -447,48 +454,50 @@ int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err)
     int rv;
 
     mortise_buf_clear(&v->group.key);
-    rv = each(v, MORTISE_KEY_CHECKPOINT, group_one, err);
+    rv = each_record(v, MORTISE_KEY_CHECKPOINT, group_checkpoint, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_batch(v->to, end_last_group, v, err);
-    return rv == MORTISE_OK ? each(v, MORTISE_KEY_HEAD, behead_one, err) : rv;
+    return rv == MORTISE_OK
+               ? each_record(v, MORTISE_KEY_HEAD, drop_orphan_head, err)
+               : rv;
 }
 
-/* ---- what is of use ----------------------------------------------------- */
+/* ---- usable records ------------------------------------------------------ */
 
-struct naming {
+struct request_search {
     const char *id;
     size_t n;
     bool found;
 };
 
-static int look_for(void *ud, const struct mortise_checkpoint *cp)
+static int find_request_id(void *ud, const struct mortise_checkpoint *cp)
 {
-    struct naming *l = ud;
+    struct request_search *l = ud;
 
     l->found = memmem(cp->entries, cp->size, l->id, l->n) != NULL;
     return l->found;
 }
 
-/* Do the commits that are kept of the run in v->names ask this?  The id of a
- * request stands in what recorded it. */
-static bool is_asked(struct salvage *v, const char *tenant, const char *run,
-                     const char *id)
+/* Does a remaining commit of the run name this request?  The record of a
+ * request contains its id. */
+static bool is_request_named(struct salvage *v, const char *tenant,
+                             const char *run, const char *id)
 {
-    struct naming l = {id, strlen(id), false};
+    struct request_search l = {id, strlen(id), false};
 
     struct mortise_read r = {.kind = MORTISE_READ_CHECKPOINTS,
                              .tenant = tenant,
                              .run = run,
                              .number = 1,
-                             .checkpoint = look_for,
+                             .checkpoint = find_request_id,
                              .ud = &l};
 
     return mortise_ldb_read_now(v->to, &r, NULL) == MORTISE_OK && l.found;
 }
 
-/* The request under the iterator: does it stay? */
-static bool stays(struct salvage *v, const struct salvage_trouble *t,
-                  const void *key, size_t n)
+/* Is the request at v->it kept? */
+static bool is_request_kept(struct salvage *v, const struct salvage_trouble *t,
+                            const void *key, size_t n)
 {
     struct mortise_pending p;
     size_t size;
@@ -498,13 +507,15 @@ static bool stays(struct salvage *v, const struct salvage_trouble *t,
 
     if (!yes || t == NULL)
         return yes;
-    id = id_in(v, key, n);
-    return id != NULL && is_asked(v, tenant_of(v), run_of(v), id);
+    id = decode_request_id(v, key, n);
+    return id != NULL &&
+           is_request_named(v, get_tenant_name(v), get_run_name(v), id);
 }
 
-/* Requests of the run v->key: those that go, and how many stay. */
-static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
-                          const struct salvage_trouble *t, uint32_t *n_stay)
+/* Remove unusable requests of the run v->key; *n_stay: the number of the
+ * others. */
+static int filter_requests(struct salvage *v, leveldb_writebatch_t *batch,
+                           const struct salvage_trouble *t, uint32_t *n_stay)
 {
     leveldb_iterator_t *heads = v->it;
     struct mortise_buf prefix;
@@ -512,7 +523,8 @@ static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
 
     *n_stay = 0;
     mortise_buf_init(&prefix, v->mem);
-    mortise_key_of_run(&prefix, MORTISE_KEY_PENDING, tenant_of(v), run_of(v));
+    mortise_key_of_run(&prefix, MORTISE_KEY_PENDING, get_tenant_name(v),
+                       get_run_name(v));
     v->it = leveldb_create_iterator(v->to->db, v->to->checked);
     leveldb_iter_seek(v->it, prefix.p, prefix.n);
     for (; rv == MORTISE_OK && leveldb_iter_valid(v->it);
@@ -522,7 +534,7 @@ static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
 
         if (n < prefix.n || memcmp(key, prefix.p, prefix.n) != 0)
             break;
-        if (stays(v, t, key, n))
+        if (is_request_kept(v, t, key, n))
             ++*n_stay;
         else
             rv = mortise_salvage_put(v->to, batch, key, n, NULL, 0);
@@ -533,17 +545,17 @@ static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
     return rv;
 }
 
-/* Without its graph a run can neither go on nor be shown. */
-static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
-                           const struct mortise_head *head,
-                           struct mortise_err *err)
+/* Leave out a run without its graph: it can neither resume nor be shown. */
+static int leave_out_graphless(struct salvage *v, leveldb_writebatch_t *batch,
+                               const struct mortise_head *head,
+                               struct mortise_err *err)
 {
     char digest[MORTISE_DIGEST_HEX];
     int rv = mortise_salvage_note(v, head->seq, 0, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    trouble_of(v)->told = true;
+    find_trouble(v)->told = true;
     v->out->dropped++;
     mortise_hex(digest, head->graph, MORTISE_DIGEST);
     mortise_salvage_say(
@@ -551,24 +563,24 @@ static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
         "run %s: left out; the text of its graph %s%s(digest %.12s) cannot "
         "be read: salvage again, into another directory, with --graph and an "
         "unchanged copy of the file",
-        run_of(v), head->graph_name, head->graph_name[0] != '\0' ? " " : "",
-        digest);
+        get_run_name(v), head->graph_name,
+        head->graph_name[0] != '\0' ? " " : "", digest);
     rv = mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
-    return rv == MORTISE_OK ? bury(v, batch) : rv;
+    return rv == MORTISE_OK ? put_run_tombstone(v, batch) : rv;
 }
 
-/* One that was handed in may be why it is there. */
+/* Note that a run uses a graph, which the caller may have supplied. */
 static void note_graph(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
 {
-    assert(v->how->n_graphs <= 32); /* bits of `pinned` */
+    assert(v->how->n_graphs <= 32); /* the number of bits of `pinned` */
     for (size_t i = 0; i < v->how->n_graphs; i++)
         if (memcmp(v->how->graphs[i].digest, digest, MORTISE_DIGEST) == 0)
             v->pinned |= 1u << i;
 }
 
-/* A run that is kept: up to where?  (t NULL: it has no trouble of its own.) */
-static void tell_kept(struct salvage *v, struct salvage_trouble *t,
-                      const struct mortise_head *head)
+/* Report how much of a run is kept. t NULL: no trouble of its own. */
+static void report_kept_run(struct salvage *v, struct salvage_trouble *t,
+                            const struct mortise_head *head)
 {
     if (t != NULL) {
         t->told = true;
@@ -578,18 +590,19 @@ static void tell_kept(struct salvage *v, struct salvage_trouble *t,
         mortise_salvage_say(v,
                             "run %s: kept up to commit %" PRIu64 " of %" PRIu64
                             "; number %" PRIu64 " cannot be read",
-                            run_of(v), head->seq, t->known, head->seq + 1);
+                            get_run_name(v), head->seq, t->known,
+                            head->seq + 1);
     else
         mortise_salvage_say(v,
                             "run %s: kept up to commit %" PRIu64
                             ", the last readable one; it may have had more",
-                            run_of(v), head->seq);
+                            get_run_name(v), head->seq);
 }
 
-static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
-                     struct mortise_head *head, struct mortise_err *err)
+static int decide_run(struct salvage *v, leveldb_writebatch_t *batch,
+                      struct mortise_head *head, struct mortise_err *err)
 {
-    struct salvage_trouble *t = trouble_of(v);
+    struct salvage_trouble *t = find_trouble(v);
     uint32_t n;
     int rv;
 
@@ -597,30 +610,30 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (t != NULL && t->known <= head->seq && t->anew != head->seq)
         t = NULL; /* a log has the rest of it */
     mortise_key_graph(&v->value, head->graph);
-    if (!is_there(v, &v->value))
-        return leave_graphless(v, batch, head, err);
+    if (!has_stored_key(v, &v->value))
+        return leave_out_graphless(v, batch, head, err);
     note_graph(v, head->graph);
     if (t != NULL || (mortise_salvage_behind(v) > 0 &&
                       !mortise_status_has_ended((int)head->status)))
-        tell_kept(v, t, head);
+        report_kept_run(v, t, head);
     v->out->runs++;
-    rv = judge_requests(v, batch, t, &n);
+    rv = filter_requests(v, batch, t, &n);
     if (rv != MORTISE_OK || n == head->n_pending)
         return rv;
     if (t == NULL)
         mortise_salvage_say(v,
                             "run %s: the inbox does not list all of its "
                             "requests; 'mortise show' does",
-                            run_of(v));
+                            get_run_name(v));
     head->n_pending = n;
     if (t != NULL && t->made == head->seq)
-        return put_head(v, batch, head);
+        return put_new_head(v, batch, head);
     return rewrite_head(v, batch, head);
 }
 
-/* A head: is it that of a run? */
-static int judge_head(struct salvage *v, leveldb_writebatch_t *batch,
-                      const char *key, size_t size, struct mortise_err *err)
+/* Remove a head that cannot be decoded; else decide about its run. */
+static int decide_head(struct salvage *v, leveldb_writebatch_t *batch,
+                       const char *key, size_t size, struct mortise_err *err)
 {
     struct mortise_head head;
     size_t n;
@@ -630,12 +643,13 @@ static int judge_head(struct salvage *v, leveldb_writebatch_t *batch,
     if (mortise_record_read(&mortise_record_head, &head, p, n) != MORTISE_OK ||
         !mortise_salvage_run_of(v, key, size, &seq))
         return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
-    return judge_run(v, batch, &head, err);
+    return decide_run(v, batch, &head, err);
 }
 
-/* Runs that are known, and have no head: (1). */
-static int bury_all(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                    void *ud, struct mortise_err *err)
+/* Leave out known runs without a head (1). */
+static int leave_out_headless(struct mortise_ldb *to,
+                              leveldb_writebatch_t *batch, void *ud,
+                              struct mortise_err *err)
 {
     struct salvage *v = ud;
     int rv = MORTISE_OK;
@@ -654,18 +668,21 @@ static int bury_all(struct mortise_ldb *to, leveldb_writebatch_t *batch,
             mortise_salvage_say(v,
                                 "run %s: left out; of its %" PRIu64
                                 " commit%s, number 1 cannot be read",
-                                run_of(v), t->known, t->known == 1 ? "" : "s");
+                                get_run_name(v), t->known,
+                                t->known == 1 ? "" : "s");
         else
-            mortise_salvage_say(
-                v, "run %s: left out; its commits cannot be read", run_of(v));
-        rv = bury(v, batch);
+            mortise_salvage_say(v,
+                                "run %s: left out; its commits cannot be read",
+                                get_run_name(v));
+        rv = put_run_tombstone(v, batch);
     }
     return mortise_salvage_write(to, batch, rv, err);
 }
 
-/* Graphs that were handed in, and are none that a run pins. */
-static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                       void *ud, struct mortise_err *err)
+/* Remove supplied graphs that no run uses. */
+static int drop_unused_graphs(struct mortise_ldb *to,
+                              leveldb_writebatch_t *batch, void *ud,
+                              struct mortise_err *err)
 {
     struct salvage *v = ud;
     int rv = MORTISE_OK;
@@ -688,8 +705,8 @@ static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 
 /* ---- the rest ----------------------------------------------------------- */
 
-/* A deadline of a request that is not there. */
-static bool is_stray(struct salvage *v, const char *key, size_t n)
+/* Is it the deadline of a request that does not exist? */
+static bool is_stray_deadline(struct salvage *v, const char *key, size_t n)
 {
     size_t size;
     const char *p = leveldb_iter_value(v->it, &size), *id;
@@ -702,16 +719,16 @@ static bool is_stray(struct salvage *v, const char *key, size_t n)
         return true;
     if (timer)
         return false;
-    id = id_in(v, key, n);
+    id = decode_request_id(v, key, n);
     if (id == NULL)
         return true;
-    mortise_key_pending(&v->value, tenant_of(v), run_of(v), id);
-    return !is_there(v, &v->value);
+    mortise_key_pending(&v->value, get_tenant_name(v), get_run_name(v), id);
+    return !has_stored_key(v, &v->value);
 }
 
-/* The index of deadlines lost that of this request: put it again. */
-static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
-                        const char *key, size_t n)
+/* Restore the missing deadline of a request. */
+static int restore_deadline(struct salvage *v, leveldb_writebatch_t *batch,
+                            const char *key, size_t n)
 {
     struct mortise_pending p;
     size_t size;
@@ -724,19 +741,22 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
             MORTISE_OK ||
         p.deadline_ms == 0)
         return MORTISE_OK;
-    id = id_in(v, key, n); /* sweep_one() read the key: there is one */
+    /* sweep_run_record() has decoded the key, so there is one */
+    id = decode_request_id(v, key, n);
     if (id == NULL)
         return MORTISE_ENOMEM;
-    mortise_key_deadline(&to->key, p.deadline_ms, tenant_of(v), run_of(v), id);
-    if (is_there(v, &to->key))
+    mortise_key_deadline(&to->key, p.deadline_ms, get_tenant_name(v),
+                         get_run_name(v), id);
+    if (has_stored_key(v, &to->key))
         return MORTISE_OK;
     return mortise_ldb_put_record(to, batch, &mortise_record_deadline, &timer);
 }
 
-/* One record of a run: what no head counts goes, and a run of which it is all
- * that is left is named. */
-static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
-                     const char *key, size_t size, struct mortise_err *err)
+/* Remove a record that belongs to no head.  Report its run if it has
+ * no other. */
+static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
+                            const char *key, size_t size,
+                            struct mortise_err *err)
 {
     uint64_t seq, at;
     int rv;
@@ -748,25 +768,26 @@ static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
     rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (at == 0 && !is_removed(v) && trouble_of(v) == NULL) {
+    if (at == 0 && !is_removed(v) && find_trouble(v) == NULL) {
         v->out->missing++;
         rv = mortise_salvage_note(v, 0, 0, err);
     }
     if (rv != MORTISE_OK)
         return rv;
-    if (at == 0 || seq > at || is_stray(v, key, size))
+    if (at == 0 || seq > at || is_stray_deadline(v, key, size))
         return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
-    return put_deadline(v, batch, key, size);
+    return restore_deadline(v, batch, key, size);
 }
 
 int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err)
 {
-    int rv = each(v, MORTISE_KEY_HEAD, judge_head, err);
+    int rv = each_record(v, MORTISE_KEY_HEAD, decide_head, err);
 
     if (rv == MORTISE_OK)
-        rv = each(v, 0, sweep_one, err);
+        rv = each_record(v, 0, sweep_run_record, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, bury_all, v, err);
-    return rv == MORTISE_OK ? mortise_ldb_batch(v->to, drop_graphs, v, err)
-                            : rv;
+        rv = mortise_ldb_batch(v->to, leave_out_headless, v, err);
+    return rv == MORTISE_OK
+               ? mortise_ldb_batch(v->to, drop_unused_graphs, v, err)
+               : rv;
 }

@@ -1,4 +1,4 @@
-/* dbfile.c -- the files in LevelDB's directory, by their names
+/* dbfile.c -- the kinds of files in LevelDB's directory, by their names
  * (db/filename.cc of LevelDB). */
 #include "core/store/leveldb/dbfile.h"
 
@@ -31,7 +31,8 @@ bool mortise_dbfile_is_file(int db, const char *name)
 
     if (fstatat(db, name, &st, 0) == 0)
         return S_ISREG(st.st_mode);
-    /* A link that leads nowhere, or round, is no file; what is gone may be. */
+    /* A broken or circular link exists, but is no file.  A missing file may be
+     * one. */
     return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 

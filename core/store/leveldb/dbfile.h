@@ -1,4 +1,5 @@
-/* dbfile.h -- the files in LevelDB's directory, by their names.  [any] */
+/* dbfile.h -- the kinds of files in LevelDB's directory, by their names. [any]
+ */
 #ifndef MORTISE_LEVELDB_DBFILE_H
 #define MORTISE_LEVELDB_DBFILE_H
 
@@ -6,7 +7,7 @@
 #include <stdbool.h>
 
 enum mortise_dbfile {
-    MORTISE_DBFILE_OTHER, /* LOCK, LOG, or no file of the database */
+    MORTISE_DBFILE_OTHER, /* LOCK, LOG, and files of other programs */
     MORTISE_DBFILE_LOG,
     MORTISE_DBFILE_MANIFEST,
     MORTISE_DBFILE_CURRENT,
@@ -15,12 +16,13 @@ enum mortise_dbfile {
 
 enum { MORTISE_DBFILE_NAME = NAME_MAX + 1 };
 
-/* What a name is. */
+/* The kind of file that has this name. */
 enum mortise_dbfile mortise_dbfile_kind(const char *name);
-/* May it be opened without waiting for somebody?  No for a FIFO, a device, a
- * socket, a directory. */
+/* Can it be opened without blocking?  False for a FIFO, device, socket or
+ * directory. */
 bool mortise_dbfile_is_file(int db, const char *name);
-/* The MANIFEST that a CURRENT, called `from`, names; false: it names none. */
+/* Read the name of the MANIFEST from a CURRENT, which is called `from`.  False:
+ * it does not name one. */
 bool mortise_dbfile_current(int db, const char *from,
                             char name[MORTISE_DBFILE_NAME]);
 

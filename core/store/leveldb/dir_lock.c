@@ -1,33 +1,33 @@
-/* dir_lock.c -- who holds a store.
+/* dir_lock.c -- the lock that gives a process a store.
  *
- * LevelDB keeps other processes out with fcntl(F_SETLK) on its file LOCK, and
- * itself out with a table of path names.  Both leak, and a file can be removed
- * under its lock; so we stand in front, with a lock on the directory itself
- * (flock(2)), which nobody can take away while we live:
+ * LevelDB excludes other processes by fcntl(F_SETLK) on its file LOCK, and a
+ * second open in the same process by a table of path names.  Both have gaps,
+ * and a file can be removed while it is locked.  So we also lock the directory
+ * itself (flock(2)), which nobody can take away from us:
  *
- *   (1) Within a process a store is open once, under whatever path: claims are
- *       by device and inode.  fcntl locks do not conflict within a process,
- *       and two LevelDBs on one directory destroy it.
- *   (2) The directory's lock is let go of by closing it, and by nothing else:
- *       not by removing or renaming what is in it, nor the directory.  It
- *       follows the directory to another name.
- *   (3) A child of fork() has no claim: its copy of the descriptor, with which
- *       it would keep the lock beyond our death, is closed as it begins, and
- *       mortise_dir_lock_is_ours() says no.  One that was made behind fork()'s
- *       back (a bare clone) keeps the lock; whoever is refused then reads its
+ *   (1) A store is open once in a process, whatever its path: claims are by
+ *       device and inode. fcntl locks do not conflict within a process, and two
+ *       LevelDB instances on one directory would destroy it.
+ *   (2) Only closing the directory releases its lock.  Removing or renaming it,
+ *       or files in it, does not.  The lock follows the directory to another
+ *       name.
+ *   (3) A child of fork() has no claim.  Its copy of the descriptor would keep
+ *       the lock after the parent exits, so it is closed at once, and
+ *       mortise_dir_lock_is_ours() is false.  A child made without fork()'s
+ *       handlers (a bare clone) keeps the lock; the error message then has its
  *       pid.
- *   (4) LOCK is never opened in a process that holds it: closing *any*
- *       descriptor of a file drops the process's locks on it (fcntl(2), "the
- *       record locks are automatically released").  LevelDB's own refusal of a
- *       second open does just that; thanks to (1) it never gets there.
- *   (5) We ask who holds LOCK before LevelDB is let near: an older program
- *       locks nothing else, and a refused leveldb_open() would already have
- *       rotated the holder's LOG.
+ *   (4) A process that holds LOCK never opens it: closing any descriptor of a
+ *       file releases the process's locks on that file (fcntl(2), "the record
+ *       locks are automatically released").  LevelDB's own check for a second
+ *       open would do that, but (1) prevents such an open.
+ *   (5) We test LOCK before LevelDB opens the store: an older program locks
+ *       nothing else, and a failed leveldb_open() would already have rotated
+ *       the holder's LOG.
  *
- * Between the question (5) and LevelDB's own lock such a program may come; then
- * leveldb_open() fails and the question is asked again.  Where the file system
- * has no locks for directories (NFS lets only writers lock), LOCK is all there
- * is; doctor says what to think of such a disk.
+ * Another program may lock LOCK between the test (5) and LevelDB's own lock.
+ * Then leveldb_open() fails, and we test again.  If the file system cannot lock
+ * directories (NFS allows only writers to lock), LOCK is the only lock;
+ * `doctor` reports such a disk.
  */
 #include "core/store/leveldb/dir_lock.h"
 
@@ -47,7 +47,7 @@
 
 #include "core/base/infile.h"
 
-/* Guards `claims`. */
+/* Protects `claims`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mortise_dir_lock *claims; /* of all stores open in this process */
 
@@ -64,7 +64,7 @@ static void after_fork(void)
 }
 
 /* (3) */
-static void in_child(void)
+static void drop_claims_in_child(void)
 {
     for (struct mortise_dir_lock *h = claims; h != NULL; h = h->next) {
         if (h->dir >= 0)
@@ -76,7 +76,7 @@ static void in_child(void)
 
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork, in_child);
+    pthread_atfork(before_fork, after_fork, drop_claims_in_child);
 }
 
 bool mortise_dir_lock_is_ours(const struct mortise_dir_lock *h)
@@ -84,11 +84,11 @@ bool mortise_dir_lock_is_ours(const struct mortise_dir_lock *h)
     return h->pid == getpid();
 }
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- error messages ------------------------------------------------------ */
 
-/* Who took the lock on this directory, as the kernel's list says; 0: it does
- * not, or not to us. */
-static pid_t who_locked(const struct mortise_dir_lock *h)
+/* The process with the lock on this directory, from the kernel's list; 0: not
+ * in the list, or not visible to us. */
+static pid_t find_lock_owner(const struct mortise_dir_lock *h)
 {
     FILE *f = fopen("/proc/locks", "re");
     char line[256];
@@ -109,8 +109,8 @@ static pid_t who_locked(const struct mortise_dir_lock *h)
     return found;
 }
 
-/* Has this process the directory open? */
-static bool has_open(const char *pid, const struct mortise_dir_lock *h)
+/* Does this process have the directory open? */
+static bool has_process_open(const char *pid, const struct mortise_dir_lock *h)
 {
     char path[300];
     struct dirent *e;
@@ -128,8 +128,8 @@ static bool has_open(const char *pid, const struct mortise_dir_lock *h)
     return found;
 }
 
-/* Another process that has the directory open; 0: none that we may see. */
-static long who_inherited(const struct mortise_dir_lock *h)
+/* Another process that has the directory open; 0: none that we can see. */
+static long find_lock_heir(const struct mortise_dir_lock *h)
 {
     DIR *all = opendir("/proc");
     struct dirent *e;
@@ -138,7 +138,7 @@ static long who_inherited(const struct mortise_dir_lock *h)
     while (all != NULL && found == 0 && (e = readdir(all)) != NULL) {
         long pid = strtol(e->d_name, NULL, 10);
 
-        if (pid > 0 && pid != (long)getpid() && has_open(e->d_name, h))
+        if (pid > 0 && pid != (long)getpid() && has_process_open(e->d_name, h))
             found = pid;
     }
     if (all != NULL)
@@ -146,14 +146,15 @@ static long who_inherited(const struct mortise_dir_lock *h)
     return found;
 }
 
-static int refuse(const struct mortise_dir_lock *h, struct mortise_err *err)
+static int fail_lock_held(const struct mortise_dir_lock *h,
+                          struct mortise_err *err)
 {
-    long pid = who_locked(h), heir;
+    long pid = find_lock_owner(h), heir;
 
     if (pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
         return mortise_fail(err, MORTISE_EBUSY, "held by process %ld", pid);
-    heir = who_inherited(h);
-    if (heir == 0) /* in another pid namespace */
+    heir = find_lock_heir(h);
+    if (heir == 0) /* it is in another pid namespace */
         return mortise_fail(err, MORTISE_EBUSY, "held by another process");
     return mortise_fail(err, MORTISE_EBUSY,
                         "held by process %ld, which a former owner of the "
@@ -163,7 +164,7 @@ static int refuse(const struct mortise_dir_lock *h, struct mortise_err *err)
 
 /* ---- claims ------------------------------------------------------------- */
 
-static struct mortise_dir_lock *find(const struct mortise_dir_lock *h)
+static struct mortise_dir_lock *find_dir_claim(const struct mortise_dir_lock *h)
 {
     struct mortise_dir_lock *c = claims;
 
@@ -173,15 +174,16 @@ static struct mortise_dir_lock *find(const struct mortise_dir_lock *h)
     return c;
 }
 
-/* (2).  With `lock` held, so that no fork comes between it and the claim. */
-static int lock_dir(struct mortise_dir_lock *h, struct mortise_err *err)
+/* (2).  Call with `lock` held, so that no fork() comes between it and the
+ * claim. */
+static int flock_store_dir(struct mortise_dir_lock *h, struct mortise_err *err)
 {
     if (flock(h->dir, LOCK_EX | LOCK_NB) == 0)
         return MORTISE_OK;
     switch (errno) {
     case EWOULDBLOCK:
-        return refuse(h, err);
-    case EBADF: /* NFS: open it to write */
+        return fail_lock_held(h, err);
+    case EBADF: /* on NFS, which requires it to be open for writing */
     case EINVAL:
     case ENOLCK:
     case ENOSYS:
@@ -209,13 +211,13 @@ int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
     *h = (struct mortise_dir_lock){
         .dev = st.st_dev, .ino = st.st_ino, .pid = getpid(), .dir = dir};
     pthread_mutex_lock(&lock);
-    rv = find(h) != NULL
+    rv = find_dir_claim(h) != NULL
              ? mortise_fail(err, MORTISE_EBUSY,
                             "already open in this process (pid %ld)",
                             (long)h->pid)
-             : lock_dir(h, err);
+             : flock_store_dir(h, err);
     if (rv == MORTISE_OK) {
-        assert(find(h) == NULL); /* (1) */
+        assert(find_dir_claim(h) == NULL); /* (1) */
         h->next = claims;
         claims = h;
     } else {
@@ -229,10 +231,10 @@ void mortise_dir_lock_drop(struct mortise_dir_lock *h)
 {
     struct mortise_dir_lock **at = &claims;
 
-    assert(mortise_dir_lock_is_ours(h)); /* a child has nothing to drop (3) */
+    assert(mortise_dir_lock_is_ours(h)); /* a child has no claim (3) */
     pthread_mutex_lock(&lock);
     while (*at != h) {
-        assert(*at != NULL); /* only what was taken is dropped */
+        assert(*at != NULL); /* it must have been taken */
         at = &(*at)->next;
     }
     *at = h->next;
@@ -248,7 +250,7 @@ int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err)
     int fd = mortise_infile_open(dir, name, 0), rv;
 
     if (fd < 0 && errno == ENOENT)
-        return MORTISE_OK; /* not made yet */
+        return MORTISE_OK; /* the file does not exist yet */
     if (fd < 0 && errno == MORTISE_NO_FILE)
         return mortise_fail(
             err, MORTISE_ECORRUPT,
@@ -263,7 +265,7 @@ int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err)
     close(fd);
     if (rv != MORTISE_OK || lk.l_type == F_UNLCK)
         return rv;
-    if (lk.l_pid <= 0) /* in another pid namespace */
+    if (lk.l_pid <= 0) /* it is in another pid namespace */
         return mortise_fail(err, MORTISE_EBUSY, "held by another process");
     return mortise_fail(err, MORTISE_EBUSY, "held by process %ld",
                         (long)lk.l_pid);

@@ -1,31 +1,31 @@
-/* directory.c -- the store's directory: made, stamped, looked at.
+/* directory.c -- the store's directory and its stamp.
  *
  *     STORE/           0700
- *     STORE/format     a line of text: the number of its format
- *     STORE/mark       how much of it was synced (highwater.c)
+ *     STORE/format     one line of text: the number of its format
+ *     STORE/mark       the number of the last synced batch (highwater.c)
  *     STORE/db/        0700, LevelDB's
  *
- * The stamp is a file beside LevelDB's directory, and not only a key in it,
- * because leveldb_open() rewrites its MANIFEST, logs and CURRENT before the
- * first key can be read.  So:
+ * The stamp, STORE/format, is a file beside LevelDB's directory and not only a
+ * key in it, because leveldb_open() rewrites MANIFEST, logs and CURRENT before
+ * a key can be read.
  *
- *   (1) A store of another format is refused with nothing in it touched.
- *   (2) The file is there only once LevelDB's directory is, durably: a stamped
- *       store whose db/ is gone is a loss to be reported, never one to be
- *       replaced by a new, empty database.
- *   (3) It is replaced by rename, so a crash leaves it whole or absent.
- *   (4) While a store is being made of another one, it says that this is none
- *       yet (unfinished.c).
- *   (5) A file is created under a name of its own, never written through one
- *       that is there: a link in a store that somebody else made would lead to
- *       any file of the user.
- *   (6) Nobody but its owner reaches anything in it: who opens a directory of
- *       his that others may read, to write to it, closes it to them.  One that
- *       lets its group through and no further (0710) is left to the engine,
- *       which knows whether that is meant (engine.c).
- *   (7) A directory that holds something else, and nothing of a store, is
- *       somebody's: it is refused with nothing in it touched.  A store that lost
- *       files is still one.
+ *   (1) A store of another format is not opened, and nothing in it is changed.
+ *   (2) The stamp exists only after LevelDB's directory does, durably.  So a
+ *       stamped store without db/ has lost data: that is reported, and not
+ *       repaired by a new, empty database.
+ *   (3) The stamp is replaced by rename, so a crash leaves it complete or
+ *       absent.
+ *   (4) While salvage makes a store, the stamp marks it as unfinished
+ *       (unfinished.c).
+ *   (5) Files are created under new names and never written through existing
+ *       ones: in a store that another user made, a link could lead to any file
+ *       of this user.
+ *   (6) Only the owner can access the store.  Opening it for writing removes
+ *       the permissions of other users from the directory.  The mode 0710,
+ *       which lets a group pass through, is left to the engine, which knows
+ *       whether it is intended (engine.c).
+ *   (7) A directory with other files and without a store is not used, and
+ *       nothing in it is changed.  A store that lost files is still a store.
  */
 #include "core/store/leveldb/directory.h"
 
@@ -56,7 +56,7 @@ static int sync_fd(int fd, const char *what, struct mortise_err *err)
 }
 
 /* Sync a directory by name. */
-static int sync_dir(int dir, const char *name, struct mortise_err *err)
+static int sync_named_dir(int dir, const char *name, struct mortise_err *err)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
 
@@ -73,7 +73,8 @@ int mortise_directory_open(int *dir, const char *path, struct mortise_err *err)
 
     rv = mortise_directory_find(dir, path, err);
     if (rv != MORTISE_ENOTFOUND || errnum == 0 || errnum == EEXIST)
-        return rv; /* where nothing can be made, one that is there will do */
+        /* If it cannot be made, an existing one will do. */
+        return rv;
     return mortise_syserr(err, errnum, "make the directory");
 }
 
@@ -85,15 +86,15 @@ int mortise_directory_find(int *dir, const char *path, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static bool is_there(int dir, const char *name)
+static bool may_have_name(int dir, const char *name)
 {
     return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
            errno != ENOENT;
 }
 
-/* MORTISE_ESTATE: it is a file in which commits are, or the name of one. */
-static int look_for_data(void *ud, int db, const char *name,
-                         struct mortise_err *err)
+/* MORTISE_ESTATE for a file that has commits, or the name of such a file. */
+static int find_commit_file(void *ud, int db, const char *name,
+                            struct mortise_err *err)
 {
     enum mortise_dbfile kind = mortise_dbfile_kind(name);
 
@@ -105,28 +106,28 @@ static int look_for_data(void *ud, int db, const char *name,
                : MORTISE_OK;
 }
 
-/* A disk that was full, or a kill, may have ended its making so early that the
- * database never was one. */
+/* A full disk or a kill may have stopped the creation of a store so early that
+ * the database never existed. */
 static bool has_database(int dir)
 {
     int db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
 
     if (db < 0)
         return errno != ENOENT;
-    rv = mortise_directory_each(db, "db", look_for_data, NULL, NULL);
+    rv = mortise_directory_each(db, "db", find_commit_file, NULL, NULL);
     close(db);
     return rv != MORTISE_OK;
 }
 
 bool mortise_directory_is_made(int dir)
 {
-    return is_there(dir, "format") || is_there(dir, "mark") ||
+    return may_have_name(dir, "format") || may_have_name(dir, "mark") ||
            has_database(dir);
 }
 
-/* Is it in a store, or may it be where a store is made?  (A file system that is
- * mounted there begins with lost+found.) */
-static bool may_be_in_store(const char *name)
+/* Can a store have a file of this name, or a directory in which a store is
+ * made?  (A newly mounted file system contains lost+found.) */
+static bool is_store_name(const char *name)
 {
     static const char *const names[] = {
         "db",         "format",       "format.new", "mark",
@@ -139,12 +140,12 @@ static bool may_be_in_store(const char *name)
     return false;
 }
 
-static int refuse_other(void *ud, int dir, const char *name,
-                        struct mortise_err *err)
+static int fail_foreign_file(void *ud, int dir, const char *name,
+                             struct mortise_err *err)
 {
     (void)ud;
     (void)dir;
-    if (may_be_in_store(name))
+    if (is_store_name(name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
                         "it is not a store, and it contains other files "
@@ -156,7 +157,7 @@ int mortise_directory_check_ours(int dir, struct mortise_err *err)
 {
     return mortise_directory_is_made(dir)
                ? MORTISE_OK
-               : mortise_directory_each(dir, "the directory", refuse_other,
+               : mortise_directory_each(dir, "the directory", fail_foreign_file,
                                         NULL, err);
 }
 
@@ -171,16 +172,16 @@ mode_t mortise_directory_close_off(int dir)
     return st.st_mode & PERMISSIONS;
 }
 
-static int no_file(struct mortise_err *err)
+static int fail_replaced_stamp(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "its file '%s' is not a regular file: it was replaced",
                         stamp_name);
 }
 
-/* The stamp's text; *n is 0 when there is no such file. */
-static int read_text(int dir, char *text, size_t cap, size_t *n,
-                     struct mortise_err *err)
+/* Read the text of the stamp; *n is 0 if there is no such file. */
+static int read_stamp_text(int dir, char *text, size_t cap, size_t *n,
+                           struct mortise_err *err)
 {
     int fd = mortise_infile_open(dir, stamp_name, 0);
     ssize_t got;
@@ -189,12 +190,12 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
     if (fd < 0)
         return errno == ENOENT ? MORTISE_OK
                : errno == MORTISE_NO_FILE
-                   ? no_file(err)
+                   ? fail_replaced_stamp(err)
                    : mortise_syserr(err, errno, "open %s", stamp_name);
     got = read(fd, text, cap - 1);
     if (got < 0) {
         int rv = errno == EISDIR
-                     ? no_file(err)
+                     ? fail_replaced_stamp(err)
                      : mortise_syserr(err, errno, "read %s", stamp_name);
 
         close(fd);
@@ -209,7 +210,7 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
 }
 
 /* Development versions before 0.2.0 wrote a second line. */
-static int made_before_release(struct mortise_err *err)
+static int fail_old_development(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EFORMAT,
                         "a development version before 0.2.0 created it, and no "
@@ -226,7 +227,7 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
     size_t n;
 
     *stamped = false;
-    rv = read_text(dir, text, sizeof text, &n, err);
+    rv = read_stamp_text(dir, text, sizeof text, &n, err);
     if (rv != MORTISE_OK || n == 0)
         return rv;
     if (strcmp(text, unfinished) == 0)
@@ -240,7 +241,7 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
                             "its file '%s' is not the format file of a store",
                             stamp_name);
     if (strncmp(text + at, "oldest-reader ", 14) == 0)
-        return made_before_release(err);
+        return fail_old_development(err);
     rv = mortise_stamp_check(format, err);
     if (rv == MORTISE_OK && (size_t)at != n)
         rv = mortise_fail(err, MORTISE_ECORRUPT,
@@ -251,7 +252,8 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
 }
 
 /* (3) */
-static int replace_text(int dir, const char *text, struct mortise_err *err)
+static int replace_stamp_text(int dir, const char *text,
+                              struct mortise_err *err)
 {
     int rv =
         mortise_directory_put(dir, stamp_new, text, strlen(text), true, err);
@@ -268,12 +270,12 @@ int mortise_directory_write_stamp(int dir, struct mortise_err *err)
     char text[64];
 
     snprintf(text, sizeof text, "mortise-store %d\n", MORTISE_STORE_FORMAT);
-    return replace_text(dir, text, err);
+    return replace_stamp_text(dir, text, err);
 }
 
 int mortise_directory_write_unfinished(int dir, struct mortise_err *err)
 {
-    return replace_text(dir, unfinished, err);
+    return replace_stamp_text(dir, unfinished, err);
 }
 
 bool mortise_directory_is_unfinished(int dir)
@@ -290,8 +292,8 @@ int mortise_directory_make_db(int dir, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* It is open, so its inode is not given to another one.  CURRENT is there from
- * its making on, whatever LevelDB does; the rest of its files come and go. */
+/* The directory is open, so its inode cannot be reused.  CURRENT exists from
+ * the creation of a database on; LevelDB's other files come and go. */
 bool mortise_directory_has_db(int dir, int db)
 {
     struct stat ours, there;
@@ -303,9 +305,9 @@ bool mortise_directory_has_db(int dir, int db)
 
 int mortise_directory_sync(int dir, struct mortise_err *err)
 {
-    int rv = sync_dir(dir, ".", err);
+    int rv = sync_named_dir(dir, ".", err);
 
-    return rv != MORTISE_OK ? rv : sync_dir(dir, "..", err);
+    return rv != MORTISE_OK ? rv : sync_named_dir(dir, "..", err);
 }
 
 int mortise_directory_each(int dir, const char *what,
@@ -361,7 +363,7 @@ int mortise_directory_link(int from, const char *name, int to, const char *as,
     if (linkat(from, name, to, as, 0) == 0)
         return MORTISE_OK;
     switch (errno) {
-    case EPERM: /* what such a file system says, as link(2) has it */
+    case EPERM: /* documented in link(2), for such a file system */
     case EOPNOTSUPP:
     case ENOSYS:
     case EXDEV:
@@ -372,8 +374,9 @@ int mortise_directory_link(int from, const char *name, int to, const char *as,
     }
 }
 
-/* All of one descriptor into another. */
-static int pour(int in, int out, const char *name, struct mortise_err *err)
+/* Copy all of one descriptor to another. */
+static int copy_descriptor(int in, int out, const char *name,
+                           struct mortise_err *err)
 {
     char room[32 * 1024];
     ssize_t n, put;
@@ -395,7 +398,7 @@ int mortise_directory_copy(int from, const char *name, int to, const char *as,
     if (in < 0)
         return mortise_syserr(err, errno, "open %s", name);
     out = mortise_directory_create(to, as, O_WRONLY);
-    rv = out >= 0 ? pour(in, out, name, err)
+    rv = out >= 0 ? copy_descriptor(in, out, name, err)
                   : mortise_syserr(err, errno, "make %s", as);
     close(in);
     if (out >= 0)

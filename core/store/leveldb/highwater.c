@@ -1,25 +1,23 @@
-/* highwater.c -- the mark outside of the database: how much of it was synced.
+/* highwater.c -- the mark: the number of the last synced batch, in a file.
  *
- * Batches are numbered, and a hole in the numbers shows; but a database that
- * lost its end is whole: LevelDB opens a log whose tail is damaged, cut or gone
- * without a word, as if its writer had died there.  So the number of the
- * highest synced batch stands in a file beside it, and a store that ends before
- * that is corrupt.  The promises:
+ * A gap in the numbers of batches shows, but a database that lost its end looks
+ * complete: LevelDB opens a log with a damaged, cut or missing tail without an
+ * error, as if its writer had been killed there.  So the number of the last
+ * synced batch is also in a file beside the database.  A store that ends before
+ * it is corrupt.  Guarantees:
  *
- *   (1) It never runs ahead of the disk: it is written after the sync of the
- *       batch that it names, never before.  It is not synced itself, which
- *       would double what a commit costs, so after a power cut it may be
- *       behind, by what the kernel had not yet written back.
- *   (2) A write that was torn is no false alarm: two slots take turns, far
- *       enough apart that no sector but the file's own first holds both, each
- *       with a checksum.  What was written last counts if it is whole, else
- *       what was written before it.
- *   (3) It is made whole and durable, by rename, and has its size for good:
- *       putting a number takes no room on the disk and changes no name.
- *   (4) It has the identity of its store, so that one of another store is not
- *       taken for this one's.
- *   (5) Who removes it under us, alone or with the whole store, makes the next
- *       write fail: what is written to files without names is not kept.
+ *   (1) The mark is never ahead of the disk: it is written after the sync of
+ *       its batch.  The mark itself is not synced, which would double the cost
+ *       of a commit.  So after a power failure it may be behind.
+ *   (2) A torn write is no false alarm.  There are two slots, which are written
+ *       in turn, each with a checksum, and so far apart that only the file's
+ *       first sector can hold both.  The newest valid slot counts.
+ *   (3) The file is created complete and durable, by rename, and its size never
+ *       changes.  So an update needs no disk space and changes no directory.
+ *   (4) It has the identity of its store, so the mark of another store is not
+ *       mistaken for it.
+ *   (5) If somebody removes the file, alone or with the store, the next write
+ *       fails, because data written to unlinked files is lost.
  *
  *     at 0 and at 256: "mortmark", u64 number, 16 bytes identity, BLAKE2b-256
  *     of these 32 bytes; zeros up to 512.
@@ -36,8 +34,8 @@
 
 #include "core/store/leveldb/directory.h"
 
-enum { SIZE = 512, SLOTS = 2, APART = 256, SAID = 32 };
-enum { SLOT = SAID + MORTISE_DIGEST };
+enum { SIZE = 512, SLOTS = 2, SLOT_DISTANCE = 256, SIGNED_SIZE = 32 };
+enum { SLOT = SIGNED_SIZE + MORTISE_DIGEST };
 
 static const char name[] = "mark", name_new[] = "mark.new";
 static const char magic[8] = {'m', 'o', 'r', 't', 'm', 'a', 'r', 'k'};
@@ -49,17 +47,17 @@ static void write_slot(uint8_t out[SLOT], const struct mortise_highwater *w)
     for (int i = 0; i < 8; i++)
         out[8 + i] = (uint8_t)(w->number >> 8 * i);
     memcpy(out + 16, w->identity, MORTISE_STORE_ID);
-    mortise_digest(out + SAID, out, SAID);
+    mortise_digest(out + SIGNED_SIZE, out, SIGNED_SIZE);
 }
 
-/* Is this slot whole?  Then what it says. */
+/* Decode a slot; false: its checksum is wrong. */
 static bool read_slot(struct mortise_highwater *w, const uint8_t in[SLOT])
 {
     uint8_t digest[MORTISE_DIGEST];
 
-    mortise_digest(digest, in, SAID);
+    mortise_digest(digest, in, SIGNED_SIZE);
     if (memcmp(in, magic, sizeof magic) != 0 ||
-        memcmp(digest, in + SAID, sizeof digest) != 0)
+        memcmp(digest, in + SIGNED_SIZE, sizeof digest) != 0)
         return false;
     w->number = 0;
     for (int i = 8; i-- > 0;)
@@ -68,8 +66,9 @@ static bool read_slot(struct mortise_highwater *w, const uint8_t in[SLOT])
     return true;
 }
 
-/* (2): what the file says. */
-static int read_file(struct mortise_highwater *w, struct mortise_err *err)
+/* Read the newest valid slot (2). */
+static int load_newest_slot(struct mortise_highwater *w,
+                            struct mortise_err *err)
 {
     uint8_t all[SIZE + 1];
     ssize_t n = pread(w->fd, all, sizeof all, 0);
@@ -80,7 +79,7 @@ static int read_file(struct mortise_highwater *w, struct mortise_err *err)
     for (unsigned i = 0; n == SIZE && i < SLOTS; i++) {
         struct mortise_highwater one = {.fd = w->fd, .slot = i};
 
-        if (!read_slot(&one, all + (size_t)i * APART))
+        if (!read_slot(&one, all + (size_t)i * SLOT_DISTANCE))
             continue;
         if (found && memcmp(one.identity, w->identity, MORTISE_STORE_ID) != 0)
             return mortise_fail(
@@ -96,8 +95,8 @@ static int read_file(struct mortise_highwater *w, struct mortise_err *err)
                                 "commit, contains no valid record");
 }
 
-/* Something else in its place is opened at most, and not waited for. */
-static int no_file(struct mortise_err *err)
+/* The message for anything but a regular file, which is not waited for. */
+static int fail_replaced_mark(struct mortise_err *err)
 {
     return mortise_fail(
         err, MORTISE_ECORRUPT,
@@ -114,7 +113,7 @@ int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
     w->fd = -1;
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISREG(st.st_mode))
-        return no_file(err);
+        return fail_replaced_mark(err);
 
     *w = (struct mortise_highwater){.fd = openat(dir, name,
                                                  (writing ? O_RDWR : O_RDONLY) |
@@ -123,22 +122,22 @@ int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
     if (w->fd < 0)
         return errno == ENOENT ? MORTISE_OK
                                : mortise_syserr(err, errno, "open %s", name);
-    rv = read_file(w, err);
+    rv = load_newest_slot(w, err);
     if (rv != MORTISE_OK)
         mortise_highwater_close(w);
     return rv;
 }
 
-/* All of the file, both slots alike, on the disk under its first name. */
-static int write_file(const struct mortise_highwater *w,
-                      struct mortise_err *err)
+/* Write the whole file, with both slots alike, and sync it. */
+static int write_mark_file(const struct mortise_highwater *w,
+                           struct mortise_err *err)
 {
     uint8_t all[SIZE] = {0};
     ssize_t n;
 
     assert(w->fd >= 0);
     for (size_t i = 0; i < SLOTS; i++)
-        write_slot(all + i * APART, w);
+        write_slot(all + i * SLOT_DISTANCE, w);
     n = write(w->fd, all, sizeof all);
     if (n != (ssize_t)sizeof all)
         return mortise_syserr(err, n < 0 ? errno : ENOSPC, "write %s",
@@ -161,7 +160,7 @@ int mortise_highwater_make(struct mortise_highwater *w, int dir,
     if (w->fd < 0)
         return mortise_syserr(err, errno, "make %s", name_new);
     memcpy(w->identity, identity, MORTISE_STORE_ID);
-    rv = write_file(w, err);
+    rv = write_mark_file(w, err);
     if (rv == MORTISE_OK && renameat(dir, name_new, dir, name) != 0)
         rv = mortise_syserr(err, errno, "rename %s", name_new);
     if (rv == MORTISE_OK && fsync(dir) != 0)
@@ -186,7 +185,7 @@ int mortise_highwater_put(struct mortise_highwater *w, uint64_t number,
             "the store's file 'mark', or the whole store, was removed");
     w->number = number;
     write_slot(bytes, w);
-    n = pwrite(w->fd, bytes, sizeof bytes, (off_t)slot * APART);
+    n = pwrite(w->fd, bytes, sizeof bytes, (off_t)slot * SLOT_DISTANCE);
     if (n != (ssize_t)sizeof bytes)
         return mortise_syserr(err, n < 0 ? errno : ENOSPC, "write %s", name);
     w->slot = slot;

@@ -1,20 +1,20 @@
-/* key.c -- the store's keys, made and taken apart.
+/* key.c -- encode and decode the store's keys.
  *
- * A key is a tag byte and components.  The promises:
+ * A key is a tag byte followed by components.  Guarantees:
  *
- *   (1) Two different lists of components never give the same key (R2): every
- *       name stands behind its length (two bytes), except one that ends the
- *       key, whose length the key's own end tells.  So a slash, a space or
- *       bytes that look like a length are nothing special in a name.
- *   (2) All keys of one tenant, or of one run, share a prefix that no other
- *       tenant's or run's key has (R1): a walk over that prefix cannot leave
- *       it.  The prefix ends behind a length-prefixed name or a whole key, so
- *       "ab" is never a prefix of "abc".
+ *   (1) Two different lists of components never give the same key (R2).  Every
+ *       name is preceded by its length (two bytes), except a name that ends the
+ *       key, whose length follows from the key's.  So slashes, spaces and bytes
+ *       that look like a length are allowed in names.
+ *   (2) The keys of one tenant, or of one run, share a prefix that no key of
+ *       another tenant or run has (R1), so an iteration over that prefix cannot
+ *       leave it.  The prefix ends after a name with a length, or is a whole
+ *       key, so "ab" is never a prefix of "abc".
  *   (3) Numbers are big-endian, so that keys sort by them.
  *
- * A name that ends its key sorts by its bytes (runs of a tenant); one in the
- * middle sorts by its length first.  Values are little-endian (record.c); only
- * here does the order of bytes matter to somebody.
+ * A name at the end of a key sorts by its bytes (the runs of a tenant).  A name
+ * in the middle sorts by its length first.  Values are little-endian
+ * (record.c), because their order does not matter.
  */
 #include "core/store/leveldb/key.h"
 
@@ -28,7 +28,7 @@ bool mortise_key_is_name(const char *s)
     return strnlen(s, NAME_MAX_BYTES + 1) <= NAME_MAX_BYTES;
 }
 
-static void put_number(struct mortise_buf *k, uint64_t v)
+static void put_key_number(struct mortise_buf *k, uint64_t v)
 {
     unsigned char be[8];
 
@@ -37,12 +37,12 @@ static void put_number(struct mortise_buf *k, uint64_t v)
     mortise_buf_put(k, be, sizeof be);
 }
 
-static void put_name(struct mortise_buf *k, const char *s)
+static void put_key_name(struct mortise_buf *k, const char *s)
 {
     size_t n = strlen(s);
     unsigned char be[2] = {(unsigned char)(n >> 8), (unsigned char)n};
 
-    assert(n <= NAME_MAX_BYTES); /* leveldb.c refuses longer ones */
+    assert(n <= NAME_MAX_BYTES); /* leveldb.c rejects longer ones */
     mortise_buf_put(k, be, sizeof be);
     mortise_buf_put(k, s, n);
 }
@@ -57,29 +57,29 @@ void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
                            const char *tenant)
 {
     mortise_key_of_tag(k, tag);
-    put_name(k, tenant);
+    put_key_name(k, tenant);
 }
 
 void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
                         const char *tenant, const char *run)
 {
     mortise_key_of_tenant(k, tag, tenant);
-    put_name(k, run);
+    put_key_name(k, run);
 }
 
 void mortise_key_commit(struct mortise_buf *k, uint64_t n)
 {
     mortise_key_of_tag(k, MORTISE_KEY_COMMIT);
-    put_number(k, n);
+    put_key_number(k, n);
 }
 
 void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
                           const char *tenant, const char *run, const char *id)
 {
     mortise_key_of_tag(k, MORTISE_KEY_DEADLINE);
-    put_number(k, ms);
-    put_name(k, tenant);
-    put_name(k, run);
+    put_key_number(k, ms);
+    put_key_name(k, tenant);
+    put_key_name(k, run);
     mortise_buf_puts(k, id);
 }
 
@@ -101,7 +101,7 @@ void mortise_key_checkpoint(struct mortise_buf *k, const char *tenant,
                             const char *run, uint64_t seq)
 {
     mortise_key_of_run(k, MORTISE_KEY_CHECKPOINT, tenant, run);
-    put_number(k, seq);
+    put_key_number(k, seq);
 }
 
 void mortise_key_mark(struct mortise_buf *k, const char *name)
@@ -128,15 +128,15 @@ void mortise_key_cached(struct mortise_buf *k, const char *tenant,
                         const uint8_t digest[MORTISE_DIGEST], uint64_t n)
 {
     mortise_key_of_cached(k, tenant, digest);
-    put_number(k, n);
+    put_key_number(k, n);
 }
 
 void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
                      const uint8_t digest[MORTISE_DIGEST])
 {
     mortise_key_of_tag(k, MORTISE_KEY_AGE);
-    put_number(k, n);
-    put_name(k, tenant);
+    put_key_number(k, n);
+    put_key_name(k, tenant);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
 }
 
@@ -210,9 +210,9 @@ bool mortise_key_read_commit(uint64_t *number, const void *key, size_t n)
     return tag == MORTISE_KEY_COMMIT && !r.bad && r.p == r.end;
 }
 
-/* n bytes of text, as a C string. */
-static void read_text(struct mortise_reader *r, struct mortise_buf *names,
-                      size_t n)
+/* Append n bytes of text to `names` as a C string. */
+static void read_key_text(struct mortise_reader *r, struct mortise_buf *names,
+                          size_t n)
 {
     const char *p = mortise_read_raw(r, n);
 
@@ -229,10 +229,10 @@ void mortise_key_read_name(struct mortise_reader *r, struct mortise_buf *names)
     const unsigned char *be = mortise_read_raw(r, 2);
 
     if (be != NULL)
-        read_text(r, names, (size_t)(be[0] << 8 | be[1]));
+        read_key_text(r, names, (size_t)(be[0] << 8 | be[1]));
 }
 
 void mortise_key_read_last(struct mortise_reader *r, struct mortise_buf *names)
 {
-    read_text(r, names, (size_t)(r->end - r->p));
+    read_key_text(r, names, (size_t)(r->end - r->p));
 }

@@ -1,12 +1,12 @@
-/* key.h -- the store's keys, made and taken apart; docs/format.md lists them.
- * [any] */
+/* key.h -- encode and decode the store's keys; docs/format.md lists them. [any]
+ */
 #ifndef MORTISE_LEVELDB_KEY_H
 #define MORTISE_LEVELDB_KEY_H
 
 #include "core/base/buf.h"
 #include "core/base/hash.h"
 
-/* The first byte of a key says what it is. */
+/* The first byte of a key, and the components that follow. */
 enum mortise_key_tag {
     MORTISE_KEY_PURSE = 'b',      /* tenant, run */
     MORTISE_KEY_COMMIT = 'c',     /* number */
@@ -29,10 +29,10 @@ enum mortise_key_tag {
     MORTISE_KEY_CHILD = 'y'       /* tenant, child */
 };
 
-/* May it stand in a key?  (At most 65,535 bytes.) */
+/* Can it be a name in a key, of at most 65,535 bytes? */
 bool mortise_key_is_name(const char *s);
 
-/* Each clears `k` and writes one key.  Names were checked before. */
+/* Each clears `k` and writes one key.  The caller has checked the names. */
 void mortise_key_commit(struct mortise_buf *k, uint64_t n);
 void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
                           const char *tenant, const char *run, const char *id);
@@ -64,7 +64,8 @@ void mortise_key_tree(struct mortise_buf *k, const char *tenant,
 void mortise_key_purse(struct mortise_buf *k, const char *tenant,
                        const char *origin);
 
-/* What all such keys begin with: of one tag, one tenant, one run. */
+/* Prefixes: of all keys with one tag, of one tenant, of one run, of
+ * one result. */
 void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);
 void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
                            const char *tenant);
@@ -73,12 +74,12 @@ void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
 void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
                            const uint8_t digest[MORTISE_DIGEST]);
 
-/* Taking one apart, from behind its tag.  Text is appended to `names` with a
- * NUL behind it; a NUL inside makes the key bad. */
+/* Decode a key after its tag.  Names are appended to `names` with a NUL; a NUL
+ * inside a name makes the reader bad. */
 uint64_t mortise_key_read_number(struct mortise_reader *r);
 void mortise_key_read_name(struct mortise_reader *r, struct mortise_buf *names);
 void mortise_key_read_last(struct mortise_reader *r, struct mortise_buf *names);
-/* All of one: is it that of a commit? */
+/* Decode a whole key; false: it is not the key of a commit. */
 bool mortise_key_read_commit(uint64_t *number, const void *key, size_t n);
 
 #endif

@@ -58,7 +58,7 @@ struct mortise_ldb {
         /* for a copy that a view reads */
         scratch;
     int copied; /* the db/ directory that is copied; -1 */
-    bool looks; /* a view of the copy: skip what cannot be read */
+    bool looks; /* a view of the copy: skip unreadable data */
     struct mortise_dir_lock dir_lock;
     bool held;
     bool stamped;    /* STORE/format exists */
@@ -246,8 +246,7 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
 bool mortise_ldb_has_memory(size_t bytes);
 int mortise_ldb_want_memory(size_t bytes, struct mortise_err *err);
 
-/* ---- writing, with `writing` locked ---------------------------------------
- */
+/* ---- writing, with `writing` locked -------------------------------------- */
 
 /* Write one batch: `fill` puts into it and calls mortise_ldb_write().  Any
  * error leaves the handle dead, except if there was not enough memory to call

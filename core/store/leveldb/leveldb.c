@@ -1,63 +1,68 @@
 /* leveldb.c -- the store on LevelDB: opening, verifying, writing.
  *
- * A run must survive kill -9 and power cuts at any instruction.  The promises:
+ * A run must survive kill -9 and power failures at any instruction.
+ * Guarantees:
  *
- *   (1) One write is one WriteBatch with sync=1 (R5): LevelDB applies a batch
- *       whole or not at all, and only then is anything answered (R6).  Without
- *       the sync every test passes until somebody pulls the plug.  A batch of
- *       nothing but lazy commits goes without, and is answered as unsynced;
- *       the next sync is for it, too (8).
- *   (2) A commit stands in a batch only if its run's head is the one that it
- *       expects, in sequence number and in identity: of two that moved the same
- *       head, one gets MORTISE_ECONFLICT.  Commits of one run may follow each
- *       other in one batch.
- *   (3) Every batch puts key c/n, n counting from 1 without a gap, and takes
- *       c/(n - 65536) away.  LevelDB goes on accepting, and loses, writes after
- *       a short write; a hole shows it (R6b), and is refused at open.  Looked
- *       at are the last 4,096 and all that were written since an opening last
- *       looked: so opening costs by what happened since, not 15 ms always.
- *   (4) After any failed write the handle is dead.  What became of the batch
- *       is not known until the store was reopened and its heads were reread.
+ *   (1) One write is one WriteBatch with sync=1 (R5).  LevelDB applies a batch
+ *       completely or not at all, and commits are answered only after that
+ *       (R6).  Without the sync, every test would pass until a power failure.
+ *       A batch of lazy commits only is not synced, and is answered as such;
+ *       the next sync includes it (8).
+ *   (2) A commit enters a batch only if its run's head is the one that it
+ *       expects, by sequence number and by id.  If two commits move the same
+ *       head, one gets MORTISE_ECONFLICT.  One batch may have several commits
+ *       of a run, in order.
+ *   (3) Every batch puts key c/n, where n counts from 1 without a gap, and
+ *       deletes c/(n - 65536).  After a short write, LevelDB continues to
+ *       accept writes, and loses them.  That leaves a gap (R6b), with which the
+ *       store does not open.  Opening verifies the last 4,096 numbers and all
+ *       that were written since the last opening verified them.  So the cost
+ *       depends on recent work and is not always 15 ms.
+ *   (4) After any failed write the handle is dead.  The outcome of the batch is
+ *       known only after the store was reopened and its heads were read again.
  *   (5) The epoch is one more than that of the last batch ever written, which
  *       c/n records.  So it grows with each opening that commits, durably with
- *       its very first batch, and an opening that only reads writes no record.
- *   (6) What an open store shows is durable.  LevelDB, when it opens, writes
- *       what it found in its log to a table, and renames CURRENT to a manifest
- *       that names it; but it leaves that rename to the next sync, while the
- *       log's tail may never have been synced, and a power cut would bring the
- *       old CURRENT and the shorter log back.  So we sync the directory.
- *   (7) A store of another format is refused untouched (directory.c); one that
- *       somebody else holds, too, by the name of its process (dir_lock.c).
- *   (8) What survives a power cut is what was written up to some batch, without
- *       a gap.  LevelDB syncs only the log that it writes to, and begins a new
- *       one when its buffer is full: what an older log holds and never synced
- *       could be lost while a newer batch is kept.  So LevelDB never comes to
- *       that by itself while something is unsynced: before its buffer can be
- *       full, by a sum that is never too small, we sync and have it emptied.
- *   (9) A store has an identity of its own, which stands in its first batch:
- *       what was written under it is never there without it.
- *  (10) A store is a directory, not a path: LevelDB reaches it through the
- *       descriptor that holds its lock, so it stays one store when somebody
- *       renames it, and never writes to another that took its place.  That the
- *       database is still in it is asked after each write, before anything is
- *       answered: what is written to files without names is not kept.
- *  (11) A child of fork() never writes to it, nor reads, and its end or its
- *       close changes nothing: our process is asked for before each of them.
- *  (12) A store that ends before what was synced is MORTISE_ECORRUPT, and so is
- *       one without a mark, which says how far that is (highwater.c): the mark
- *       is put after each sync, and failing to is a failed write.  Whatever an
- *       opening refuses it leaves as it was, to be salvaged (aside.c).  The mark
- *       and the stamp are there before the first batch is, so commits without
- *       either are a loss, too.
- *  (13) On a full disk the store opens and closes, and what is under way can
- *       be written, as far as the reserve goes (reserve.c); a new run, which
- *       would need more and more, gets MORTISE_ENOSPC, and that is no failed
- *       write.
- *  (14) LevelDB is C++, allocates by itself, and ends the process if it finds no
- *       memory.  So memory is looked for before LevelDB is entered (memory.c).
- *       If LevelDB finds none all the same, (1) keeps what was committed.
+ *       its first batch, and an opening that only reads writes no record.
+ *   (6) Data that an open store shows is durable.  When LevelDB opens, it
+ *       writes its log to a table and renames CURRENT to a manifest with that
+ *       table.  But it does not sync the rename, and the end of the log may
+ *       never have been synced, so a power failure would bring back the old
+ *       CURRENT and a shorter log.  So we sync the directory.
+ *   (7) A store of another format is not opened and not changed (directory.c).
+ *       Neither is one that another process holds; the error has its pid
+ *       (dir_lock.c).
+ *   (8) A power failure preserves all batches up to some number, without a gap.
+ *       LevelDB syncs only its current log, and begins a new one when its
+ *       buffer is full.  Unsynced data in an older log could be lost while a
+ *       newer batch is kept.  So while there is unsynced data, LevelDB must not
+ *       do that by itself: we estimate its buffer from above, and sync and
+ *       empty it before it can be full.
+ *   (9) A store has an identity, which is in its first batch.  So no data of a
+ *       store exists without its identity.
+ *   (10) A store is a directory, not a path: LevelDB accesses it through the
+ *        descriptor that holds its lock.  So it stays the same store when it is
+ *        renamed, and LevelDB never writes to another directory that took its
+ *        place.  After each write, before the answer, we check that the
+ *        database is still in it, because data written to unlinked files is
+ *        lost.
+ *   (11) A child of fork() never reads or writes the store, and its exit or
+ *        close changes nothing: each of these first checks that this is our
+ *        process.
+ *   (12) A store that ends before its last synced batch is MORTISE_ECORRUPT,
+ *        and so is one without the mark, which has that number (highwater.c).
+ *        The mark is written after each sync, and if that fails, the write has
+ *        failed.  An opening that fails leaves the store as it was, for salvage
+ *        (aside.c).  The mark and the stamp exist before the first batch, so
+ *        commits without either are a loss, too.
+ *   (13) On a full disk, the store opens and closes, and existing runs can
+ *        commit while the reserve lasts (reserve.c).  A new run, which would
+ *        need more and more space, gets MORTISE_ENOSPC; that does not count as
+ *        a failed write.
+ *   (14) LevelDB is C++, allocates on its own, and ends the process if it runs
+ *        out of memory.  So we check for free memory before calling it
+ *        (memory.c).  If it runs out all the same, (1) preserves the commits.
  *
- * LevelDB's error strings end in mortise_ldb_taken().
+ * mortise_ldb_taken() converts LevelDB's error strings.
  */
 #include <assert.h>
 #include <errno.h>
@@ -80,55 +85,58 @@
 #include "core/store/leveldb/unfinished.h"
 
 enum {
-    LOOKED_AT = 4096,          /* of them, whatever earlier openings saw */
-    WRITE_BUFFER = 512 * 1024, /* small: it is replayed at open after a kill */
-    BUFFER_AT_FIRST = 16 * 1024, /* what an empty one may say that it holds */
-    PUT_OVERHEAD = 160,          /* of an entry in it, at most */
-    CHECKED_EACH = 256 * 1024,   /* bytes of a batch, between two looks */
-    SWEPT_EACH = 256             /* batches: what lists a directory costs little
-                                    beside them */
+    VERIFIED_COMMITS =
+        4096, /* number of commit records that every opening verifies */
+    /* small, because it is replayed at the opening after a kill */
+    WRITE_BUFFER = 512 * 1024,
+    BUFFER_AT_FIRST = 16 * 1024, /* upper bound for the size of an empty one */
+    PUT_OVERHEAD = 160, /* upper bound for the overhead of an entry in it */
+    /* bytes of a batch between two checks for memory */
+    MEMORY_CHECK_INTERVAL = 256 * 1024,
+    /* number of batches between two sweeps, which list a directory */
+    SWEEP_INTERVAL = 256
 };
 
-/* ---- LevelDB's words --------------------------------------------------- */
+/* ---- LevelDB's messages ------------------------------------------------ */
 
-static bool ends_with(const char *s, const char *tail)
+static bool has_text_suffix(const char *s, const char *tail)
 {
     size_t n = strlen(s), t = strlen(tail);
 
     return n >= t && memcmp(s + n - t, tail, t) == 0;
 }
 
-/* Is this LevelDB's message for `errnum`?  It ends with strerror()'s words,
- * which the process's locale may have translated. */
-static bool says(const char *said, int errnum, const char *english)
+/* Is this LevelDB's message for `errnum`?  It ends with the text of strerror(),
+ * which may be in the language of the process's locale. */
+static bool is_message_for(const char *said, int errnum, const char *english)
 {
     char words[256];
 
-    return ends_with(said, english) ||
+    return has_text_suffix(said, english) ||
            (strerror_r(errnum, words, sizeof words) == 0 &&
-            ends_with(said, words));
+            has_text_suffix(said, words));
 }
 
-static int code_of(const char *said)
+static int ldb_message_to_code(const char *said)
 {
-    /* A file that is not there, or too short to be mapped, is a loss, too. */
+    /* A missing file, or one that is too short to be mapped, is a loss, too. */
     if (strncmp(said, "Corruption: ", 12) == 0 ||
         strncmp(said, "NotFound: ", 10) == 0 ||
-        says(said, EINVAL, "Invalid argument"))
+        is_message_for(said, EINVAL, "Invalid argument"))
         return MORTISE_ECORRUPT;
-    if (says(said, ENOSPC, "No space left on device") ||
-        says(said, EDQUOT, "Disk quota exceeded") ||
-        says(said, EFBIG, "File too large"))
+    if (is_message_for(said, ENOSPC, "No space left on device") ||
+        is_message_for(said, EDQUOT, "Disk quota exceeded") ||
+        is_message_for(said, EFBIG, "File too large"))
         return MORTISE_ENOSPC;
-    if (says(said, EACCES, "Permission denied"))
+    if (is_message_for(said, EACCES, "Permission denied"))
         return MORTISE_EDENIED;
-    if (says(said, ENOMEM, "Cannot allocate memory"))
+    if (is_message_for(said, ENOMEM, "Cannot allocate memory"))
         return MORTISE_ENOMEM;
     return MORTISE_EIO;
 }
 
-/* Its words without the descriptor that we named to it (10), in place: what is
- * left is the path in the store. */
+/* Remove the path of our descriptor (10) from a message, in place.  The path
+ * inside the store remains. */
 static void trim_descriptor(char *said)
 {
     static const char prefix[] = "/proc/self/fd/";
@@ -139,7 +147,7 @@ static void trim_descriptor(char *said)
         memmove(at, slash + 1, strlen(slash + 1) + 1);
 }
 
-/* The same of a copy (view.c), whose name says nothing: "db" is shorter. */
+/* The same for the path of a copy (view.c), which becomes "db". */
 static void trim_copy(char *said)
 {
     char *name = strstr(said, "/" MORTISE_TEMPDIR_NAME(MORTISE_VIEW)), *slash,
@@ -154,15 +162,16 @@ static void trim_copy(char *said)
     memmove(at + 2, slash, strlen(slash) + 1);
 }
 
-/* Its word for what lies behind the end of a file says nothing to people. */
-static bool is_too_short(char *said)
+/* If LevelDB read beyond the end of a file, reduce its unclear message to the
+ * file's name. */
+static bool trim_short_file_message(char *said)
 {
     static const char kind[] = "IO error: ";
     size_t n = sizeof kind - 1;
     char *colon = strrchr(said, ':');
 
     if (strncmp(said, kind, n) != 0 || colon < said + n ||
-        !says(said, EINVAL, "Invalid argument"))
+        !is_message_for(said, EINVAL, "Invalid argument"))
         return false;
     *colon = '\0';
     memmove(said, said + n, strlen(said + n) + 1);
@@ -177,8 +186,8 @@ int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
         return MORTISE_OK;
     trim_descriptor(said);
     trim_copy(said);
-    code = code_of(said);
-    if (is_too_short(said))
+    code = ldb_message_to_code(said);
+    if (trim_short_file_message(said))
         mortise_fail(err, code, "%s: Corruption: %s ends too early", doing,
                      said);
     else
@@ -214,7 +223,8 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
     char *said = NULL;
 
     assert(s->db !=
-           NULL); /* mortise_ldb_alive() was asked, or it just opened */
+           /* the caller checked mortise_ldb_alive(), or has just opened it */
+           NULL);
     *value = NULL;
     *size = 0;
     if (key->failed)
@@ -270,9 +280,9 @@ int mortise_ldb_name(const char *name, struct mortise_err *err)
 
 /* ---- verifying --------------------------------------------------------- */
 
-/* The commit record under the iterator; false when it stands on none. */
-static bool commit_at(const leveldb_iterator_t *it, uint64_t *n,
-                      struct mortise_batch *batch, int *rv)
+/* Read the commit record at the iterator; false: it is at none. */
+static bool read_commit_record(const leveldb_iterator_t *it, uint64_t *n,
+                               struct mortise_batch *batch, int *rv)
 {
     bool is_whole;
     size_t size;
@@ -290,8 +300,8 @@ static bool commit_at(const leveldb_iterator_t *it, uint64_t *n,
     return true;
 }
 
-/* Put the iterator on the last commit record, if there is one.  No number
- * reaches the key sought here: it would take a million years. */
+/* Move the iterator to the last commit record, if any.  A real number never
+ * reaches UINT64_MAX. */
 static void seek_last_commit(struct mortise_ldb *s, leveldb_iterator_t *it)
 {
     mortise_key_commit(&s->key, UINT64_MAX);
@@ -302,7 +312,7 @@ static void seek_last_commit(struct mortise_ldb *s, leveldb_iterator_t *it)
         leveldb_iter_seek_to_last(it);
 }
 
-/* (3): all from `want` to `last` are there, one after another. */
+/* Check that all batches from `want` to `last` exist (3). */
 static int walk_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
                         uint64_t want, uint64_t last, struct mortise_err *err)
 {
@@ -314,7 +324,7 @@ static int walk_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
     mortise_key_commit(&s->key, want);
     leveldb_iter_seek(it, s->key.p, s->key.n);
     for (; want <= last; want++) {
-        if (!commit_at(it, &n, &batch, &rv) || n != want)
+        if (!read_commit_record(it, &n, &batch, &rv) || n != want)
             return mortise_fail(err, MORTISE_ECORRUPT,
                                 "commit %llu is missing: the store lost data",
                                 (unsigned long long)want);
@@ -326,7 +336,7 @@ static int walk_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
 }
 
 /* Is there anything in it at all? */
-static bool is_empty(leveldb_iterator_t *it)
+static bool is_empty_database(leveldb_iterator_t *it)
 {
     leveldb_iter_seek_to_first(it);
     return !leveldb_iter_valid(it);
@@ -343,7 +353,7 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
     if (s->key.failed)
         return mortise_nomem(err);
     seek_last_commit(s, it);
-    if (!commit_at(it, &last, &newest, &rv) && !is_empty(it))
+    if (!read_commit_record(it, &last, &newest, &rv) && !is_empty_database(it))
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "the record of its last commit is missing");
     if (rv != MORTISE_OK)
@@ -351,16 +361,17 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
     s->commits = last;
     s->opening = (struct mortise_batch){newest.epoch + 1, last};
     kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, last);
-    from = mortise_ldb_first_of(LOOKED_AT, last);
+    from = mortise_ldb_first_of(VERIFIED_COMMITS, last);
     if (from > newest.verified)
         from = newest.verified > kept ? newest.verified : kept;
-    assert(from >= kept); /* those before were taken away by their turn */
+    assert(from >= kept); /* batches before `kept` were deleted regularly */
     return walk_commits(s, it, from, last, err);
 }
 
-/* A store has a mark; if somebody removed it, nobody can tell any more whether
- * the newest commits are there. */
-static int check_marked(const struct mortise_ldb *s, struct mortise_err *err)
+/* Fail if there is no mark: without it, lost commits at the end
+ * go unnoticed. */
+static int check_mark_exists(const struct mortise_ldb *s,
+                             struct mortise_err *err)
 {
     if (s->water.fd >= 0)
         return MORTISE_OK;
@@ -369,9 +380,9 @@ static int check_marked(const struct mortise_ldb *s, struct mortise_err *err)
                         "missing: the newest commits may be missing, too");
 }
 
-/* (12): it has a stamp, or was never written to up to `number`. */
-static int check_stamped(const struct mortise_ldb *s, uint64_t number,
-                         struct mortise_err *err)
+/* Fail if there is no stamp, although `number` batches were written (12). */
+static int check_stamp_exists(const struct mortise_ldb *s, uint64_t number,
+                              struct mortise_err *err)
 {
     if (s->stamped || number == 0)
         return MORTISE_OK;
@@ -382,8 +393,7 @@ static int check_stamped(const struct mortise_ldb *s, uint64_t number,
                         (unsigned long long)number);
 }
 
-/* The stamp in the database: the word for one whose db/ was put there from
- * elsewhere. */
+/* Read the stamp in the database: the db/ directory may come from elsewhere. */
 int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
 {
     uint32_t format;
@@ -398,10 +408,10 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
             "its database (db/) is not the database of a store");
     if (rv == MORTISE_OK)
         rv = mortise_stamp_check(format, err);
-    return rv == MORTISE_OK ? check_marked(s, err) : rv;
+    return rv == MORTISE_OK ? check_mark_exists(s, err) : rv;
 }
 
-/* (12) */
+/* Fail if the mark is ahead of the database (12). */
 static int verify_end(const struct mortise_ldb *s, struct mortise_err *err)
 {
     uint64_t has = s->commits, wants = s->water.number;
@@ -416,7 +426,7 @@ static int verify_end(const struct mortise_ldb *s, struct mortise_err *err)
                         (unsigned long long)wants, (unsigned long long)has);
 }
 
-/* (9) */
+/* Read the identity (9). */
 static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
 {
     uint8_t id[MORTISE_STORE_ID];
@@ -445,12 +455,12 @@ int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err)
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     int rv = MORTISE_OK;
 
-    if (!is_empty(it))
+    if (!is_empty_database(it))
         rv = mortise_ldb_verify_stamp(s, err);
     if (rv == MORTISE_OK)
         rv = verify_commits(s, it, err);
     if (rv == MORTISE_OK)
-        rv = check_stamped(s, s->commits, err);
+        rv = check_stamp_exists(s, s->commits, err);
     if (rv == MORTISE_OK)
         rv = verify_end(s, err);
     if (rv == MORTISE_OK)
@@ -502,7 +512,7 @@ struct mortise_ldb *mortise_ldb_new(const char *path,
     s->path = mortise_strdup(mem, path);
     s->store.ops = &ops;
     s->store.dir = -1;
-    /* unless it has one */
+    /* A new store keeps this identity. */
     randombytes_buf(s->store.identity, sizeof s->store.identity);
     if (s->path == NULL) {
         mortise_ldb_close(s);
@@ -511,9 +521,9 @@ struct mortise_ldb *mortise_ldb_new(const char *path,
     return s;
 }
 
-/* (10): what we call the database to LevelDB.  Where there is no /proc, it is
- * its path. */
-static bool name_db(struct mortise_ldb *s)
+/* Set the path of the database for LevelDB (10).  Without /proc, it is the real
+ * path. */
+static bool set_db_path(struct mortise_ldb *s)
 {
     char dir[64];
 
@@ -536,8 +546,8 @@ static int measure_log(void *ud, int db, const char *name,
     return MORTISE_OK;
 }
 
-/* The size of the longest of its logs: LevelDB replays one after another. */
-static size_t longest_log(const char *db_path)
+/* The size of the longest log: LevelDB replays them one after another. */
+static size_t get_longest_log(const char *db_path)
 {
     int db = open(db_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     size_t most = 0;
@@ -554,7 +564,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
 {
     char *said = NULL;
     bool lost;
-    int rv = mortise_ldb_want_memory(longest_log(s->db_path), err);
+    int rv = mortise_ldb_want_memory(get_longest_log(s->db_path), err);
 
     assert(s->db == NULL && s->db_path != NULL);
     if (rv != MORTISE_OK)
@@ -564,7 +574,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
     if (said == NULL)
         return MORTISE_OK;
     s->db = NULL;
-    /* Its word for a CURRENT or MANIFEST that is not there. */
+    /* LevelDB's errors for a missing CURRENT or MANIFEST. */
     lost = strncmp(said, "NotFound: ", 10) == 0 ||
            strncmp(said, "Invalid argument: ", 18) == 0;
     rv = mortise_ldb_taken(said, err, "open the database");
@@ -573,7 +583,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
                 : rv;
 }
 
-/* LevelDB's open and our verification of what it found. */
+/* Open the database with LevelDB and verify it. */
 static int open_and_verify(struct mortise_ldb *s, bool create,
                            struct mortise_err *err)
 {
@@ -591,9 +601,9 @@ static int open_and_verify(struct mortise_ldb *s, bool create,
     return rv;
 }
 
-/* A table, or a batch in a log? */
-static int look_for_batches(void *ud, int db, const char *name,
-                            struct mortise_err *err)
+/* Is it a table, or a log with a batch? */
+static int find_batch_file(void *ud, int db, const char *name,
+                           struct mortise_err *err)
 {
     enum mortise_dbfile kind = mortise_dbfile_kind(mortise_aside_name(name));
     bool *any = ud;
@@ -613,15 +623,15 @@ int mortise_ldb_check_new(int db, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (faccessat(db, "CURRENT", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        rv = mortise_directory_each(db, "db", look_for_batches, &any, err);
+        rv = mortise_directory_each(db, "db", find_batch_file, &any, err);
     return any ? mortise_fail(err, MORTISE_ECORRUPT,
                               "files of its database are missing")
                : rv;
 }
 
-/* (12), and (6) */
-static int attempt(struct mortise_ldb *s, int db, bool create, bool torn,
-                   struct mortise_err *err)
+/* Open with the files put aside (12), which are put back on failure. */
+static int try_open_database(struct mortise_ldb *s, int db, bool create,
+                             bool torn, struct mortise_err *err)
 {
     struct mortise_err here;
     int rv = mortise_aside_take(db, s->mem, err);
@@ -633,15 +643,15 @@ static int attempt(struct mortise_ldb *s, int db, bool create, bool torn,
     if (rv == MORTISE_OK)
         rv = open_and_verify(s, create, err);
     if (rv != MORTISE_OK)
-        mortise_aside_put_back(db, s->mem, &here); /* or who opens it next */
+        /* or the next opening does it */
+        mortise_aside_put_back(db, s->mem, &here);
     return rv;
 }
 
-/* A refused opening is followed by another where it may have been about less
- * than the store: what a killed one made of it, which was put back since, or a
- * log with an end that never reached the disk. */
-static int open_in_db(struct mortise_ldb *s, int db, bool create,
-                      struct mortise_err *err)
+/* Open, and try again if the first try may have failed because of files from a
+ * killed opening, which have been put back since, or because of a torn log. */
+static int open_db_with_retries(struct mortise_ldb *s, int db, bool create,
+                                struct mortise_err *err)
 {
     bool killed = false;
     int rv = mortise_aside_check(db, err);
@@ -652,11 +662,11 @@ static int open_in_db(struct mortise_ldb *s, int db, bool create,
         rv = mortise_aside_is_whole(db, &killed, s->mem, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = attempt(s, db, create, false, err);
+    rv = try_open_database(s, db, create, false, err);
     if (rv == MORTISE_ECORRUPT && killed)
-        rv = attempt(s, db, create, false, err);
+        rv = try_open_database(s, db, create, false, err);
     if (rv == MORTISE_ECORRUPT && mortise_torn_is(db, s->mem))
-        rv = attempt(s, db, create, true, err);
+        rv = try_open_database(s, db, create, true, err);
     if (rv != MORTISE_OK)
         return rv;
     FAULT_POINT("store: verified");
@@ -685,7 +695,7 @@ static int open_db(struct mortise_ldb *s, bool create, struct mortise_err *err)
     s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
     s->unsynced = false;
     s->cache.known = false;
-    rv = open_in_db(s, db, create, err);
+    rv = open_db_with_retries(s, db, create, err);
     if (rv != MORTISE_OK) {
         close(db);
         return rv;
@@ -695,12 +705,12 @@ static int open_db(struct mortise_ldb *s, bool create, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* A store that is new. */
-static int stamp_it(struct mortise_ldb *s, struct mortise_err *err)
+/* Write the mark and the stamp of a new store. */
+static int write_mark_and_stamp(struct mortise_ldb *s, struct mortise_err *err)
 {
     int dir = s->dir_lock.dir, rv = mortise_directory_sync(dir, err);
 
-    assert(s->held && s->db != NULL); /* what is stamped is there */
+    assert(s->held && s->db != NULL); /* the database exists before the stamp */
     if (rv == MORTISE_OK && s->water.fd < 0)
         rv = mortise_highwater_make(&s->water, dir, s->store.identity,
                                     s->commits, err);
@@ -714,7 +724,7 @@ int mortise_ldb_finish(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv = mortise_directory_sync(s->dir_lock.dir, err);
 
-    assert(s->unfinished && !s->unsynced); /* all of it is on the disk */
+    assert(s->unfinished && !s->unsynced); /* everything is on disk */
     s->unfinished = false;
     return rv == MORTISE_OK
                ? mortise_directory_write_stamp(s->dir_lock.dir, err)
@@ -732,15 +742,16 @@ int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
     if (rv == MORTISE_OK)
         rv = mortise_highwater_open(&s->water, dir, writing, err);
     if (rv == MORTISE_OK && s->stamped)
-        rv = check_marked(s, err);
+        rv = check_mark_exists(s, err);
     if (rv == MORTISE_OK)
-        rv = check_stamped(s, s->water.number, err);
+        rv = check_stamp_exists(s, s->water.number, err);
     if (rv == MORTISE_OK && s->water.fd >= 0)
         memcpy(s->store.identity, s->water.identity, sizeof s->store.identity);
     return rv;
 }
 
-/* Open what is there; a full disk gets its reserve (13). */
+/* Open the database.  If the disk is full, release the reserve and try again
+ * (13). */
 static int open_with_reserve(struct mortise_ldb *s, bool create,
                              struct mortise_err *err)
 {
@@ -751,13 +762,13 @@ static int open_with_reserve(struct mortise_ldb *s, bool create,
     return open_db(s, create, err);
 }
 
-/* In the order that directory.c and dir_lock.c want. */
-static int open_in(struct mortise_ldb *s, struct mortise_err *err)
+/* Open the held store, in the order that directory.c and dir_lock.c require. */
+static int open_held_store(struct mortise_ldb *s, struct mortise_err *err)
 {
     int dir = s->dir_lock.dir, rv;
     bool is_new;
 
-    if (!name_db(s))
+    if (!set_db_path(s))
         return mortise_nomem(err);
     rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK && s->unfinished)
@@ -766,15 +777,15 @@ static int open_in(struct mortise_ldb *s, struct mortise_err *err)
         rv = mortise_ldb_read_mark(s, true, err);
     if (rv != MORTISE_OK)
         return rv;
-    is_new = !s->stamped; /* or cut off while it was made */
+    is_new = !s->stamped; /* or its creation was interrupted */
     if (is_new)
         rv = mortise_directory_make_db(dir, err);
     if (rv == MORTISE_OK)
         rv = open_with_reserve(s, is_new, err);
     if (rv == MORTISE_EIO && s->db == NULL &&
         mortise_dir_lock_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
-        rv = MORTISE_EBUSY; /* somebody came between */
-    return rv == MORTISE_OK && is_new ? stamp_it(s, err) : rv;
+        rv = MORTISE_EBUSY; /* another process was faster */
+    return rv == MORTISE_OK && is_new ? write_mark_and_stamp(s, err) : rv;
 }
 
 int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
@@ -808,7 +819,7 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_owners_refuse_links(dir, path, err);
     if (rv == MORTISE_OK)
-        rv = open_in(s, err);
+        rv = open_held_store(s, err);
     if (rv != MORTISE_OK) {
         mortise_ldb_close(s);
         return mortise_doing(err, rv, "open store %s", path);
@@ -819,8 +830,9 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
     return MORTISE_OK;
 }
 
-static int open_store(struct mortise_store **out, const char *path,
-                      const struct mortise_mem *mem, struct mortise_err *err)
+static int open_leveldb_store(struct mortise_store **out, const char *path,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err)
 {
     struct mortise_ldb *s;
     int rv = mortise_ldb_begin(&s, path, NULL, mem, err);
@@ -844,7 +856,7 @@ static void close_db(struct mortise_ldb *s)
 void mortise_ldb_close(struct mortise_ldb *s)
 {
     if (s == NULL || (s->held && !mortise_dir_lock_is_ours(&s->dir_lock)))
-        return; /* a forked child's copy: LevelDB would touch the files */
+        return; /* in a forked child, LevelDB would change the files */
     close_db(s);
     if (mortise_tempdir_is_there(&s->scratch))
         mortise_ldb_drop_copy(s);
@@ -874,7 +886,7 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
     if (!atomic_load(&s->dead) && atomic_exchange(&s->refused, false))
-        return MORTISE_OK; /* (14): nothing was begun */
+        return MORTISE_OK; /* nothing was written (14) */
     assert(!mortise_tempdir_is_there(
         &s->scratch)); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
@@ -903,9 +915,9 @@ static bool wrote(struct mortise_store *store)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* An entry of n bytes will be in LevelDB's buffer.  That takes its memory in
- * blocks, of which a third at most goes unused (util/arena.cc). */
-static void buffer(struct mortise_ldb *s, size_t n)
+/* Add an entry of n bytes to the upper bound of LevelDB's buffer.  The buffer
+ * allocates blocks, of which at most a third is unused (util/arena.cc). */
+static void add_to_buffered(struct mortise_ldb *s, size_t n)
 {
     s->buffered += (n + PUT_OVERHEAD) / 2 * 3;
 }
@@ -916,14 +928,14 @@ void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 {
     assert(key_size > 0 && value_size > 0); /* a tag, and a version */
     leveldb_writebatch_put(batch, key, key_size, value, value_size);
-    buffer(s, key_size + value_size);
+    add_to_buffered(s, key_size + value_size);
 }
 
-/* A small batch has what was there when it began. */
+/* Small batches are covered by the check at the beginning of the batch. */
 bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n)
 {
     s->batched += n + PUT_OVERHEAD;
-    if (s->batched - s->checked_at < CHECKED_EACH)
+    if (s->batched - s->checked_at < MEMORY_CHECK_INTERVAL)
         return true;
     s->checked_at = s->batched;
     return mortise_ldb_has_memory(s->batched);
@@ -942,7 +954,7 @@ int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const struct mortise_record *of, const void *record)
 {
-    assert(s->value.n == 0); /* what was put took it along */
+    assert(s->value.n == 0); /* the last put has emptied it */
     mortise_record_put(&s->value, of, record);
     return mortise_ldb_put(s, batch);
 }
@@ -953,13 +965,14 @@ int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch)
         return MORTISE_ENOMEM;
     assert(s->key.n > 0);
     leveldb_writebatch_delete(batch, s->key.p, s->key.n);
-    buffer(s, s->key.n);
+    add_to_buffered(s, s->key.n);
     return MORTISE_OK;
 }
 
-/* An id whose run was removed is taken, too. */
-static int removed_spot(struct mortise_ldb *s, const struct mortise_commit *c,
-                        struct mortise_spot *at, struct mortise_err *err)
+/* An id of a removed run is in use, too: set seq to 1. */
+static int get_removed_spot(struct mortise_ldb *s,
+                            const struct mortise_commit *c,
+                            struct mortise_spot *at, struct mortise_err *err)
 {
     char *value;
     size_t n;
@@ -972,8 +985,9 @@ static int removed_spot(struct mortise_ldb *s, const struct mortise_commit *c,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-static int stored_spot(struct mortise_ldb *s, const struct mortise_commit *c,
-                       struct mortise_spot *at, struct mortise_err *err)
+static int get_stored_spot(struct mortise_ldb *s,
+                           const struct mortise_commit *c,
+                           struct mortise_spot *at, struct mortise_err *err)
 {
     struct mortise_head head;
     char *value;
@@ -985,23 +999,24 @@ static int stored_spot(struct mortise_ldb *s, const struct mortise_commit *c,
                                 &head, &value, err);
     leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND)
-        return c->expected_seq == 0 ? removed_spot(s, c, at, err) : MORTISE_OK;
+        return c->expected_seq == 0 ? get_removed_spot(s, c, at, err)
+                                    : MORTISE_OK;
     if (rv == MORTISE_OK)
         *at = (struct mortise_spot){head.seq, head.checkpoint};
     return rv;
 }
 
-static bool same_run(const struct mortise_commit *a,
-                     const struct mortise_commit *b)
+static bool is_same_run(const struct mortise_commit *a,
+                        const struct mortise_commit *b)
 {
     return a->run != NULL && strcmp(a->run, b->run) == 0 &&
            strcmp(a->tenant, b->tenant) == 0;
 }
 
-/* The head as it will be behind the first `i` commits of the batch. */
-static int spot_before(struct mortise_ldb *s,
-                       struct mortise_commit *const *commits, size_t i,
-                       struct mortise_spot *at, struct mortise_err *err)
+/* Get the head of the run after the first `i` commits of the batch. */
+static int get_spot_before(struct mortise_ldb *s,
+                           struct mortise_commit *const *commits, size_t i,
+                           struct mortise_spot *at, struct mortise_err *err)
 {
     const struct mortise_commit *c = commits[i];
 
@@ -1010,19 +1025,19 @@ static int spot_before(struct mortise_ldb *s,
         const struct mortise_commit *e = commits[k];
 
         if (s->marks[k] == s->marks[i] && e->result == MORTISE_OK &&
-            same_run(e, c)) {
+            is_same_run(e, c)) {
             *at = (struct mortise_spot){e->head.seq, e->head.checkpoint};
             return MORTISE_OK;
         }
     }
-    return stored_spot(s, c, at, err);
+    return get_stored_spot(s, c, at, err);
 }
 
-/* Did we put the very head that this commit expects?  Most commits follow one
- * that was put a moment ago, and need not read what stands in the store.  What
- * is remembered of a run is its newest; it can only be that of another. */
-static bool is_remembered(const struct mortise_ldb *s,
-                          const struct mortise_commit *c, uint64_t mark)
+/* Was the expected head put recently?  Most commits follow one that was put a
+ * moment ago and need not read the store.  Only the newest head of a run is
+ * remembered, and its slot may have that of another run. */
+static bool is_head_remembered(const struct mortise_ldb *s,
+                               const struct mortise_commit *c, uint64_t mark)
 {
     const struct mortise_spot *at = &s->spots[mark % MORTISE_SPOTS].at;
 
@@ -1032,8 +1047,8 @@ static bool is_remembered(const struct mortise_ldb *s,
                   sizeof at->checkpoint) == 0;
 }
 
-static void remember(struct mortise_ldb *s, const struct mortise_commit *c,
-                     uint64_t mark)
+static void remember_head(struct mortise_ldb *s, const struct mortise_commit *c,
+                          uint64_t mark)
 {
     s->spots[mark % MORTISE_SPOTS].mark = mark;
     s->spots[mark % MORTISE_SPOTS].at =
@@ -1049,21 +1064,22 @@ void mortise_ldb_forget(struct mortise_ldb *s, const char *tenant,
         s->spots[mark % MORTISE_SPOTS].at = (struct mortise_spot){0};
 }
 
-/* (13): is there room for one more run?  Looked at by the first write, and by
- * each new run while there is none. */
-static bool has_room(struct mortise_ldb *s)
+/* Is there space for a new run (13)?  Checked by the first write, and by each
+ * new run while there is none. */
+static bool has_run_space(struct mortise_ldb *s)
 {
     if (!s->roomy)
         s->roomy = mortise_reserve_make(s->dir_lock.dir);
     return s->roomy;
 }
 
-/* (2) */
-static int judge(struct mortise_ldb *s, const struct mortise_commit *c,
-                 const struct mortise_spot *at)
+/* Does the commit match the head (2)? */
+static int check_expected_head(struct mortise_ldb *s,
+                               const struct mortise_commit *c,
+                               const struct mortise_spot *at)
 {
     if (c->expected_seq == 0 && at->seq == 0)
-        return has_room(s) ? MORTISE_OK : MORTISE_ENOSPC;
+        return has_run_space(s) ? MORTISE_OK : MORTISE_ENOSPC;
     if (c->expected_seq == 0)
         return MORTISE_EEXISTS;
     if (at->seq != c->expected_seq ||
@@ -1073,14 +1089,15 @@ static int judge(struct mortise_ldb *s, const struct mortise_commit *c,
     return MORTISE_OK;
 }
 
-/* A request is opened, or closed: it is there, with its deadline, or not. */
+/* Open or close a request: put or delete its record and its deadline. */
 static int put_request(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                        const struct mortise_commit *c,
                        const struct mortise_pending *p, bool opens)
 {
     int rv = MORTISE_OK;
 
-    assert(!p->timer || p->deadline_ms != 0); /* or nothing would be there */
+    /* else the request would have no record */
+    assert(!p->timer || p->deadline_ms != 0);
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
         rv = opens
@@ -1118,8 +1135,8 @@ static int put_kv(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         &(struct mortise_value){kv->value, kv->value_size});
 }
 
-/* Once per digest: most new runs are of the graph that the last one was of.
- * Every run of it brings its text, and one that is steered to it. */
+/* Put the graph once per digest.  Every new run brings the text of its graph,
+ * and most new runs have the same graph as the last one. */
 static int put_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                      const struct mortise_commit *c, struct mortise_err *err)
 {
@@ -1168,8 +1185,8 @@ static int put_commit(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return rv;
 }
 
-/* Do all names of a commit fit into keys? */
-static bool has_names(const struct mortise_commit *c)
+/* Are all names of a commit short enough for keys? */
+static bool has_valid_key_names(const struct mortise_commit *c)
 {
     bool ok = mortise_key_is_name(c->tenant) &&
               (c->run == NULL || mortise_key_is_name(c->run));
@@ -1190,14 +1207,15 @@ static bool has_names(const struct mortise_commit *c)
     return ok;
 }
 
-/* What the callers promise about a commit. */
-static void check_shape(const struct mortise_commit *c)
+/* Assert the conditions that callers guarantee for a commit. */
+static void assert_commit_shape(const struct mortise_commit *c)
 {
     static const struct mortise_uuid none;
 
     assert(c->tenant != NULL);
     assert((memcmp(&c->checkpoint.parent, &none, sizeof none) == 0) ==
-           (c->expected_seq == 0)); /* every checkpoint but the first has one */
+           /* every checkpoint but the first has a parent */
+           (c->expected_seq == 0));
     assert(memcmp(&c->checkpoint.id, &c->checkpoint.parent, sizeof none) != 0);
     assert(memcmp(c->head.graph, c->checkpoint.graph, MORTISE_DIGEST) == 0);
     assert(c->head.branch == c->checkpoint.branch);
@@ -1205,14 +1223,14 @@ static void check_shape(const struct mortise_commit *c)
     assert(c->head.seq == c->checkpoint.seq);
     assert(memcmp(&c->head.checkpoint, &c->checkpoint.id,
                   sizeof c->head.checkpoint) == 0);
-    (void)none; /* NDEBUG */
+    (void)none; /* unused with NDEBUG */
     (void)c;
 }
 
-/* May the handles change so that the i-th commit has? */
-static int judge_spawns(struct mortise_ldb *s,
-                        struct mortise_commit *const *commits, size_t i,
-                        struct mortise_err *err)
+/* Stage the handle changes of the i-th commit, and set its result. */
+static int stage_spawn_changes(struct mortise_ldb *s,
+                               struct mortise_commit *const *commits, size_t i,
+                               struct mortise_err *err)
 {
     bool fits = true;
     int rv = mortise_ldb_spawns_stage(s, commits, i, &fits, err);
@@ -1221,10 +1239,10 @@ static int judge_spawns(struct mortise_ldb *s,
     return rv;
 }
 
-/* One that has no run. */
-static int put_runless(struct mortise_ldb *s,
-                       struct mortise_commit *const *commits, size_t i,
-                       struct mortise_err *err)
+/* Handle a commit without a run. */
+static int stage_runless_commit(struct mortise_ldb *s,
+                                struct mortise_commit *const *commits, size_t i,
+                                struct mortise_err *err)
 {
     struct mortise_commit *c = commits[i];
 
@@ -1233,61 +1251,63 @@ static int put_runless(struct mortise_ldb *s,
     if (c->n_spawns == 0)
         return MORTISE_OK;
     assert(c->tenant != NULL);
-    if (has_names(c))
-        return judge_spawns(s, commits, i, err);
+    if (has_valid_key_names(c))
+        return stage_spawn_changes(s, commits, i, err);
     c->result = MORTISE_EINVAL;
     return MORTISE_OK;
 }
 
-/* Judge the i-th commit and put it if it may stand. */
-static int put_next(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                    struct mortise_commit *const *commits, size_t i,
-                    struct mortise_err *err)
+/* Check the i-th commit, and put it if it is valid. */
+static int put_commit_if_valid(struct mortise_ldb *s,
+                               leveldb_writebatch_t *batch,
+                               struct mortise_commit *const *commits, size_t i,
+                               struct mortise_err *err)
 {
     struct mortise_commit *c = commits[i];
     struct mortise_spot at;
     int rv;
 
     if (c->run == NULL)
-        return put_runless(s, commits, i, err);
-    check_shape(c);
+        return stage_runless_commit(s, commits, i, err);
+    assert_commit_shape(c);
     c->result = MORTISE_EINVAL;
     s->marks[i] = mortise_hash_strs(c->tenant, c->run);
-    if (!has_names(c))
+    if (!has_valid_key_names(c))
         return MORTISE_OK;
-    if (is_remembered(s, c, s->marks[i])) {
+    if (is_head_remembered(s, c, s->marks[i])) {
         c->result = MORTISE_OK;
     } else {
-        rv = spot_before(s, commits, i, &at, err);
+        rv = get_spot_before(s, commits, i, &at, err);
         if (rv != MORTISE_OK)
             return rv;
-        c->result = judge(s, c, &at);
+        c->result = check_expected_head(s, c, &at);
     }
     if (c->result == MORTISE_OK) {
-        rv = judge_spawns(s, commits, i, err);
+        rv = stage_spawn_changes(s, commits, i, err);
         if (rv != MORTISE_OK)
             return rv;
     }
     if (c->result != MORTISE_OK)
         return MORTISE_OK;
-    remember(s, c, s->marks[i]);
+    remember_head(s, c, s->marks[i]);
     if (c->n_graph > 0)
         mortise_ldb_keep(s, c->checkpoint.graph);
     return put_commit(s, batch, c, err);
 }
 
-/* LevelDB's buffer is full, or may be: have it emptied (8).  Every key that we
- * have is less than this one, so nothing else is compacted; what goes wrong is
- * said by the next write. */
+/* Make LevelDB empty its buffer, which may be full (8).  No key of ours is as
+ * large as this one, so nothing else is compacted.  The next write reports
+ * errors. */
 static void empty_buffer(struct mortise_ldb *s)
 {
     assert(
-        !s->unsynced); /* or a power cut could take it and keep what follows */
+        /* else a power failure could lose it and keep later batches */
+        !s->unsynced);
     leveldb_compact_range(s->db, "\xff", 1, "\xff", 1);
     s->buffered = BUFFER_AT_FIRST;
 }
 
-/* (9): with the stamp, in the first batch. */
+/* Put the identity (9) and the stamp, in the first batch. */
 static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     static const uint32_t ours = MORTISE_STORE_FORMAT;
@@ -1321,7 +1341,7 @@ static int write_and_sync(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return MORTISE_OK;
 }
 
-/* Put the bookkeeping that every batch carries (3), and write it. */
+/* Put the records that every batch carries (3), and write it. */
 int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                       bool lazy, struct mortise_err *err)
 {
@@ -1333,7 +1353,7 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     assert(s->commits >= s->opening.verified);
     assert(s->water.fd >= 0 && s->water.number <= s->commits); /* never ahead */
     if (s->commits == s->opening.verified)
-        has_room(s);
+        has_run_space(s);
     if (!s->identified)
         rv = put_identity(s, batch);
     mortise_key_commit(&s->key, n);
@@ -1358,12 +1378,12 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         s->commits = n;
         s->identified = true;
     }
-    if (s->linked && n % SWEPT_EACH == 0)
+    if (s->linked && n % SWEEP_INTERVAL == 0)
         s->linked = mortise_aside_sweep(s->db_dir);
     return rv;
 }
 
-/* Room for a mark of each commit. */
+/* Make room for the marks of n commits. */
 static bool reserve_marks(struct mortise_ldb *s, size_t n)
 {
     uint64_t *grown;
@@ -1396,7 +1416,7 @@ static int write_commits(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     mortise_ldb_cache_begin(s);
     mortise_ldb_spawns_begin(s);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
-        rv = put_next(s, batch, commits, i, err);
+        rv = put_commit_if_valid(s, batch, commits, i, err);
         if (rv == MORTISE_ENOMEM)
             mortise_nomem(err);
         if (commits[i]->result != MORTISE_OK)
@@ -1417,7 +1437,7 @@ static int write_commits(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return rv;
 }
 
-/* One mark to be put. */
+/* A mark to write. */
 struct new_mark {
     const char *name;
     uint64_t value;
@@ -1445,7 +1465,8 @@ static int read_mark(struct mortise_ldb *s, const char *name, uint64_t *value,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-/* "Only grow": one that is there already stays. */
+/* Write a mark, unless the stored value is equal, or larger and may not
+ * decrease. */
 static int write_mark(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                       void *ud, struct mortise_err *err)
 {
@@ -1469,7 +1490,7 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     leveldb_writebatch_t *batch;
     int rv;
 
-    /* Nobody would unlock it in a child. */
+    /* In a child of fork(), nobody would unlock the mutex. */
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
     if (mortise_tempdir_is_there(&s->scratch))
@@ -1498,9 +1519,9 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     return rv;
 }
 
-static int write_all(struct mortise_store *store,
-                     struct mortise_commit *const *commits, size_t n,
-                     struct mortise_err *err)
+static int write_commit_batch(struct mortise_store *store,
+                              struct mortise_commit *const *commits, size_t n,
+                              struct mortise_err *err)
 {
     struct commits all = {commits, n};
 
@@ -1545,7 +1566,7 @@ static const struct mortise_store_ops ops = {
     .wrote = wrote,
     .lacks = mortise_ldb_lacks,
     .read = mortise_ldb_read,
-    .write = write_all,
+    .write = write_commit_batch,
     .cache_bound = mortise_ldb_cache_bound,
     .remove = mortise_ldb_remove,
     .remove_rest = mortise_ldb_remove_rest,
@@ -1576,6 +1597,6 @@ static bool is_there(const char *path)
 const struct mortise_store_maker mortise_store_leveldb = {
     .takes = takes,
     .is_there = is_there,
-    .open = open_store,
+    .open = open_leveldb_store,
     .open_view = mortise_ldb_open_view,
 };

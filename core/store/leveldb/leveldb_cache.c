@@ -1,26 +1,27 @@
-/* leveldb_cache.c -- results of calls, kept for the next call like them.
+/* leveldb_cache.c -- the store on LevelDB: the cache of results of calls.
  *
- * A result is found by its tenant and a digest of what was called with what.
- * It is put by the commit of the execution that it is of, in the same batch
- * (R5), and it goes when the store holds more of them than it is to hold, the
- * oldest first:
+ * A result is found by its tenant and a digest of the call.  The commit of its
+ * execution puts it, in the same batch (R5).  If the cache exceeds its limit,
+ * the oldest results are removed:
  *
  *   (1) A result is two records: itself, under tenant, digest and number, and
- *       its age, under the number.  It counts with the bytes of both, keys and
- *       values.  Its number is how many bytes were put before it.
- *   (2) So what they come to is the end of the newest less the number of the
- *       oldest.  No counter is kept that a crash could leave wrong: after one,
- *       or in a new process, two seeks find it.
- *   (3) What goes, goes in the batch that has it go: a result whose age is not
- *       there, or the other way round, was never written.
- *   (4) One batch takes no more results than all there is room for.  Those
- *       beyond are not kept: then what has to go is always found in the store,
- *       and never in the batch under way.
- *   (5) The same key may be put twice, by calls that ran side by side.  Each is
- *       a result of its own, and goes in its time; the older one is found.
+ *       its age, under the number.  Its size is that of both, keys and values.
+ *       Its number is the sum of the sizes of all results put before it.
+ *   (2) So the size of the cache is the end of the newest less the number of
+ *       the oldest.  There is no counter that a crash could leave wrong: after
+ *       a restart, two seeks find these numbers.
+ *   (3) Both records are put, or removed, in one batch, so one never exists
+ *       without the other.
+ *   (4) One batch puts at most as many results as fit into the whole cache, and
+ *       drops the others.  So the results to remove are always in the store,
+ *       and never in the batch in progress.
+ *   (5) Calls that run concurrently may put the same key twice.  Each is a
+ *       result of its own and is removed in its turn; the older one is found.
  *
- * A result that does not read is the reader's business, who can do without.  An
- * age that does not is MORTISE_ECORRUPT: by it we would delete. */
+ * A result that cannot be decoded is reported to the reader, who can do without
+ * it.  An age that cannot be decoded is MORTISE_ECORRUPT, because it controls
+ * removal.
+ */
 #include <assert.h>
 #include <string.h>
 
@@ -39,9 +40,9 @@ struct age {
     uint8_t digest[MORTISE_DIGEST];
 };
 
-/* The one under the iterator; MORTISE_ENOTFOUND: it stands on none. */
-static int age_at(struct age *a, const leveldb_iterator_t *it,
-                  struct mortise_err *err)
+/* Read the age at the iterator; MORTISE_ENOTFOUND: it is at none. */
+static int read_cached_age(struct age *a, const leveldb_iterator_t *it,
+                           struct mortise_err *err)
 {
     const void *digest;
     struct mortise_reader r;
@@ -69,8 +70,9 @@ static int age_at(struct age *a, const leveldb_iterator_t *it,
     return a->tenant.failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* To the first whose number is no less. */
-static void seek(struct mortise_ldb *s, leveldb_iterator_t *it, uint64_t number)
+/* Seek the first age with a number >= `number`. */
+static void seek_cached_age(struct mortise_ldb *s, leveldb_iterator_t *it,
+                            uint64_t number)
 {
     static const uint8_t least[MORTISE_DIGEST];
 
@@ -79,17 +81,17 @@ static void seek(struct mortise_ldb *s, leveldb_iterator_t *it, uint64_t number)
         leveldb_iter_seek(it, s->key.p, s->key.n);
 }
 
-/* No number reaches the one sought here. */
-static void seek_last(struct mortise_ldb *s, leveldb_iterator_t *it)
+/* A real number never reaches UINT64_MAX. */
+static void seek_newest_age(struct mortise_ldb *s, leveldb_iterator_t *it)
 {
-    seek(s, it, UINT64_MAX);
+    seek_cached_age(s, it, UINT64_MAX);
     if (leveldb_iter_valid(it))
         leveldb_iter_prev(it);
     else
         leveldb_iter_seek_to_last(it);
 }
 
-/* (2) */
+/* Find the oldest number and the end of the newest result (2). */
 static int find_ends(struct mortise_ldb *s, leveldb_iterator_t *it,
                      leveldb_writebatch_t *batch, struct age *a,
                      struct mortise_err *err)
@@ -99,13 +101,13 @@ static int find_ends(struct mortise_ldb *s, leveldb_iterator_t *it,
 
     (void)batch;
     c->first = c->end = 0;
-    seek_last(s, it);
-    rv = s->key.failed ? mortise_nomem(err) : age_at(a, it, err);
+    seek_newest_age(s, it);
+    rv = s->key.failed ? mortise_nomem(err) : read_cached_age(a, it, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
     c->end = a->number + a->size;
-    seek(s, it, 0);
-    rv = age_at(a, it, err);
+    seek_cached_age(s, it, 0);
+    rv = read_cached_age(a, it, err);
     c->first = a->number;
     return rv;
 }
@@ -114,8 +116,9 @@ typedef int age_fn(struct mortise_ldb *s, leveldb_iterator_t *it,
                    leveldb_writebatch_t *batch, struct age *a,
                    struct mortise_err *err);
 
-static int with_ages(struct mortise_ldb *s, age_fn *fn,
-                     leveldb_writebatch_t *batch, struct mortise_err *err)
+static int walk_cached_ages(struct mortise_ldb *s, age_fn *fn,
+                            leveldb_writebatch_t *batch,
+                            struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     struct age a;
@@ -134,34 +137,34 @@ void mortise_ldb_cache_begin(struct mortise_ldb *s)
     s->cache.fresh = s->cache.end;
 }
 
-static int know(struct mortise_ldb *s, struct mortise_err *err)
+static int load_cache_ends(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv;
 
     if (s->cache.known)
         return MORTISE_OK;
-    rv = with_ages(s, find_ends, NULL, err);
+    rv = walk_cached_ages(s, find_ends, NULL, err);
     s->cache.known = rv == MORTISE_OK;
     s->cache.fresh = s->cache.end;
     return rv;
 }
 
-/* Bytes of both records (1): two tags, numbers and tenants, and what stands
- * around the value, its version and its length. */
-static uint64_t size_of(const struct mortise_commit *c,
-                        const struct mortise_cached *one)
+/* The size of both records (1): two tags, numbers and tenants, and the version
+ * and length of the value. */
+static uint64_t get_cached_size(const struct mortise_commit *c,
+                                const struct mortise_cached *one)
 {
     uint64_t key = 1 + 8 + 2 + strlen(c->tenant) + MORTISE_DIGEST;
 
     return 2 * key + (1 + 4 + one->value_size) + (1 + 8);
 }
 
-static int put_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                   const struct mortise_commit *c,
-                   const struct mortise_cached *one)
+static int put_cached_result(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                             const struct mortise_commit *c,
+                             const struct mortise_cached *one)
 {
     const struct mortise_value value = {one->value, one->value_size};
-    uint64_t number = s->cache.end, size = size_of(c, one);
+    uint64_t number = s->cache.end, size = get_cached_size(c, one);
     int rv;
 
     assert(s->cache.known && s->cache.end >= s->cache.fresh);
@@ -181,17 +184,17 @@ int mortise_ldb_cache_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                           const struct mortise_commit *c,
                           struct mortise_err *err)
 {
-    int rv = know(s, err);
+    int rv = load_cache_ends(s, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < c->n_cached; i++)
-        rv = put_one(s, batch, c, &c->cached[i]);
+        rv = put_cached_result(s, batch, c, &c->cached[i]);
     return rv;
 }
 
-/* ---- going ------------------------------------------------------------- */
+/* ---- removing ---------------------------------------------------------- */
 
-static int drop_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                    const struct age *a)
+static int drop_cached_result(struct mortise_ldb *s,
+                              leveldb_writebatch_t *batch, const struct age *a)
 {
     int rv;
 
@@ -201,12 +204,13 @@ static int drop_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return rv == MORTISE_OK ? mortise_ldb_drop(s, batch) : rv;
 }
 
-static bool is_too_much(const struct mortise_ldb_cache *c)
+static bool is_over_limit(const struct mortise_ldb_cache *c)
 {
     return c->end - c->first > c->most;
 }
 
-/* (4) makes sure that it ends before what the batch itself has put. */
+/* Remove the oldest results until the size is within the limit.  By (4), it
+ * stops before the results of this batch. */
 static int drop_oldest(struct mortise_ldb *s, leveldb_iterator_t *it,
                        leveldb_writebatch_t *batch, struct age *a,
                        struct mortise_err *err)
@@ -215,14 +219,14 @@ static int drop_oldest(struct mortise_ldb *s, leveldb_iterator_t *it,
     int rv;
 
     assert(c->known && c->end - c->fresh <= c->most); /* (4) */
-    seek(s, it, c->first);
-    rv = s->key.failed ? mortise_nomem(err) : age_at(a, it, err);
-    while (rv == MORTISE_OK && is_too_much(c)) {
-        rv = drop_one(s, batch, a);
+    seek_cached_age(s, it, c->first);
+    rv = s->key.failed ? mortise_nomem(err) : read_cached_age(a, it, err);
+    while (rv == MORTISE_OK && is_over_limit(c)) {
+        rv = drop_cached_result(s, batch, a);
         if (rv != MORTISE_OK)
             return mortise_nomem(err);
         leveldb_iter_next(it);
-        rv = age_at(a, it, err);
+        rv = read_cached_age(a, it, err);
         c->first = rv == MORTISE_OK ? a->number : c->fresh;
     }
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
@@ -231,15 +235,16 @@ static int drop_oldest(struct mortise_ldb *s, leveldb_iterator_t *it,
 int mortise_ldb_cache_trim(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            struct mortise_err *err)
 {
-    if (!s->cache.known || !is_too_much(&s->cache))
+    if (!s->cache.known || !is_over_limit(&s->cache))
         return MORTISE_OK;
-    return with_ages(s, drop_oldest, batch, err);
+    return walk_cached_ages(s, drop_oldest, batch, err);
 }
 
 /* ---- finding ----------------------------------------------------------- */
 
-static int read_found(const leveldb_iterator_t *it, struct mortise_buf *value,
-                      struct mortise_err *err)
+static int append_cached_value(const leveldb_iterator_t *it,
+                               struct mortise_buf *value,
+                               struct mortise_err *err)
 {
     struct mortise_value found;
     size_t n;
@@ -252,9 +257,11 @@ static int read_found(const leveldb_iterator_t *it, struct mortise_buf *value,
     return value->failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* The first whose key begins so. */
-static int find(struct mortise_ldb *s, const struct mortise_buf *key,
-                struct mortise_buf *value, struct mortise_err *err)
+/* Find the first result with this key prefix. */
+static int find_cached_result(struct mortise_ldb *s,
+                              const struct mortise_buf *key,
+                              struct mortise_buf *value,
+                              struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     size_t n;
@@ -265,7 +272,7 @@ static int find(struct mortise_ldb *s, const struct mortise_buf *key,
     if (leveldb_iter_valid(it)) {
         p = leveldb_iter_key(it, &n);
         if (n >= key->n && memcmp(p, key->p, key->n) == 0)
-            rv = read_found(it, value, err);
+            rv = append_cached_value(it, value, err);
     }
     return mortise_ldb_iter_end(it, rv, "read the store", err);
 }
@@ -274,5 +281,6 @@ int mortise_ldb_read_cached(struct mortise_ldb *s, struct mortise_read *r,
                             struct mortise_buf *key, struct mortise_err *err)
 {
     mortise_key_of_cached(key, r->tenant, r->digest);
-    return key->failed ? mortise_nomem(err) : find(s, key, r->value, err);
+    return key->failed ? mortise_nomem(err)
+                       : find_cached_result(s, key, r->value, err);
 }

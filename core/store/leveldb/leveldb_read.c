@@ -1,14 +1,14 @@
 /* leveldb_read.c -- the store on LevelDB: reading.
  *
- * Reads come from any thread, beside the writer.  The promises:
+ * Reads come from any thread, concurrently with the writer.  Guarantees:
  *
- *   (1) One call sees the store at one moment, a LevelDB snapshot: never half
- *       of a batch, and what it names it also finds.
- *   (2) Checksums are verified, and a walk that meets something it cannot read
- *       says so; it never skips it.  So do checkpoints that do not follow each
- *       other up to the head, and a deadline without its request.  A walk over
- *       a copy that is looked at (view.c) goes on behind it, and notes it.
- *   (3) A walk stays within the tenant or the run that it was asked for (R1).
+ *   (1) One read sees the store at one moment, a LevelDB snapshot: never a part
+ *       of a batch, so a record and those that it names are consistent.
+ *   (2) Checksums are verified, and a walk fails if it cannot read an entry; it
+ *       never skips one silently.  Checkpoints with a gap before the head, and
+ *       a deadline without its request, are errors, too.  A walk over a copy
+ *       (view.c) continues after such an entry and records it.
+ *   (3) A walk stays within the tenant or the run that was requested (R1).
  */
 #include <assert.h>
 #include <string.h>
@@ -16,32 +16,33 @@
 #include "core/store/leveldb/ldb.h"
 
 enum {
-    LOOKED_EACH = 64 * 1024, /* bytes: between two looks for memory */
-    AN_ENTRY = 1024          /* costs whoever keeps it, beside its bytes */
+    WALK_CHECK_INTERVAL = 64 * 1024, /* bytes between two checks for memory */
+    /* that the caller may allocate for an entry, beside its bytes */
+    ENTRY_OVERHEAD = 1024
 };
 
 /* A walk over all keys with one prefix, in one snapshot, for a read. */
-struct walk {
+struct store_walk {
     struct mortise_ldb *s;
     struct mortise_read *r;
-    uint64_t number; /* the next checkpoint that is to be met */
-    bool stop;       /* who reads has enough */
-    size_t passed;   /* bytes, since memory was last looked for */
+    uint64_t number; /* the next expected checkpoint */
+    bool stop;       /* the caller has enough */
+    size_t passed;   /* bytes since the last check for memory */
     const leveldb_snapshot_t *snapshot;
     leveldb_readoptions_t *options;
     leveldb_iterator_t *it;
     struct mortise_buf prefix;
-    struct mortise_buf key;   /* to look something up by */
-    bool at_key;              /* the walk begins with it, and not behind it */
-    char *lent;               /* what was found last by it, in bytes */
-    struct mortise_buf names; /* of the key it stands on, as C strings */
+    struct mortise_buf key;   /* for lookups, and the cursor to begin at */
+    bool at_key;              /* begin at the cursor, not after it */
+    char *lent;               /* the value of the last lookup */
+    struct mortise_buf names; /* names in the current key, as C strings */
 };
 
-static void walk_begin(struct walk *w, struct mortise_ldb *s,
+static void walk_begin(struct store_walk *w, struct mortise_ldb *s,
                        struct mortise_read *r)
 {
     assert(s->db != NULL);
-    *w = (struct walk){.s = s, .r = r};
+    *w = (struct store_walk){.s = s, .r = r};
     w->snapshot = leveldb_create_snapshot(s->db);
     w->options = leveldb_readoptions_create();
     leveldb_readoptions_set_verify_checksums(w->options, 1);
@@ -52,8 +53,8 @@ static void walk_begin(struct walk *w, struct mortise_ldb *s,
     mortise_buf_init(&w->names, s->mem);
 }
 
-/* The walk's result, `rv` if nothing worse happened, and its end. */
-static int walk_end(struct walk *w, int rv, struct mortise_err *err)
+/* Free the walk.  Returns the iterator's error, if any, else `rv`. */
+static int walk_end(struct store_walk *w, int rv, struct mortise_err *err)
 {
     struct mortise_err why;
     int torn = mortise_ldb_iter_end(w->it, MORTISE_OK, "read the store", &why);
@@ -75,9 +76,9 @@ static int walk_end(struct walk *w, int rv, struct mortise_err *err)
     return torn != MORTISE_OK ? torn : rv;
 }
 
-/* Go to the first key that is greater than w->key (or that one, if `at_key`),
- * or without that the first with the prefix. */
-static int walk_seek(struct walk *w)
+/* Seek the first key after w->key (or that key itself, if `at_key`).  If w->key
+ * is empty, seek the first key with the prefix. */
+static int walk_seek(struct store_walk *w)
 {
     const struct mortise_buf *to = w->key.n > 0 ? &w->key : &w->prefix;
     size_t n;
@@ -96,8 +97,8 @@ static int walk_seek(struct walk *w)
     return MORTISE_OK;
 }
 
-/* Is there one (more)?  Then `r` reads its key behind the prefix. */
-static bool walk_at(struct walk *w, struct mortise_reader *r)
+/* Is there a current key?  Then `r` reads it, after the prefix. */
+static bool walk_at(struct store_walk *w, struct mortise_reader *r)
 {
     size_t n;
     const char *p;
@@ -112,8 +113,8 @@ static bool walk_at(struct walk *w, struct mortise_reader *r)
     return true;
 }
 
-/* The value that it stands on; with words when that does not read. */
-static int walk_value(struct walk *w, const struct mortise_record *of,
+/* Decode the current value; fails with a message. */
+static int walk_value(struct store_walk *w, const struct mortise_record *of,
                       void *out, struct mortise_err *err)
 {
     size_t n;
@@ -124,18 +125,21 @@ static int walk_value(struct walk *w, const struct mortise_record *of,
     return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
 }
 
-/* What stands under w->key in this snapshot; its bytes stay until the next. */
-static int walk_get(struct walk *w, const struct mortise_record *of, void *out,
-                    struct mortise_err *err)
+/* Look up w->key in this snapshot.  The record borrows until the
+ * next lookup. */
+static int walk_get(struct store_walk *w, const struct mortise_record *of,
+                    void *out, struct mortise_err *err)
 {
     leveldb_free(w->lent);
     return mortise_ldb_get_record(w->s, w->options, &w->key, of, out, &w->lent,
                                   err);
 }
 
-/* A record of a list does not read: `why`. */
-static int bad_in_list(struct walk *w, const struct mortise_err *why,
-                       struct mortise_err *err)
+/* A list entry cannot be decoded (`why`): fail, or record it and continue in a
+ * view. */
+static int skip_or_fail_entry(struct store_walk *w,
+                              const struct mortise_err *why,
+                              struct mortise_err *err)
 {
     if (!w->s->looks || why->code != MORTISE_ECORRUPT)
         return mortise_fail(err, why->code, "%s", why->msg);
@@ -143,36 +147,38 @@ static int bad_in_list(struct walk *w, const struct mortise_err *why,
     return MORTISE_OK;
 }
 
-typedef int each_fn(struct walk *w, struct mortise_reader *key,
+typedef int each_fn(struct store_walk *w, struct mortise_reader *key,
                     struct mortise_err *err);
 
-/* `each` may keep what it reads, so memory may run out on the way (memory.c). */
-static int look_for_memory(struct walk *w)
+/* The callback may store entries, so memory may run out during a walk
+ * (memory.c). */
+static int check_walk_memory(struct store_walk *w)
 {
     w->passed = 0;
     return mortise_ldb_has_memory(0) ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-/* From beyond w->key, if it says one, up to the end of the prefix. */
-static int walk_all(struct walk *w, each_fn *each, struct mortise_err *err)
+/* Call `each` for the keys with the prefix, from w->key on, until it stops. */
+static int walk_all(struct store_walk *w, each_fn *each,
+                    struct mortise_err *err)
 {
     struct mortise_reader key;
     int rv = walk_seek(w);
 
     while (rv == MORTISE_OK && !w->stop && walk_at(w, &key)) {
         rv = each(w, &key, err);
-        w->passed += AN_ENTRY;
-        if (rv == MORTISE_OK && w->passed >= LOOKED_EACH)
-            rv = look_for_memory(w);
+        w->passed += ENTRY_OVERHEAD;
+        if (rv == MORTISE_OK && w->passed >= WALK_CHECK_INTERVAL)
+            rv = check_walk_memory(w);
         if (rv == MORTISE_OK)
             leveldb_iter_next(w->it);
     }
     return rv;
 }
 
-/* The key was read to its end. */
-static int key_read(struct walk *w, const struct mortise_reader *r,
-                    struct mortise_err *err)
+/* Check that the key was decoded to its end. */
+static int check_key_read(struct store_walk *w, const struct mortise_reader *r,
+                          struct mortise_err *err)
 {
     if (w->names.failed)
         return MORTISE_ENOMEM;
@@ -181,7 +187,7 @@ static int key_read(struct walk *w, const struct mortise_reader *r,
     return MORTISE_OK;
 }
 
-static const char *next_name(const char *name)
+static const char *get_next_name(const char *name)
 {
     return name + strlen(name) + 1;
 }
@@ -203,8 +209,8 @@ static int get_head(struct mortise_ldb *s, struct mortise_read *r,
                                    : rv;
 }
 
-/* The checkpoint that the walk stands on must be the next. */
-static int each_checkpoint(struct walk *w, struct mortise_reader *key,
+/* Report the current checkpoint, which must be the expected one. */
+static int each_checkpoint(struct store_walk *w, struct mortise_reader *key,
                            struct mortise_err *err)
 {
     struct mortise_checkpoint cp;
@@ -212,7 +218,7 @@ static int each_checkpoint(struct walk *w, struct mortise_reader *key,
 
     assert(w->r->checkpoint != NULL && w->number > 0);
     cp.seq = mortise_key_read_number(key);
-    rv = key_read(w, key, err);
+    rv = check_key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
     if (cp.seq != w->number)
@@ -226,8 +232,8 @@ static int each_checkpoint(struct walk *w, struct mortise_reader *key,
     return MORTISE_OK;
 }
 
-/* Up to the head of the run, as it is in this snapshot. */
-static int walk_checkpoints(struct walk *w, struct mortise_err *err)
+/* Walk up to the head of the run in this snapshot. */
+static int walk_checkpoints(struct store_walk *w, struct mortise_err *err)
 {
     const char *tenant = w->r->tenant, *run = w->r->run;
     struct mortise_head head;
@@ -252,10 +258,10 @@ static int walk_checkpoints(struct walk *w, struct mortise_err *err)
     return rv;
 }
 
-static int each_run(struct walk *w, struct mortise_reader *key,
+static int each_run(struct store_walk *w, struct mortise_reader *key,
                     struct mortise_err *err)
 {
-    bool of_all = w->r->kind == MORTISE_READ_HEADS; /* tenants */
+    bool of_all = w->r->kind == MORTISE_READ_HEADS; /* all tenants */
     const char *tenant = w->r->tenant, *run;
     struct mortise_head head;
     struct mortise_err why;
@@ -265,18 +271,18 @@ static int each_run(struct walk *w, struct mortise_reader *key,
     if (of_all)
         mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
-    rv = key_read(w, key, err);
+    rv = check_key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
-    run = of_all ? next_name(w->names.p) : w->names.p;
+    run = of_all ? get_next_name(w->names.p) : w->names.p;
     tenant = of_all ? w->names.p : tenant;
     if (walk_value(w, &mortise_record_head, &head, &why) != MORTISE_OK)
-        return bad_in_list(w, &why, err);
+        return skip_or_fail_entry(w, &why, err);
     w->stop = w->r->head(w->r->ud, tenant, run, &head) != 0;
     return MORTISE_OK;
 }
 
-static int walk_runs(struct walk *w, struct mortise_err *err)
+static int walk_runs(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
@@ -286,7 +292,7 @@ static int walk_runs(struct walk *w, struct mortise_err *err)
     return walk_all(w, each_run, err);
 }
 
-static int walk_heads(struct walk *w, struct mortise_err *err)
+static int walk_heads(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
@@ -296,7 +302,7 @@ static int walk_heads(struct walk *w, struct mortise_err *err)
     return walk_all(w, each_run, err);
 }
 
-static int each_pending(struct walk *w, struct mortise_reader *key,
+static int each_pending(struct store_walk *w, struct mortise_reader *key,
                         struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
@@ -307,17 +313,17 @@ static int each_pending(struct walk *w, struct mortise_reader *key,
     assert(r->pending != NULL && r->tenant != NULL);
     mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
-    rv = key_read(w, key, err);
+    rv = check_key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
     if (walk_value(w, &mortise_record_pending, &p, &why) != MORTISE_OK)
-        return bad_in_list(w, &why, err);
-    p.id = next_name(w->names.p);
+        return skip_or_fail_entry(w, &why, err);
+    p.id = get_next_name(w->names.p);
     w->stop = r->pending(r->ud, r->tenant, w->names.p, &p) != 0;
     return MORTISE_OK;
 }
 
-static int walk_inbox(struct walk *w, struct mortise_err *err)
+static int walk_inbox(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
@@ -328,15 +334,15 @@ static int walk_inbox(struct walk *w, struct mortise_err *err)
     return walk_all(w, each_pending, err);
 }
 
-/* The request that a deadline (in w->names: tenant, run, id) belongs to. */
-static int due_request(struct walk *w, struct mortise_pending *p,
+/* Read the request of a deadline; w->names has tenant, run and id. */
+static int due_request(struct store_walk *w, struct mortise_pending *p,
                        struct mortise_err *err)
 {
-    const char *tenant = w->names.p, *run = next_name(tenant);
+    const char *tenant = w->names.p, *run = get_next_name(tenant);
     uint64_t deadline_ms = p->deadline_ms;
     int rv;
 
-    mortise_key_pending(&w->key, tenant, run, next_name(run));
+    mortise_key_pending(&w->key, tenant, run, get_next_name(run));
     rv = walk_get(w, &mortise_record_pending, p, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
@@ -347,7 +353,7 @@ static int due_request(struct walk *w, struct mortise_pending *p,
     return rv;
 }
 
-static int each_deadline(struct walk *w, struct mortise_reader *key,
+static int each_deadline(struct store_walk *w, struct mortise_reader *key,
                          struct mortise_err *err)
 {
     struct mortise_pending p = {.deadline_ms = mortise_key_read_number(key)};
@@ -361,20 +367,20 @@ static int each_deadline(struct walk *w, struct mortise_reader *key,
     mortise_key_read_name(key, &w->names);
     mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
-    rv = key_read(w, key, err);
+    rv = check_key_read(w, key, err);
     if (rv == MORTISE_OK)
         rv = walk_value(w, &mortise_record_deadline, &p.timer, err);
     if (rv == MORTISE_OK && !p.timer)
         rv = due_request(w, &p, err);
     if (rv != MORTISE_OK)
         return rv;
-    run = next_name(w->names.p);
-    p.id = next_name(run);
+    run = get_next_name(w->names.p);
+    p.id = get_next_name(run);
     w->stop = w->r->pending(w->r->ud, w->names.p, run, &p) != 0;
     return MORTISE_OK;
 }
 
-static int walk_due(struct walk *w, struct mortise_err *err)
+static int walk_due(struct store_walk *w, struct mortise_err *err)
 {
     mortise_key_of_tag(&w->prefix, MORTISE_KEY_DEADLINE);
     return walk_all(w, each_deadline, err);
@@ -419,7 +425,7 @@ static int get_kv(struct mortise_ldb *s, struct mortise_read *r,
     return rv == MORTISE_OK && r->value->failed ? mortise_nomem(err) : rv;
 }
 
-static int count_kv(struct walk *w, struct mortise_reader *key,
+static int count_kv(struct store_walk *w, struct mortise_reader *key,
                     struct mortise_err *err)
 {
     (void)key;
@@ -428,7 +434,7 @@ static int count_kv(struct walk *w, struct mortise_reader *key,
     return MORTISE_OK;
 }
 
-static int walk_kvs(struct walk *w, struct mortise_err *err)
+static int walk_kvs(struct store_walk *w, struct mortise_err *err)
 {
     w->r->found.n = 0;
     w->stop = w->r->number == 0;
@@ -436,11 +442,11 @@ static int walk_kvs(struct walk *w, struct mortise_err *err)
     return walk_all(w, count_kv, err);
 }
 
-/* ---- spawn handles -------------------------------------------------------- */
+/* ---- spawn handles ------------------------------------------------------- */
 
-static void give_spawn(const struct mortise_read *r, const char *tenant,
-                       const char *parent, const char *id,
-                       struct mortise_spawn *spawn, bool *stop)
+static void report_spawn(const struct mortise_read *r, const char *tenant,
+                         const char *parent, const char *id,
+                         struct mortise_spawn *spawn, bool *stop)
 {
     assert(r->spawn != NULL);
     if (spawn->result_size == 0)
@@ -460,41 +466,42 @@ static int get_spawn(struct mortise_ldb *s, struct mortise_read *r,
     rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_spawn,
                                 &spawn, &value, err);
     if (rv == MORTISE_OK)
-        give_spawn(r, r->tenant, r->run, r->id, &spawn, &stop);
+        report_spawn(r, r->tenant, r->run, r->id, &spawn, &stop);
     leveldb_free(value);
     return rv;
 }
 
-/* The way to it is never another one's, and goes with it. */
-static int walk_spawn_of(struct walk *w, struct mortise_err *err)
+/* Look up the handle by its child's record.  Both records exist together. */
+static int walk_spawn_of(struct store_walk *w, struct mortise_err *err)
 {
     struct mortise_spawn spawn;
-    struct mortise_child way;
+    struct mortise_child child_ref;
     int rv;
 
     mortise_key_child(&w->key, w->r->tenant, w->r->run);
-    rv = walk_get(w, &mortise_record_child, &way, err);
+    rv = walk_get(w, &mortise_record_child, &child_ref, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_buf_puts(&w->names, way.parent);
+    mortise_buf_puts(&w->names, child_ref.parent);
     mortise_buf_put(&w->names, "", 1);
-    mortise_buf_puts(&w->names, way.id);
+    mortise_buf_puts(&w->names, child_ref.id);
     mortise_buf_put(&w->names, "", 1);
     if (w->names.failed)
         return MORTISE_ENOMEM;
-    mortise_key_spawn(&w->key, w->r->tenant, w->names.p, next_name(w->names.p));
+    mortise_key_spawn(&w->key, w->r->tenant, w->names.p,
+                      get_next_name(w->names.p));
     rv = walk_get(w, &mortise_record_spawn, &spawn, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(
             err, MORTISE_ECORRUPT,
             "%s is the child of a spawn handle that does not exist", w->r->run);
     if (rv == MORTISE_OK)
-        give_spawn(w->r, w->r->tenant, w->names.p, next_name(w->names.p),
-                   &spawn, &w->stop);
+        report_spawn(w->r, w->r->tenant, w->names.p, get_next_name(w->names.p),
+                     &spawn, &w->stop);
     return rv;
 }
 
-static int each_spawn(struct walk *w, struct mortise_reader *key,
+static int each_spawn(struct store_walk *w, struct mortise_reader *key,
                       struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
@@ -508,22 +515,22 @@ static int each_spawn(struct walk *w, struct mortise_reader *key,
         mortise_key_read_name(key, &w->names);
     }
     mortise_key_read_last(key, &w->names);
-    rv = key_read(w, key, err);
+    rv = check_key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
     if (walk_value(w, &mortise_record_spawn, &spawn, &why) != MORTISE_OK)
-        return bad_in_list(w, &why, err);
+        return skip_or_fail_entry(w, &why, err);
     id = w->names.p;
     if (tenant == NULL) {
         tenant = id;
-        parent = next_name(tenant);
-        id = next_name(parent);
+        parent = get_next_name(tenant);
+        id = get_next_name(parent);
     }
-    give_spawn(r, tenant, parent, id, &spawn, &w->stop);
+    report_spawn(r, tenant, parent, id, &spawn, &w->stop);
     return MORTISE_OK;
 }
 
-static int walk_spawns(struct walk *w, struct mortise_err *err)
+static int walk_spawns(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
@@ -554,52 +561,52 @@ static int get_spawn_purse(struct mortise_ldb *s, struct mortise_read *r,
                                   &r->found.purse, NULL, err);
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------ */
 
-/* Each has one of them: it looks something up, or walks. */
+/* Each kind has one of two functions: a lookup or a walk. */
 static const struct {
-    mortise_ldb_read_fn *get;
-    int (*walk)(struct walk *w, struct mortise_err *err);
+    mortise_ldb_read_fn *read_single;
+    int (*store_walk)(struct store_walk *w, struct mortise_err *err);
 } kinds[MORTISE_READ_KINDS] = {
-    [MORTISE_READ_HEAD] = {.get = get_head},
-    [MORTISE_READ_CHECKPOINTS] = {.walk = walk_checkpoints},
-    [MORTISE_READ_RUNS] = {.walk = walk_runs},
-    [MORTISE_READ_HEADS] = {.walk = walk_heads},
-    [MORTISE_READ_INBOX] = {.walk = walk_inbox},
-    [MORTISE_READ_DUE] = {.walk = walk_due},
-    [MORTISE_READ_GRAPH] = {.get = get_graph},
-    [MORTISE_READ_KV] = {.get = get_kv},
-    [MORTISE_READ_KV_COUNT] = {.walk = walk_kvs},
-    [MORTISE_READ_CACHED] = {.get = mortise_ldb_read_cached},
-    [MORTISE_READ_REMOVED] = {.get = mortise_ldb_read_removed},
-    [MORTISE_READ_NOTED] = {.get = mortise_ldb_read_noted},
-    [MORTISE_READ_SPAWN] = {.get = get_spawn},
-    [MORTISE_READ_SPAWN_OF] = {.walk = walk_spawn_of},
-    [MORTISE_READ_SPAWNS] = {.walk = walk_spawns},
-    [MORTISE_READ_SPAWN_TREE] = {.get = get_spawn_tree},
-    [MORTISE_READ_SPAWN_PURSE] = {.get = get_spawn_purse},
+    [MORTISE_READ_HEAD] = {.read_single = get_head},
+    [MORTISE_READ_CHECKPOINTS] = {.store_walk = walk_checkpoints},
+    [MORTISE_READ_RUNS] = {.store_walk = walk_runs},
+    [MORTISE_READ_HEADS] = {.store_walk = walk_heads},
+    [MORTISE_READ_INBOX] = {.store_walk = walk_inbox},
+    [MORTISE_READ_DUE] = {.store_walk = walk_due},
+    [MORTISE_READ_GRAPH] = {.read_single = get_graph},
+    [MORTISE_READ_KV] = {.read_single = get_kv},
+    [MORTISE_READ_KV_COUNT] = {.store_walk = walk_kvs},
+    [MORTISE_READ_CACHED] = {.read_single = mortise_ldb_read_cached},
+    [MORTISE_READ_REMOVED] = {.read_single = mortise_ldb_read_removed},
+    [MORTISE_READ_NOTED] = {.read_single = mortise_ldb_read_noted},
+    [MORTISE_READ_SPAWN] = {.read_single = get_spawn},
+    [MORTISE_READ_SPAWN_OF] = {.store_walk = walk_spawn_of},
+    [MORTISE_READ_SPAWNS] = {.store_walk = walk_spawns},
+    [MORTISE_READ_SPAWN_TREE] = {.read_single = get_spawn_tree},
+    [MORTISE_READ_SPAWN_PURSE] = {.read_single = get_spawn_purse},
 };
 
-static int get(struct mortise_ldb *s, struct mortise_read *r,
-               struct mortise_err *err)
+static int read_single(struct mortise_ldb *s, struct mortise_read *r,
+                       struct mortise_err *err)
 {
     struct mortise_buf key;
     int rv;
 
     mortise_buf_init(&key, s->mem);
-    rv = kinds[r->kind].get(s, r, &key, err);
+    rv = kinds[r->kind].read_single(s, r, &key, err);
     mortise_buf_finish(&key);
     return rv;
 }
 
-static int walk(struct mortise_ldb *s, struct mortise_read *r,
-                struct mortise_err *err)
+static int store_walk(struct mortise_ldb *s, struct mortise_read *r,
+                      struct mortise_err *err)
 {
-    struct walk w;
+    struct store_walk w;
     int rv;
 
     walk_begin(&w, s, r);
-    rv = walk_end(&w, kinds[r->kind].walk(&w, err), err);
+    rv = walk_end(&w, kinds[r->kind].store_walk(&w, err), err);
     return rv != MORTISE_OK && r->kind == MORTISE_READ_CHECKPOINTS
                ? mortise_doing(err, rv, "run %s", r->run)
                : rv;
@@ -617,7 +624,8 @@ int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
         rv = mortise_ldb_want_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
-    return kinds[r->kind].get != NULL ? get(s, r, err) : walk(s, r, err);
+    return kinds[r->kind].read_single != NULL ? read_single(s, r, err)
+                                              : store_walk(s, r, err);
 }
 
 void mortise_ldb_read(struct mortise_store *store, struct mortise_read *r)

@@ -1,23 +1,25 @@
-/* leveldb_remove.c -- runs that go: what they had is deleted, a tombstone stays.
+/* leveldb_remove.c -- the store on LevelDB: removing runs and unused graphs.
  *
- * Which runs go, and when, is the engine's business (core/engine/retention.c).  The
- * promises:
+ * The engine decides which runs are removed, and when
+ * (core/engine/retention.c).  Guarantees:
  *
- *   (1) The batch that deletes a run's head puts its tombstone: whoever looks
- *       finds a whole run or none, and an id that was used stays used.
- *   (2) A run's checkpoints are deleted with its head, or, when they are many,
- *       in later batches; `x` says which are left, and goes with the last.  A
- *       death in between leaves it, and whoever opens the store goes on.
- *   (3) A run goes only if its head is the one that was looked at, nobody is
- *       asked anything by it, and nothing of what it spawned is open.
- *   (4) A graph goes only if no head has it.  Heads are marked while others
- *       write, so what is admitted since the beginning counts as marked, and
- *       the sweep holds the lock under which runs are admitted.
- *   (5) Nothing here waits for the disk.  Batches are kept or lost in their
- *       order: what a power cut brings back is a run as it was, or its `x`.
- *   (6) Values that plugins keep, and marks, are no run's: they stay.
- *   (7) `w` is a reading of the clock that the engine noted, one for the store:
- *       what is removed must have been overdue then as well.
+ *   (1) The batch that deletes a run's head puts its tombstone.  So a reader
+ *       finds a whole run or none, and its id stays in use.
+ *   (2) A run's checkpoints are deleted with its head or, if there are many, in
+ *       later batches.  A record `x` has the range that remains; it is deleted
+ *       with the last one.  If the process is killed in between, the next
+ *       opening continues.
+ *   (3) A run is removed only if its head has not changed, it has no open
+ *       request, and no handle that it made, or of its tree, is open.
+ *   (4) A graph is removed only if no head uses it.  Heads are marked while
+ *       commits continue.  So graphs of runs admitted since the beginning are
+ *       marked, too, and the sweep holds the lock under which runs are
+ *       admitted.
+ *   (5) Nothing here is synced.  Batches are kept or lost in order: after a
+ *       power failure, a run is as it was before, or its `x` exists.
+ *   (6) Values of plugins, and marks, belong to no run and stay.
+ *   (7) A record `w` has the time that the engine noted last.  A run is removed
+ *       only if it was overdue at that time, too.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,20 +28,21 @@
 #include "core/store/leveldb/ldb.h"
 
 enum {
-    DELETED_AT_ONCE = 512, /* keys of a batch, about: a millisecond */
+    DELETED_AT_ONCE = 512, /* approximate number of keys in a batch, for 1 ms */
     GRAPHS_AT_ONCE = 64
 };
 
 /* ---- runs -------------------------------------------------------------- */
 
-/* Delete some of the checkpoints that are left, and say which remain. */
-static int delete_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                       const char *tenant, const char *run,
-                       struct mortise_leaving *l, size_t *room)
+/* Delete the next checkpoints of the range, and record those that remain. */
+static int delete_checkpoints(struct mortise_ldb *s,
+                              leveldb_writebatch_t *batch, const char *tenant,
+                              const char *run, struct mortise_leaving *l,
+                              size_t *room)
 {
     int rv = MORTISE_OK;
 
-    assert(*room > 0); /* or nothing would ever get less */
+    assert(*room > 0); /* else it would never end */
     for (; rv == MORTISE_OK && l->first <= l->last && *room > 0; --*room) {
         mortise_key_checkpoint(&s->key, tenant, run, l->first++);
         rv = mortise_ldb_drop(s, batch);
@@ -52,9 +55,10 @@ static int delete_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return mortise_ldb_put_record(s, batch, &mortise_record_leaving, l);
 }
 
-static int bury(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                const struct mortise_removal *r,
-                const struct mortise_tombstone *t)
+static int replace_by_tombstone(struct mortise_ldb *s,
+                                leveldb_writebatch_t *batch,
+                                const struct mortise_removal *r,
+                                const struct mortise_tombstone *t)
 {
     int rv;
 
@@ -67,9 +71,11 @@ static int bury(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return mortise_ldb_drop(s, batch);
 }
 
-/* (3): `t` is what will be left of it; MORTISE_ENOTFOUND: it stays. */
-static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
-                   struct mortise_tombstone *t, struct mortise_err *err)
+/* Can the run be removed (3)?  Prepares its tombstone.  MORTISE_ENOTFOUND: it
+ * stays. */
+static int check_removable(struct mortise_ldb *s,
+                           const struct mortise_removal *r,
+                           struct mortise_tombstone *t, struct mortise_err *err)
 {
     struct mortise_head head;
     char *value;
@@ -90,16 +96,17 @@ static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
     return rv == MORTISE_OK && open ? MORTISE_ENOTFOUND : rv;
 }
 
-struct removing {
+struct removal_batch {
     struct mortise_removal *list;
     size_t n;
     uint64_t now_ms;
 };
 
-static int remove_all(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
+static int remove_listed_runs(struct mortise_ldb *s,
+                              leveldb_writebatch_t *batch, void *ud,
+                              struct mortise_err *err)
 {
-    const struct removing *all = ud;
+    const struct removal_batch *all = ud;
     size_t room = DELETED_AT_ONCE;
     bool any = false;
 
@@ -108,14 +115,14 @@ static int remove_all(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         struct mortise_leaving l = {1, r->seq};
         struct mortise_tombstone t = {.removed_ms = all->now_ms};
         size_t spawned = 0;
-        int rv = look_at(s, r, &t, err);
+        int rv = check_removable(s, r, &t, err);
 
         if (rv == MORTISE_ENOTFOUND)
             continue;
         if (rv == MORTISE_OK)
-            rv = bury(s, batch, r, &t);
+            rv = replace_by_tombstone(s, batch, r, &t);
         if (rv == MORTISE_OK)
-            rv = delete_some(s, batch, r->tenant, r->run, &l, &room);
+            rv = delete_checkpoints(s, batch, r->tenant, r->run, &l, &room);
         if (rv == MORTISE_OK)
             rv = mortise_ldb_spawns_remove(s, batch, r->tenant, r->run,
                                            &spawned, err);
@@ -132,22 +139,25 @@ int mortise_ldb_remove(struct mortise_store *store,
                        struct mortise_removal *list, size_t n, uint64_t now_ms,
                        struct mortise_err *err)
 {
-    struct removing all = {list, n, now_ms};
+    struct removal_batch all = {list, n, now_ms};
     int rv;
 
     for (size_t i = 0; i < n; i++)
         list[i].gone = false;
-    rv = mortise_ldb_batch(mortise_ldb_of(store), remove_all, &all, err);
+    rv =
+        mortise_ldb_batch(mortise_ldb_of(store), remove_listed_runs, &all, err);
     for (size_t i = 0; i < n && rv != MORTISE_OK; i++)
-        list[i].gone = false; /* nobody knows */
+        list[i].gone = false; /* the outcome is unknown */
     return rv;
 }
 
-/* ---- the rest of them --------------------------------------------------- */
+/* ---- remaining checkpoints --------------------------------------------- */
 
-/* Names of an `x`, as C strings in `names`; false at the end of them. */
-static int leaving_at(const leveldb_iterator_t *it, struct mortise_buf *names,
-                      struct mortise_leaving *l, struct mortise_err *err)
+/* Read the `x` at the iterator: its names to `names`, as C strings.
+ * MORTISE_ENOTFOUND: it is at none. */
+static int decode_leaving(const leveldb_iterator_t *it,
+                          struct mortise_buf *names, struct mortise_leaving *l,
+                          struct mortise_err *err)
 {
     struct mortise_reader r;
     const char *p;
@@ -171,9 +181,10 @@ static int leaving_at(const leveldb_iterator_t *it, struct mortise_buf *names,
     return MORTISE_OK;
 }
 
-/* The first of them; MORTISE_ENOTFOUND: there is none. */
-static int first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
-                         struct mortise_leaving *l, struct mortise_err *err)
+/* Find the first `x`; MORTISE_ENOTFOUND: there is none. */
+static int find_first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
+                              struct mortise_leaving *l,
+                              struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     int rv;
@@ -181,12 +192,12 @@ static int first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
     mortise_key_of_tag(&s->key, MORTISE_KEY_LEAVING);
     if (!s->key.failed)
         leveldb_iter_seek(it, s->key.p, s->key.n);
-    rv = s->key.failed ? MORTISE_ENOMEM : leaving_at(it, names, l, err);
+    rv = s->key.failed ? MORTISE_ENOMEM : decode_leaving(it, names, l, err);
     return mortise_ldb_iter_end(it, rv, "read the store", err);
 }
 
-static int remove_rest(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                       void *ud, struct mortise_err *err)
+static int remove_rest_batch(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                             void *ud, struct mortise_err *err)
 {
     struct mortise_leaving l;
     struct mortise_buf names;
@@ -195,11 +206,11 @@ static int remove_rest(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv;
 
     mortise_buf_init(&names, s->mem);
-    rv = first_leaving(s, &names, &l, err);
+    rv = find_first_leaving(s, &names, &l, err);
     *more = rv == MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = delete_some(s, batch, names.p, names.p + strlen(names.p) + 1, &l,
-                         &room);
+        rv = delete_checkpoints(s, batch, names.p,
+                                names.p + strlen(names.p) + 1, &l, &room);
     mortise_buf_finish(&names);
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
@@ -212,7 +223,8 @@ int mortise_ldb_remove_rest(struct mortise_store *store, bool *more,
                             struct mortise_err *err)
 {
     *more = false;
-    return mortise_ldb_batch(mortise_ldb_of(store), remove_rest, more, err);
+    return mortise_ldb_batch(mortise_ldb_of(store), remove_rest_batch, more,
+                             err);
 }
 
 int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
@@ -223,7 +235,7 @@ int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
                                   &r->found.tombstone, NULL, err);
 }
 
-/* ---- (7) ---------------------------------------------------------------- */
+/* ---- the noted time (7) ------------------------------------------------- */
 
 int mortise_ldb_read_noted(struct mortise_ldb *s, struct mortise_read *r,
                            struct mortise_buf *key, struct mortise_err *err)
@@ -237,8 +249,8 @@ int mortise_ldb_read_noted(struct mortise_ldb *s, struct mortise_read *r,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-static int put_note(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                    void *ud, struct mortise_err *err)
+static int put_noted_time(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                          void *ud, struct mortise_err *err)
 {
     int rv;
 
@@ -251,15 +263,16 @@ static int put_note(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 int mortise_ldb_note(struct mortise_store *store, uint64_t ms,
                      struct mortise_err *err)
 {
-    return mortise_ldb_batch(mortise_ldb_of(store), put_note, &ms, err);
+    return mortise_ldb_batch(mortise_ldb_of(store), put_noted_time, &ms, err);
 }
 
-/* ---- graphs that are needed ---------------------------------------------
+/* ---- graphs in use --------------------------------------------------------
  *
- * A set of digests, open addressing.  A digest is its own hash. */
+ * A set of digests, with open addressing.  The first bytes of a digest are its
+ * hash. */
 
-static size_t slot_of(const struct mortise_kept *k,
-                      const uint8_t digest[MORTISE_DIGEST])
+static size_t find_kept_slot(const struct mortise_kept *k,
+                             const uint8_t digest[MORTISE_DIGEST])
 {
     static const uint8_t none[MORTISE_DIGEST];
     size_t at;
@@ -273,15 +286,15 @@ static size_t slot_of(const struct mortise_kept *k,
     return at;
 }
 
-static bool has(const struct mortise_kept *k,
-                const uint8_t digest[MORTISE_DIGEST])
+static bool has_kept_graph(const struct mortise_kept *k,
+                           const uint8_t digest[MORTISE_DIGEST])
 {
-    return k->n > 0 &&
-           memcmp(k->slots[slot_of(k, digest)], digest, MORTISE_DIGEST) == 0;
+    return k->n > 0 && memcmp(k->slots[find_kept_slot(k, digest)], digest,
+                              MORTISE_DIGEST) == 0;
 }
 
-/* Twice the room; half of it stays free. */
-static bool grow(struct mortise_kept *k, const struct mortise_mem *mem)
+/* Double the set; at most half of it is used. */
+static bool grow_kept_set(struct mortise_kept *k, const struct mortise_mem *mem)
 {
     static const uint8_t none[MORTISE_DIGEST];
     struct mortise_kept to = *k;
@@ -293,7 +306,7 @@ static bool grow(struct mortise_kept *k, const struct mortise_mem *mem)
         return false;
     for (size_t i = 0; i < k->cap; i++)
         if (memcmp(k->slots[i], none, MORTISE_DIGEST) != 0)
-            memcpy(to.slots[slot_of(&to, k->slots[i])], k->slots[i],
+            memcpy(to.slots[find_kept_slot(&to, k->slots[i])], k->slots[i],
                    MORTISE_DIGEST);
     mortise_release(mem, k->slots, k->cap * sizeof *k->slots);
     *k = to;
@@ -308,21 +321,21 @@ void mortise_ldb_keep_none(struct mortise_ldb *s)
     *k = (struct mortise_kept){.begun = false};
 }
 
-/* Without memory there will be no sweep this time. */
+/* Mark a graph as used.  Out of memory cancels the sweep. */
 void mortise_ldb_keep(struct mortise_ldb *s,
                       const uint8_t digest[MORTISE_DIGEST])
 {
     struct mortise_kept *k = &s->kept;
 
-    if (!k->begun || has(k, digest))
+    if (!k->begun || has_kept_graph(k, digest))
         return;
-    if (k->n + 1 > k->cap / 2 && !grow(k, s->mem)) {
+    if (k->n + 1 > k->cap / 2 && !grow_kept_set(k, s->mem)) {
         mortise_ldb_keep_none(s);
         return;
     }
-    memcpy(k->slots[slot_of(k, digest)], digest, MORTISE_DIGEST);
+    memcpy(k->slots[find_kept_slot(k, digest)], digest, MORTISE_DIGEST);
     k->n++;
-    assert(k->n <= k->cap / 2); /* a search ends at a free slot */
+    assert(k->n <= k->cap / 2); /* so a search ends at a free slot */
 }
 
 void mortise_ldb_sweep_begin(struct mortise_store *store)
@@ -348,11 +361,11 @@ void mortise_ldb_sweep_keep(struct mortise_store *store,
 
 /* ---- the sweep ---------------------------------------------------------- */
 
-static int sweep_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                     const uint8_t digest[MORTISE_DIGEST], bool *any)
+static int sweep_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                       const uint8_t digest[MORTISE_DIGEST], bool *any)
 {
-    assert(s->kept.begun); /* or no head would keep its graph */
-    if (has(&s->kept, digest))
+    assert(s->kept.begun); /* else no head would have marked its graph */
+    if (has_kept_graph(&s->kept, digest))
         return MORTISE_OK;
     if (memcmp(s->graph, digest, MORTISE_DIGEST) == 0)
         s->knows_graph = false;
@@ -361,9 +374,9 @@ static int sweep_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return mortise_ldb_drop(s, batch);
 }
 
-/* The next graphs behind the one that was swept last. */
-static int sweep_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                      leveldb_iterator_t *it, bool *any, bool *more)
+/* Sweep the graphs after the last swept one. */
+static int sweep_next_graphs(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                             leveldb_iterator_t *it, bool *any, bool *more)
 {
     struct mortise_kept *k = &s->kept;
     int rv = MORTISE_OK;
@@ -387,14 +400,14 @@ static int sweep_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
             break;
         memcpy(k->swept, key + 1, MORTISE_DIGEST);
         k->sweeping = true;
-        rv = sweep_one(s, batch, k->swept, any);
+        rv = sweep_graph(s, batch, k->swept, any);
         leveldb_iter_next(it);
     }
     return rv;
 }
 
-static int sweep(struct mortise_ldb *s, leveldb_writebatch_t *batch, void *ud,
-                 struct mortise_err *err)
+static int sweep_graph_batch(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                             void *ud, struct mortise_err *err)
 {
     leveldb_iterator_t *it;
     bool *more = ud, any = false;
@@ -403,7 +416,7 @@ static int sweep(struct mortise_ldb *s, leveldb_writebatch_t *batch, void *ud,
     if (!s->kept.begun)
         return MORTISE_OK;
     it = leveldb_create_iterator(s->db, s->checked);
-    rv = sweep_some(s, batch, it, &any, more);
+    rv = sweep_next_graphs(s, batch, it, &any, more);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     rv = mortise_ldb_iter_end(it, rv, "read the store", err);
@@ -418,5 +431,6 @@ int mortise_ldb_sweep(struct mortise_store *store, bool *more,
                       struct mortise_err *err)
 {
     *more = false;
-    return mortise_ldb_batch(mortise_ldb_of(store), sweep, more, err);
+    return mortise_ldb_batch(mortise_ldb_of(store), sweep_graph_batch, more,
+                             err);
 }

@@ -1,27 +1,31 @@
 /* leveldb_spawn.c -- the store on LevelDB: spawn handles.
  *
- * A handle is a record under its parent, its child's name leads to it, and each
- * tree has its counters.  They change with a commit, in its batch:
+ * A handle is a record under its parent.  A record of its child leads to it,
+ * and each tree has a record with counters.  They change with a commit, in its
+ * batch:
  *
- *   (1) A change is made only of the record that it was decided upon, by epoch
- *       and state; else its commit conflicts, as a whole, and nothing of it is
- *       written.  So of two who decided upon the same record one changes it.
- *   (2) The counters of a tree are those of its records, in every batch.  They
- *       change by what became of a record, never to what somebody says.
- *       So does what a tree has spent (its purse): by what one of its runs has
- *       spent or reserved more with this commit, or less.
- *   (3) What a batch has come to so far is what its later commits find: `list`
- *       has the records that it puts, the newest last, and `newest` finds those by
- *       their keys.  A run that ends abandons a hundred thousand in one batch, while
- *       all others wait to be written: nothing here looks through the list for one.
- *   (4) With a commit that ends its run, the handle whose child it was is settled,
- *       and what nobody will settle any more is abandoned: whoever looks finds
- *       the run going and the handles open, or neither.
- *   (5) A run stays as long as one of its handles is open, or one of the tree of
- *       which it is the origin.  When it goes its handles do, and their children's
- *       way to them.
+ *   (1) A change applies only to the version of the record that it was decided
+ *       on, by epoch and state.  Otherwise its whole commit conflicts and
+ *       nothing of it is written.  So of two decisions about one version, one
+ *       applies.
+ *   (2) In every batch, the counters of a tree agree with its records.  They
+ *       are computed from the changes of records, never set by a caller.  The
+ *       purse of a tree works the same way: it changes by the difference that a
+ *       commit of one of its runs spends, reserves or releases.
+ *   (3) Later commits of a batch see the changes of earlier ones: `list` has
+ *       the records that the batch puts, in order, and `newest` finds the
+ *       newest one by its key.  A run that ends may abandon a hundred thousand
+ *       handles in one batch, while all other commits wait: so no lookup
+ *       searches the list.
+ *   (4) A commit that ends its run also settles the handle whose child it is,
+ *       and abandons the handles that nothing else will settle.  So readers see
+ *       the run active and the handles open, or neither.
+ *   (5) A run stays while one of its handles is open, or one of the tree of
+ *       which it is the origin.  Its handles are removed with it, and the
+ *       records of their children.
  *
- * All of it runs with `writing` locked. */
+ * Call everything here with `writing` locked.
+ */
 #include <assert.h>
 #include <string.h>
 
@@ -29,15 +33,16 @@
 #include "core/store/leveldb/ldb.h"
 
 struct mortise_ldb_staged {
-    struct mortise_hashed link;       /* as long as it is the newest */
-    struct mortise_ldb_staged *older; /* of the same key; NULL: there is none */
+    struct mortise_hashed link; /* in `newest` while it is the newest */
+    /* previous version of the same key, or NULL */
+    struct mortise_ldb_staged *older;
     const char *key, *value;          /* in the arena */
     size_t key_size, value_size;
 };
 
 void mortise_ldb_spawns_begin(struct mortise_ldb *s)
 {
-    assert(s->spawns.n == 0); /* of the batch before */
+    assert(s->spawns.n == 0); /* of the previous batch */
     mortise_arena_init(&s->spawns.arena, s->mem);
     mortise_table_init(&s->spawns.newest, s->mem);
 }
@@ -55,9 +60,9 @@ void mortise_ldb_spawns_close(struct mortise_ldb *s)
                     s->spawns.cap * sizeof *s->spawns.list);
 }
 
-/* ---- what is staged (3) -------------------------------------------------- */
+/* ---- staging (3) --------------------------------------------------------- */
 
-static uint64_t hash_of(const void *key, size_t n)
+static uint64_t hash_staged_key(const void *key, size_t n)
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
@@ -70,11 +75,11 @@ static uint64_t hash_of(const void *key, size_t n)
     return hash;
 }
 
-static struct mortise_ldb_staged *staged(const struct mortise_ldb *s,
-                                         const void *key, size_t n)
+static struct mortise_ldb_staged *
+find_staged_record(const struct mortise_ldb *s, const void *key, size_t n)
 {
     struct mortise_hashed *found =
-        mortise_table_find(&s->spawns.newest, hash_of(key, n));
+        mortise_table_find(&s->spawns.newest, hash_staged_key(key, n));
 
     for (; found != NULL; found = mortise_table_more(found)) {
         struct mortise_ldb_staged *e =
@@ -86,16 +91,18 @@ static struct mortise_ldb_staged *staged(const struct mortise_ldb *s,
     return NULL;
 }
 
-/* e is the newest of its key. */
-static void top(struct mortise_ldb_spawns *sp, struct mortise_ldb_staged *e)
+/* Make e the newest version of its key. */
+static void set_newest_staged(struct mortise_ldb_spawns *sp,
+                              struct mortise_ldb_staged *e)
 {
     if (e->older != NULL)
         mortise_table_remove(&sp->newest, &e->older->link);
-    mortise_table_add(&sp->newest, &e->link, hash_of(e->key, e->key_size));
+    mortise_table_add(&sp->newest, &e->link,
+                      hash_staged_key(e->key, e->key_size));
 }
 
-/* What was staged behind the first n is not. */
-static void take_back(struct mortise_ldb_spawns *sp, size_t n)
+/* Remove all staged records but the first n. */
+static void unstage_records(struct mortise_ldb_spawns *sp, size_t n)
 {
     while (sp->n > n) {
         struct mortise_ldb_staged *e = sp->list[--sp->n];
@@ -107,10 +114,10 @@ static void take_back(struct mortise_ldb_spawns *sp, size_t n)
     }
 }
 
-/* What s->key and `record` say is in the batch from now on; a failure is
- * MORTISE_ENOMEM. */
-static int stage(struct mortise_ldb *s, const struct mortise_record *of,
-                 const void *record)
+/* Stage a record under s->key.  Any error is MORTISE_ENOMEM. */
+static int stage_spawn_record(struct mortise_ldb *s,
+                              const struct mortise_record *of,
+                              const void *record)
 {
     struct mortise_ldb_spawns *sp = &s->spawns;
     struct mortise_ldb_staged **grown, *e;
@@ -127,7 +134,7 @@ static int stage(struct mortise_ldb *s, const struct mortise_record *of,
     if (e == NULL)
         return MORTISE_ENOMEM;
     *e = (struct mortise_ldb_staged){
-        .older = staged(s, s->key.p, s->key.n),
+        .older = find_staged_record(s, s->key.p, s->key.n),
         .key = mortise_arena_strndup(&sp->arena, s->key.p, s->key.n),
         .key_size = s->key.n,
         .value = mortise_arena_strndup(&sp->arena, s->value.p, s->value.n),
@@ -135,17 +142,19 @@ static int stage(struct mortise_ldb *s, const struct mortise_record *of,
     mortise_buf_clear(&s->value);
     if (e->key == NULL || e->value == NULL)
         return MORTISE_ENOMEM;
-    top(sp, e);
+    set_newest_staged(sp, e);
     sp->list[sp->n++] = e;
     return MORTISE_OK;
 }
 
-/* What stands under s->key, or will with this batch, as long as that lasts.
- * MORTISE_ENOTFOUND: nothing. */
-static int look_up(struct mortise_ldb *s, const struct mortise_record *of,
-                   void *out, struct mortise_err *err)
+/* Read the record under s->key as this batch will leave it.  It borrows from
+ * the batch's arena.  MORTISE_ENOTFOUND: none. */
+static int read_staged_record(struct mortise_ldb *s,
+                              const struct mortise_record *of, void *out,
+                              struct mortise_err *err)
 {
-    const struct mortise_ldb_staged *e = staged(s, s->key.p, s->key.n);
+    const struct mortise_ldb_staged *e =
+        find_staged_record(s, s->key.p, s->key.n);
     const char *bytes = e != NULL ? e->value : NULL;
     size_t n = e != NULL ? e->value_size : 0;
     char *stored = NULL;
@@ -167,16 +176,18 @@ static int look_up(struct mortise_ldb *s, const struct mortise_record *of,
 
 /* ---- changes ------------------------------------------------------------- */
 
-/* The record is that from now on, and its tree counts it (2). */
-static int change(struct mortise_ldb *s, const char *tenant, const char *parent,
-                  const char *id, const struct mortise_spawn *was,
-                  const struct mortise_spawn *now, struct mortise_err *err)
+/* Stage a change of a record, and of the counters of its tree (2). */
+static int stage_handle_change(struct mortise_ldb *s, const char *tenant,
+                               const char *parent, const char *id,
+                               const struct mortise_spawn *was,
+                               const struct mortise_spawn *now,
+                               struct mortise_err *err)
 {
     struct mortise_spawn_tree tree = {.total = 0};
     int rv;
 
     mortise_key_tree(&s->key, tenant, now->origin);
-    rv = look_up(s, &mortise_record_tree, &tree, err);
+    rv = read_staged_record(s, &mortise_record_tree, &tree, err);
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
     if (!mortise_spawn_count(&tree, was, now))
@@ -185,18 +196,20 @@ static int change(struct mortise_ldb *s, const char *tenant, const char *parent,
                             "match their records",
                             now->origin);
     if (was == NULL || mortise_spawn_is_over(now)) {
-        rv = stage(s, &mortise_record_tree, &tree);
+        rv = stage_spawn_record(s, &mortise_record_tree, &tree);
         if (rv != MORTISE_OK)
             return rv;
     }
     mortise_key_spawn(&s->key, tenant, parent, id);
-    return stage(s, &mortise_record_spawn, now);
+    return stage_spawn_record(s, &mortise_record_spawn, now);
 }
 
-/* May the run have handles?  As of the commits before the i-th, too. */
-static int is_going(struct mortise_ldb *s,
-                    struct mortise_commit *const *commits, size_t i,
-                    const char *run, bool *going, struct mortise_err *err)
+/* May the run have handles, after the commits before the i-th?  It may if it
+ * exists and has not ended. */
+static int is_parent_active(struct mortise_ldb *s,
+                            struct mortise_commit *const *commits, size_t i,
+                            const char *run, bool *going,
+                            struct mortise_err *err)
 {
     struct mortise_head head;
     char *value;
@@ -223,22 +236,22 @@ static int is_going(struct mortise_ldb *s,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-/* A child's way to its handle.  *fits: no other handle has it. */
-static int lead_to(struct mortise_ldb *s, const char *tenant,
-                   const struct mortise_spawn_change *c, bool *fits,
-                   struct mortise_err *err)
+/* Stage the record of a child.  *fits: no other handle has this child. */
+static int stage_child_record(struct mortise_ldb *s, const char *tenant,
+                              const struct mortise_spawn_change *c, bool *fits,
+                              struct mortise_err *err)
 {
     const struct mortise_child ours = {c->parent, c->id};
     struct mortise_child other;
     int rv;
 
     mortise_key_child(&s->key, tenant, c->now.child);
-    rv = look_up(s, &mortise_record_child, &other, err);
+    rv = read_staged_record(s, &mortise_record_child, &other, err);
     *fits = rv == MORTISE_ENOTFOUND;
-    return *fits ? stage(s, &mortise_record_child, &ours) : rv;
+    return *fits ? stage_spawn_record(s, &mortise_record_child, &ours) : rv;
 }
 
-/* (1) */
+/* Stage a change if it matches the record (1). */
 static int stage_change(struct mortise_ldb *s,
                         struct mortise_commit *const *commits, size_t i,
                         const struct mortise_spawn_change *c, bool *fits,
@@ -249,23 +262,24 @@ static int stage_change(struct mortise_ldb *s,
     int rv;
 
     mortise_key_spawn(&s->key, tenant, c->parent, c->id);
-    rv = look_up(s, &mortise_record_spawn, &is, err);
+    rv = read_staged_record(s, &mortise_record_spawn, &is, err);
     if (rv == MORTISE_ENOTFOUND) {
         was = NULL;
         rv = MORTISE_OK;
     }
     *fits = rv == MORTISE_OK && mortise_spawn_fits(was, c);
     if (*fits && was == NULL)
-        rv = is_going(s, commits, i, c->parent, fits, err);
+        rv = is_parent_active(s, commits, i, c->parent, fits, err);
     if (rv == MORTISE_OK && *fits && c->now.child[0] != '\0' &&
         (was == NULL || was->child[0] == '\0'))
-        rv = lead_to(s, tenant, c, fits, err);
+        rv = stage_child_record(s, tenant, c, fits, err);
     return rv == MORTISE_OK && *fits
-               ? change(s, tenant, c->parent, c->id, was, &c->now, err)
+               ? stage_handle_change(s, tenant, c->parent, c->id, was, &c->now,
+                                     err)
                : rv;
 }
 
-/* (2) */
+/* Stage a change of the purse (2). */
 static int spend(struct mortise_ldb *s, const struct mortise_commit *c,
                  struct mortise_err *err)
 {
@@ -273,30 +287,32 @@ static int spend(struct mortise_ldb *s, const struct mortise_commit *c,
     int rv;
 
     mortise_key_purse(&s->key, c->tenant, c->spend.origin);
-    rv = look_up(s, &mortise_record_purse, &purse, err);
+    rv = read_staged_record(s, &mortise_record_purse, &purse, err);
     if (rv == MORTISE_ENOTFOUND && !c->spend.opens)
-        return MORTISE_OK; /* with its origin, which nobody counts for any more */
+        /* removed with its origin, so there is nothing to account for */
+        return MORTISE_OK;
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
     mortise_spawn_spend(&purse, rv == MORTISE_OK, &c->spend);
-    return stage(s, &mortise_record_purse, &purse);
+    return stage_spawn_record(s, &mortise_record_purse, &purse);
 }
 
-/* ---- ends (4) ------------------------------------------------------------- */
+/* ---- ends (4) ------------------------------------------------------------ */
 
-static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
-                      struct mortise_err *err)
+static int settle_own_handle(struct mortise_ldb *s,
+                             const struct mortise_commit *c,
+                             struct mortise_err *err)
 {
-    struct mortise_child way;
+    struct mortise_child handle_ref;
     struct mortise_spawn was, now;
     int rv;
 
     mortise_key_child(&s->key, c->tenant, c->run);
-    rv = look_up(s, &mortise_record_child, &way, err);
+    rv = read_staged_record(s, &mortise_record_child, &handle_ref, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
-    mortise_key_spawn(&s->key, c->tenant, way.parent, way.id);
-    rv = look_up(s, &mortise_record_spawn, &was, err);
+    mortise_key_spawn(&s->key, c->tenant, handle_ref.parent, handle_ref.id);
+    rv = read_staged_record(s, &mortise_record_spawn, &was, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(
             err, MORTISE_ECORRUPT,
@@ -306,29 +322,31 @@ static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
         return rv;
     mortise_spawn_after_end(&was, c->end_status, c->end_result,
                             c->end_result_size, c->head.updated_ms, &now);
-    return change(s, c->tenant, way.parent, way.id, &was, &now, err);
+    return stage_handle_change(s, c->tenant, handle_ref.parent, handle_ref.id,
+                               &was, &now, err);
 }
 
-/* s->key is that of a handle of the run, as it is there or staged.  Who brings a
- * detached child may come back for it; a native one that did not begin would have
- * been begun by its run alone. */
-static int abandon(struct mortise_ldb *s, const struct mortise_commit *c,
-                   const char *id, struct mortise_err *err)
+/* Abandon the handle of the run at s->key, unless it is over, or somebody may
+ * still settle it: the one who brings a detached child may come back for it.  A
+ * native one is abandoned only if it did not begin, as only its run could begin
+ * it. */
+static int abandon_handle(struct mortise_ldb *s, const struct mortise_commit *c,
+                          const char *id, struct mortise_err *err)
 {
     struct mortise_spawn was, now;
-    int rv = look_up(s, &mortise_record_spawn, &was, err);
+    int rv = read_staged_record(s, &mortise_record_spawn, &was, err);
 
     if (rv != MORTISE_OK || mortise_spawn_is_over(&was) ||
         (was.native ? was.state != MORTISE_SPAWN_PENDING : was.detached))
         return rv;
     mortise_spawn_after_abandon(&was, c->head.updated_ms, &now);
-    return change(s, c->tenant, c->run, id, &was, &now, err);
+    return stage_handle_change(s, c->tenant, c->run, id, &was, &now, err);
 }
 
-/* A key with that prefix, into s->key; and the id at its end, in the arena.
- * NULL: no memory. */
-static const char *id_at(struct mortise_ldb *s, const char *key, size_t n,
-                         size_t prefix)
+/* Copy a key to s->key, and return the id after its prefix, in the arena.
+ * NULL: out of memory. */
+static const char *copy_handle_id(struct mortise_ldb *s, const char *key,
+                                  size_t n, size_t prefix)
 {
     mortise_buf_clear(&s->key);
     mortise_buf_put(&s->key, key, n);
@@ -337,11 +355,13 @@ static const char *id_at(struct mortise_ldb *s, const char *key, size_t n,
                                                  n - prefix);
 }
 
-/* Those in the store, then those that this batch put first: what of the former
- * is staged is found as it is there. */
-static int abandon_all(struct mortise_ldb *s, const struct mortise_commit *c,
-                       leveldb_iterator_t *it, const struct mortise_buf *prefix,
-                       struct mortise_err *err)
+/* First the handles in the store, then those that this batch made.  A stored
+ * one that is staged is read in its staged version. */
+static int abandon_open_handles(struct mortise_ldb *s,
+                                const struct mortise_commit *c,
+                                leveldb_iterator_t *it,
+                                const struct mortise_buf *prefix,
+                                struct mortise_err *err)
 {
     size_t n_staged = s->spawns.n, n;
     int rv = MORTISE_OK;
@@ -352,8 +372,8 @@ static int abandon_all(struct mortise_ldb *s, const struct mortise_commit *c,
 
         if (n < prefix->n || memcmp(key, prefix->p, prefix->n) != 0)
             break;
-        id = id_at(s, key, n, prefix->n);
-        rv = id != NULL ? abandon(s, c, id, err) : MORTISE_ENOMEM;
+        id = copy_handle_id(s, key, n, prefix->n);
+        rv = id != NULL ? abandon_handle(s, c, id, err) : MORTISE_ENOMEM;
     }
     for (size_t i = 0; rv == MORTISE_OK && i < n_staged; i++) {
         const struct mortise_ldb_staged *e = s->spawns.list[i];
@@ -362,14 +382,15 @@ static int abandon_all(struct mortise_ldb *s, const struct mortise_commit *c,
         if (e->key_size < prefix->n ||
             memcmp(e->key, prefix->p, prefix->n) != 0)
             continue;
-        id = id_at(s, e->key, e->key_size, prefix->n);
-        rv = id != NULL ? abandon(s, c, id, err) : MORTISE_ENOMEM;
+        id = copy_handle_id(s, e->key, e->key_size, prefix->n);
+        rv = id != NULL ? abandon_handle(s, c, id, err) : MORTISE_ENOMEM;
     }
     return rv;
 }
 
-static int abandon_made(struct mortise_ldb *s, const struct mortise_commit *c,
-                        struct mortise_err *err)
+static int abandon_made_handles(struct mortise_ldb *s,
+                                const struct mortise_commit *c,
+                                struct mortise_err *err)
 {
     leveldb_iterator_t *it;
     struct mortise_buf prefix;
@@ -382,7 +403,7 @@ static int abandon_made(struct mortise_ldb *s, const struct mortise_commit *c,
         return MORTISE_ENOMEM;
     }
     it = leveldb_create_iterator(s->db, s->checked);
-    rv = abandon_all(s, c, it, &prefix, err);
+    rv = abandon_open_handles(s, c, it, &prefix, err);
     rv = mortise_ldb_iter_end(it, rv, "read the store", err);
     mortise_buf_finish(&prefix);
     return rv;
@@ -390,7 +411,7 @@ static int abandon_made(struct mortise_ldb *s, const struct mortise_commit *c,
 
 /* ---- a commit ------------------------------------------------------------ */
 
-static bool is_end(const struct mortise_commit *c)
+static bool is_end_commit(const struct mortise_commit *c)
 {
     return c->run != NULL && mortise_status_has_ended((int)c->head.status);
 }
@@ -407,13 +428,13 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
     for (size_t k = 0; rv == MORTISE_OK && *fits && k < c->n_spawns; k++)
         rv = stage_change(s, commits, i, c->spawns[k], fits, err);
     if (!*fits)
-        take_back(&s->spawns, before);
+        unstage_records(&s->spawns, before);
     if (rv == MORTISE_OK && *fits && c->spend.origin != NULL)
         rv = spend(s, c, err);
-    if (rv == MORTISE_OK && *fits && is_end(c))
-        rv = settle_own(s, c, err);
-    if (rv == MORTISE_OK && *fits && is_end(c))
-        rv = abandon_made(s, c, err);
+    if (rv == MORTISE_OK && *fits && is_end_commit(c))
+        rv = settle_own_handle(s, c, err);
+    if (rv == MORTISE_OK && *fits && is_end_commit(c))
+        rv = abandon_made_handles(s, c, err);
     return rv;
 }
 
@@ -431,14 +452,15 @@ int mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return MORTISE_OK;
 }
 
-/* ---- removal (5) ---------------------------------------------------------- */
+/* ---- removal (5) --------------------------------------------------------- */
 
-/* Of the handles of a run, by their keys: is one open?  Else they are deleted,
- * if there is a batch. */
-static int each_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                     leveldb_iterator_t *it, const char *tenant,
-                     const struct mortise_buf *prefix, bool *open,
-                     size_t *n_dropped, struct mortise_err *err)
+/* *open: a handle of the run is open.  With a batch, also delete
+ * the handles. */
+static int check_or_drop_handles(struct mortise_ldb *s,
+                                 leveldb_writebatch_t *batch,
+                                 leveldb_iterator_t *it, const char *tenant,
+                                 const struct mortise_buf *prefix, bool *open,
+                                 size_t *n_dropped, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -470,9 +492,9 @@ static int each_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return rv;
 }
 
-static int walk_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                     const char *tenant, const char *run, bool *open,
-                     size_t *n_dropped, struct mortise_err *err)
+static int walk_made_handles(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                             const char *tenant, const char *run, bool *open,
+                             size_t *n_dropped, struct mortise_err *err)
 {
     leveldb_iterator_t *it;
     struct mortise_buf prefix;
@@ -485,7 +507,8 @@ static int walk_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         return MORTISE_ENOMEM;
     }
     it = leveldb_create_iterator(s->db, s->checked);
-    rv = each_made(s, batch, it, tenant, &prefix, open, n_dropped, err);
+    rv = check_or_drop_handles(s, batch, it, tenant, &prefix, open, n_dropped,
+                               err);
     rv = mortise_ldb_iter_end(it, rv, "read the store", err);
     mortise_buf_finish(&prefix);
     return rv;
@@ -507,7 +530,7 @@ int mortise_ldb_spawns_are_open(struct mortise_ldb *s, const char *tenant,
         return rv;
     *open = tree.active > 0;
     return *open ? MORTISE_OK
-                 : walk_made(s, NULL, tenant, run, open, &none, err);
+                 : walk_made_handles(s, NULL, tenant, run, open, &none, err);
 }
 
 int mortise_ldb_spawns_remove(struct mortise_ldb *s,
@@ -516,9 +539,9 @@ int mortise_ldb_spawns_remove(struct mortise_ldb *s,
                               struct mortise_err *err)
 {
     bool open = false;
-    int rv = walk_made(s, batch, tenant, run, &open, n_dropped, err);
+    int rv = walk_made_handles(s, batch, tenant, run, &open, n_dropped, err);
 
-    assert(rv != MORTISE_OK || !open); /* it was asked */
+    assert(rv != MORTISE_OK || !open); /* the caller has checked */
     if (rv != MORTISE_OK || *n_dropped == 0)
         return rv;
     mortise_key_tree(&s->key, tenant, run);

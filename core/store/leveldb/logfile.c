@@ -1,18 +1,20 @@
-/* logfile.c -- LevelDB's log, read by us.
+/* logfile.c -- read and write LevelDB's log format.
  *
- * LevelDB's own reader takes a damaged length for the end of the log, or drops
- * the rest of its block of 32 KiB.  Who salvages a store wants all that is
- * there.  So (1) behind damage the next record is looked for at each byte, and
- * is one if its checksum (CRC-32C) says so, which one in four billion would by
- * accident; (2) a record is given whole or not at all; (3) that something was
- * passed over is said.
+ * LevelDB's own reader takes a damaged length for the end of the log, or skips
+ * the rest of a 32 KiB block.  Salvage needs everything that is left.  So
  *
- * A block is records: u32 checksum (masked) of what follows the length, u16
- * length, u8 type (1: whole, 2: the first piece, 3: a middle one, 4: the last),
- * the bytes; less than seven bytes at its end are zeros.  A record's content is
- * a batch: u64 sequence number, u32 count, and each a u8 (1: put, 0: delete),
- * key and value behind their lengths as varints (doc/log_format.md and
- * db/write_batch.cc of LevelDB).
+ *   (1) after damage, the next record is searched at each byte.  A record is
+ *       recognised by its checksum (CRC-32C), with a false match in one of four
+ *       billion cases;
+ *   (2) a record is returned completely or not at all;
+ *   (3) skipped bytes are reported.
+ *
+ * A block contains records: u32 checksum (masked) of the bytes after the
+ * length, u16 length, u8 type (1: whole, 2: first piece, 3: middle piece, 4:
+ * last piece), the bytes.  Fewer than seven bytes at its end are zeros.  A
+ * record's content is a batch: u64 sequence number, u32 count, and for each
+ * change a u8 (1: put, 0: delete), then key and value with their lengths as
+ * varints (doc/log_format.md and db/write_batch.cc of LevelDB).
  */
 #include "core/store/leveldb/logfile.h"
 
@@ -29,18 +31,18 @@
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
 enum { WHOLE = 1, FIRST, MIDDLE, LAST };
 
-/* CRC-32C, a byte at a time: of each byte, what dividing it leaves. */
-static uint32_t remainders[256];
-static pthread_once_t divided = PTHREAD_ONCE_INIT;
+/* CRC-32C by table: the remainder for each byte. */
+static uint32_t crc_remainders[256];
+static pthread_once_t crc_table_once = PTHREAD_ONCE_INIT;
 
-static void divide(void)
+static void fill_remainders(void)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t left = byte;
 
         for (int i = 0; i < 8; i++)
             left = left >> 1 ^ (0x82F63B78 & -(left & 1));
-        remainders[byte] = left;
+        crc_remainders[byte] = left;
     }
 }
 
@@ -48,9 +50,9 @@ static uint32_t crc32c(const uint8_t *p, size_t n)
 {
     uint32_t crc = 0xFFFFFFFF;
 
-    pthread_once(&divided, divide);
+    pthread_once(&crc_table_once, fill_remainders);
     while (n-- > 0)
-        crc = crc >> 8 ^ remainders[(crc ^ *p++) & 0xFF];
+        crc = crc >> 8 ^ crc_remainders[(crc ^ *p++) & 0xFF];
     return ~crc;
 }
 
@@ -61,7 +63,7 @@ uint32_t mortise_logfile_checksum(const void *p, size_t n)
     return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
-static uint32_t little(const uint8_t *p, size_t n)
+static uint32_t read_little_endian(const uint8_t *p, size_t n)
 {
     uint32_t v = 0;
 
@@ -101,7 +103,7 @@ int mortise_logfile_load(struct mortise_logfile *l, int dir, const char *name,
     return rv;
 }
 
-/* Bytes from l->p to the end of its block, as far as there are some. */
+/* The number of bytes from l->p to the end of its block, or of the log. */
 static size_t left_in_block(const struct mortise_logfile *l)
 {
     size_t in_block = BLOCK - (size_t)(l->p - l->begin) % BLOCK;
@@ -110,7 +112,7 @@ static size_t left_in_block(const struct mortise_logfile *l)
     return left < in_block ? left : in_block;
 }
 
-/* Is there a whole piece at l->p? */
+/* Is there a complete piece at l->p? */
 static bool is_piece(const struct mortise_logfile *l)
 {
     size_t left = left_in_block(l), n;
@@ -118,14 +120,14 @@ static bool is_piece(const struct mortise_logfile *l)
 
     if (left < HEADER || l->p[6] < WHOLE || l->p[6] > LAST)
         return false;
-    n = little(l->p + 4, 2);
+    n = read_little_endian(l->p + 4, 2);
     if (n > left - HEADER)
         return false;
     crc = mortise_logfile_checksum(l->p + 6, n + 1);
-    return crc == little(l->p, 4);
+    return crc == read_little_endian(l->p, 4);
 }
 
-/* Is the rest of the block what is left when no header fits? */
+/* Is the rest of the block padding, too short for a header? */
 static bool is_trailer(const struct mortise_logfile *l)
 {
     size_t left = left_in_block(l);
@@ -136,7 +138,7 @@ static bool is_trailer(const struct mortise_logfile *l)
     return left < HEADER || (size_t)(l->end - l->p) == left;
 }
 
-/* (1): stand on the next piece; false at the end. */
+/* Move to the next piece (1); false: at the end. */
 static bool find_piece(struct mortise_logfile *l)
 {
     while (l->p < l->end && !is_piece(l)) {
@@ -154,12 +156,12 @@ static bool find_piece(struct mortise_logfile *l)
 bool mortise_logfile_next(struct mortise_logfile *l)
 {
     while (find_piece(l)) {
-        size_t n = little(l->p + 4, 2);
+        size_t n = read_little_endian(l->p + 4, 2);
         int type = l->p[6];
         bool begins = type == WHOLE || type == FIRST;
 
         if (begins == l->in_record)
-            l->damaged = true; /* (2): its other pieces are missing */
+            l->damaged = true; /* a piece without its others (2) */
         if (begins)
             mortise_buf_clear(&l->record);
         if (begins || l->in_record)
@@ -175,7 +177,7 @@ bool mortise_logfile_next(struct mortise_logfile *l)
     return false;
 }
 
-/* One piece, of a type. */
+/* Append one piece. */
 static void write_piece(struct mortise_buf *b, uint8_t type, const void *p,
                         size_t n)
 {

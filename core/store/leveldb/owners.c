@@ -1,28 +1,28 @@
-/* owners.c -- whose what is in a store is.
+/* owners.c -- check that no other user can change the files of a store.
  *
- * STORE itself is judged by whoever names it (lang/config/guarded.c, server/peer.c).
- * But it may have been open to others, and what they put there meanwhile stays
- * theirs when it is not any more.  So whoever opens it looks inside, too, by
- * the rule of core/base/owner.h:
+ * The code that names STORE checks the directory itself (lang/config/guarded.c,
+ * server/peer.c).  But it may have been open to other users once, and files
+ * that they made in it still belong to them.  So opening a store checks the
+ * files in it, too, by the rules of core/base/owner.h:
  *
- *   (1) STORE/db and STORE/quarantine: who may write a directory decides which
- *       files are there.
- *   (2) STORE/format, STORE/mark, STORE/reserve, those that are to be renamed
- *       to one of them, and CURRENT, MANIFEST and the logs in db, aside or not:
- *       who owns a file, or may write it, decides what it says, wherever else
- *       it has a name.
- *   (3) Tables, of which there may be thousands, are looked at by who reads all
- *       of them anyway: salvage and doctor.  For others it is enough that
- *       nobody reaches them: (1), and STORE's mode.
- *   (4) What mends one mends all: who could write one file there may have
- *       written others.
- *   (5) Before the first write: no link stands where files are created, in db,
- *       quarantine and the directories of memory plugins.  LevelDB truncates a
- *       file whose number is due, so the maker of the store would have any file
- *       of the user overwritten.
+ *   (1) STORE/db and STORE/quarantine: the users who can write to a directory
+ *       decide which files it contains.
+ *   (2) STORE/format, STORE/mark, STORE/reserve, the temporary files that
+ *       become one of these, and CURRENT, MANIFEST and logs in db, aside or
+ *       not: the owner of a file, and users who can write to it, decide its
+ *       content, whatever links it has.
+ *   (3) There may be thousands of tables.  Salvage and doctor, which read them
+ *       all anyway, check them.  Otherwise (1) and the mode of STORE are
+ *       enough.
+ *   (4) The suggested command fixes the whole store: a user who could write to
+ *       one file may have written to others.
+ *   (5) Before the first write: there must be no links where files are created
+ *       (db, quarantine, the directories of memory plugins).  LevelDB truncates
+ *       an existing file when it makes one with that number, so the creator of
+ *       a store could have any file of this user overwritten.
  *
- * What cannot be looked at is no fault of its owner's: opening it fails, and
- * says why.
+ * A file that cannot be examined is no fault of its owner.  Opening it fails
+ * later, with the reason.
  */
 #include "core/store/leveldb/owners.h"
 
@@ -38,10 +38,11 @@
 #include "core/store/leveldb/dbfile.h"
 #include "core/store/leveldb/directory.h"
 
-/* ---- links (5) ------------------------------------------------------------ */
+/* ---- links (5) ----------------------------------------------------------- */
 
-/* A link to a device is damage, which is said of it as such (dbfile.c). */
-static bool leads_to_file(int dir, const char *name)
+/* Does a link lead to a file, a directory or nothing?  (A link to a device is
+ * damage, which dbfile.c reports.) */
+static bool is_link_to_file(int dir, const char *name)
 {
     struct stat st, to;
 
@@ -52,10 +53,10 @@ static bool leads_to_file(int dir, const char *name)
            S_ISDIR(to.st_mode);
 }
 
-static int refuse_link(void *path, int dir, const char *name,
-                       struct mortise_err *err)
+static int check_no_link(void *path, int dir, const char *name,
+                         struct mortise_err *err)
 {
-    if (!leads_to_file(dir, name))
+    if (!is_link_to_file(dir, name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EDENIED,
                         "%s/%s is a link, so the engine would write to another "
@@ -64,13 +65,13 @@ static int refuse_link(void *path, int dir, const char *name,
                         (const char *)path, name);
 }
 
-/* `name` in `path`, and `each` of the names in it. */
-static int refuse_links_in(int dir, char *path, const char *name,
-                           mortise_directory_each_fn *each,
-                           struct mortise_err *err)
+/* Check `name` in `path`, and call `each` for the names in it. */
+static int check_no_links_in(int dir, char *path, const char *name,
+                             mortise_directory_each_fn *each,
+                             struct mortise_err *err)
 {
     char below[PATH_MAX];
-    int rv = refuse_link(path, dir, name, err), fd;
+    int rv = check_no_link(path, dir, name, err), fd;
 
     if (rv != MORTISE_OK || (size_t)snprintf(below, sizeof below, "%s/%s", path,
                                              name) >= sizeof below)
@@ -83,10 +84,10 @@ static int refuse_links_in(int dir, char *path, const char *name,
     return rv;
 }
 
-static int refuse_links_of_plugin(void *path, int dir, const char *name,
-                                  struct mortise_err *err)
+static int check_no_plugin_links(void *path, int dir, const char *name,
+                                 struct mortise_err *err)
 {
-    return refuse_links_in(dir, path, name, refuse_link, err);
+    return check_no_links_in(dir, path, name, check_no_link, err);
 }
 
 int mortise_owners_refuse_links(int dir, const char *path,
@@ -96,23 +97,24 @@ int mortise_owners_refuse_links(int dir, const char *path,
     int rv;
 
     snprintf(store, sizeof store, "%s", path);
-    rv = refuse_links_in(dir, store, "db", refuse_link, err);
+    rv = check_no_links_in(dir, store, "db", check_no_link, err);
     if (rv == MORTISE_OK)
-        rv = refuse_links_in(dir, store, "quarantine", refuse_link, err);
-    return rv == MORTISE_OK ? refuse_links_in(dir, store, "memory",
-                                              refuse_links_of_plugin, err)
+        rv = check_no_links_in(dir, store, "quarantine", check_no_link, err);
+    return rv == MORTISE_OK ? check_no_links_in(dir, store, "memory",
+                                                check_no_plugin_links, err)
                             : rv;
 }
 
-/* ---- owners --------------------------------------------------------------- */
+/* ---- owners -------------------------------------------------------------- */
 
 static const char *const parts[] = {
     "db", "quarantine", "format", "format.new", "mark", "mark.new", "reserve",
 };
 
-/* (4): of what is below STORE; a link leads elsewhere. */
-static int refuse(const struct mortise_fault *f, const char *store,
-                  struct mortise_err *err)
+/* Suggest the command for the whole store (4), unless the fault is
+ * outside it. */
+static int fail_store_owner(const struct mortise_fault *f, const char *store,
+                            struct mortise_err *err)
 {
     size_t n = strlen(store);
     bool below = strncmp(f->path, store, n) == 0 && f->path[n] == '/';
@@ -120,8 +122,8 @@ static int refuse(const struct mortise_fault *f, const char *store,
     return mortise_owner_refuse(f, below ? store : NULL, err);
 }
 
-/* (2), (3) */
-static bool counts(const char *name, bool tables)
+/* Is the owner of this file checked?  (2), (3) */
+static bool is_owner_checked(const char *name, bool tables)
 {
     switch (mortise_dbfile_kind(mortise_aside_name(name))) {
     case MORTISE_DBFILE_LOG:
@@ -136,21 +138,21 @@ static bool counts(const char *name, bool tables)
     return false;
 }
 
-struct judging {
+struct owner_search {
     const char *path; /* of db */
     bool tables;
     bool faulty;
-    struct mortise_fault fault; /* if so */
+    struct mortise_fault fault; /* if faulty */
 };
 
-/* Any error ends it; the only one is that. */
-static int judge_one(void *ud, int db, const char *name,
-                     struct mortise_err *err)
+/* Check one file.  Returns an error to end the walk at the first fault. */
+static int check_file_owner(void *ud, int db, const char *name,
+                            struct mortise_err *err)
 {
-    struct judging *j = ud;
+    struct owner_search *j = ud;
 
     (void)err;
-    j->faulty = counts(name, j->tables) &&
+    j->faulty = is_owner_checked(name, j->tables) &&
                 !mortise_owner_is_ours(db, j->path, name, &j->fault);
     return j->faulty ? MORTISE_EDENIED : MORTISE_OK;
 }
@@ -159,17 +161,17 @@ int mortise_owners_check(int dir, const char *path, bool tables,
                          struct mortise_err *err)
 {
     char db_path[PATH_MAX];
-    struct judging j = {.path = db_path, .tables = tables};
+    struct owner_search j = {.path = db_path, .tables = tables};
     int db;
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!mortise_owner_is_ours(dir, path, parts[i], &j.fault))
-            return refuse(&j.fault, path, err);
+            return fail_store_owner(&j.fault, path, err);
     db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db < 0)
         return MORTISE_OK;
     snprintf(db_path, sizeof db_path, "%s/db", path);
-    mortise_directory_each(db, "db", judge_one, &j, NULL);
+    mortise_directory_each(db, "db", check_file_owner, &j, NULL);
     close(db);
-    return j.faulty ? refuse(&j.fault, path, err) : MORTISE_OK;
+    return j.faulty ? fail_store_owner(&j.fault, path, err) : MORTISE_OK;
 }

@@ -1,4 +1,5 @@
-/* owners.h -- whose what is in a store is.  [any] */
+/* owners.h -- check that no other user can change the files of a store. [any]
+ */
 #ifndef MORTISE_LEVELDB_OWNERS_H
 #define MORTISE_LEVELDB_OWNERS_H
 
@@ -6,13 +7,14 @@
 
 #include "core/base/err.h"
 
-/* Does what is in STORE, open as `dir` and called `path`, belong to root or to
- * this user, and may nobody else write it?  MORTISE_EDENIED, with the command
- * that mends it.  `tables`: each of them, too. */
+/* Check that root or this user owns the files in STORE, which is open as `dir`
+ * with the path `path`, and that nobody else can write to them.
+ * MORTISE_EDENIED; the message has the command that fixes it.  `tables`: check
+ * each table, too. */
 int mortise_owners_check(int dir, const char *path, bool tables,
                          struct mortise_err *err);
-/* Is there a link to a file, a directory or nothing where the engine or a memory
- * plugin creates files?  MORTISE_EDENIED, with its name. */
+/* Check for links in the places where the engine or a memory plugin creates
+ * files.  MORTISE_EDENIED; the message has the link's name. */
 int mortise_owners_refuse_links(int dir, const char *path,
                                 struct mortise_err *err);
 

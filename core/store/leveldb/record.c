@@ -1,15 +1,16 @@
-/* record.c -- the store's values as bytes.
+/* record.c -- encode and decode the store's values.
  *
- * Every value is a version byte and then its fields in the order written here,
- * little-endian (core/base/buf.h).  Text that is lent to callers as a C string is
- * stored with its NUL, so that reading it copies nothing.  The promises:
+ * A value is a version byte, then the fields in the order below, little-endian
+ * (core/base/buf.h).  Text that callers borrow as a C string is stored with its
+ * NUL, so that reading copies nothing.  Guarantees:
  *
- *   (1) What was written is read back equal.
- *   (2) Bytes that are cut, too long or without that NUL are MORTISE_ECORRUPT,
- *       and another version is MORTISE_EFORMAT; nothing outside the bytes
- *       is touched.  (LevelDB's checksums find accidents; this finds the rest.)
- *   (3) A layout never changes under its version: tests/unit/store/test_store.c
- *       holds one example of each, byte by byte.
+ *   (1) A record reads back equal to the one that was written.
+ *   (2) Bytes that are truncated, too long or lack that NUL are
+ *       MORTISE_ECORRUPT, and another version is MORTISE_EFORMAT.  Nothing
+ *       outside the bytes is accessed.  (LevelDB's checksums detect accidents;
+ *       this detects the rest.)
+ *   (3) A layout never changes within its version:
+ *       tests/unit/store/test_store.c has one example of each, byte by byte.
  */
 #include "core/store/leveldb/record.h"
 
@@ -19,7 +20,7 @@
 
 enum { VERSION = 1 };
 
-enum { HEAD_DEV = 1 << 16 }; /* the first of the flags behind a status */
+enum { HEAD_DEV = 1 << 16 }; /* the lowest flag bit above the status */
 
 int mortise_stamp_check(uint32_t format, struct mortise_err *err)
 {
@@ -34,14 +35,15 @@ int mortise_stamp_check(uint32_t format, struct mortise_err *err)
 
 /* ---- the layouts --------------------------------------------------------- */
 
-/* How a member of a struct is stored. */
+/* The encoding of a struct member. */
 enum form {
-    RAW,    /* `more` bytes as they are: numbers, and bytes */
+    RAW,    /* `more` bytes, unchanged: numbers, and bytes */
     FLAG,   /* bool as u8, 0 or 1 */
     PHASE,  /* enum mortise_phase as u8 */
-    STATUS, /* u32: of a head its status, and above that `dev` */
+    STATUS, /* u32 of a head: its status, and the flag `dev` */
     TEXT,   /* a C string as a blob, with its NUL */
-    BLOB    /* bytes behind their length; the member at `more` is how many */
+    /* length and bytes; `more` is the offset of the member with the size */
+    BLOB
 };
 
 struct mortise_field {
@@ -144,10 +146,11 @@ static bool is_head(const void *record)
 {
     const struct mortise_head *h = record;
 
-    return h->seq > 0 && h->status < HEAD_DEV; /* flags are stored above it */
+    /* flag bits are above the status */
+    return h->seq > 0 && h->status < HEAD_DEV;
 }
 
-/* With the last checkpoint the record goes. */
+/* The record is removed with the last checkpoint. */
 static bool is_leaving(const void *record)
 {
     const struct mortise_leaving *l = record;
@@ -155,8 +158,8 @@ static bool is_leaving(const void *record)
     return l->first <= l->last;
 }
 
-/* It was claimed; it has a child where it says so, a native one from the
- * beginning, and an end where it is over. */
+/* The handle is claimed.  It has a child if its state requires one, a native
+ * one from the start.  It has a result status exactly if it is over. */
 static bool is_spawn(const void *record)
 {
     const struct mortise_spawn *s = record;
@@ -182,7 +185,7 @@ static bool is_tree(const void *record)
            t->detached_active <= t->active;
 }
 
-static bool is_there(const void *record)
+static bool has_value_text(const void *record)
 {
     const struct mortise_value *v = record;
 
@@ -203,8 +206,8 @@ const struct mortise_record
     mortise_record_checkpoint = {"a checkpoint", RECORD(checkpoint), NULL},
     mortise_record_pending = {"a request", RECORD(pending), NULL},
     mortise_record_deadline = {"a deadline", RECORD(deadline), NULL},
-    mortise_record_kv = {"a value of a plugin", RECORD(value), is_there},
-    mortise_record_cached = {"a cached result", RECORD(value), is_there},
+    mortise_record_kv = {"a value of a plugin", RECORD(value), has_value_text},
+    mortise_record_cached = {"a cached result", RECORD(value), has_value_text},
     mortise_record_tombstone = {"a tombstone", RECORD(tombstone), NULL},
     mortise_record_leaving = {"the rest of a removed run", RECORD(leaving),
                               is_leaving},
@@ -215,14 +218,15 @@ const struct mortise_record
 
 /* ---- writing ------------------------------------------------------------- */
 
-static void put_text(struct mortise_buf *b, const char *s)
+static void put_record_text(struct mortise_buf *b, const char *s)
 {
     if (s == NULL)
         s = "";
     mortise_buf_blob(b, s, strlen(s) + 1);
 }
 
-static void put_blob(struct mortise_buf *b, const void *at, const void *size)
+static void put_record_blob(struct mortise_buf *b, const void *at,
+                            const void *size)
 {
     const void *p;
     size_t n;
@@ -233,11 +237,11 @@ static void put_blob(struct mortise_buf *b, const void *at, const void *size)
     mortise_buf_blob(b, p, n);
 }
 
-static void put_field(struct mortise_buf *b, const struct mortise_field *f,
-                      const void *record)
+static void put_record_field(struct mortise_buf *b,
+                             const struct mortise_field *f, const void *record)
 {
     const char *at = (const char *)record + f->at;
-    const struct mortise_head *h = record; /* STATUS */
+    const struct mortise_head *h = record; /* for STATUS */
     enum mortise_phase phase;
     const char *text;
 
@@ -258,10 +262,10 @@ static void put_field(struct mortise_buf *b, const struct mortise_field *f,
         break;
     case TEXT:
         memcpy(&text, at, sizeof text);
-        put_text(b, text);
+        put_record_text(b, text);
         break;
     case BLOB:
-        put_blob(b, at, (const char *)record + f->more);
+        put_record_blob(b, at, (const char *)record + f->more);
         break;
     }
 }
@@ -272,44 +276,44 @@ void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,
     assert(of->is_sound == NULL || of->is_sound(record));
     mortise_buf_u8(b, VERSION);
     for (size_t i = 0; i < of->n; i++)
-        put_field(b, &of->fields[i], record);
+        put_record_field(b, &of->fields[i], record);
 }
 
 void mortise_record_put_graph(struct mortise_buf *b,
                               const struct mortise_source *files, size_t n)
 {
-    assert(n > 0 && n <= UINT32_MAX); /* the graph's own file is the first */
+    assert(n > 0 && n <= UINT32_MAX); /* the graph's own file comes first */
     mortise_buf_u8(b, VERSION);
     mortise_buf_u32(b, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
-        put_text(b, files[i].path);
+        put_record_text(b, files[i].path);
         mortise_buf_blob(b, files[i].text, files[i].size);
     }
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* A reader behind the version byte. */
-static int begin(struct mortise_reader *r, const void *p, size_t n)
+/* Start to read after the version byte. */
+static int begin_record(struct mortise_reader *r, const void *p, size_t n)
 {
     mortise_reader_init(r, p, n);
     switch (mortise_read_u8(r)) {
     case VERSION:
         return MORTISE_OK;
-    case 0: /* or no byte at all */
+    case 0: /* also for no bytes at all */
         return MORTISE_ECORRUPT;
     default:
         return MORTISE_EFORMAT;
     }
 }
 
-/* Everything was there, and nothing else. */
+/* Was everything read, without an error? */
 static int end(const struct mortise_reader *r)
 {
     return r->bad || r->p != r->end ? MORTISE_ECORRUPT : MORTISE_OK;
 }
 
-static const char *read_text(struct mortise_reader *r)
+static const char *read_record_text(struct mortise_reader *r)
 {
     size_t n;
     const char *s = mortise_read_blob(r, &n);
@@ -321,11 +325,11 @@ static const char *read_text(struct mortise_reader *r)
     return s;
 }
 
-static void read_field(struct mortise_reader *r, const struct mortise_field *f,
-                       void *record)
+static void read_record_field(struct mortise_reader *r,
+                              const struct mortise_field *f, void *record)
 {
     char *at = (char *)record + f->at;
-    struct mortise_head *h = record; /* STATUS */
+    struct mortise_head *h = record; /* for STATUS */
     enum mortise_phase phase;
     const void *p;
     uint32_t u;
@@ -352,7 +356,7 @@ static void read_field(struct mortise_reader *r, const struct mortise_field *f,
         h->dev = (u & HEAD_DEV) != 0;
         break;
     case TEXT:
-        p = read_text(r);
+        p = read_record_text(r);
         memcpy(at, &p, sizeof p);
         break;
     case BLOB:
@@ -367,12 +371,12 @@ int mortise_record_read(const struct mortise_record *of, void *out,
                         const void *p, size_t n)
 {
     struct mortise_reader r;
-    int rv = begin(&r, p, n);
+    int rv = begin_record(&r, p, n);
 
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; i < of->n; i++)
-        read_field(&r, &of->fields[i], out);
+        read_record_field(&r, &of->fields[i], out);
     r.bad = r.bad || (of->is_sound != NULL && !of->is_sound(out));
     return end(&r);
 }
@@ -380,10 +384,12 @@ int mortise_record_read(const struct mortise_record *of, void *out,
 static bool read_source(struct mortise_arena *a, struct mortise_source *out,
                         struct mortise_reader *r)
 {
-    const char *path = read_text(r), *text = mortise_read_blob(r, &out->size);
+    const char *path = read_record_text(r),
+               *text = mortise_read_blob(r, &out->size);
 
     if (r->bad)
-        return true; /* the end says so */
+        /* the caller checks r->bad at the end */
+        return true;
     out->path = mortise_arena_strdup(a, path);
     out->text = mortise_arena_strndup(a, text, out->size);
     return out->path != NULL && out->text != NULL;
@@ -395,13 +401,13 @@ int mortise_record_read_graph(struct mortise_arena *a,
 {
     struct mortise_source *list;
     struct mortise_reader r;
-    int rv = begin(&r, p, n);
+    int rv = begin_record(&r, p, n);
     uint32_t count;
 
     if (rv != MORTISE_OK)
         return rv;
     count = mortise_read_u32(&r);
-    if (count == 0 || count > n / 9) /* the least that a file takes */
+    if (count == 0 || count > n / 9) /* the minimum size of a file */
         return MORTISE_ECORRUPT;
     list = mortise_arena_alloc(a, count * sizeof *list);
     if (list == NULL)

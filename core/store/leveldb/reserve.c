@@ -1,17 +1,17 @@
-/* reserve.c -- room on the disk that is kept free for runs to rest.
+/* reserve.c -- disk space that is reserved for runs to come to a stop.
  *
- * When the disk is full, a store cannot even be opened: LevelDB writes what it
- * found in its log to a table first.  So STORE/reserve, a file of 4 MiB that
- * says nothing, has its blocks from the first write of an opening on, and
+ * A store on a full disk cannot even be opened, because LevelDB first writes
+ * its log to a table.  So STORE/reserve, a file of 4 MiB without meaningful
+ * content, is allocated with the first write of an opening.
  *
- *   (1) goes when a write finds no room, before the store is opened again: that
- *       takes 1 MiB at most, and the rest is for runs that are there to commit
- *       what they did, or to be paused or cancelled;
- *   (2) while it cannot be made, no new run is admitted (leveldb.c);
- *   (3) comes again when there is room for it twice: made of the last of it, it
- *       would take what it has just given.
+ *   (1) It is removed when a write fails for lack of space, before the store is
+ *       reopened.  That takes at most 1 MiB; the rest lets existing runs commit
+ *       their results, or be paused or cancelled.
+ *   (2) While it cannot be made, no new run is admitted (leveldb.c).
+ *   (3) It is made again when twice its size is free.  If it took the last free
+ *       space, it would take back the space that it has just released.
  *
- * Where it cannot be made for another reason there is none, and that is all.
+ * If it cannot be made for another reason, the store works without it.
  */
 #include "core/store/leveldb/reserve.h"
 #include "core/store/store.h"
@@ -27,8 +27,8 @@
 static const char name[] = "reserve";
 static const off_t size = MORTISE_RESERVE_MIB * 1024 * 1024;
 
-/* As much again must be left for what is about to be written. */
-static bool has_room(int dir)
+/* Is as much space left for the next writes? */
+static bool has_free_space(int dir)
 {
     struct statvfs fs;
 
@@ -37,8 +37,8 @@ static bool has_room(int dir)
                (uint64_t)MORTISE_STORE_FREE_MIB * 1024 * 1024;
 }
 
-/* Asking for more than `ulimit -f` would raise SIGXFSZ. */
-static bool may_be_so_large(void)
+/* Exceeding `ulimit -f` would raise SIGXFSZ. */
+static bool is_within_file_limit(void)
 {
     struct rlimit most;
 
@@ -54,9 +54,9 @@ bool mortise_reserve_make(int dir)
     if (fd < 0)
         return errno != ENOSPC && errno != EDQUOT;
     if (fstat(fd, &st) != 0 || st.st_size != size || st.st_blocks < size / 512)
-        errnum = !may_be_so_large() ? EFBIG
-                 : has_room(dir)    ? posix_fallocate(fd, 0, size)
-                                    : ENOSPC;
+        errnum = !is_within_file_limit() ? EFBIG
+                 : has_free_space(dir)   ? posix_fallocate(fd, 0, size)
+                                         : ENOSPC;
     close(fd);
     if (errnum != 0)
         unlinkat(dir, name, 0);

@@ -1,4 +1,4 @@
-/* reserve.h -- room on the disk that is kept free for runs to rest.  [any] */
+/* reserve.h -- disk space that is reserved for runs to come to a stop. [any] */
 #ifndef MORTISE_LEVELDB_RESERVE_H
 #define MORTISE_LEVELDB_RESERVE_H
 
@@ -6,11 +6,12 @@
 
 enum {
     MORTISE_RESERVE_MIB = 4
-}; /* made where MORTISE_STORE_FREE_MIB are free */
+}; /* made only if MORTISE_STORE_FREE_MIB are free */
 
-/* Have it, in the store's directory.  False: the disk has no room for it. */
+/* Make the reserve in the store's directory, or keep it.  False: not enough
+ * space. */
 bool mortise_reserve_make(int dir);
-/* Give the room to whoever needs it now.  Was there any? */
+/* Remove the reserve to free its space.  False: there was none. */
 bool mortise_reserve_release(int dir);
 
 #endif

@@ -1,24 +1,24 @@
-/* tables.c -- which tables LevelDB's MANIFEST says that the database consists
- * of, whether they stay when it opens, and whether LevelDB can open them.
+/* tables.c -- read the tables of a database from LevelDB's MANIFEST; test if
+ * LevelDB keeps them when it opens, and if it can open them.
  *
- * A MANIFEST is a log (logfile.c) whose records are changes, each a row of
- * fields that begin with a varint (db/version_edit.cc of LevelDB):
+ * A MANIFEST is a log (logfile.c) whose records are changes.  A change is a
+ * sequence of fields that begin with a varint (db/version_edit.cc of LevelDB):
  *
  *     1  the comparator's name    a slice: its length as a varint, its bytes
- *     2, 3, 4, 9  the first log that counts, the next file, the last sequence
+ *     2, 3, 4, 9  the first valid log, the next file, the last sequence
  *        number, an older log     a number: a varint
- *     5  where a level was merged to        its level, a slice
- *     6  a table that is gone               its level and its number
- *     7  a table that was added   its level, number and size, and two slices
+ *     5  compaction pointer of a level   the level, a slice
+ *     6  a removed table                 its level and its number
+ *     7  an added table   its level, number and size, and two slices
  *
- * LevelDB removes a table when it opens (1) if its MANIFEST does not name it, as
- * when that was cut off; and soon after (2) if it merged it with others, as it
- * does in a thread of its own with a level that has too much.  By itself it has
- * too much at four tables in level 0, of which opening adds one a log, and at
- * 10 MiB in level 1, and ten times more in each that follows (kL0_
- * CompactionTrigger, MaxBytesForLevel()).  That a table is merged for being
- * searched in vain takes a hundred searches, which nobody makes before the
- * database is verified.
+ * When LevelDB opens a database, it removes a table (1) if the MANIFEST does
+ * not name it, for instance after an interrupted write; and soon after (2) if
+ * it merged it with others, which a thread of its own does if a level is too
+ * large.  The limits are four tables in level 0, to which opening adds one per
+ * log, 10 MiB in level 1, and ten times more in each following level
+ * (kL0_CompactionTrigger, MaxBytesForLevel()).  LevelDB also merges a table
+ * after a hundred searches that found nothing in it, but there are no searches
+ * before the database is verified.
  */
 #include "core/store/leveldb/tables.h"
 
@@ -35,8 +35,10 @@
 
 enum { LEVEL_0_MOST = 4, LEVEL_1_BYTES = 10 * 1024 * 1024 };
 enum {
-    MOST = 4 * 1024 * 1024,  /* bytes of a MANIFEST; more take too long */
-    LOG_A_TABLE = 128 * 1024 /* so many become a table, at the least */
+    /* maximum size of a MANIFEST; larger ones take too long */
+    MOST = 4 * 1024 * 1024,
+    /* minimum number of log bytes that become a table */
+    LOG_A_TABLE = 128 * 1024
 };
 
 enum { CHECKSUM = 4 }; /* bytes, in a table */
@@ -52,22 +54,22 @@ enum field {
     OLDER_LOG = 9
 };
 
-/* ---- a change --------------------------------------------------------------
- */
+/* ---- a change ------------------------------------------------------------ */
 
-static void refresh(struct mortise_tables *t)
+static void update_table_list(struct mortise_tables *t)
 {
     t->list = (struct mortise_dbtable *)(void *)t->room.p;
-    assert(t->room.n % sizeof *t->list == 0); /* whole tables go in and out */
+    /* only whole tables are added and removed */
+    assert(t->room.n % sizeof *t->list == 0);
     t->n = t->room.n / sizeof *t->list;
 }
 
-/* Mostly it is one of the newest. */
-static void take_out(struct mortise_tables *t, uint64_t number)
+/* Search from the end: it is usually one of the newest. */
+static void remove_table(struct mortise_tables *t, uint64_t number)
 {
     size_t i;
 
-    refresh(t);
+    update_table_list(t);
     for (i = t->n; i > 0 && t->list[i - 1].number != number; i--)
         continue;
     if (i == 0)
@@ -83,13 +85,14 @@ static void skip_slice(struct mortise_reader *r)
     mortise_logfile_slice(r, &n);
 }
 
-static void read_gone(struct mortise_tables *t, struct mortise_reader *r)
+static void read_removed_table(struct mortise_tables *t,
+                               struct mortise_reader *r)
 {
-    mortise_logfile_number(r); /* its level */
-    take_out(t, mortise_logfile_number(r));
+    mortise_logfile_number(r); /* the level */
+    remove_table(t, mortise_logfile_number(r));
 }
 
-static void read_added(struct mortise_tables *t, struct mortise_reader *r)
+static void read_added_table(struct mortise_tables *t, struct mortise_reader *r)
 {
     uint64_t level = mortise_logfile_number(r);
     struct mortise_dbtable table;
@@ -103,7 +106,8 @@ static void read_added(struct mortise_tables *t, struct mortise_reader *r)
     mortise_buf_put(&t->room, &table, sizeof table);
 }
 
-static void read_field(struct mortise_tables *t, struct mortise_reader *r)
+static void read_manifest_field(struct mortise_tables *t,
+                                struct mortise_reader *r)
 {
     switch (mortise_logfile_number(r)) {
     case COMPARATOR:
@@ -120,30 +124,30 @@ static void read_field(struct mortise_tables *t, struct mortise_reader *r)
         skip_slice(r);
         break;
     case GONE:
-        read_gone(t, r);
+        read_removed_table(t, r);
         break;
     case ADDED:
-        read_added(t, r);
+        read_added_table(t, r);
         break;
     default:
         r->bad = true;
     }
 }
 
-static bool read_change(struct mortise_tables *t,
-                        const struct mortise_buf *record)
+static bool read_manifest_change(struct mortise_tables *t,
+                                 const struct mortise_buf *record)
 {
     struct mortise_reader r;
 
     mortise_reader_init(&r, record->p, record->n);
     while (!r.bad && r.p < r.end)
-        read_field(t, &r);
+        read_manifest_field(t, &r);
     return !r.bad;
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
+static int compare_table_numbers(const void *a, const void *b)
 {
     const struct mortise_dbtable *x = a, *y = b;
 
@@ -161,36 +165,37 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
     mortise_logfile_init(&l, mem);
     rv = mortise_logfile_load(&l, db, manifest, err);
     while (rv == MORTISE_OK && whole && mortise_logfile_next(&l))
-        whole = read_change(t, &l.record);
+        whole = read_manifest_change(t, &l.record);
     if (rv == MORTISE_OK && (l.record.failed || t->room.failed))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && (!whole || l.damaged || l.bytes.n == 0))
         rv = MORTISE_ECORRUPT;
     mortise_logfile_finish(&l);
-    refresh(t);
+    update_table_list(t);
     if (t->n > 0)
-        qsort(t->list, t->n, sizeof *t->list, by_number);
+        qsort(t->list, t->n, sizeof *t->list, compare_table_numbers);
     return rv;
 }
 
-static const struct mortise_dbtable *find(const struct mortise_tables *t,
-                                          const char *file)
+static const struct mortise_dbtable *
+find_manifest_table(const struct mortise_tables *t, const char *file)
 {
     struct mortise_dbtable key = {.number = strtoull(file, NULL, 10)};
 
     assert(mortise_dbfile_kind(file) == MORTISE_DBFILE_TABLE);
-    return t->n > 0 ? bsearch(&key, t->list, t->n, sizeof key, by_number)
-                    : NULL;
+    return t->n > 0
+               ? bsearch(&key, t->list, t->n, sizeof key, compare_table_numbers)
+               : NULL;
 }
 
 bool mortise_tables_have(const struct mortise_tables *t, const char *file)
 {
-    return find(t, file) != NULL;
+    return find_manifest_table(t, file) != NULL;
 }
 
 uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file)
 {
-    const struct mortise_dbtable *table = find(t, file);
+    const struct mortise_dbtable *table = find_manifest_table(t, file);
 
     return table != NULL ? table->bytes : 0;
 }
@@ -200,10 +205,11 @@ void mortise_tables_finish(struct mortise_tables *t)
     mortise_buf_finish(&t->room);
 }
 
-/* ---- does it open? --------------------------------------------------------- */
+/* ---- does it open? ------------------------------------------------------- */
 
-/* These bytes of the file. */
-static bool read_at(int fd, uint64_t at, size_t n, struct mortise_buf *out)
+/* Read n bytes of the file at offset `at`. */
+static bool read_file_range(int fd, uint64_t at, size_t n,
+                            struct mortise_buf *out)
 {
     mortise_buf_clear(out);
     if (!mortise_buf_reserve(out, n) ||
@@ -213,25 +219,26 @@ static bool read_at(int fd, uint64_t at, size_t n, struct mortise_buf *out)
     return true;
 }
 
-/* The place of the index, as the footer (format.cc of LevelDB) has it. */
-static bool read_footer(const struct mortise_buf *footer, uint64_t *at,
-                        uint64_t *n)
+/* Get the position of the index from the footer (format.cc of LevelDB). */
+static bool parse_table_footer(const struct mortise_buf *footer, uint64_t *at,
+                               uint64_t *n)
 {
     static const uint8_t magic[] = {0x57, 0xfb, 0x80, 0x8b,
                                     0x24, 0x75, 0x47, 0xdb};
     struct mortise_reader r;
 
     mortise_reader_init(&r, footer->p, footer->n - sizeof magic);
-    mortise_logfile_number(&r); /* the index of meta blocks: its place, */
-    mortise_logfile_number(&r); /* its size */
+    mortise_logfile_number(&r); /* the index of meta blocks: its offset */
+    mortise_logfile_number(&r); /* and its size */
     *at = mortise_logfile_number(&r);
     *n = mortise_logfile_number(&r);
     return !r.bad && memcmp(footer->p + footer->n - sizeof magic, magic,
                             sizeof magic) == 0;
 }
 
-/* A block is its bytes, how they are compressed, and the checksum of both. */
-static bool is_whole(const struct mortise_buf *block)
+/* Is the checksum right?  A block is its bytes, their compression type, and the
+ * checksum of both. */
+static bool has_block_checksum(const struct mortise_buf *block)
 {
     size_t n = block->n - CHECKSUM;
     struct mortise_reader r;
@@ -240,16 +247,17 @@ static bool is_whole(const struct mortise_buf *block)
     return mortise_read_u32(&r) == mortise_logfile_checksum(block->p, n);
 }
 
-static bool opens(int fd, uint64_t bytes, struct mortise_buf *room)
+static bool can_open_table(int fd, uint64_t bytes, struct mortise_buf *room)
 {
     uint64_t at, n;
 
     if (bytes < MORTISE_TABLE_FOOTER ||
-        !read_at(fd, bytes - MORTISE_TABLE_FOOTER, MORTISE_TABLE_FOOTER,
-                 room) ||
-        !read_footer(room, &at, &n) || at > bytes || n > bytes - at)
+        !read_file_range(fd, bytes - MORTISE_TABLE_FOOTER, MORTISE_TABLE_FOOTER,
+                         room) ||
+        !parse_table_footer(room, &at, &n) || at > bytes || n > bytes - at)
         return false;
-    return read_at(fd, at, (size_t)n + 1 + CHECKSUM, room) && is_whole(room);
+    return read_file_range(fd, at, (size_t)n + 1 + CHECKSUM, room) &&
+           has_block_checksum(room);
 }
 
 bool mortise_tables_open(int db, const char *file, uint64_t bytes,
@@ -265,23 +273,24 @@ bool mortise_tables_open(int db, const char *file, uint64_t bytes,
     if (bytes == 0 && fstat(fd, &st) == 0)
         bytes = (uint64_t)st.st_size;
     mortise_buf_init(&room, mem);
-    rv = opens(fd, bytes, &room) || room.failed;
+    rv = can_open_table(fd, bytes, &room) || room.failed;
     mortise_buf_finish(&room);
     close(fd);
     return rv;
 }
 
-/* ---- do they stay? --------------------------------------------------------- */
+/* ---- do they stay? ------------------------------------------------------- */
 
-struct look {
+struct stay_search {
     struct mortise_tables named;
     char manifest[MORTISE_DBFILE_NAME];
     size_t tables, new_ones;
     bool strange;
 };
 
-/* Of what can be looked at; else more than is. */
-static off_t size_of(int db, const char *name)
+/* The size of a regular file; more than any MANIFEST if it cannot
+ * be examined. */
+static off_t get_file_size(int db, const char *name)
 {
     struct stat st;
 
@@ -291,10 +300,11 @@ static off_t size_of(int db, const char *name)
                : MOST + 1;
 }
 
-/* (1) */
-static int look_at(void *ud, int db, const char *name, struct mortise_err *err)
+/* Count the files that matter for (1). */
+static int count_db_file(void *ud, int db, const char *name,
+                         struct mortise_err *err)
 {
-    struct look *l = ud;
+    struct stay_search *l = ud;
 
     (void)err;
     switch (mortise_dbfile_kind(name)) {
@@ -303,9 +313,10 @@ static int look_at(void *ud, int db, const char *name, struct mortise_err *err)
         l->strange |= !mortise_tables_have(&l->named, name);
         break;
     case MORTISE_DBFILE_LOG:
-        l->new_ones += 1 + (size_t)(size_of(db, name) / LOG_A_TABLE);
+        l->new_ones += 1 + (size_t)(get_file_size(db, name) / LOG_A_TABLE);
         break;
-    case MORTISE_DBFILE_MANIFEST: /* of an opening that was killed? */
+    /* is it left from an opening that was killed? */
+    case MORTISE_DBFILE_MANIFEST:
         if (strcmp(name, l->manifest) != 0)
             l->strange = true;
         break;
@@ -316,15 +327,15 @@ static int look_at(void *ud, int db, const char *name, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* (2) */
-static bool has_too_much(const struct look *l)
+/* Will LevelDB merge a level (2)? */
+static bool is_merge_due(const struct stay_search *l)
 {
     uint64_t bytes[MORTISE_TABLE_LEVELS] = {0}, most = LEVEL_1_BYTES;
     size_t in_level_0 = l->new_ones;
 
     for (size_t i = 0; i < l->named.n; i++) {
         assert(l->named.list[i].level <
-               MORTISE_TABLE_LEVELS); /* read_added() */
+               MORTISE_TABLE_LEVELS); /* checked by read_added_table() */
         bytes[l->named.list[i].level] += l->named.list[i].bytes;
         in_level_0 += l->named.list[i].level == 0;
     }
@@ -339,18 +350,18 @@ static bool has_too_much(const struct look *l)
 int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
                         struct mortise_err *err)
 {
-    struct look l = {0};
+    struct stay_search l = {0};
     int rv;
 
     *stay = false;
     if (!mortise_dbfile_current(db, "CURRENT", l.manifest) ||
-        size_of(db, l.manifest) > MOST)
+        get_file_size(db, l.manifest) > MOST)
         return MORTISE_OK;
     rv = mortise_tables_read(&l.named, db, l.manifest, mem, err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", look_at, &l, err);
+        rv = mortise_directory_each(db, "db", count_db_file, &l, err);
     *stay = rv == MORTISE_OK && !l.strange && l.tables == l.named.n &&
-            !has_too_much(&l);
+            !is_merge_due(&l);
     mortise_tables_finish(&l.named);
     return rv == MORTISE_ECORRUPT ? MORTISE_OK : rv;
 }

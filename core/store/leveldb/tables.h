@@ -1,5 +1,5 @@
-/* tables.h -- which tables LevelDB's MANIFEST says that the database consists
- * of, and whether they stay when it opens.  [any] */
+/* tables.h -- read the tables of a database from LevelDB's MANIFEST; test if
+ * LevelDB keeps them when it opens, and if it can open them. [any] */
 #ifndef MORTISE_LEVELDB_TABLES_H
 #define MORTISE_LEVELDB_TABLES_H
 
@@ -10,7 +10,7 @@
 
 enum {
     MORTISE_TABLE_LEVELS = 7, /* config::kNumLevels */
-    MORTISE_TABLE_FOOTER = 48 /* bytes at the end of a table */
+    MORTISE_TABLE_FOOTER = 48 /* size of the footer of a table */
 };
 
 struct mortise_dbtable {
@@ -19,29 +19,29 @@ struct mortise_dbtable {
 };
 
 struct mortise_tables {
-    struct mortise_dbtable *list; /* by their numbers */
+    struct mortise_dbtable *list; /* sorted by number */
     size_t n;
     struct mortise_buf room;
 };
 
-/* What the file says, by name in the directory.  MORTISE_ECORRUPT, without
- * words: it is not whole.  To be finished either way. */
+/* Read the MANIFEST with that name in the directory `db`.  MORTISE_ECORRUPT,
+ * without a message: it is damaged.  Finish `t` in any case. */
 int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
                         const struct mortise_mem *mem, struct mortise_err *err);
-/* Is the table of this file among them? */
+/* Does the MANIFEST name the table in this file? */
 bool mortise_tables_have(const struct mortise_tables *t, const char *file);
-/* The size that the MANIFEST has for the table of this file; 0: not named. */
+/* The size of that table according to the MANIFEST; 0: it is not named. */
 uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file);
 void mortise_tables_finish(struct mortise_tables *t);
 
-/* Can LevelDB open the table in this file of `db`?  It reads the footer, at the
- * end of `bytes` (0: of the file), and the index that the footer names.  True
- * also if memory ran out. */
+/* Can LevelDB open the table in this file?  It reads the footer, at the end of
+ * `bytes` (0: of the file), and the index that the footer names.  Also true if
+ * memory ran out. */
 bool mortise_tables_open(int db, const char *file, uint64_t bytes,
                          const struct mortise_mem *mem);
 
-/* *stay: LevelDB removes none of them when it opens the database, and what it
- * needs for that is there.  Nobody has it open. */
+/* *stay: LevelDB removes no table when it opens the database, and all files
+ * that it needs exist.  Nothing may have the database open. */
 int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
                         struct mortise_err *err);
 

@@ -1,19 +1,20 @@
-/* torn.c -- the end of a log that a power cut tore.
+/* torn.c -- remove the end of a log that a power failure tore.
  *
- * A file system may have a file's new size on the disk before its bytes: ext4,
- * with its default options, when something else is synced in the moment in which
- * a log grows over the end of a block.  After a power cut the log has then whole
- * records, the beginning of one more, and from the beginning of a block on
- * zeros.  LevelDB, told to be paranoid, takes that for damage.  It is none: what
- * was synced is never zeros afterwards, so nobody was told of that record, and
- * without it the log is what it was before.
+ * A file system may have a file's new size on disk before its bytes: ext4 with
+ * its default options, if something else is synced while a log grows past the
+ * end of a block.  After a power failure, the log has complete records, the
+ * beginning of another one, and zeros from the start of a block on.  LevelDB
+ * with paranoid checks takes that for damage.  But synced data never becomes
+ * zeros, so that record was never acknowledged, and without it the log is as
+ * before.
  *
- *   (1) Only such an end is one: the newest log alone (in an older one all was
- *       synced before the next was begun), nothing that reads behind its last
- *       whole record, and zeros from a multiple of 512, which every block is,
- *       to the end.  A bit that changed, or a file that was cut, is damage.
- *   (2) Whether all is there that was synced the mark says, as ever
- *       (highwater.c): a log without its torn end is verified like any.
+ *   (1) Only such an end is cut: only in the newest log (an older one was
+ *       synced completely before the next was begun), with nothing readable
+ *       after its last complete record, and with zeros to the end from a
+ *       multiple of 512, which every block size is.  A changed bit or a
+ *       truncated file is damage.
+ *   (2) As always, the mark shows if all synced data is there (highwater.c): a
+ *       log without its torn end is verified like any other.
  */
 #include "core/store/leveldb/torn.h"
 
@@ -33,8 +34,8 @@
 
 enum { SECTOR = 512 };
 
-static int note_newest(void *ud, int db, const char *name,
-                       struct mortise_err *err)
+static int find_newest_log(void *ud, int db, const char *name,
+                           struct mortise_err *err)
 {
     char *newest = ud;
 
@@ -47,17 +48,17 @@ static int note_newest(void *ud, int db, const char *name,
     return MORTISE_OK;
 }
 
-/* Where the zeros begin with which it ends. */
-static size_t zeros_from(const char *p, size_t n)
+/* The offset of the first sector from which on there are only zeros. */
+static size_t find_trailing_zeros(const char *p, size_t n)
 {
     while (n > 0 && p[n - 1] == '\0')
         n--;
     return (n + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-/* (1): how much of a log is whole records; all of it where it does not end
- * so. */
-static size_t whole_of(struct mortise_logfile *l)
+/* The size of the complete records if the log has a torn end (1), else its
+ * whole size. */
+static size_t measure_whole_records(struct mortise_logfile *l)
 {
     size_t whole = 0, behind = 0;
 
@@ -68,28 +69,28 @@ static size_t whole_of(struct mortise_logfile *l)
             whole = (size_t)(l->p - l->begin);
     }
     return !l->damaged || l->record.failed || behind > 0 ||
-                   zeros_from(l->bytes.p, l->bytes.n) >= l->bytes.n
+                   find_trailing_zeros(l->bytes.p, l->bytes.n) >= l->bytes.n
                ? l->bytes.n
                : whole;
 }
 
-/* The newest log, and what of it is whole; MORTISE_ENOTFOUND: it has no such
- * end. */
-static int find(int db, char name[MORTISE_DBFILE_NAME],
-                struct mortise_logfile *l, size_t *whole,
-                struct mortise_err *err)
+/* Find the newest log and the size of its complete records; MORTISE_ENOTFOUND:
+ * its end is not torn. */
+static int find_torn_log(int db, char name[MORTISE_DBFILE_NAME],
+                         struct mortise_logfile *l, size_t *whole,
+                         struct mortise_err *err)
 {
     int rv;
 
     name[0] = '\0';
-    rv = mortise_directory_each(db, "db", note_newest, name, err);
+    rv = mortise_directory_each(db, "db", find_newest_log, name, err);
     if (rv == MORTISE_OK && name[0] == '\0')
         rv = MORTISE_ENOTFOUND;
     if (rv == MORTISE_OK)
         rv = mortise_logfile_load(l, db, name, err);
     if (rv != MORTISE_OK)
         return rv;
-    *whole = whole_of(l);
+    *whole = measure_whole_records(l);
     assert(*whole <= l->bytes.n);
     return *whole < l->bytes.n ? MORTISE_OK : MORTISE_ENOTFOUND;
 }
@@ -102,14 +103,14 @@ bool mortise_torn_is(int db, const struct mortise_mem *mem)
     bool torn;
 
     mortise_logfile_init(&l, mem);
-    torn = find(db, name, &l, &whole, NULL) == MORTISE_OK;
+    torn = find_torn_log(db, name, &l, &whole, NULL) == MORTISE_OK;
     mortise_logfile_finish(&l);
     return torn;
 }
 
-/* Whole on the disk before it has the name. */
-static int replace(int db, const char *name, const char *p, size_t n,
-                   struct mortise_err *err)
+/* Replace the file by a synced new one. */
+static int replace_log(int db, const char *name, const char *p, size_t n,
+                       struct mortise_err *err)
 {
     int fd = mortise_directory_create(db, MORTISE_ASIDE_NEW, O_WRONLY);
     int rv = MORTISE_OK;
@@ -135,9 +136,9 @@ int mortise_torn_cut(int db, const struct mortise_mem *mem,
     int rv;
 
     mortise_logfile_init(&l, mem);
-    rv = find(db, name, &l, &whole, err);
+    rv = find_torn_log(db, name, &l, &whole, err);
     if (rv == MORTISE_OK)
-        rv = replace(db, name, l.bytes.p, whole, err);
+        rv = replace_log(db, name, l.bytes.p, whole, err);
     mortise_logfile_finish(&l);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }

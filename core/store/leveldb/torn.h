@@ -1,4 +1,4 @@
-/* torn.h -- the end of a log that a power cut tore.  [any] */
+/* torn.h -- remove the end of a log that a power failure tore. [any] */
 #ifndef MORTISE_LEVELDB_TORN_H
 #define MORTISE_LEVELDB_TORN_H
 
@@ -7,11 +7,11 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 
-/* Does the newest log in LevelDB's directory end in what never reached the disk?
- * False, too, where it does not read. */
+/* Does the newest log in LevelDB's directory have a torn end?  Also false if it
+ * cannot be read. */
 bool mortise_torn_is(int db, const struct mortise_mem *mem);
-/* Then put one without that end in its place, durably; the file that was there
- * is not changed, whatever other name it has. */
+/* Replace that log, durably, by one without the end.  The old file is not
+ * changed, whatever other links it has. */
 int mortise_torn_cut(int db, const struct mortise_mem *mem,
                      struct mortise_err *err);
 

@@ -1,16 +1,16 @@
-/* unfinished.c -- a store that is being made of another one.
+/* unfinished.c -- mark a store that salvage has not completed.
  *
- * Salvaging writes many batches into a new store, and each of them leaves it
- * such that it would open.  But it is one only when the last is written.  So
- * its stamp, STORE/format, says until then that it is unfinished:
+ * Salvage writes many batches into a new store, and the store would open after
+ * each of them.  But it is complete only after the last one.  Until then, its
+ * stamp, STORE/format, marks it as unfinished:
  *
- *   (1) That stamp is durable before anything else is made, and replaced by a
- *       store's only when all is on the disk: who dies in between, and whatever
- *       a power cut takes, leaves no store, but one line of text that every
- *       program refuses.
- *   (2) Who begins again in that directory clears it away: files that a store
- *       of ours consists of, and of which one lies there that should not,
- *       nothing.  The stamp stays while that goes on.
+ *   (1) That stamp is durable before anything else is made, and is replaced by
+ *       a store's only when everything is on disk.  So a kill or a power
+ *       failure in between leaves no store, but a stamp that every program
+ *       rejects.
+ *   (2) The next try in that directory removes the files of the previous one.
+ *       If there is any file that does not belong to a store, it removes
+ *       nothing.  The stamp stays until then.
  */
 #include "core/store/leveldb/unfinished.h"
 
@@ -25,13 +25,13 @@
 #include "core/store/leveldb/dbfile.h"
 #include "core/store/leveldb/directory.h"
 
-/* The stamp that is half made is nobody's, whatever else is there. */
+/* A stamp that was not renamed yet can be overwritten. */
 static bool is_half_stamp(const char *name)
 {
     return strcmp(name, "format.new") == 0;
 }
 
-static bool is_in_home(const char *name)
+static bool is_store_file(const char *name)
 {
     static const char *const names[] = {"db",       "format",  "mark",
                                         "mark.new", "reserve", "format.new"};
@@ -42,7 +42,7 @@ static bool is_in_home(const char *name)
     return false;
 }
 
-static bool is_in_db(const char *name)
+static bool is_db_file(const char *name)
 {
     size_t n = strlen(name);
 
@@ -53,12 +53,12 @@ static bool is_in_db(const char *name)
            (n > 6 && strcmp(name + n - 6, ".dbtmp") == 0);
 }
 
-typedef bool may_be_fn(const char *name);
+typedef bool name_test_fn(const char *name);
 
-static int check_one(void *ud, int dir, const char *name,
-                     struct mortise_err *err)
+static int check_dir_name(void *ud, int dir, const char *name,
+                          struct mortise_err *err)
 {
-    may_be_fn *const *may_be = ud;
+    name_test_fn *const *may_be = ud;
 
     (void)dir;
     return (*may_be)(name)
@@ -67,14 +67,15 @@ static int check_one(void *ud, int dir, const char *name,
                               "it is not empty: use a new directory");
 }
 
-/* Is there nothing else in it? */
-static int check(int dir, const char *what, may_be_fn *may_be,
-                 struct mortise_err *err)
+/* Are all names in the directory allowed? */
+static int check_dir_names(int dir, const char *what, name_test_fn *may_be,
+                           struct mortise_err *err)
 {
-    return mortise_directory_each(dir, what, check_one, &may_be, err);
+    return mortise_directory_each(dir, what, check_dir_name, &may_be, err);
 }
 
-static int drop(void *ud, int dir, const char *name, struct mortise_err *err)
+static int unlink_store_file(void *ud, int dir, const char *name,
+                             struct mortise_err *err)
 {
     (void)ud;
     if (strcmp(name, "format") == 0 || strcmp(name, "db") == 0 ||
@@ -83,7 +84,7 @@ static int drop(void *ud, int dir, const char *name, struct mortise_err *err)
     return mortise_syserr(err, errno, "remove %s", name);
 }
 
-/* (2): what is in it is looked at before any of it goes. */
+/* Check all names in db before removing any of them (2). */
 static int clear_db(int dir, struct mortise_err *err)
 {
     int db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -92,31 +93,33 @@ static int clear_db(int dir, struct mortise_err *err)
     if (db < 0)
         return errno == ENOENT ? MORTISE_OK
                                : mortise_syserr(err, errno, "open db");
-    rv = check(db, "db", is_in_db, err);
+    rv = check_dir_names(db, "db", is_db_file, err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", drop, NULL, err);
+        rv = mortise_directory_each(db, "db", unlink_store_file, NULL, err);
     close(db);
     if (rv == MORTISE_OK && unlinkat(dir, "db", AT_REMOVEDIR) != 0)
         rv = mortise_syserr(err, errno, "remove db");
     return rv;
 }
 
-static int clear(int dir, struct mortise_err *err)
+static int clear_unfinished_store(int dir, struct mortise_err *err)
 {
-    assert(mortise_directory_is_unfinished(dir)); /* else it is somebody's */
-    int rv = check(dir, "it", is_in_home, err);
+    /* else it belongs to somebody else */
+    assert(mortise_directory_is_unfinished(dir));
+    int rv = check_dir_names(dir, "it", is_store_file, err);
 
     if (rv == MORTISE_OK)
         rv = clear_db(dir, err);
-    return rv == MORTISE_OK ? mortise_directory_each(dir, "it", drop, NULL, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_directory_each(dir, "it", unlink_store_file, NULL, err)
+               : rv;
 }
 
 int mortise_unfinished_begin(int dir, struct mortise_err *err)
 {
     int rv = mortise_directory_is_unfinished(dir)
-                 ? clear(dir, err)
-                 : check(dir, "it", is_half_stamp, err);
+                 ? clear_unfinished_store(dir, err)
+                 : check_dir_names(dir, "it", is_half_stamp, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_directory_sync(dir, err);

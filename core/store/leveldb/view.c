@@ -1,29 +1,29 @@
-/* view.c -- the store on LevelDB: looking at a copy.
+/* view.c -- the store on LevelDB: read from a copy.
  *
- * LevelDB cannot open a database without writing to it.  So where nothing can
- * be written (a full disk, one that is mounted read-only, somebody else's
- * files), or where nothing should be because the store is damaged, a copy is
- * opened in a directory of its own.  The promises:
+ * LevelDB cannot open a database without writing to it.  If the store cannot be
+ * written (a full disk, a read-only mount, files of another user), or must not
+ * be because it is damaged, a copy is opened in a directory of its own.
+ * Guarantees:
  *
  *   (1) Nothing in the store is written, made or removed.  Tables, which never
- *       change, are linked, or reached through a symbolic link from another
- *       file system; log, MANIFEST and CURRENT, which are small, are copied.
- *   (2) While it is looked at, the lock of the store is ours: one that somebody
- *       else has open is not looked at behind their back.
- *   (3) Damage is no reason not to open: what LevelDB refuses is mended in the
- *       copy, by its own means, as far as it goes.  That the copy is less than
- *       the store was is noted: at once where it had to be mended or does not
- *       come up to the mark, and as it is met where a block does not read.
- *   (4) The copy is gone when it is closed, or when the next one is made if its
- *       maker was killed (core/base/tempdir.h).
- *   (5) What is shown passed its checksum.  LevelDB mends and merges tables
- *       without looking at those unless paranoid_checks is on, and the blocks
- *       that it writes get new ones; and with that on it refuses a log with one
- *       bad record.  So it is on, and of logs only the records that can be read
- *       are copied (logfile.c).
+ *       change, are linked, or reached by a symbolic link from another file
+ *       system.  Log, MANIFEST and CURRENT, which are small, are copied.
+ *   (2) The view holds the lock of the store, so nobody else has the store open
+ *       meanwhile.
+ *   (3) Damage does not prevent opening.  If LevelDB cannot open the copy, its
+ *       repair function is applied to it.  If the copy is known to be
+ *       incomplete, that is recorded: at once if it was repaired or ends before
+ *       the mark, and later when a block cannot be read.
+ *   (4) The copy is removed when it is closed or, if its process was killed,
+ *       when the next one is made (core/base/tempdir.h).
+ *   (5) Only data with a valid checksum is shown.  LevelDB repairs and merges
+ *       tables without verifying them, and writes new checksums, unless
+ *       paranoid_checks is on; with it, LevelDB rejects a log with one bad
+ *       record.  So it is on, and only the readable records of logs are copied
+ *       (logfile.c).
  *
- * An opening that was killed left the files that it found aside (aside.c):
- * these are copied then, in place of what it may have made of them.
+ * If an opening was killed, its files are aside (aside.c).  Then these are
+ * copied, and not the files that it may have made from them.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -43,18 +43,20 @@
 
 /* ---- the copy ----------------------------------------------------------- */
 
-struct copying {
+struct db_copy {
     const struct mortise_mem *mem;
-    int from, to; /* the two db/ */
+    int from, to; /* the two db/ directories */
     enum mortise_ldb_logs logs;
-    bool aside;                  /* what is aside counts */
-    struct mortise_tables named; /* by the MANIFEST, if that reads */
+    bool aside;                  /* the files aside are the valid ones */
+    struct mortise_tables named; /* by the MANIFEST, if it can be read */
 };
 
-/* LevelDB refuses every read that may need a table without a footer or an index.
- * Leave such a table out, so that it counts as missing.  A check
- * (MORTISE_LOGS_AS_IS) keeps it, if it has a footer's size, to report the cause. */
-static bool is_stump(const struct copying *c, const char *name, const char *as)
+/* LevelDB fails every read that may need a table without a footer or an index.
+ * Omit such a table, so that it counts as missing.  A check
+ * (MORTISE_LOGS_AS_IS) copies it, if it is as large as a footer, to report the
+ * cause. */
+static bool is_unusable_table(const struct db_copy *c, const char *name,
+                              const char *as)
 {
     struct stat st;
 
@@ -66,7 +68,7 @@ static bool is_stump(const struct copying *c, const char *name, const char *as)
 }
 
 /* (1) */
-static int copy_table(const struct copying *c, const char *name, const char *as,
+static int copy_table(const struct db_copy *c, const char *name, const char *as,
                       struct mortise_err *err)
 {
     char target[NAME_MAX + 64];
@@ -79,15 +81,15 @@ static int copy_table(const struct copying *c, const char *name, const char *as,
     return mortise_directory_copy(c->from, name, c->to, as, err);
 }
 
-/* Its records, as a log without damage (5). */
-static int clean_log(struct mortise_logfile *l, struct mortise_buf *out)
+/* Write the readable records as a log without damage (5). */
+static int write_clean_log(struct mortise_logfile *l, struct mortise_buf *out)
 {
     while (mortise_logfile_next(l))
         mortise_logfile_write(out, &l->record);
     return l->record.failed || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-static int copy_log(const struct copying *c, const char *name, const char *as,
+static int copy_log(const struct db_copy *c, const char *name, const char *as,
                     struct mortise_err *err)
 {
     struct mortise_logfile l;
@@ -97,7 +99,7 @@ static int copy_log(const struct copying *c, const char *name, const char *as,
     mortise_buf_init(&clean, c->mem);
     mortise_logfile_init(&l, c->mem);
     rv = mortise_logfile_load(&l, c->from, name, err);
-    if (rv == MORTISE_OK && clean_log(&l, &clean) != MORTISE_OK)
+    if (rv == MORTISE_OK && write_clean_log(&l, &clean) != MORTISE_OK)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = mortise_directory_put(c->to, as, clean.p, clean.n, false, err);
@@ -106,19 +108,19 @@ static int copy_log(const struct copying *c, const char *name, const char *as,
     return rv;
 }
 
-/* One file of the database, if it counts. */
-static int copy_one(void *ud, int from, const char *name,
-                    struct mortise_err *err)
+/* Copy one file of the database, if it is a valid one. */
+static int copy_db_file(void *ud, int from, const char *name,
+                        struct mortise_err *err)
 {
-    const struct copying *c = ud;
+    const struct db_copy *c = ud;
     const char *as = mortise_aside_name(name);
     bool is_aside = as != name;
 
     if (!mortise_dbfile_is_file(from, name))
-        return MORTISE_OK; /* (3) */
+        return MORTISE_OK; /* it counts as missing (3) */
     switch (mortise_dbfile_kind(as)) {
     case MORTISE_DBFILE_TABLE:
-        return is_stump(c, name, as) ||
+        return is_unusable_table(c, name, as) ||
                        (is_aside && !c->aside &&
                         !mortise_aside_is_needed(from, name, c->mem))
                    ? MORTISE_OK
@@ -140,7 +142,7 @@ static int copy_one(void *ud, int from, const char *name,
     return MORTISE_OK;
 }
 
-static int copy_all(struct copying *c, struct mortise_err *err)
+static int copy_db_files(struct db_copy *c, struct mortise_err *err)
 {
     int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
 
@@ -148,17 +150,18 @@ static int copy_all(struct copying *c, struct mortise_err *err)
         rv = mortise_aside_read_tables(&c->named, c->from, c->aside, c->mem,
                                        err);
     if (rv == MORTISE_OK || rv == MORTISE_ECORRUPT)
-        rv = mortise_directory_each(c->from, "db", copy_one, c, err);
+        rv = mortise_directory_each(c->from, "db", copy_db_file, c, err);
     mortise_tables_finish(&c->named);
     return rv;
 }
 
-/* (4): where there is room, if the disk is full. */
+/* The copy goes to another place than the store (4), in case its disk
+ * is full. */
 static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv;
 
-    assert(!mortise_tempdir_is_there(&s->scratch)); /* a view is made once */
+    assert(!mortise_tempdir_is_there(&s->scratch)); /* only one copy per view */
     rv = mortise_tempdir_make(&s->scratch, MORTISE_VIEW, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -183,14 +186,14 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
         rv = mortise_aside_check(s->copied, err);
     if (rv != MORTISE_OK)
         return rv;
-    struct copying c = {
+    struct db_copy c = {
         .mem = s->mem,
         .from = s->copied,
         .to = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         .logs = logs};
     if (c.to < 0)
         return mortise_syserr(err, errno, "open %s", s->scratch.path);
-    rv = copy_all(&c, err);
+    rv = copy_db_files(&c, err);
     close(c.to);
     return rv;
 }
@@ -207,8 +210,8 @@ void mortise_ldb_drop_copy(struct mortise_ldb *s)
 
 /* ---- opening it --------------------------------------------------------- */
 
-/* Did mending put a table aside, of which it could not read all? */
-static bool lost_tables(const struct mortise_ldb *s)
+/* Did the repair set aside a table that it could not read completely? */
+static bool has_lost_tables(const struct mortise_ldb *s)
 {
     char *lost = mortise_ldb_join(s->mem, s->scratch.path, "lost");
     DIR *d = lost != NULL ? opendir(lost) : NULL;
@@ -232,7 +235,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     int rv = mortise_ldb_open(s, false, &why);
 
     assert(mortise_tempdir_is_there(
-        &s->scratch)); /* what is mended is never the store itself */
+        &s->scratch)); /* never repair the store itself */
     *torn = false;
     if (rv != MORTISE_ECORRUPT) {
         if (rv != MORTISE_OK && err != NULL)
@@ -246,7 +249,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
         return rv;
     leveldb_repair_db(s->options, s->db_path, &said);
     rv = mortise_ldb_taken(said, err, "repair the copy");
-    *torn = *torn || lost_tables(s);
+    *torn = *torn || has_lost_tables(s);
     return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
 }
 
@@ -269,8 +272,10 @@ bool mortise_ldb_lacks(struct mortise_store *store, struct mortise_err *why)
     return why->code != MORTISE_OK;
 }
 
-/* (3): is all in it that was synced?  A stamp holds no commit. */
-static int note_end(struct mortise_ldb *s, int dir, struct mortise_err *err)
+/* Record it if the copy ends before the mark (3).  The stamp does not matter,
+ * as it has no commits. */
+static int check_copy_end(struct mortise_ldb *s, int dir,
+                          struct mortise_err *err)
 {
     struct mortise_err why;
     int rv = mortise_highwater_open(&s->water, dir, false, &why);
@@ -287,7 +292,7 @@ static int note_end(struct mortise_ldb *s, int dir, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* With the lock taken. */
+/* Open the view.  The lock is held. */
 static int open_view(struct mortise_ldb *s, struct mortise_err *err)
 {
     int dir = s->dir_lock.dir, rv;
@@ -297,13 +302,13 @@ static int open_view(struct mortise_ldb *s, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_directory_read_stamp(dir, &s->stamped, err);
     if (rv == MORTISE_ECORRUPT)
-        rv = MORTISE_OK; /* (3) */
+        rv = MORTISE_OK; /* it can be opened all the same (3) */
     if (rv == MORTISE_OK)
         rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_READABLE, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open_copy(s, &torn, err);
     if (rv == MORTISE_OK)
-        rv = note_end(s, dir, err);
+        rv = check_copy_end(s, dir, err);
     if (rv == MORTISE_OK)
         atomic_store(&s->dead, false);
     return rv;
