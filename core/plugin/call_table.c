@@ -1,20 +1,20 @@
 /* call_table.c -- the open calls of one instance.
  *
- * A handle is what the plugin holds: 40 bits of generation, 24 bits of slot.
+ * A plugin names a call by its handle: 40 bits of generation, 24 bits of slot
+ * index.
  *
- *   (1) Slots live in chunks that never move and are never freed while the
- *       instance lives, so any number that a plugin makes up is either no slot
- *       or a slot that may be looked at.
- *   (2) A slot's generation grows with each use: a handle is unique for the
- *       instance's life, and a stale one never matches.
- *   (3) cancelled(), which plugins ask often, takes no lock: two loads and a
+ *   (1) Slots live in chunks that never move and are freed only with the
+ *       instance.  A number that a plugin invents either has no slot, or has a
+ *       slot that is safe to read.
+ *   (2) A slot's generation grows with each use.  A handle is unique for the
+ *       instance's life, and a stale handle never matches.
+ *   (3) cancelled(), which plugins call often, takes no lock: two loads and a
  *       comparison.
- *   (4) The owner's ids are in a table of chains; a lookup costs one step
- *       whatever the number of calls.
+ *   (4) A hash table with chains maps the engine's call ids to slots, so a
+ *       lookup does not depend on the number of calls.
  *
- * Chunk k has FIRST << k slots, so twenty pointers are room for all the handle
- * can name.  Locks: the table's is never held while a slot's is taken.
- */
+ * Chunk k has FIRST << k slots, so 20 chunks hold every index that a handle can
+ * name.  No thread takes a slot's lock while it holds the table's lock. */
 #include "core/plugin/call_table.h"
 
 #include <assert.h>
@@ -31,9 +31,9 @@ static size_t chunk_size(size_t k)
     return (size_t)FIRST << k;
 }
 
-/* The slot of a number, or NULL when no chunk has it. */
-static struct mortise_call_slot *slot_at(struct mortise_call_table *c,
-                                         uint64_t index)
+/* The slot with this index, or NULL if no chunk has it. */
+static struct mortise_call_slot *get_slot_at(struct mortise_call_table *c,
+                                             uint64_t index)
 {
     uint64_t at = index + FIRST;
     size_t k = (size_t)(63 - __builtin_clzll(at)) - 4; /* FIRST is 1 << 4 */
@@ -90,7 +90,7 @@ void mortise_call_table_finish(struct mortise_call_table *c)
     pthread_mutex_destroy(&c->lock);
 }
 
-static void init_cell(struct mortise_call_table *c, struct mortise_call_slot *s,
+static void init_slot(struct mortise_call_table *c, struct mortise_call_slot *s,
                       size_t index)
 {
     s->index = (uint32_t)index;
@@ -105,8 +105,8 @@ static void init_cell(struct mortise_call_table *c, struct mortise_call_slot *s,
     c->free = s;
 }
 
-/* A chunk more; published when its slots are whole, as slot_at() has no lock.
- * False when memory ran out. */
+/* Add a chunk.  Publish it only after its slots are initialized, because
+ * slot_at() takes no lock.  False: out of memory, or the table is full. */
 static bool add_chunk(struct mortise_call_table *c)
 {
     size_t n = chunk_size(c->n_chunks);
@@ -119,21 +119,21 @@ static bool add_chunk(struct mortise_call_table *c)
     if (chunk == NULL)
         return false;
     for (size_t i = n; i-- > 0;)
-        init_cell(c, &chunk[i], n - FIRST + i);
+        init_slot(c, &chunk[i], n - FIRST + i);
     atomic_store_explicit(&c->chunks[c->n_chunks++], chunk,
                           memory_order_release);
     return true;
 }
 
-/* Ids often count up, and so fill the buckets evenly. */
-static struct mortise_call_slot **bucket(struct mortise_call_table *c,
-                                         uint64_t id)
+/* Ids usually count up, so a plain modulo fills the buckets evenly. */
+static struct mortise_call_slot **find_bucket(struct mortise_call_table *c,
+                                              uint64_t id)
 {
     return &c->buckets[id % c->n_buckets];
 }
 
-/* Twice the buckets; without memory for them the chains grow instead. */
-static void spread(struct mortise_call_table *c)
+/* Double the buckets.  Without memory for them, the chains grow instead. */
+static void grow_buckets(struct mortise_call_table *c)
 {
     struct mortise_call_slot **old = c->buckets, *next;
     size_t n = c->n_buckets;
@@ -147,7 +147,7 @@ static void spread(struct mortise_call_table *c)
     c->n_buckets = 2 * n;
     for (size_t i = 0; i < n; i++)
         for (struct mortise_call_slot *s = old[i]; s != NULL; s = next) {
-            struct mortise_call_slot **b = bucket(c, s->key_id);
+            struct mortise_call_slot **b = find_bucket(c, s->key_id);
 
             next = s->next;
             s->next = *b;
@@ -165,17 +165,17 @@ struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
     if (c->free != NULL || add_chunk(c)) {
         s = c->free;
         c->free = s->next;
-        assert(s->handle == 0 && s->pins == 0); /* unpin() left it so */
+        assert(s->handle == 0 && s->pins == 0);
         if (++c->n_used > 2 * c->n_buckets)
-            spread(c);
-        b = bucket(c, id);
+            grow_buckets(c);
+        b = find_bucket(c, id);
         s->next = *b;
         *b = s;
         s->key_id = id;
         s->key_handle = ((s->key_handle >> INDEX_BITS) + 1) << INDEX_BITS;
         s->key_handle |= s->index;
         *handle = s->key_handle;
-        assert(*handle != 0 && slot_at(c, s->index) == s); /* (1), (2) */
+        assert(*handle != 0 && get_slot_at(c, s->index) == s); /* (1), (2) */
     }
     pthread_mutex_unlock(&c->lock);
     return s;
@@ -188,19 +188,20 @@ void mortise_call_table_give(struct mortise_call_table *c,
                                         &s->answer};
     struct mortise_call_slot **at;
 
-    /* The next call will want room too, but not all that the largest had. */
+    /* Keep some buffer space for the next call, but not that of the largest
+     * call. */
     for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++) {
         mortise_buf_clear(bufs[i]);
         if (bufs[i]->cap > KEEP)
             mortise_buf_finish(bufs[i]);
     }
     mortise_usage_finish(&s->usage);
-    assert(s->asks == NULL && s->pins == 0); /* nobody looks at it any more */
+    assert(s->asks == NULL && s->pins == 0); /* no reference is left */
     assert(s->handle == 0 && !s->open && !s->inside);
     pthread_mutex_lock(&c->lock);
     assert(c->n_used > 0);
-    for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
-        assert(*at != NULL); /* take() put it there */
+    for (at = find_bucket(c, s->key_id); *at != s; at = &(*at)->next)
+        assert(*at != NULL); /* mortise_call_table_take() added it */
     *at = s->next;
     s->next = c->free;
     c->free = s;
@@ -213,12 +214,12 @@ mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
     struct mortise_call_slot *s =
-        handle != 0 ? slot_at(c, handle & mask) : NULL;
+        handle != 0 ? get_slot_at(c, handle & mask) : NULL;
 
     if (s == NULL)
         return NULL;
     pthread_mutex_lock(&s->lock);
-    assert(s->index == (handle & mask)); /* its place never changes (1) */
+    assert(s->index == (handle & mask)); /* fixed, (1) */
     if (s->handle == handle)
         return s;
     pthread_mutex_unlock(&s->lock);
@@ -232,7 +233,7 @@ struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
     uint64_t handle;
 
     pthread_mutex_lock(&c->lock);
-    s = *bucket(c, id);
+    s = *find_bucket(c, id);
     while (s != NULL && s->key_id != id)
         s = s->next;
     handle = s != NULL ? s->key_handle : 0;
@@ -244,7 +245,7 @@ bool mortise_call_table_stopped(struct mortise_call_table *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
     struct mortise_call_slot *s =
-        handle != 0 ? slot_at(c, handle & mask) : NULL;
+        handle != 0 ? get_slot_at(c, handle & mask) : NULL;
 
     if (s == NULL ||
         atomic_load_explicit(&s->live, memory_order_relaxed) != handle)

@@ -14,8 +14,8 @@ int mortise_carry_lend(struct mortise_wire *msg, struct mortise_wire_held *held,
     return MORTISE_OK;
 }
 
-/* Copy one string behind the last and point to the copy. */
-static void keep_str(mortise_str *s, char **to)
+/* Copy one string to *to, point the string to the copy, and advance *to. */
+static void copy_str_into(mortise_str *s, char **to)
 {
     if (s->n != 0)
         memcpy(*to, s->p, (size_t)s->n);
@@ -23,7 +23,7 @@ static void keep_str(mortise_str *s, char **to)
     *to += s->n;
 }
 
-/* All in one block. */
+/* One block holds all strings. */
 int mortise_carry_copy(struct mortise_wire *msg, struct mortise_wire_held *held,
                        const struct mortise_mem *mem, struct mortise_err *err)
 {
@@ -38,7 +38,7 @@ int mortise_carry_copy(struct mortise_wire *msg, struct mortise_wire_held *held,
     if (to == NULL)
         return mortise_nomem(err);
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        keep_str(all[k], &to);
+        copy_str_into(all[k], &to);
     assert(to == (char *)held->p + held->n);
     return MORTISE_OK;
 }

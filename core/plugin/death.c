@@ -1,33 +1,33 @@
-/* death.c -- a plugin takes the process down: noted, said, and never taken for
- * success.
+/* death.c -- detect and record that a plugin ended the process.
  *
- * A poisoned run would take the engine down at every start.  To leave it out,
- * the next start must know what died, and must not be misled: a process may
- * just as well be killed from outside while it is inside a healthy plugin.
+ * A run whose plugin crashes would take the engine down at every start.  To
+ * skip that run, the next start must know which plugin crashed.  It must not
+ * blame a healthy plugin because somebody killed the process during a call.
  *
- *   (1) Only what came from the plugin is noted: a fault of the thread that is
- *       inside it (or of a thread that it made), abort() and the like from this
- *       very process, exit() and _exit() from inside it, its taking a thread
- *       along, its holding up a thread that may not wait.  A signal that
- *       somebody else sent is not, nor is anything that leaves no time to note
- *       it: SIGKILL, a power cut.
- *   (2) The note is on disk (in the page cache, which outlives the process)
- *       before the process is gone: one line, written by one write() to the
- *       file of the plugin in the directory of quarantine.c, which tells its
- *       format.  Nothing else is needed at that time: no heap, no lock.
- *   (3) Whoever catches signals and exits says so here (cli/fatal.c): a
- *       library has no business with them.  Where nobody does, nothing is noted.
- *   (4) A process that a plugin ended does not end with 0.
- *   (5) Children of fork note nothing: what they are inside of, their parent
- *       is, too.
+ *   (1) Only deaths that the plugin caused are recorded: a fault in a thread
+ *       that is inside the plugin or that it created; abort() and other signals
+ *       that this process raised; exit() and _exit() from inside it; the end of
+ *       a thread that it was lent; a hang of a thread that must not block.  A
+ *       signal from another process is not recorded, nor is a death that leaves
+ *       no time to write: SIGKILL, a power cut.
+ *   (2) The note is in the file (at least in the page cache, which outlives the
+ *       process) before the process ends.  It is one line, written with one
+ *       write() to the plugin's file in the quarantine directory; quarantine.c
+ *       describes the format.  Writing it needs no heap and no lock.
+ *   (3) The program that catches signals and exits calls this file
+ *       (cli/fatal.c), because a library must not install handlers.  Without
+ *       these calls nothing is recorded.
+ *   (4) A process that a plugin ended never exits with status 0.
+ *   (5) A child of fork() records nothing, because its parent is inside the
+ *       same plugin.
  *
- * A plugin's own threads make no visits.  They are known by where they are: at
- * an address of its object, or with return addresses of it on their stack.  No
- * thread of ours that never was inside a plugin has such addresses there.
+ * A plugin's own threads make no visits (inside.h).  They are recognized by an
+ * instruction pointer in the plugin's object, or by return addresses of that
+ * object on the stack.  A host thread that never entered a plugin has no such
+ * addresses on its stack.
  *
- * What cannot be noted: a fault that comes while the plugin has blocked it, or
- * has put a handler of its own in our place; exit_group() by syscall().
- */
+ * Not recorded: a fault while the plugin blocks the signal or has replaced our
+ * handler; a direct syscall(SYS_exit_group). */
 #include "core/plugin/death.h"
 
 #include <assert.h>
@@ -46,16 +46,17 @@
 #include "core/plugin/watchdog.h"
 
 enum {
-    LINE = 1200,     /* the longest note, and the longest words */
-    DEEP = 64 << 10, /* of a stack that is looked at */
-    FAILED = 1       /* what the process ends with */
+    LINE = 1200,     /* the longest note or message */
+    DEEP = 64 << 10, /* bytes of a stack to search */
+    FAILED = 1       /* the exit status of the process */
 };
 
 static atomic_bool owned;
-static _Atomic pid_t process;                /* the process that is owned */
-static atomic_flag noted = ATOMIC_FLAG_INIT; /* somebody does, or did */
+static _Atomic pid_t process; /* the process that records its deaths */
+static atomic_flag noted = ATOMIC_FLAG_INIT; /* a death is or was recorded */
 
-/* Culprits whose threads are known; read by handlers, changed under a lock. */
+/* Culprits with known code.  Signal handlers read the list; writers hold the
+ * lock. */
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mortise_culprit *_Atomic known;
 
@@ -66,22 +67,22 @@ struct text {
     char p[LINE];
 };
 
-static void put(struct text *t, const char *s)
+static void append_note_text(struct text *t, const char *s)
 {
     while (*s != '\0' && t->n < LINE)
         t->p[t->n++] = *s++;
 }
 
-/* All of them; NULL ends them. */
-static void put_all(struct text *t, const char *const *words)
+/* Append strings up to a NULL. */
+static void append_texts(struct text *t, const char *const *words)
 {
     while (*words != NULL)
-        put(t, *words++);
+        append_note_text(t, *words++);
 }
-#define PUT(t, ...) put_all(t, (const char *const[]){__VA_ARGS__, NULL})
+#define PUT(t, ...) append_texts(t, (const char *const[]){__VA_ARGS__, NULL})
 
-/* In `digits`, whose end it is. */
-static const char *number(char digits[21], uint64_t v)
+/* Format v at the end of `digits`. */
+static const char *format_number(char digits[21], uint64_t v)
 {
     char *at = &digits[20];
 
@@ -92,16 +93,16 @@ static const char *number(char digits[21], uint64_t v)
     return at;
 }
 
-static const char *or_dash(const char *s)
+static const char *text_or_dash(const char *s)
 {
     return s[0] != '\0' ? s : "-";
 }
 
-static void write_all(int fd, const struct text *t)
+static void write_text_to(int fd, const struct text *t)
 {
     ssize_t n = write(fd, t->p, t->n);
 
-    (void)n; /* nobody is left to be told */
+    (void)n; /* a failure cannot be reported any more */
 }
 
 /* ---- the note (2) -------------------------------------------------------- */
@@ -125,7 +126,8 @@ static int open_notes(const struct mortise_culprit *c)
 
     if (fd >= 0 || errno != EMFILE)
         return fd;
-    close(STDIN_FILENO); /* it has taken all others, and needs none now */
+    /* The plugin used up all descriptors; stdin is expendable. */
+    close(STDIN_FILENO);
     return openat(c->dir, c->name, flags, 0600);
 }
 
@@ -139,22 +141,23 @@ static void write_note(const struct mortise_inside_entry *e, const char *how)
     if (fd < 0)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    /* The first line end ends what stands half before it. */
+    /* The leading newline ends an incomplete line of an earlier death. */
     PUT(&t, "\n", e->culprit->hex, " died ",
-        number(ms,
-               (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000),
-        " ", how, " ", stage_name(e->stage), " ", or_dash(e->tenant), " ",
-        or_dash(e->run), " ", or_dash(e->path), "\n");
-    write_all(fd, &t);
+        format_number(ms, (uint64_t)now.tv_sec * 1000 +
+                              (uint64_t)now.tv_nsec / 1000000),
+        " ", how, " ", stage_name(e->stage), " ", text_or_dash(e->tenant), " ",
+        text_or_dash(e->run), " ", text_or_dash(e->path), "\n");
+    write_text_to(fd, &t);
     close(fd);
 }
 
-static void put_where(struct text *t, const struct mortise_inside_entry *e)
+static void append_location(struct text *t,
+                            const struct mortise_inside_entry *e)
 {
     if (e->stage == MORTISE_INSIDE_CREATE)
-        put(t, " while it started");
+        append_note_text(t, " while it started");
     else if (e->stage == MORTISE_INSIDE_THREAD)
-        put(t, " in its own thread");
+        append_note_text(t, " in its own thread");
     if (e->is_unstored)
         PUT(t, " (node ", e->path,
             " of a new run, which may not be recorded: see 'mortise runs')");
@@ -162,29 +165,29 @@ static void put_where(struct text *t, const struct mortise_inside_entry *e)
         PUT(t, " (node ", e->path, " of run ", e->run, ")");
 }
 
-/* "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST".  The id of a run that
- * may not be on disk is not printed: no command would find the run (R3). */
-static void say(const struct mortise_inside_entry *e, const char *words,
-                const char *rest)
+/* Print "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST".  Omit the id
+ * of a run that may not be on disk: no command would find it (R3). */
+static void print_death(const struct mortise_inside_entry *e, const char *words,
+                        const char *rest)
 {
     struct text t = {.n = 0};
 
     PUT(&t, "mortise: plugin '", e->culprit->name, "' ", words);
-    put_where(&t, e);
+    append_location(&t, e);
     PUT(&t, rest, "\n");
-    write_all(STDERR_FILENO, &t);
+    write_text_to(STDERR_FILENO, &t);
 }
 
-/* The first to die: others that do meanwhile say nothing. */
-static bool is_first(void)
+/* True for the first thread that dies; the others record and print nothing. */
+static bool claim_first_death(void)
 {
     return atomic_load(&owned) && atomic_load(&process) == getpid() &&
            !atomic_flag_test_and_set(&noted);
 }
 
-/* ---- whose thread is it? ------------------------------------------------- */
+/* ---- attribution of a thread to a plugin --------------------------------- */
 
-static const struct mortise_culprit *owner_of(uintptr_t address)
+static const struct mortise_culprit *find_code_owner(uintptr_t address)
 {
     const struct mortise_culprit *c = atomic_load(&known);
 
@@ -193,7 +196,7 @@ static const struct mortise_culprit *owner_of(uintptr_t address)
     return c;
 }
 
-static void registers(const ucontext_t *u, uintptr_t *pc, uintptr_t *sp)
+static void get_registers(const ucontext_t *u, uintptr_t *pc, uintptr_t *sp)
 {
 #if defined(__x86_64__)
     *pc = (uintptr_t)u->uc_mcontext.gregs[REG_RIP];
@@ -207,7 +210,8 @@ static void registers(const ucontext_t *u, uintptr_t *pc, uintptr_t *sp)
 #endif
 }
 
-/* Some of the stack; the kernel reads it, as its end is not known. */
+/* Copy a part of the stack.  The kernel does the read, because the end of the
+ * stack is unknown and a direct read could fault. */
 static size_t read_stack(uintptr_t sp, uintptr_t *words, size_t size)
 {
     struct iovec to = {words, size};
@@ -217,27 +221,29 @@ static size_t read_stack(uintptr_t sp, uintptr_t *words, size_t size)
     return n > 0 ? (size_t)n / sizeof *words : 0;
 }
 
-/* The plugin whose code this thread runs or came from. */
-static const struct mortise_culprit *culprit_of(const ucontext_t *u)
+/* Find the plugin whose code this thread runs, or whose code is on its
+ * stack. */
+static const struct mortise_culprit *find_thread_culprit(const ucontext_t *u)
 {
     uintptr_t pc, sp, words[128];
     const struct mortise_culprit *c;
     size_t n;
 
-    registers(u, &pc, &sp);
-    c = owner_of(pc);
-    sp &= ~(uintptr_t)(sizeof words - 1); /* whole pieces are of one page */
+    get_registers(u, &pc, &sp);
+    c = find_code_owner(pc);
+    /* Aligned pieces do not cross a page. */
+    sp &= ~(uintptr_t)(sizeof words - 1);
     for (uintptr_t end = sp + DEEP; c == NULL && sp < end; sp += sizeof words) {
         n = read_stack(sp, words, sizeof words);
         if (n == 0)
             break;
         for (size_t i = 0; c == NULL && i < n; i++)
-            c = owner_of(words[i]);
+            c = find_code_owner(words[i]);
     }
     return c;
 }
 
-/* ---- how it ends --------------------------------------------------------- */
+/* ---- causes of death ----------------------------------------------------- */
 
 void mortise_death_by_signal(const char *name, const void *context)
 {
@@ -246,25 +252,25 @@ void mortise_death_by_signal(const char *name, const void *context)
     struct text words = {.n = 0};
 
     if (e == NULL && !mortise_inside_ever()) {
-        own.culprit = culprit_of(context);
+        own.culprit = find_thread_culprit(context);
         e = own.culprit != NULL ? &own : NULL;
     }
-    if (e == NULL || !is_first())
+    if (e == NULL || !claim_first_death())
         return;
     write_note(e, name);
     PUT(&words, "was killed by ", name);
     words.p[words.n] = '\0';
-    say(e, words.p, "");
+    print_death(e, words.p, "");
 }
 
 bool mortise_death_by_exit(void)
 {
     const struct mortise_inside_entry *e = mortise_inside_now();
 
-    if (e == NULL || !is_first())
+    if (e == NULL || !claim_first_death())
         return false;
     write_note(e, MORTISE_DEATH_EXIT);
-    say(e, "ended the process (exit)", "");
+    print_death(e, "ended the process (exit)", "");
     return true;
 }
 
@@ -272,15 +278,17 @@ void mortise_death_of_thread(void)
 {
     const struct mortise_inside_entry *e = mortise_inside_now();
 
-    if (e != NULL && is_first()) {
+    if (e != NULL && claim_first_death()) {
         write_note(e, MORTISE_DEATH_THREAD);
-        say(e, "ended the engine's thread that called it (pthread_exit)", "");
+        print_death(
+            e, "ended the engine's thread that called it (pthread_exit)", "");
         syscall(SYS_exit_group, FAILED);
     }
     if (e != NULL && !atomic_load(&owned))
-        say(e, "ended the engine's thread that called it (pthread_exit)",
-            ", which also ended the other work of that thread");
-    abort(); /* nobody could go on from here */
+        print_death(e,
+                    "ended the engine's thread that called it (pthread_exit)",
+                    ", which also ended the other work of that thread");
+    abort(); /* no caller can continue from here */
 }
 
 void mortise_death_of_child(void)
@@ -294,10 +302,10 @@ void mortise_death_of_child(void)
         "and was ended\n"};
 
     if (e != NULL)
-        say(e, "called fork(), and the child returned into the engine",
-            ": the child was ended, the engine continues");
+        print_death(e, "called fork(), and the child returned into the engine",
+                    ": the child was ended, the engine continues");
     else
-        write_all(STDERR_FILENO, &nobody);
+        write_text_to(STDERR_FILENO, &nobody);
 }
 
 _Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e)
@@ -305,29 +313,30 @@ _Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e)
     struct text words = {.n = 0};
     char ms[21];
 
-    if (is_first()) {
+    if (claim_first_death()) {
         PUT(&words, "blocked the engine's thread for ",
-            number(ms, e->patience_ms), " ms (`idle` of its manifest)");
+            format_number(ms, e->patience_ms), " ms (`idle` of its manifest)");
         words.p[words.n] = '\0';
         write_note(e, MORTISE_DEATH_HANG);
-        say(e, words.p, "");
+        print_death(e, words.p, "");
     }
     for (;;)
         syscall(SYS_exit_group, FAILED);
 }
 
-/* ---- threads of its own --------------------------------------------------- */
+/* ---- threads of plugins -------------------------------------------------- */
 
-static bool has(const struct dl_phdr_info *info, const ElfW(Phdr) * h,
-                uintptr_t at)
+static bool segment_has_address(const struct dl_phdr_info *info,
+                                const ElfW(Phdr) * h, uintptr_t at)
 {
     uintptr_t low = info->dlpi_addr + h->p_vaddr;
 
     return h->p_type == PT_LOAD && at >= low && at < low + h->p_memsz;
 }
 
-/* Where the code of the object lies that has the address. */
-static int find_object(struct dl_phdr_info *info, size_t size, void *ud)
+/* Store the bounds of the executable segment of the object that contains
+ * c->code. */
+static int find_object_code(struct dl_phdr_info *info, size_t size, void *ud)
 {
     struct mortise_culprit *c = ud;
     const ElfW(Phdr) *code = NULL;
@@ -337,7 +346,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *ud)
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
 
-        here |= has(info, h, c->code);
+        here |= segment_has_address(info, h, c->code);
         if (h->p_type == PT_LOAD && (h->p_flags & PF_X) != 0)
             code = h;
     }
@@ -353,7 +362,7 @@ void mortise_death_know(struct mortise_culprit *c, const void *in_its_object)
     assert(c->code == 0 && in_its_object != NULL); /* once, until forgotten */
     c->code = (uintptr_t)in_its_object;
     c->code_end = 0;
-    if (dl_iterate_phdr(find_object, c) == 0) {
+    if (dl_iterate_phdr(find_object_code, c) == 0) {
         c->code = 0;
         return;
     }
@@ -375,14 +384,14 @@ void mortise_death_forget(struct mortise_culprit *c)
         atomic_store(&known, c->next);
     } else {
         for (; k->next != c; k = k->next)
-            assert(k->next != NULL); /* know() put it there */
+            assert(k->next != NULL); /* mortise_death_know() added it */
         k->next = c->next;
     }
     pthread_mutex_unlock(&known_lock);
     c->code = c->code_end = 0;
 }
 
-/* ---- owning --------------------------------------------------------------- */
+/* ---- owning -------------------------------------------------------------- */
 
 void mortise_death_own(void)
 {

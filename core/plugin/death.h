@@ -1,42 +1,42 @@
-/* death.h -- a plugin takes the process down: noted, said, and never taken for
- * success.
+/* death.h -- detect and record that a plugin ended the process.
  *
- * Where somebody catches signals and exits for it (the command line does, the
- * library does not), fatal signals, exit() and calls that never return are told
- * from what comes from outside: a kill, a power cut and the system running out
- * of memory leave no note. */
+ * This works only in a program that reports fatal signals and exits here: the
+ * command line does, the library does not.  The note tells a fatal signal, an
+ * exit() or a hang of a plugin from causes outside the process.  A kill, a
+ * power cut and the out-of-memory killer leave no note. */
 #ifndef MORTISE_PLUGIN_DEATH_H
 #define MORTISE_PLUGIN_DEATH_H
 
 #include "core/base/err.h"
 #include "core/plugin/inside.h"
 
-/* How, as a note has it; quarantine.c reads them. */
+/* The cause, as a note spells it; quarantine.c parses these words. */
 #define MORTISE_DEATH_EXIT   "exit"   /* exit(), _exit() */
-#define MORTISE_DEATH_THREAD "thread" /* it ended the thread that it was lent */
+#define MORTISE_DEATH_THREAD "thread" /* it ended a thread of the host */
 #define MORTISE_DEATH_HANG   "hang"
 
-/* From now on deaths of this process are noted, and a thread watches those that
- * may not wait.  Again in a child of fork that opens an engine of its own. */
+/* Start to record deaths of this process, and start the watchdog.  Call it
+ * again in a child of fork() that opens an engine. */
 void mortise_death_own(void);
 
-/* A fatal signal came, from the kernel or from this process itself, with that
- * name and ucontext_t.  Signal-safe. */
+/* Record a fatal signal that the kernel or this process raised.  `name` is the
+ * signal's name, `context` its ucontext_t.  Async-signal-safe. */
 void mortise_death_by_signal(const char *name, const void *context);
 
-/* Threads of this plugin's own are known by its code from now on; until it is
- * forgotten, the culprit stays where it is.  Any address in its object. */
+/* From now on, threads that run the plugin's code are attributed to it.
+ * `in_its_object` is any address in its shared object.  The culprit must not
+ * move until mortise_death_forget(). */
 void mortise_death_know(struct mortise_culprit *c, const void *in_its_object);
 void mortise_death_forget(struct mortise_culprit *c);
 
-/* The process is about to exit: was it a plugin who said so?  Then it is noted.
- * Signal-safe. */
+/* Record the exit of the process if a plugin called exit().  True if it did.
+ * Async-signal-safe. */
 bool mortise_death_by_exit(void);
 
 /* ---- for inside.c and watchdog.c ----------------------------------------- */
 
-void mortise_death_of_thread(void); /* this one; does not return */
-void mortise_death_of_child(void);  /* words alone */
+void mortise_death_of_thread(void); /* the calling thread; does not return */
+void mortise_death_of_child(void);  /* prints a message only */
 _Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e);
 
 #endif

@@ -1,31 +1,31 @@
-/* elf.c -- what a shared object would do to us, read before any of it runs.
+/* elf.c -- check a shared object before any of its code runs.
  *
- * dlopen runs constructors, maps what the program headers say, and pulls in
- * libraries whose code nobody verified.  So the bytes are judged first, and
- * judged as the dynamic linker will see them: through the program headers and
- * the dynamic section, never the section headers, which it ignores and a liar
- * may fill at will.
+ * dlopen() runs constructors, maps the segments that the program headers
+ * describe, and loads libraries that were never verified.  Therefore the bytes
+ * are checked first, as the dynamic linker reads them: through the program
+ * headers and the dynamic section.  The section headers are not used: the
+ * linker ignores them, so an attacker can fill them freely.
  *
- * What we promise:
+ * Promises:
  *
- *   (1) No byte outside the file is read, whatever it says: every offset is
- *       checked against its segment, every table against its end, every loop
- *       is bounded by the size of the file.
- *   (2) An address means one place: segments ascend and share no page, so what
- *       is inspected is what will be mapped.
- *   (3) Refused: another machine, no dynamic section, exported symbols other
+ *   (1) No byte outside the file is read.  Every offset is checked against its
+ *       segment and every table against its end, and the file's size bounds
+ *       every loop.
+ *   (2) An address has one meaning: segments ascend and share no page, so the
+ *       bytes that are checked are the bytes that will be mapped.
+ *   (3) Denied: another machine, no dynamic section, exported symbols other
  *       than mortise_module_v1, imports of mortise_*, RPATH and RUNPATH,
  *       libraries outside the list below, text relocations, memory that is
- *       writable and executable, an executable stack (glibc before 2.41 makes
- *       the whole process's stack so), audit and filter objects.
+ *       writable and executable, an executable stack (before glibc 2.41 it
+ *       makes the stack of the whole process executable), audit and filter
+ *       objects.
+ *   (4) The module's list of plugins is read as the linker would relocate it: a
+ *       pointer in a shared object has the value of its relocation.  An unusual
+ *       encoding gives no answer, never a wrong one.
  *
- *   (4) What the module says of its plugins is read as the linker would make it:
- *       a pointer in a shared object is what its relocation says, so those are
- *       looked up.  Anything unusual there is no answer, never a wrong one.
- *
- * Each refusal is one sentence that ends with what to do, and has a code
- * (refusals.c).  Loading stops at the first; `mortise plugin check` sees all.
- */
+ * Each finding is one sentence that ends with the remedy, and has a code
+ * (refusals.c).  Loading stops at the first finding; `mortise plugin check`
+ * reports all. */
 #include "core/plugin/elf.h"
 
 #include <assert.h>
@@ -41,8 +41,8 @@
 
 static const char ENTRY[] = "mortise_module_v1";
 
-/* Their constructors run unverified by us: the C and C++ runtime, and what the
- * bundled plugins need. */
+/* Libraries whose unverified constructors may run: the C and C++ runtime, and
+ * those of the bundled plugins. */
 static const char *const allowed[] = {
     "libc.so.6",
     "libm.so.6",
@@ -68,24 +68,24 @@ static const char *const allowed[] = {
 enum {
     PAGE = 4096,
     SEGMENTS_MAX = 64,
-    DYN_MAX = 512,          /* entries; real ones have about thirty */
+    DYN_MAX = 512,          /* entries; real files have about thirty */
     VERSIONS_MAX = 64,      /* libraries with versions */
-    NAME_MAX_BYTES = 16384, /* or hostile names cost the square of the file */
+    NAME_MAX_BYTES = 16384, /* or hostile names cost quadratic time */
     ENTRY_SIZE = 40,        /* sizeof(mortise_module) of abi 1.0 */
-    PLUGINS_MAX = 64,       /* of a module */
-    SAYS_MAX = 128,         /* the longest name or version that can fit */
+    PLUGINS_MAX = 64,       /* plugins in a module */
+    SAYS_MAX = 128,         /* the longest name or version */
     RELOCS_MAX = 1 << 18
 };
 
-/* DT_RELR, DT_RELRSZ: elf.h has them since glibc 2.36. */
+/* elf.h defines DT_RELR and DT_RELRSZ since glibc 2.36. */
 enum { TAG_RELR = 36, TAG_RELRSZ = 35 };
 
-/* A tag of the dynamic section, as far as we look. */
+/* The tags of the dynamic section that are checked. */
 struct dynamic {
     uint64_t symtab, strtab, strsz, hash, gnu_hash, syment;
     uint64_t flags, flags_1, verneed, n_verneed;
     uint64_t rela, relasz, relr, relrsz;
-    bool rpath, textrel, audit, filter; /* rpath: or a RUNPATH */
+    bool rpath, textrel, audit, filter; /* rpath: RPATH or RUNPATH */
 };
 
 struct object {
@@ -93,19 +93,21 @@ struct object {
     size_t n;
     Elf64_Phdr load[SEGMENTS_MAX]; /* PT_LOAD, ascending */
     size_t n_load;
-    Elf64_Phdr dynamic; /* p_type PT_NULL: none seen */
+    Elf64_Phdr dynamic; /* p_type PT_NULL: not seen yet */
     uint32_t stack;     /* p_flags of PT_GNU_STACK */
     bool has_stack;
     struct dynamic dyn;
     struct mortise_err *err;
-    const struct mortise_elf_visitor *visitor; /* NULL: stop at the first */
-    uint64_t entry; /* the address of mortise_module_v1 */
+    const struct mortise_elf_visitor *visitor; /* NULL: stop at 1st finding */
+    uint64_t entry; /* address of mortise_module_v1 */
 };
 
-/* A rule is broken; MORTISE_OK when somebody wants to see what else is. */
-static int refuse(struct object *o, const char *code, const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
-static int refuse(struct object *o, const char *code, const char *fmt, ...)
+/* Report a broken rule.  MORTISE_OK if a visitor wants the remaining
+ * findings. */
+static int report_violation(struct object *o, const char *code, const char *fmt,
+                            ...) MORTISE_PRINTF(3, 4);
+static int report_violation(struct object *o, const char *code, const char *fmt,
+                            ...)
 {
     char words[512];
     va_list ap;
@@ -120,8 +122,8 @@ static int refuse(struct object *o, const char *code, const char *fmt, ...)
     return MORTISE_OK;
 }
 
-/* Nothing more can be said of it. */
-static int unreadable(struct object *o, const char *code, const char *what)
+/* Report that the file cannot be checked any further. */
+static int fail_unreadable(struct object *o, const char *code, const char *what)
 {
     const char *const words = "not a loadable shared object: ";
     char text[256];
@@ -132,16 +134,16 @@ static int unreadable(struct object *o, const char *code, const char *what)
     return mortise_fail(o->err, MORTISE_EINVAL, "%s (%s)", text, code);
 }
 
-static int broken(struct object *o, const char *what)
+static int fail_malformed(struct object *o, const char *what)
 {
-    return unreadable(o, "P0101", what);
+    return fail_unreadable(o, "P0101", what);
 }
 
-/* ---- reading --------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------- */
 
-/* n bytes at a file offset into out. */
-static bool at_offset(const struct object *o, uint64_t off, void *out, size_t n)
+/* Copy n bytes at a file offset. */
+static bool read_at_offset(const struct object *o, uint64_t off, void *out,
+                           size_t n)
 {
     if (off > o->n || o->n - off < n)
         return false;
@@ -149,9 +151,10 @@ static bool at_offset(const struct object *o, uint64_t off, void *out, size_t n)
     return true;
 }
 
-/* The bytes at an address and how many are there, by the file; NULL: none. */
-static const unsigned char *at_address(const struct object *o, uint64_t addr,
-                                       size_t *left)
+/* The file's bytes at an address, and the number of bytes left in the segment;
+ * NULL: none. */
+static const unsigned char *find_bytes_at(const struct object *o, uint64_t addr,
+                                          size_t *left)
 {
     for (size_t i = 0; i < o->n_load; i++) {
         const Elf64_Phdr *s = &o->load[i];
@@ -166,10 +169,11 @@ static const unsigned char *at_address(const struct object *o, uint64_t addr,
     return NULL;
 }
 
-static bool read_at(const struct object *o, uint64_t addr, void *out, size_t n)
+static bool read_at_address(const struct object *o, uint64_t addr, void *out,
+                            size_t n)
 {
     size_t left;
-    const unsigned char *p = at_address(o, addr, &left);
+    const unsigned char *p = find_bytes_at(o, addr, &left);
 
     if (p == NULL || left < n)
         return false;
@@ -177,15 +181,15 @@ static bool read_at(const struct object *o, uint64_t addr, void *out, size_t n)
     return true;
 }
 
-/* A string of the string table, or NULL when it does not end there. */
-static const char *string_at(const struct object *o, uint64_t off)
+/* A string of the string table; NULL if it is not terminated there. */
+static const char *get_table_string(const struct object *o, uint64_t off)
 {
     size_t left;
     const unsigned char *p;
 
     if (off >= o->dyn.strsz || o->dyn.strtab > UINT64_MAX - off)
         return NULL;
-    p = at_address(o, o->dyn.strtab + off, &left);
+    p = find_bytes_at(o, o->dyn.strtab + off, &left);
     if (p == NULL)
         return NULL;
     if (left > o->dyn.strsz - off)
@@ -195,10 +199,9 @@ static const char *string_at(const struct object *o, uint64_t off)
     return memchr(p, '\0', left) != NULL ? (const char *)p : NULL;
 }
 
-/* ---- header and segments --------------------------------------------------
- */
+/* ---- header and segments ------------------------------------------------- */
 
-static const char *arch_of(uint16_t machine)
+static const char *name_of_machine(uint16_t machine)
 {
     return machine == EM_X86_64    ? "x86_64-linux-gnu"
            : machine == EM_AARCH64 ? "aarch64-linux-gnu"
@@ -208,53 +211,55 @@ static const char *arch_of(uint16_t machine)
 const char *mortise_elf_host(void)
 {
 #if defined(__x86_64__)
-    return arch_of(EM_X86_64);
+    return name_of_machine(EM_X86_64);
 #elif defined(__aarch64__)
-    return arch_of(EM_AARCH64);
+    return name_of_machine(EM_AARCH64);
 #else
 #error "plugins have a name for no other machine yet"
 #endif
 }
 
-static int read_header(struct object *o, Elf64_Ehdr *eh)
+static int read_elf_header(struct object *o, Elf64_Ehdr *eh)
 {
-    if (!at_offset(o, 0, eh, sizeof *eh) ||
+    if (!read_at_offset(o, 0, eh, sizeof *eh) ||
         memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
-        return broken(o, "it is not an ELF file");
+        return fail_malformed(o, "it is not an ELF file");
     if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
         eh->e_ident[EI_DATA] != ELFDATA2LSB ||
         eh->e_ident[EI_VERSION] != EV_CURRENT || eh->e_version != EV_CURRENT)
-        return unreadable(o, "P0102",
-                          "it is not a 64-bit little-endian ELF file");
+        return fail_unreadable(o, "P0102",
+                               "it is not a 64-bit little-endian ELF file");
     if (eh->e_ident[EI_OSABI] != ELFOSABI_SYSV &&
         eh->e_ident[EI_OSABI] != ELFOSABI_LINUX)
-        return unreadable(o, "P0102",
-                          "it was built for another system than Linux");
+        return fail_unreadable(o, "P0102",
+                               "it was built for another system than Linux");
     if (eh->e_type != ET_DYN)
-        return broken(o, "it is not of type DYN; link it with -shared");
+        return fail_malformed(o, "it is not of type DYN; link it with -shared");
     return MORTISE_OK;
 }
 
-/* One more PT_LOAD: inside the file, behind the last, on pages of its own. */
+/* Add a PT_LOAD segment: inside the file, after the previous one, on separate
+ * pages. */
 static int add_load(struct object *o, const Elf64_Phdr *ph)
 {
     const Elf64_Phdr *last = o->n_load != 0 ? &o->load[o->n_load - 1] : NULL;
 
     if (ph->p_filesz > ph->p_memsz || ph->p_offset > o->n ||
         o->n - ph->p_offset < ph->p_filesz)
-        return broken(o, "a segment lies outside the file");
+        return fail_malformed(o, "a segment lies outside the file");
     if (ph->p_vaddr > UINT64_MAX / 2 || ph->p_memsz > UINT64_MAX / 4 ||
         ph->p_vaddr % PAGE != ph->p_offset % PAGE)
-        return broken(o, "a segment has an invalid address");
+        return fail_malformed(o, "a segment has an invalid address");
     if (last != NULL &&
         (last->p_vaddr + last->p_memsz + PAGE - 1) / PAGE > ph->p_vaddr / PAGE)
-        return broken(o, "its segments overlap");
-    assert(o->n_load < SEGMENTS_MAX); /* read_segments() counted them */
+        return fail_malformed(o, "its segments overlap");
+    assert(o->n_load < SEGMENTS_MAX); /* read_segments() bounds the number */
     o->load[o->n_load++] = *ph;
     if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
-        return refuse(o, "P0103",
-                      "has memory that is both writable and executable; link "
-                      "it without -N and without writable code sections");
+        return report_violation(
+            o, "P0103",
+            "has memory that is both writable and executable; link "
+            "it without -N and without writable code sections");
     return MORTISE_OK;
 }
 
@@ -265,7 +270,7 @@ static int add_segment(struct object *o, const Elf64_Phdr *ph)
         return add_load(o, ph);
     case PT_DYNAMIC:
         if (o->dynamic.p_type == PT_DYNAMIC)
-            return broken(o, "it has two dynamic sections");
+            return fail_malformed(o, "it has two dynamic sections");
         o->dynamic = *ph;
         return MORTISE_OK;
     case PT_GNU_STACK:
@@ -281,36 +286,37 @@ static int read_segments(struct object *o, const Elf64_Ehdr *eh)
 {
     if (eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phnum == 0 ||
         eh->e_phnum > SEGMENTS_MAX)
-        return broken(o, "its program headers are missing or too many");
+        return fail_malformed(o, "its program headers are missing or too many");
     for (uint64_t i = 0; i < eh->e_phnum; i++) {
         Elf64_Phdr ph;
         int rv;
 
         if (eh->e_phoff > o->n ||
-            !at_offset(o, eh->e_phoff + i * sizeof ph, &ph, sizeof ph))
-            return broken(o, "its program headers are outside the file");
+            !read_at_offset(o, eh->e_phoff + i * sizeof ph, &ph, sizeof ph))
+            return fail_malformed(o,
+                                  "its program headers are outside the file");
         rv = add_segment(o, &ph);
         if (rv != MORTISE_OK)
             return rv;
     }
     if (o->n_load == 0 || o->dynamic.p_type != PT_DYNAMIC)
-        return broken(o, "it has no dynamic section; link it with -shared");
+        return fail_malformed(
+            o, "it has no dynamic section; link it with -shared");
     if (!o->has_stack || (o->stack & PF_X) != 0)
-        return refuse(
+        return report_violation(
             o, "P0104",
             "requests an executable stack; link it with -z noexecstack "
             "(assembler files need a .note.GNU-stack section)");
     return MORTISE_OK;
 }
 
-/* ---- the dynamic section --------------------------------------------------
- */
+/* ---- the dynamic section ------------------------------------------------- */
 
-static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
+static void record_tag(struct dynamic *d, const Elf64_Dyn *e)
 {
     static const struct {
         int64_t tag;
-        size_t at; /* of a number */
+        size_t at; /* offset of the field */
     } numbers[] = {
         {DT_SYMTAB, offsetof(struct dynamic, symtab)},
         {DT_SYMENT, offsetof(struct dynamic, syment)},
@@ -338,31 +344,32 @@ static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
 }
 
 /* Call fn for each entry up to DT_NULL. */
-static int each_tag(struct object *o,
-                    int (*fn)(struct object *, const Elf64_Dyn *))
+static int visit_tags(struct object *o,
+                      int (*fn)(struct object *, const Elf64_Dyn *))
 {
     for (uint64_t i = 0; i < DYN_MAX; i++) {
         Elf64_Dyn e;
         int rv;
 
-        if (!read_at(o, o->dynamic.p_vaddr + i * sizeof e, &e, sizeof e))
-            return broken(o, "its dynamic section has no end");
+        if (!read_at_address(o, o->dynamic.p_vaddr + i * sizeof e, &e,
+                             sizeof e))
+            return fail_malformed(o, "its dynamic section has no end");
         if (e.d_tag == DT_NULL)
             return MORTISE_OK;
         rv = fn(o, &e);
         if (rv != MORTISE_OK)
             return rv;
     }
-    return broken(o, "its dynamic section is too long");
+    return fail_malformed(o, "its dynamic section is too long");
 }
 
-static int collect(struct object *o, const Elf64_Dyn *e)
+static int collect_tag(struct object *o, const Elf64_Dyn *e)
 {
-    note_tag(&o->dyn, e);
+    record_tag(&o->dyn, e);
     return MORTISE_OK;
 }
 
-static int check_bans(struct object *o, const struct dynamic *d)
+static int check_forbidden_tags(struct object *o, const struct dynamic *d)
 {
     const struct {
         bool has;
@@ -384,7 +391,7 @@ static int check_bans(struct object *o, const struct dynamic *d)
 
     for (size_t i = 0; rv == MORTISE_OK && i < sizeof bans / sizeof *bans; i++)
         if (bans[i].has)
-            rv = refuse(o, bans[i].code, "%s", bans[i].words);
+            rv = report_violation(o, bans[i].code, "%s", bans[i].words);
     return rv;
 }
 
@@ -394,13 +401,14 @@ static int check_tags(struct object *o)
 
     if (d->symtab == 0 || d->strtab == 0 || d->syment != sizeof(Elf64_Sym) ||
         (d->hash == 0 && d->gnu_hash == 0))
-        return broken(o, "it has no table of dynamic symbols");
+        return fail_malformed(o, "it has no table of dynamic symbols");
     if ((d->flags_1 & DF_1_PIE) != 0)
-        return broken(o, "it is a program; link it with -shared, not -pie");
-    return check_bans(o, d);
+        return fail_malformed(
+            o, "it is a program; link it with -shared, not -pie");
+    return check_forbidden_tags(o, d);
 }
 
-static bool is_allowed(const char *lib)
+static bool is_allowed_library(const char *lib)
 {
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
         if (strcmp(lib, allowed[i]) == 0)
@@ -414,47 +422,47 @@ static int check_needed(struct object *o, const Elf64_Dyn *e)
 
     if (e->d_tag != DT_NEEDED)
         return MORTISE_OK;
-    lib = string_at(o, e->d_un.d_val);
+    lib = get_table_string(o, e->d_un.d_val);
     if (lib == NULL)
-        return broken(
+        return fail_malformed(
             o, "the name of a needed library is outside its string table");
     if (o->visitor != NULL && o->visitor->needs != NULL)
         o->visitor->needs(o->visitor->ud, lib);
-    if (!is_allowed(lib))
-        return refuse(
+    if (!is_allowed_library(lib))
+        return report_violation(
             o, "P0107",
             "needs %.100s, which plugins cannot load; link it statically", lib);
     return MORTISE_OK;
 }
 
-/* ---- symbols --------------------------------------------------------------
- */
+/* ---- symbols ------------------------------------------------------------- */
 
-/* The last symbol of the GNU hash table's chain that starts at `sym`. */
-static bool chain_end(const struct object *o, uint64_t chains, uint32_t offset,
-                      uint32_t *sym)
+/* Find the last symbol of the GNU hash table's chain that starts at *sym. */
+static bool find_chain_end(const struct object *o, uint64_t chains,
+                           uint32_t offset, uint32_t *sym)
 {
     uint32_t word;
 
     do {
-        if (!read_at(o, chains + (uint64_t)(*sym - offset) * 4, &word, 4))
+        if (!read_at_address(o, chains + (uint64_t)(*sym - offset) * 4, &word,
+                             4))
             return false;
     } while ((word & 1) == 0 && ++*sym != 0);
     return (word & 1) != 0;
 }
 
-/* How many symbols there are, by the GNU hash table: behind the chain of the
- * highest bucket, as its symbols are sorted by bucket. */
-static bool count_gnu(const struct object *o, uint64_t *count)
+/* Count the symbols of the GNU hash table.  Symbols are sorted by bucket, so
+ * the chain of the highest bucket ends with the last symbol. */
+static bool count_gnu_symbols(const struct object *o, uint64_t *count)
 {
     uint32_t head[4], bucket, last = 0; /* buckets, offset, bloom, shift */
     uint64_t at;
 
-    if (!read_at(o, o->dyn.gnu_hash, head, sizeof head))
+    if (!read_at_address(o, o->dyn.gnu_hash, head, sizeof head))
         return false;
     at = o->dyn.gnu_hash + sizeof head + (uint64_t)head[2] * 8;
     for (uint64_t i = 0; i < head[0]; i++) {
-        if (!read_at(o, at + i * 4, &bucket, 4))
+        if (!read_at_address(o, at + i * 4, &bucket, 4))
             return false;
         if (bucket > last)
             last = bucket;
@@ -463,25 +471,25 @@ static bool count_gnu(const struct object *o, uint64_t *count)
     if (last == 0)
         return true;
     if (last < head[1] ||
-        !chain_end(o, at + (uint64_t)head[0] * 4, head[1], &last))
+        !find_chain_end(o, at + (uint64_t)head[0] * 4, head[1], &last))
         return false;
     *count = (uint64_t)last + 1;
     return true;
 }
 
-/* The dynamic linker prefers the GNU table; with both, neither may hide
- * symbols from us. */
+/* The dynamic linker prefers the GNU table.  With both tables, take the larger
+ * count, so that neither can hide symbols. */
 static int count_symbols(struct object *o, uint64_t *count)
 {
     uint32_t head[2]; /* buckets, chains: as many as symbols */
     uint64_t n = 0;
 
     *count = 0;
-    if (o->dyn.gnu_hash != 0 && !count_gnu(o, count))
-        return broken(o, "its symbol hash table is damaged");
+    if (o->dyn.gnu_hash != 0 && !count_gnu_symbols(o, count))
+        return fail_malformed(o, "its symbol hash table is damaged");
     if (o->dyn.hash != 0) {
-        if (!read_at(o, o->dyn.hash, head, sizeof head))
-            return broken(o, "its symbol hash table is damaged");
+        if (!read_at_address(o, o->dyn.hash, head, sizeof head))
+            return fail_malformed(o, "its symbol hash table is damaged");
         n = head[1];
     }
     if (n > *count)
@@ -497,8 +505,9 @@ static bool is_exported(const Elf64_Sym *s)
            vis != STV_HIDDEN && vis != STV_INTERNAL;
 }
 
-/* What its first bytes say, as far as a plugin of any version has them. */
-static int check_module(struct object *o, const unsigned char *p)
+/* Check the first fields of the module, which are the same in every abi
+ * version. */
+static int check_module_header(struct object *o, const unsigned char *p)
 {
     uint32_t size;
     uint16_t abi[2];
@@ -506,33 +515,37 @@ static int check_module(struct object *o, const unsigned char *p)
     memcpy(&size, p, sizeof size);
     memcpy(abi, p + sizeof size, sizeof abi);
     if (abi[0] != MORTISE_ABI_MAJOR)
-        return refuse(o, "P0114",
-                      "was built for abi %u.%u, but this host has %d.%d; build "
-                      "it with this host's <mortise/plugin.h>",
-                      abi[0], abi[1], MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
+        return report_violation(
+            o, "P0114",
+            "was built for abi %u.%u, but this host has %d.%d; build "
+            "it with this host's <mortise/plugin.h>",
+            abi[0], abi[1], MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
     if (size < ENTRY_SIZE)
-        return refuse(o, "P0113",
-                      "its mortise_module has %u bytes, but needs at least %d; "
-                      "set size to sizeof(mortise_module)",
-                      size, ENTRY_SIZE);
+        return report_violation(
+            o, "P0113",
+            "its mortise_module has %u bytes, but needs at least %d; "
+            "set size to sizeof(mortise_module)",
+            size, ENTRY_SIZE);
     return MORTISE_OK;
 }
 
-static int check_entry(struct object *o, const Elf64_Sym *s)
+static int check_entry_symbol(struct object *o, const Elf64_Sym *s)
 {
     const unsigned char *p;
     size_t left;
 
     if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT)
-        return refuse(o, "P0113",
-                      "exports mortise_module_v1 as code; it must be data, "
-                      "of type mortise_module");
-    p = at_address(o, s->st_value, &left);
+        return report_violation(
+            o, "P0113",
+            "exports mortise_module_v1 as code; it must be data, "
+            "of type mortise_module");
+    p = find_bytes_at(o, s->st_value, &left);
     if (s->st_size < ENTRY_SIZE || p == NULL || left < ENTRY_SIZE)
-        return refuse(o, "P0113",
-                      "exports a mortise_module_v1 that is too small; it "
-                      "must be const data of type mortise_module");
-    return check_module(o, p);
+        return report_violation(
+            o, "P0113",
+            "exports a mortise_module_v1 that is too small; it "
+            "must be const data of type mortise_module");
+    return check_module_header(o, p);
 }
 
 static int check_import(struct object *o, const char *name, bool weak)
@@ -540,20 +553,22 @@ static int check_import(struct object *o, const char *name, bool weak)
     if (o->visitor != NULL && o->visitor->imports != NULL && name[0] != '\0')
         o->visitor->imports(o->visitor->ud, name, weak);
     if (strncmp(name, "mortise_", 8) == 0)
-        return refuse(o, "P0110",
-                      "imports %.100s; a plugin cannot import symbols of the "
-                      "host, it gets a table of functions in create()",
-                      name);
+        return report_violation(
+            o, "P0110",
+            "imports %.100s; a plugin cannot import symbols of the "
+            "host, it gets a table of functions in create()",
+            name);
     return MORTISE_OK;
 }
 
-/* One symbol: `*found` counts our entry. */
+/* Check one symbol; *found counts mortise_module_v1. */
 static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
 {
-    const char *name = string_at(o, s->st_name);
+    const char *name = get_table_string(o, s->st_name);
 
     if (name == NULL)
-        return broken(o, "the name of a symbol is outside its string table");
+        return fail_malformed(
+            o, "the name of a symbol is outside its string table");
     if (s->st_shndx == SHN_UNDEF)
         return check_import(o, name, ELF64_ST_BIND(s->st_info) == STB_WEAK);
     if (!is_exported(s))
@@ -561,14 +576,14 @@ static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
     if (o->visitor != NULL && o->visitor->exports != NULL)
         o->visitor->exports(o->visitor->ud, name);
     if (strcmp(name, ENTRY) != 0)
-        return refuse(
+        return report_violation(
             o, "P0111",
             "exports %.100s; only mortise_module_v1 can be visible: compile "
             "with -fvisibility=hidden, or link with a version script",
             name);
     ++*found;
     o->entry = s->st_value;
-    return check_entry(o, s);
+    return check_entry_symbol(o, s);
 }
 
 static int check_symbols(struct object *o)
@@ -579,22 +594,22 @@ static int check_symbols(struct object *o)
     for (uint64_t i = 1; rv == MORTISE_OK && i < count; i++) {
         Elf64_Sym s;
 
-        if (!read_at(o, o->dyn.symtab + i * sizeof s, &s, sizeof s))
-            return broken(o, "its symbols are outside the file");
+        if (!read_at_address(o, o->dyn.symtab + i * sizeof s, &s, sizeof s))
+            return fail_malformed(o, "its symbols are outside the file");
         rv = check_symbol(o, &s, &found);
     }
     if (rv == MORTISE_OK && found != 1)
-        rv = refuse(o, "P0112",
-                    "does not export mortise_module_v1; define it with "
-                    "MORTISE_MODULE_OF() of <mortise/plugin.h>");
+        rv = report_violation(
+            o, "P0112",
+            "does not export mortise_module_v1; define it with "
+            "MORTISE_MODULE_OF() of <mortise/plugin.h>");
     return rv;
 }
 
-/* ---- versions -------------------------------------------------------------
- */
+/* ---- versions ------------------------------------------------------------ */
 
-/* The versions of one needed library's symbols, from its entry in DT_VERNEED.
- * What is damaged is passed over: the linker is not asked to load it here. */
+/* Visit the symbol versions of one needed library, from its DT_VERNEED entry.
+ * Ignore damaged entries: this is a report, not the check before loading. */
 static void visit_library(const struct object *o, uint64_t at,
                           const Elf64_Verneed *need)
 {
@@ -603,9 +618,9 @@ static void visit_library(const struct object *o, uint64_t at,
         Elf64_Vernaux aux;
         const char *version;
 
-        if (!read_at(o, at, &aux, sizeof aux))
+        if (!read_at_address(o, at, &aux, sizeof aux))
             return;
-        version = string_at(o, aux.vna_name);
+        version = get_table_string(o, aux.vna_name);
         if (version != NULL)
             o->visitor->needs_version(o->visitor->ud, version);
         if (aux.vna_next == 0)
@@ -618,13 +633,13 @@ static void visit_versions(const struct object *o)
 {
     uint64_t at = o->dyn.verneed;
 
-    assert(o->visitor != NULL); /* nobody else asks */
+    assert(o->visitor != NULL); /* only mortise_elf_visit() calls this */
     for (uint64_t i = 0; i < o->dyn.n_verneed && i < VERSIONS_MAX &&
                          o->visitor->needs_version != NULL;
          i++) {
         Elf64_Verneed need;
 
-        if (!read_at(o, at, &need, sizeof need))
+        if (!read_at_address(o, at, &need, sizeof need))
             return;
         visit_library(o, at, &need);
         if (need.vn_next == 0)
@@ -633,8 +648,7 @@ static void visit_versions(const struct object *o)
     }
 }
 
-/* ---- what the module says of its plugins (4) ------------------------------
- */
+/* ---- the module's list of plugins (4) ------------------------------------ */
 
 static bool is_relative(uint64_t info)
 {
@@ -642,15 +656,15 @@ static bool is_relative(uint64_t info)
            ELF64_R_TYPE(info) == R_AARCH64_RELATIVE;
 }
 
-/* The pointer at an address by DT_RELA. */
-static bool pointer_by_rela(const struct object *o, uint64_t at, uint64_t *to)
+/* The pointer at an address, by DT_RELA. */
+static bool read_rela_pointer(const struct object *o, uint64_t at, uint64_t *to)
 {
     uint64_t n = o->dyn.relasz / sizeof(Elf64_Rela);
 
     for (uint64_t i = 0; i < n && i < RELOCS_MAX; i++) {
         Elf64_Rela r;
 
-        if (!read_at(o, o->dyn.rela + i * sizeof r, &r, sizeof r))
+        if (!read_at_address(o, o->dyn.rela + i * sizeof r, &r, sizeof r))
             return false;
         if (r.r_offset != at)
             continue;
@@ -660,77 +674,82 @@ static bool pointer_by_rela(const struct object *o, uint64_t at, uint64_t *to)
     return false;
 }
 
-/* By DT_RELR: an even word is an address, an odd one the bits of the 63 words
- * behind; what stands in those is the pointer. */
-static bool pointer_by_relr(const struct object *o, uint64_t at, uint64_t *to)
+/* The pointer at an address, by DT_RELR.  An even word is an address; an odd
+ * word is a bit mask of the 63 words after it.  The relocated word itself holds
+ * the pointer. */
+static bool read_relr_pointer(const struct object *o, uint64_t at, uint64_t *to)
 {
     uint64_t n = o->dyn.relrsz / 8, where = 0;
 
     for (uint64_t i = 0; i < n && i < RELOCS_MAX; i++) {
         uint64_t word;
 
-        if (!read_at(o, o->dyn.relr + i * 8, &word, sizeof word))
+        if (!read_at_address(o, o->dyn.relr + i * 8, &word, sizeof word))
             return false;
         if ((word & 1) == 0) {
             if (word == at)
-                return read_at(o, at, to, sizeof *to);
+                return read_at_address(o, at, to, sizeof *to);
             where = word + 8;
             continue;
         }
         if (at >= where && at - where < (uint64_t)63 * 8 &&
             (at - where) % 8 == 0 && (word >> (1 + (at - where) / 8) & 1) != 0)
-            return read_at(o, at, to, sizeof *to);
+            return read_at_address(o, at, to, sizeof *to);
         where += (uint64_t)63 * 8;
     }
     return false;
 }
 
-static bool pointer_at(const struct object *o, uint64_t at, uint64_t *to)
+static bool read_pointer_at(const struct object *o, uint64_t at, uint64_t *to)
 {
-    return pointer_by_rela(o, at, to) || pointer_by_relr(o, at, to);
+    return read_rela_pointer(o, at, to) || read_relr_pointer(o, at, to);
 }
 
-/* The string that the pointer at an address leads to, or NULL. */
-static const char *said_at(const struct object *o, uint64_t at)
+/* The string that the pointer at an address points to, or NULL. */
+static const char *read_pointed_string(const struct object *o, uint64_t at)
 {
     const unsigned char *p;
     uint64_t to;
     size_t left;
 
-    if (!pointer_at(o, at, &to) || (p = at_address(o, to, &left)) == NULL)
+    if (!read_pointer_at(o, at, &to) ||
+        (p = find_bytes_at(o, to, &left)) == NULL)
         return NULL;
     if (left > SAYS_MAX + 1)
         left = SAYS_MAX + 1;
     return memchr(p, '\0', left) != NULL ? (const char *)p : NULL;
 }
 
-/* The i-th plugin of the list at that address. */
-static bool read_plugin(const struct object *o, uint64_t list, uint32_t i,
-                        const char **id, const char **version)
+/* The i-th plugin of the list at this address. */
+static bool read_listed_plugin(const struct object *o, uint64_t list,
+                               uint32_t i, const char **id,
+                               const char **version)
 {
     uint64_t plugin;
 
-    if (!pointer_at(o, list + (uint64_t)i * 8, &plugin))
+    if (!read_pointer_at(o, list + (uint64_t)i * 8, &plugin))
         return false;
-    *id = said_at(o, plugin + offsetof(mortise_plugin, id));
-    *version = said_at(o, plugin + offsetof(mortise_plugin, version));
+    *id = read_pointed_string(o, plugin + offsetof(mortise_plugin, id));
+    *version =
+        read_pointed_string(o, plugin + offsetof(mortise_plugin, version));
     return *id != NULL && *version != NULL;
 }
 
-static int check_plugin(const struct object *o, const char *name,
-                        const char *version, struct mortise_err *err)
+static int check_listed_plugin(const struct object *o, const char *name,
+                               const char *version, struct mortise_err *err)
 {
     const char *id = NULL, *its = NULL;
     uint64_t list;
     uint32_t n;
 
-    if (!read_at(o, o->entry + offsetof(mortise_module, plugin_count), &n,
-                 sizeof n) ||
+    if (!read_at_address(o, o->entry + offsetof(mortise_module, plugin_count),
+                         &n, sizeof n) ||
         n == 0 || n > PLUGINS_MAX ||
-        !pointer_at(o, o->entry + offsetof(mortise_module, plugins), &list))
+        !read_pointer_at(o, o->entry + offsetof(mortise_module, plugins),
+                         &list))
         return MORTISE_OK;
     for (uint32_t i = 0; i < n; i++)
-        if (!read_plugin(o, list, i, &id, &its) ||
+        if (!read_listed_plugin(o, list, i, &id, &its) ||
             (strcmp(id, name) == 0 && strcmp(its, version) == 0))
             return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
@@ -739,46 +758,45 @@ static int check_plugin(const struct object *o, const char *name,
                         name, version, id, its);
 }
 
-/* ---- the doors ------------------------------------------------------------
- */
+/* ---- public functions ---------------------------------------------------- */
 
 int mortise_elf_arch(const char **arch, const void *p, size_t n,
                      struct mortise_err *err)
 {
     struct object o = {.p = p, .n = n, .err = err};
     Elf64_Ehdr eh;
-    int rv = read_header(&o, &eh);
+    int rv = read_elf_header(&o, &eh);
 
     if (rv != MORTISE_OK)
         return rv;
-    *arch = arch_of(eh.e_machine);
+    *arch = name_of_machine(eh.e_machine);
     if (*arch == NULL)
-        return broken(&o,
-                      "it was built for another machine than x86-64 and arm64");
+        return fail_malformed(
+            &o, "it was built for another machine than x86-64 and arm64");
     return MORTISE_OK;
 }
 
 static int check_arch(struct object *o, const Elf64_Ehdr *eh, const char *arch)
 {
-    if (arch_of(eh->e_machine) != NULL &&
-        strcmp(arch_of(eh->e_machine), arch) == 0)
+    if (name_of_machine(eh->e_machine) != NULL &&
+        strcmp(name_of_machine(eh->e_machine), arch) == 0)
         return MORTISE_OK;
-    return refuse(o, "P0102",
-                  "was built for another machine; build it for this one: %s",
-                  arch);
+    return report_violation(
+        o, "P0102", "was built for another machine; build it for this one: %s",
+        arch);
 }
 
-static int inspect(struct object *o, const char *arch)
+static int inspect_elf_object(struct object *o, const char *arch)
 {
     Elf64_Ehdr eh;
     int rv;
 
-    if ((rv = read_header(o, &eh)) != MORTISE_OK ||
+    if ((rv = read_elf_header(o, &eh)) != MORTISE_OK ||
         (rv = check_arch(o, &eh, arch)) != MORTISE_OK ||
         (rv = read_segments(o, &eh)) != MORTISE_OK ||
-        (rv = each_tag(o, collect)) != MORTISE_OK ||
+        (rv = visit_tags(o, collect_tag)) != MORTISE_OK ||
         (rv = check_tags(o)) != MORTISE_OK ||
-        (rv = each_tag(o, check_needed)) != MORTISE_OK)
+        (rv = visit_tags(o, check_needed)) != MORTISE_OK)
         return rv;
     return check_symbols(o);
 }
@@ -788,14 +806,14 @@ int mortise_elf_check(const void *p, size_t n, const char *arch,
 {
     struct object o = {.p = p, .n = n, .err = err};
 
-    return inspect(&o, arch);
+    return inspect_elf_object(&o, arch);
 }
 
 int mortise_elf_visit(const void *p, size_t n, const char *arch,
                       const struct mortise_elf_visitor *visitor)
 {
     struct object o = {.p = p, .n = n, .visitor = visitor};
-    int rv = inspect(&o, arch);
+    int rv = inspect_elf_object(&o, arch);
 
     if (rv == MORTISE_OK)
         visit_versions(&o);
@@ -810,7 +828,7 @@ int mortise_elf_check_plugin(const void *p, size_t n, const char *name,
     const char *arch;
 
     if (mortise_elf_arch(&arch, p, n, NULL) != MORTISE_OK ||
-        inspect(&o, arch) != MORTISE_OK || o.entry == 0)
-        return MORTISE_OK; /* mortise_elf_check() says what is wrong */
-    return check_plugin(&o, name, version, err);
+        inspect_elf_object(&o, arch) != MORTISE_OK || o.entry == 0)
+        return MORTISE_OK; /* mortise_elf_check() reports the problem */
+    return check_listed_plugin(&o, name, version, err);
 }

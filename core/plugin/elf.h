@@ -1,5 +1,4 @@
-/* elf.h -- what a shared object would do to us, read before any of it runs.
- * [any] */
+/* elf.h -- check a shared object before any of its code runs.  [any] */
 #ifndef MORTISE_PLUGIN_ELF_H
 #define MORTISE_PLUGIN_ELF_H
 
@@ -8,31 +7,31 @@
 
 #include "core/base/err.h"
 
-/* "x86_64-linux-gnu", "aarch64-linux-gnu": what we were built for. */
+/* The architecture of this build: "x86_64-linux-gnu", "aarch64-linux-gnu". */
 const char *mortise_elf_host(void);
 
-/* The architecture that an ELF file is for, or MORTISE_EINVAL. */
+/* The architecture of an ELF file, or MORTISE_EINVAL. */
 int mortise_elf_arch(const char **arch, const void *p, size_t n,
                      struct mortise_err *err);
 
-/* May these bytes be loaded on a machine of that architecture?  MORTISE_EINVAL
- * when they are no shared object at all, MORTISE_EDENIED when they break a rule
- * for plugins; one sentence says which and what to do, and its code
+/* May these bytes be loaded on a machine of this architecture?  MORTISE_EINVAL:
+ * they are not a shared object.  MORTISE_EDENIED: they break a rule for
+ * plugins.  The message names the rule, the remedy and the code
  * (refusals.h). */
 int mortise_elf_check(const void *p, size_t n, const char *arch,
                       struct mortise_err *err);
 
-/* Does the module of bytes that passed list the plugin of that name and version?
- * MORTISE_EINVAL when it lists others; MORTISE_OK, too, where that cannot be
- * read without running it. */
+/* Does the module in these bytes, which passed mortise_elf_check(), list a
+ * plugin with this name and version?  MORTISE_EINVAL if it lists only others.
+ * MORTISE_OK also if the list cannot be read without running code. */
 int mortise_elf_check_plugin(const void *p, size_t n, const char *name,
                              const char *version, struct mortise_err *err);
 
-/* Who wants to see everything.  The strings are lent for the call; any function
- * may be NULL. */
+/* Callbacks that receive all findings.  Strings are lent for the call; each
+ * function may be NULL. */
 struct mortise_elf_visitor {
     void *ud;
-    /* A broken rule: its code, and the sentence. */
+    /* A broken rule: its code and a sentence. */
     void (*refused)(void *ud, const char *code, const char *words);
     void (*needs)(void *ud, const char *library);
     void (*needs_version)(void *ud, const char *version); /* "GLIBC_2.34" */
@@ -40,8 +39,9 @@ struct mortise_elf_visitor {
     void (*exports)(void *ud, const char *symbol);
 };
 
-/* The same inspection, which goes on behind a refusal.  MORTISE_EINVAL when it
- * could not (and that was a refusal, too), else MORTISE_OK. */
+/* The same checks as mortise_elf_check(), continued after a broken rule.
+ * MORTISE_EINVAL if the file is unreadable beyond some point (also reported as
+ * a finding), else MORTISE_OK. */
 int mortise_elf_visit(const void *p, size_t n, const char *arch,
                       const struct mortise_elf_visitor *visitor);
 

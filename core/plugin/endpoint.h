@@ -1,9 +1,9 @@
-/* endpoint.h -- where the calls of an instance go: one that is created and
- * called by messages of wire.h, wherever its code runs.
+/* endpoint.h -- the receiver of an instance's messages (wire.h), wherever the
+ * plugin's code runs.
  *
- * inprocess.c makes one of a plugin that was loaded here.  One that sends the
- * same messages to a process of the plugin's own will be the second maker: so
- * nothing of instance.c knows what is behind it. */
+ * inprocess.c implements it for a plugin in this process.  A plugin in its own
+ * process can become a second implementation, so instance.c must not depend on
+ * the first one. */
 #ifndef MORTISE_PLUGIN_ENDPOINT_H
 #define MORTISE_PLUGIN_ENDPOINT_H
 
@@ -15,22 +15,25 @@
 struct mortise_endpoint;
 
 struct mortise_endpoint_ops {
-    /* CREATE, a CALL, CANCEL, QUIESCE or DESTROY.  What it came to is in *ret,
-     * which is a RETURN of status 0 before.  `request` is a CALL's: lent, as
-     * are the message's strings, until the call has ended. */
+    /* Send CREATE, CALL, CANCEL, QUIESCE or DESTROY.  *ret holds a RETURN with
+     * status 0, and receives the result.  `request` belongs to a CALL; it and
+     * the message's strings are lent until the call has ended. */
     void (*send)(struct mortise_endpoint *to, const struct mortise_wire *msg,
                  const mortise_request *request, struct mortise_wire *ret);
-    /* Has it, created, what the manifest promises?  MORTISE_EINVAL: what not. */
+    /* After create(): does the plugin have every interface of its manifest?
+     * MORTISE_EINVAL names the missing one. */
     int (*check)(struct mortise_endpoint *to, struct mortise_err *err);
     void (*free)(struct mortise_endpoint *to);
 };
 
 struct mortise_endpoint {
     const struct mortise_endpoint_ops *ops;
-    mortise_host *host; /* whom it may call: set by who opens the instance */
+    /* For calls of the plugin; set by mortise_instance_open(). */
+    mortise_host *host;
 };
 
-/* A plugin that was loaded into this process.  Both are lent for good. */
+/* An endpoint for a plugin that is loaded into this process.  `plugin` and
+ * `manifest` must outlive it. */
 int mortise_endpoint_in_process(struct mortise_endpoint **out,
                                 const struct mortise_mem *mem,
                                 const struct mortise_plugin *plugin,

@@ -1,8 +1,8 @@
-/* entry.h -- the table of plugins from the inside: shared by registry.c (found
- * by name), verification.c (what a manifest on the path is worth), releases.c
- * (nothing goes back) and instantiate.c (from bytes to an instance).
+/* entry.h -- the table of plugins, internal: shared by registry.c (lookup by
+ * name), verification.c (checks of manifests on the path), releases.c (rollback
+ * protection) and instantiate.c (from bytes to an instance).
  *
- * Threads   [loop] */
+ * Threads: [loop] */
 #ifndef MORTISE_PLUGIN_ENTRY_H
 #define MORTISE_PLUGIN_ENTRY_H
 
@@ -18,29 +18,30 @@
 struct created { /* an instance; in the arena */
     struct created *next;
     const char *as;                    /* a guardrail's id; "": the plugin's */
-    struct mortise_instance *instance; /* NULL: it is not there (any more) */
-    struct mortise_create_failure failure; /* of the last time it was tried */
+    struct mortise_instance *instance; /* NULL: not started, or closed */
+    struct mortise_create_failure failure; /* from the last attempt */
 };
 
 struct entry {
     struct mortise_found pub; /* its strings are in the arena */
-    const char *stem;         /* of its file's name; in the arena */
-    bool judged;              /* it was read; else only stem is known */
-    bool misnamed;            /* stem is not what the manifest wants */
-    struct mortise_manifest *manifest; /* owned; pub's when it is usable */
+    const char *stem;         /* the file's name without suffix; in the arena */
+    bool judged;              /* its file was read; else only stem is known */
+    bool misnamed;            /* stem is not the name in the manifest */
+    struct mortise_manifest *manifest; /* owned; pub refers to it */
     struct mortise_signed signature;
-    struct mortise_pubkey key; /* that made it */
-    const char *distrusted;    /* why, since the trust files changed; or NULL */
+    struct mortise_pubkey key; /* that made the signature */
+    /* Reason, since the trust files changed; or NULL. */
+    const char *distrusted;
     size_t dir;
-    int code;                /* with `problem` */
-    const char *problem;     /* of its own */
-    const char *quarantined; /* why, or NULL */
-    uint64_t until_ms;       /* until when it is quarantined; 0: for good */
-    bool given_up;           /* in this process, whatever the file says */
-    bool noted;              /* it took processes down */
-    struct mortise_culprit *culprit; /* from its first start on */
+    int code;                /* goes with `problem` */
+    const char *problem;     /* found when it was judged */
+    const char *quarantined; /* reason, or NULL */
+    uint64_t until_ms;       /* end of the quarantine; 0: none */
+    bool given_up; /* quarantined in this process, whatever the file has */
+    bool noted;    /* deaths of it are recorded */
+    struct mortise_culprit *culprit; /* set at its first start */
     struct mortise_loaded *loaded;   /* while there is an instance */
-    const mortise_plugin *plugin;    /* what was found in `loaded` */
+    const mortise_plugin *plugin;    /* found in `loaded` */
     struct created *created;
 };
 
@@ -49,39 +50,39 @@ struct mortise_plugins {
     const struct mortise_mem *mem;
     struct mortise_arena arena;
     bool looked;                /* mortise_plugins_look() was called */
-    struct mortise_err no_look; /* how that failed; its code is MORTISE_OK: it
-                                   did not */
+    struct mortise_err no_look; /* its error; code MORTISE_OK: none */
     struct mortise_trust *trust;
-    struct mortise_rollback_state rollback_state; /* by this user */
-    bool said_lost;                /* that something could not be remembered */
-    struct mortise_err no_trust;   /* why nothing is trusted now; MORTISE_OK */
-    uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
-    uint64_t looked_ns;            /* when those were looked at last */
+    struct mortise_rollback_state rollback_state; /* this user's */
+    bool said_lost; /* a lost record was reported */
+    /* Why no signature is trusted now; MORTISE_OK: none. */
+    struct mortise_err no_trust;
+    uint8_t print[MORTISE_DIGEST]; /* fingerprint of the trust files as read */
+    uint64_t looked_ns;            /* time of the last check of that */
     struct entry *entries;
     size_t n, cap;
-    size_t n_distrusted; /* of those */
-    size_t n_judged;     /* so many were read */
-    int notes;           /* quarantine_dir, from the first start on; or -1 */
-    int any_noted;       /* is anything there?  -1: nobody looked */
+    size_t n_distrusted; /* number of entries with `distrusted` */
+    size_t n_judged;     /* number of entries that were read */
+    int notes;           /* quarantine_dir, opened at the first start; or -1 */
+    int any_noted;       /* are there any notes?  -1: not checked */
 };
 
 /* ---- releases.c ---------------------------------------------------------- */
 
-/* MORTISE_EDENIED: a newer release of it ran here before, or another one of the
+/* MORTISE_EDENIED: a newer release ran here before, or a different one with the
  * same number. */
 int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
                            struct mortise_err *why);
-/* It came up: an older one is refused from now on. */
+/* The plugin started: deny older releases from now on. */
 int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
                               struct mortise_err *err);
 /* MORTISE_EDENIED: the key that signed it was revoked here before. */
 int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
                                struct mortise_err *why);
-/* Remember it if a key is revoked. */
+/* If the key is revoked, remember that. */
 int mortise_releases_note_key(struct mortise_plugins *p,
                               const struct mortise_trusted *by,
                               struct mortise_err *err);
-/* MORTISE_EDENIED: that trust directory is older than it was. */
+/* MORTISE_EDENIED: this trust directory is older than one seen before. */
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
                                  struct mortise_err *err);
 
@@ -89,12 +90,12 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
 
 /* Has it an instance? */
 bool mortise_plugin_is_started(const struct entry *e);
-/* What people see of it is as it is now. */
+/* Update `pub` from the entry's state. */
 void mortise_plugin_publish(struct entry *e);
-/* The artifact for this machine; NULL and why there is none. */
+/* The artifact for this machine; NULL and the reason if there is none. */
 struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
                                                  struct mortise_err *err);
-/* The path of its object, and a sealed copy of its bytes. */
+/* The path of its object, and a sealed copy of the object's bytes. */
 int mortise_plugin_object_path(const struct entry *e,
                                const struct mortise_artifact *a,
                                char path[PATH_MAX], struct mortise_err *err);
@@ -102,41 +103,43 @@ int mortise_plugin_open_object(const struct entry *e,
                                const struct mortise_artifact *a,
                                struct mortise_object *o,
                                struct mortise_err *err);
-/* Why it may not start, in words that last. */
+/* Set the reason why it must not start; the text is copied. */
 int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
                                    const char *why);
-/* A quarantine may be over by now, or lifted.  MORTISE_ELIMIT: no descriptor was
- * left to look. */
+/* Read its quarantine again: it may have expired or been lifted.
+ * MORTISE_ELIMIT: out of file descriptors. */
 int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
                               struct mortise_err *err);
 /* Read the trust directories. */
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err);
-/* Find which manifests are on the path, and read none. */
+/* Find the manifests on the path, and read none. */
 int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err);
-/* Read those that may be of this name (NULL: all) and were not read yet. */
+/* Read the manifests that may have this name (NULL: all) and were not read
+ * yet. */
 int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
                           struct mortise_err *err);
-/* May this be a plugin of that name?  What was read is or is not. */
+/* May this be a plugin of that name?  Certain once it was read. */
 bool mortise_plugin_is_called(const struct entry *e, const char *name);
-/* The trust files are read when they are not as they were; while one has
- * errors, nothing is trusted. */
+/* Read the trust files again if they changed.  While one has errors, no
+ * signature is trusted. */
 void mortise_plugins_look_at_trust(struct mortise_plugins *p);
 
 /* ---- instantiate.c ------------------------------------------------------- */
 
-/* The artifact's bytes, sealed and judged: the only ones that are loaded. */
+/* Open and check the artifact's bytes, in a sealed copy: only these are
+ * loaded. */
 int mortise_plugin_prepare(const struct mortise_plugins *p,
                            const struct entry *e, struct mortise_object *o,
                            struct mortise_err *err);
-/* The place of an instance, made when it is new; NULL: memory ran out. */
+/* Find or add the record of an instance; NULL: out of memory. */
 struct created *mortise_plugin_created_as(struct mortise_plugins *p,
                                           struct entry *e, const char *as);
-/* Load, create, remember. */
+/* Load the module, create the instance, remember the release. */
 int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
                          struct created *c, const json_t *config,
                          struct mortise_err *err);
-/* Stop its instances, and let go of what it has. */
+/* Stop its instances and free its resources. */
 void mortise_plugin_close(struct mortise_plugins *p, struct entry *e);
 
 #endif

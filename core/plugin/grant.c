@@ -1,9 +1,9 @@
-/* grant.c -- what a plugin's permissions come to in a deployment.
+/* grant.c -- the values of a plugin's permissions in a deployment.
  *
- * A manifest lists what its plugin may touch, and may leave a part of it to the
- * deployment: `net: [config:base_url]`.  This is the one place that says what
- * that stands for; who enforces it and who shows it read the same list.
- */
+ * A manifest lists the resources that its plugin may use.  It can leave a part
+ * to the deployment: `net: [config:base_url]`.  Only this file resolves such an
+ * entry, so the code that enforces permissions and the code that shows them use
+ * the same list. */
 #include "core/plugin/grant.h"
 
 #include <assert.h>
@@ -11,14 +11,14 @@
 
 #include "core/json/path.h"
 
-struct granting {
+struct grant_builder {
     struct mortise_arena *a;
     struct mortise_granted *list;
     size_t n, cap;
 };
 
-static int grant(struct granting *g, const char *value, const char *says,
-                 struct mortise_err *err)
+static int append_grant(struct grant_builder *g, const char *value,
+                        const char *says, struct mortise_err *err)
 {
     assert(g->n <= g->cap);
     if (g->n == g->cap) {
@@ -37,29 +37,30 @@ static int grant(struct granting *g, const char *value, const char *says,
     return MORTISE_OK;
 }
 
-static int grant_value(struct granting *g, const json_t *value,
-                       const char *says, struct mortise_err *err)
+static int add_grants_of_value(struct grant_builder *g, const json_t *value,
+                               const char *says, struct mortise_err *err)
 {
-    size_t n = json_array_size(value); /* 0 for what is none */
+    size_t n = json_array_size(value); /* 0 if it is not an array */
     int rv = MORTISE_OK;
 
     if (json_is_string(value))
-        return grant(g, json_string_value(value), says, err);
+        return append_grant(g, json_string_value(value), says, err);
     if (!json_is_array(value))
         return mortise_fail(err, MORTISE_ECONFIG,
                             "%s: must be a string or a list of strings", says);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         const char *one = json_string_value(json_array_get(value, i));
 
-        rv = one != NULL ? grant(g, one, says, err)
+        rv = one != NULL ? append_grant(g, one, says, err)
                          : mortise_fail(err, MORTISE_ECONFIG,
                                         "%s: an element is not a string", says);
     }
     return rv;
 }
 
-static int grant_config(struct granting *g, const char *says, const char *text,
-                        const json_t *config, struct mortise_err *err)
+static int add_grants_of_config(struct grant_builder *g, const char *says,
+                                const char *text, const json_t *config,
+                                struct mortise_err *err)
 {
     struct mortise_path path;
     const json_t *value;
@@ -69,7 +70,8 @@ static int grant_config(struct granting *g, const char *says, const char *text,
         return mortise_doing(err, rv == MORTISE_ENOMEM ? rv : MORTISE_ECONFIG,
                              "%s", says);
     value = mortise_path_get(config, &path);
-    return value != NULL ? grant_value(g, value, says, err) : MORTISE_OK;
+    return value != NULL ? add_grants_of_value(g, value, says, err)
+                         : MORTISE_OK;
 }
 
 const char *mortise_grant_config(const char *permission)
@@ -84,7 +86,7 @@ int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
                        const struct mortise_names *permission,
                        const json_t *config, struct mortise_err *err)
 {
-    struct granting g = {.a = a};
+    struct grant_builder g = {.a = a};
     int rv = MORTISE_OK;
 
     *out = (struct mortise_grant){NULL, 0};
@@ -92,8 +94,8 @@ int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
         const char *one = permission->items[i];
         const char *path = mortise_grant_config(one);
 
-        rv = path != NULL ? grant_config(&g, one, path, config, err)
-                          : grant(&g, one, one, err);
+        rv = path != NULL ? add_grants_of_config(&g, one, path, config, err)
+                          : append_grant(&g, one, one, err);
     }
     if (rv == MORTISE_OK)
         *out = (struct mortise_grant){g.list, g.n};

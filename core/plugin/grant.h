@@ -1,4 +1,4 @@
-/* grant.h -- what a plugin's permissions come to in a deployment.  [any] */
+/* grant.h -- the values of a plugin's permissions in a deployment.  [any] */
 #ifndef MORTISE_PLUGIN_GRANT_H
 #define MORTISE_PLUGIN_GRANT_H
 
@@ -8,7 +8,7 @@
 
 struct mortise_granted {
     const char *value; /* lent by the manifest or the config */
-    const char *says;  /* the manifest: the same, or "config:PATH" */
+    const char *says;  /* as in the manifest: the value, or "config:PATH" */
 };
 
 struct mortise_grant {
@@ -16,13 +16,13 @@ struct mortise_grant {
     size_t n;
 };
 
-/* The PATH of a permission "config:PATH"; NULL: it is another one. */
+/* The PATH of a permission "config:PATH"; NULL for any other permission. */
 const char *mortise_grant_config(const char *permission);
 
-/* `permission` is one list of the manifest's; config, the deployment's value
- * for the plugin.  A PATH that leads nowhere grants nothing; what is no string
- * there, nor a list of strings, is MORTISE_ECONFIG.  The list is in the
- * arena. */
+/* Resolve one permission list of the manifest.  `config` is the deployment's
+ * config of the plugin.  A PATH without a value grants nothing.  A value that
+ * is neither a string nor a list of strings is MORTISE_ECONFIG.  The list is in
+ * the arena. */
 int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
                        const struct mortise_names *permission,
                        const json_t *config, struct mortise_err *err);

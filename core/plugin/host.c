@@ -1,26 +1,25 @@
-/* host.c -- what a plugin may call: the other half of instance.c.
+/* host.c -- the functions that a plugin calls; instance.c has the opposite
+ * direction.
  *
- * Everything here is [any]: the plugin's threads call it, at any time, with any
- * handle.  Each call becomes a message of wire.h and is served from that, so
- * what works here works across a process too; `make wire` sends each message
- * through its bytes (carry.h).
+ * Threads: [any].  A plugin's threads call these functions at any time, with
+ * any handle.  Each call becomes a message of wire.h and is handled from that
+ * message, so that it could also come from another process; `make wire` encodes
+ * and decodes each message (carry.h).
  *
- * Numbered like the promises of instance.c, which say what may be relied on:
+ * The promises of instance.c have their own numbers.  Those of this file:
  *
- *   (1) A handle that names no open call has no effect: MORTISE_S_STALE, said
- *       in the log once per instance.
- *   (2) Nothing that a plugin says is believed to be text: words are cut to a
- *       kilobyte and cleaned before anybody sees them; bodies are bounded.
- *   (3) No lock is held while an op of the engine or a callback of the plugin
- *       runs.
- *   (4) What one call may ask at a time is bounded, by number and by bytes: a
- *       plugin that does not wait for answers is told so, and why is what its
- *       call failed of if it says nothing better.
- *   (5) If memory runs out for something a plugin said, the call does not end
- *       well: a result that lacks a piece is no result.
- *   (6) The child of a fork gets no further than here: two processes would
- *       write one store.
- */
+ *   (1) A handle without an open call has no effect: MORTISE_S_STALE, logged
+ *       once per instance.
+ *   (2) Text from a plugin is never trusted: messages are cut to 1 KiB and
+ *       sanitized before they are shown, and bodies have limits.
+ *   (3) No lock is held during an op of the engine or a callback of the plugin.
+ *   (4) The asks of one call without an answer are limited in number and bytes.
+ *       A plugin that exceeds the limit gets an error; this also becomes the
+ *       error of its call if the plugin gives no other.
+ *   (5) If memory runs out for data from a plugin, the call fails: an
+ *       incomplete result is not a result.
+ *   (6) A child of fork() ends here: otherwise two processes would write one
+ *       store. */
 #include "core/plugin/host.h"
 
 #include <assert.h>
@@ -41,24 +40,24 @@ enum {
     RETRY_AFTER_MAX = 86400000 /* ms */
 };
 
-/* What is said once per instance. */
+/* Warnings that are logged once per instance. */
 enum {
-    SAID_STALE_EMIT = 1,
-    SAID_STALE_FINISH = 2,
-    SAID_EARLY_FINISH = 4,
-    SAID_DETAIL = 8,
-    SAID_USAGE = 16,
-    SAID_ASKS = 32
+    WARNED_STALE_EMIT = 1,
+    WARNED_STALE_FINISH = 2,
+    WARNED_EARLY_FINISH = 4,
+    WARNED_DETAIL = 8,
+    WARNED_USAGE = 16,
+    WARNED_ASKS = 32
 };
 
-/* ---- into the plugin ------------------------------------------------------
- */
+/* ---- calls into the plugin ----------------------------------------------- */
 
 void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
                         const struct mortise_whose *whose, bool on_loop)
 {
-    assert(stage < MORTISE_INSIDE_THREAD); /* its threads make no visits */
+    /* A plugin's own threads make no visits. */
+    assert(stage < MORTISE_INSIDE_THREAD);
     mortise_inside_enter(v, i->culprit, stage, whose,
                          on_loop ? mortise_manifest_patience(i->manifest) : 0,
                          on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
@@ -76,22 +75,22 @@ void mortise_host_call_back(struct mortise_instance *i,
 {
     struct mortise_visit v;
 
-    assert(a->fn != NULL); /* host_ask() takes none without */
+    assert(a->fn != NULL); /* host_ask() requires it */
     mortise_host_visit(i, &v, MORTISE_INSIDE_ANSWER, NULL, true);
     a->fn(a->ud, status, body);
     mortise_host_leave(i, &v);
 }
 
-/* ---- words ----------------------------------------------------------------
- */
+/* ---- text and errors ----------------------------------------------------- */
 
-/* What a plugin said, made fit for people and logs. */
-static void make_fit(char *out, size_t size, mortise_str s)
+/* Copy text of a plugin for people and logs: replace invalid UTF-8 and control
+ * characters, cut to `size`. */
+static void sanitize_text(char *out, size_t size, mortise_str s)
 {
     const char *p = s.p, *end = p + (p != NULL ? s.n : 0);
     size_t n = 0;
 
-    assert(size > 0); /* room for the end */
+    assert(size > 0);
     while (p < end && n + 5 < size) {
         uint32_t cp;
         size_t step = mortise_utf8_decode(p, end, &cp);
@@ -106,18 +105,18 @@ static void make_fit(char *out, size_t size, mortise_str s)
     out[n] = '\0';
 }
 
-/* At most max bytes of it; none at nowhere. */
-static mortise_str cut(mortise_str s, uint64_t max)
+/* Cut s to at most max bytes.  A NULL pointer gives length 0. */
+static mortise_str clamp_str(mortise_str s, uint64_t max)
 {
     uint64_t n = s.p != NULL ? s.n : 0;
 
     return (mortise_str){s.p, n < max ? n : max};
 }
 
-/* Before each call of an op, which is skipped when this says false.
- * Sequentially consistent on both sides: close() sets `deaf` and then waits for
- * `outside`, we count ourselves and then look. */
-static bool go_out(struct mortise_instance *i)
+/* Call before each op; skip the op if it returns false.  Both sides use
+ * sequentially consistent atomics: close() sets `deaf` and then reads
+ * `outside`; this function increments `outside` and then reads `deaf`. */
+static bool enter_engine(struct mortise_instance *i)
 {
     atomic_fetch_add(&i->outside, 1);
     if (!atomic_load(&i->deaf))
@@ -126,9 +125,9 @@ static bool go_out(struct mortise_instance *i)
     return false;
 }
 
-static void come_back(struct mortise_instance *i)
+static void leave_engine(struct mortise_instance *i)
 {
-    assert(atomic_load(&i->outside) > 0); /* pairs with go_out() */
+    assert(atomic_load(&i->outside) > 0); /* paired with enter_engine() */
     atomic_fetch_sub(&i->outside, 1);
 }
 
@@ -139,24 +138,25 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
     va_list ap;
 
     assert(level >= MORTISE_LOG_ERROR && level <= MORTISE_LOG_DEBUG);
-    if (i->ops.log == NULL || !go_out(i))
+    if (i->ops.log == NULL || !enter_engine(i))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     i->ops.log(i->ops.ud, level, i->manifest->name, text);
-    come_back(i);
+    leave_engine(i);
 }
 
-/* Log that the plugin broke a rule, the first time it does. */
-static void scold(struct mortise_instance *i, unsigned what, const char *words)
+/* Log that the plugin broke a rule, once per instance and rule. */
+static void warn_once(struct mortise_instance *i, unsigned what,
+                      const char *words)
 {
-    assert(what != 0 && (what & (what - 1)) == 0); /* one of SAID_... */
+    assert(what != 0 && (what & (what - 1)) == 0); /* one of WARNED_... */
     if ((atomic_fetch_or(&i->scolded, what) & what) == 0)
         mortise_host_log(i, MORTISE_LOG_WARN, "%s", words);
 }
 
-static const char *class_of(const char *word)
+static const char *find_error_class(const char *word)
 {
     static const char *const classes[] = {"transient", "permanent", "timeout",
                                           "cancelled"};
@@ -167,7 +167,7 @@ static const char *class_of(const char *word)
     return NULL;
 }
 
-static bool is_code(const char *word)
+static bool is_error_code(const char *word)
 {
     size_t n = word != NULL ? strlen(word) : 0;
 
@@ -175,16 +175,16 @@ static bool is_code(const char *word)
            strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n;
 }
 
-/* A server may say anything; nobody waits for longer than a day. */
-static uint64_t wait_of(const json_t *ms)
+/* The value can come from a server, so limit it to one day. */
+static uint64_t clamp_retry_after(const json_t *ms)
 {
     json_int_t n = json_integer_value(ms);
 
     return n <= 0 ? 0 : n < RETRY_AFTER_MAX ? (uint64_t)n : RETRY_AFTER_MAX;
 }
 
-/* Class and code from the detail of an error.  False when it has them wrong. */
-static bool read_detail(struct mortise_words *w, mortise_str detail)
+/* Parse the detail of an error.  False if the class or the code is invalid. */
+static bool parse_error_detail(struct mortise_words *w, mortise_str detail)
 {
     const char *class, *code;
     json_t *v;
@@ -196,16 +196,17 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     if (detail.n > DETAIL_MAX)
         return false;
     rv = mortise_json_parse(&v, detail.p, (size_t)detail.n, NULL);
-    if (rv == MORTISE_ENOMEM) /* or a plugin's transient error ends a run */
-        w->class = class_of("transient");
+    /* An error of the host must not make this one permanent. */
+    if (rv == MORTISE_ENOMEM)
+        w->class = find_error_class("transient");
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM;
     class = json_string_value(json_object_get(v, "class"));
     code = json_string_value(json_object_get(v, "code"));
-    w->class = class_of(class);
-    if (is_code(code))
+    w->class = find_error_class(class);
+    if (is_error_code(code))
         memcpy(w->code, code, strlen(code) + 1);
-    w->retry_after_ms = wait_of(json_object_get(v, "retry_after_ms"));
+    w->retry_after_ms = clamp_retry_after(json_object_get(v, "retry_after_ms"));
     w->ending = mortise_ending_of(v);
     ok = json_is_object(v) && (class == NULL || w->class != NULL) &&
          (code == NULL || w->code[0] != '\0');
@@ -213,30 +214,31 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     return ok;
 }
 
-/* Only the engine gives its own codes: from a plugin, such a word stands in front
- * of the message, and the error has no code. */
-static void make_words(struct mortise_instance *i, struct mortise_words *w,
-                       const struct mortise_wire *msg)
+/* Error codes of the engine are reserved.  If a plugin sends one, put it before
+ * the message and clear the code. */
+static void parse_plugin_error(struct mortise_instance *i,
+                               struct mortise_words *w,
+                               const struct mortise_wire *msg)
 {
     int at = 0;
 
     *w = (struct mortise_words){0};
-    if (!read_detail(w, msg->detail))
-        scold(i, SAID_DETAIL,
-              "the detail of an error must be a JSON object with a class "
-              "(transient, permanent, timeout, cancelled) and a code "
-              "([a-z0-9_.]+); the error counts as permanent");
+    if (!parse_error_detail(w, msg->detail))
+        warn_once(i, WARNED_DETAIL,
+                  "the detail of an error must be a JSON object with a class "
+                  "(transient, permanent, timeout, cancelled) and a code "
+                  "([a-z0-9_.]+); the error counts as permanent");
     if (mortise_code_is_of_engine(w->code)) {
         at = snprintf(w->message, sizeof w->message, "%s: ", w->code);
         w->code[0] = '\0';
     }
-    make_fit(w->message + at, sizeof w->message - (size_t)at, msg->message);
+    sanitize_text(w->message + at, sizeof w->message - (size_t)at,
+                  msg->message);
 }
 
-/* ---- the end of a call ----------------------------------------------------
- */
+/* ---- the end of a call --------------------------------------------------- */
 
-static bool is_status(mortise_status status)
+static bool is_final_status(mortise_status status)
 {
     return status <= 0 && status >= MORTISE_S_DOUBT;
 }
@@ -255,10 +257,10 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words)
 {
     assert(!s->finished);              /* (1) of instance.c */
-    assert(s->open && s->handle != 0); /* who settles it owes `done` */
+    assert(s->open && s->handle != 0);
     s->finished = true;
-    s->status = is_status(status) || (status == MORTISE_S_SUSPENDED &&
-                                      mortise_host_may_suspend(s))
+    s->status = is_final_status(status) || (status == MORTISE_S_SUSPENDED &&
+                                            mortise_host_may_suspend(s))
                     ? status
                     : MORTISE_S_FAILED;
     if (words != NULL && words->message[0] != '\0')
@@ -282,35 +284,37 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                  (int)status, mortise_status_name(status));
 }
 
-/* An outcome of our own making, in place of the plugin's: what succeeded did
- * happen, and is no failure that might be tried again. */
-static void overrule(struct mortise_call_slot *s, mortise_status status,
-                     const char *class, const char *message)
+/* Replace the plugin's outcome by a failure.  If the plugin reported success,
+ * the effect may have happened: set `mute`, so that the engine does not retry
+ * it as a known failure. */
+static void override_outcome(struct mortise_call_slot *s, mortise_status status,
+                             const char *class, const char *message)
 {
-    assert(s->finished);                 /* there is an outcome */
-    assert(status < 0 && class != NULL); /* of a failure, of some class */
+    assert(s->finished);
+    assert(status < 0 && class != NULL);
     s->mute |= s->status == MORTISE_S_OK;
     s->status = status;
     s->words = (struct mortise_words){.class = class};
     snprintf(s->words.message, sizeof s->words.message, "%s", message);
 }
 
-/* A result that lacks a piece is no result. */
-static void judge_output(struct mortise_call_slot *s)
+/* An incomplete result is not a result (5). */
+static void check_emitted_output(struct mortise_call_slot *s)
 {
     if (s->overflow)
-        overrule(s, MORTISE_S_FAILED, "permanent",
-                 "emitted more than 16 MiB of output or update, or more than "
-                 "64 KiB of a verdict");
+        override_outcome(
+            s, MORTISE_S_FAILED, "permanent",
+            "emitted more than 16 MiB of output or update, or more than "
+            "64 KiB of a verdict");
     else if (s->lost ||
              (s->has_output && mortise_buf_cstr(&s->output) == NULL) ||
              (s->has_update && mortise_buf_cstr(&s->update) == NULL))
-        overrule(s, MORTISE_S_NOMEM, "transient",
-                 "out of memory for the output of the plugin");
+        override_outcome(s, MORTISE_S_NOMEM, "transient",
+                         "out of memory for the output of the plugin");
 }
 
-/* What its kind answers with must be there, and be right. */
-static void judge_answer(struct mortise_call_slot *s)
+/* A success must include a valid value of the kind's `answer`. */
+static void check_emitted_answer(struct mortise_call_slot *s)
 {
     char said[MORTISE_WORDS_MAX], words[400];
     int rv;
@@ -320,28 +324,29 @@ static void judge_answer(struct mortise_call_slot *s)
     if (!s->has_own) {
         snprintf(words, sizeof words, "%s() ended without a %s", s->kind->name,
                  s->kind->answer);
-        overrule(s, MORTISE_S_FAILED, "permanent", words);
+        override_outcome(s, MORTISE_S_FAILED, "permanent", words);
         return;
     }
-    assert(s->kind->read != NULL); /* what has an answer reads it */
+    assert(s->kind->read != NULL); /* a kind with an answer has a reader */
     said[0] = '\0';
     rv = s->kind->read(s->own.p, s->own.n, &s->violation, said, sizeof said);
     if (rv == MORTISE_ENOMEM) {
-        overrule(s, MORTISE_S_NOMEM, "transient",
-                 "out of memory for the output of the plugin");
+        override_outcome(s, MORTISE_S_NOMEM, "transient",
+                         "out of memory for the output of the plugin");
     } else if (rv != MORTISE_OK) {
         snprintf(words, sizeof words,
                  "emitted an invalid %s; it must be: %.200s", s->kind->answer,
                  said);
-        overrule(s, MORTISE_S_FAILED, "permanent", words);
+        override_outcome(s, MORTISE_S_FAILED, "permanent", words);
     } else {
-        make_fit(s->words.message, sizeof s->words.message,
-                 mortise_str_of(said, strlen(said)));
+        sanitize_text(s->words.message, sizeof s->words.message,
+                      mortise_str_of(said, strlen(said)));
     }
 }
 
-/* Nobody else writes the outcome of a call that is finished and not open. */
-static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
+/* No lock is needed: only this thread uses the outcome of a finished call that
+ * is not open. */
+static void report_done(struct mortise_instance *i, struct mortise_call_slot *s)
 {
     bool failed = s->status < 0, done_well = s->status == MORTISE_S_OK;
     char target[MORTISE_TARGET_MAX + 8];
@@ -365,7 +370,8 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
     done.update = done.has_update ? s->update.p : "";
     done.update_size = done.has_update ? s->update.n : 0;
     done.plain = done_well && !s->said_more;
-    make_fit(target, sizeof target, mortise_str_of(s->target, s->n_target));
+    sanitize_text(target, sizeof target,
+                  mortise_str_of(s->target, s->n_target));
     done.target = s->has_target && done_well ? target : NULL;
     done.usage = &s->usage;
     if (failed && class == NULL)
@@ -374,9 +380,9 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
                                                  : "permanent";
     if (failed)
         done.error_class = class;
-    if (go_out(i)) {
+    if (enter_engine(i)) {
         i->ops.done(i->ops.ud, &done);
-        come_back(i);
+        leave_engine(i);
     }
 }
 
@@ -385,14 +391,14 @@ void mortise_host_deliver(struct mortise_instance *i,
 {
     assert(s->open && s->finished && !s->inside); /* (1), (2) of instance.c */
     assert(atomic_load(&i->calls.open) > 0);
-    judge_output(s);
-    judge_answer(s);
+    check_emitted_output(s);
+    check_emitted_answer(s);
     assert(s->status <= 0 || s->status == MORTISE_S_SUSPENDED);
     s->open = false;
     atomic_store(&s->live, 0);
     atomic_fetch_sub(&i->calls.open, 1);
     pthread_mutex_unlock(&s->lock);
-    tell(i, s);
+    report_done(i, s);
     pthread_mutex_lock(&s->lock);
     mortise_host_unpin(i, s, 1);
 }
@@ -402,47 +408,48 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
 {
     bool last;
 
-    assert(n > 0 && s->pins >= n); /* or the slot would be somebody else's */
+    assert(n > 0 && s->pins >= n); /* or the slot could be reused too early */
     last = (s->pins -= n) == 0;
     assert(!last || (!s->open && !s->inside));
-    assert(!last || (s->asks == NULL && s->n_asks == 0)); /* one pin each */
-    assert(!last || s->waiting == 0); /* who waits is inside */
+    /* Each ask has a pin. */
+    assert(!last || (s->asks == NULL && s->n_asks == 0));
+    assert(!last || s->waiting == 0); /* a waiting thread is inside */
     if (last)
         s->handle = 0;
     pthread_mutex_unlock(&s->lock);
     if (!last)
         return;
-    mortise_wire_release(&s->held); /* nobody reaches the slot any more */
+    mortise_wire_release(&s->held); /* no thread can reach the slot any more */
     mortise_call_table_give(&i->calls, s);
 }
 
-/* ---- log, emit, finish, fail ----------------------------------------------
- */
+/* ---- log, emit, finish, fail --------------------------------------------- */
 
-static mortise_status take_log(struct mortise_instance *i,
-                               const struct mortise_wire *msg)
+static mortise_status handle_log(struct mortise_instance *i,
+                                 const struct mortise_wire *msg)
 {
     char text[MORTISE_WORDS_MAX];
     int level = msg->level < MORTISE_LEVEL_ERROR   ? MORTISE_LEVEL_ERROR
                 : msg->level > MORTISE_LEVEL_DEBUG ? MORTISE_LEVEL_DEBUG
                                                    : msg->level;
 
-    make_fit(text, sizeof text, msg->message);
+    sanitize_text(text, sizeof text, msg->message);
     mortise_host_log(i, level, "%s", text);
     return MORTISE_S_OK;
 }
 
-static bool is_word(mortise_str s, const char *word)
+static bool equals_word(mortise_str s, const char *word)
 {
     return s.n == strlen(word) && memcmp(s.p, word, (size_t)s.n) == 0;
 }
 
-/* To what it emitted before, `most` bytes in all.  Cell locked, and left so. */
-static mortise_status add_piece(struct mortise_call_slot *s,
-                                struct mortise_buf *to, mortise_str chunk,
-                                size_t most)
+/* Append a chunk; `most` is the limit of the whole.  Slot locked, and left
+ * so. */
+static mortise_status append_chunk(struct mortise_call_slot *s,
+                                   struct mortise_buf *to, mortise_str chunk,
+                                   size_t most)
 {
-    assert(to->n <= most); /* or the rest would wrap */
+    assert(to->n <= most); /* or the difference would wrap */
     if (chunk.n > most - to->n) {
         s->overflow = true;
         return MORTISE_S_INVALID;
@@ -453,8 +460,10 @@ static mortise_status add_piece(struct mortise_call_slot *s,
     return s->lost ? MORTISE_S_NOMEM : MORTISE_S_OK;
 }
 
-/* What does not fit makes it longer than any id, so that it names nothing. */
-static mortise_status add_target(struct mortise_call_slot *s, mortise_str chunk)
+/* A name that does not fit is longer than any node id, so it matches no
+ * node. */
+static mortise_status append_target(struct mortise_call_slot *s,
+                                    mortise_str chunk)
 {
     size_t room = sizeof s->target - s->n_target;
     size_t n = chunk.n < room ? (size_t)chunk.n : room;
@@ -466,34 +475,35 @@ static mortise_status add_target(struct mortise_call_slot *s, mortise_str chunk)
     return n == chunk.n ? MORTISE_S_OK : MORTISE_S_INVALID;
 }
 
-/* Is that what its kind answers with? */
-static bool is_own(const struct mortise_call_slot *s, mortise_str kind)
+/* Is `kind` the word of the call kind's `answer`? */
+static bool is_answer_of_kind(const struct mortise_call_slot *s,
+                              mortise_str kind)
 {
-    return s->kind->answer != NULL && is_word(kind, s->kind->answer);
+    return s->kind->answer != NULL && equals_word(kind, s->kind->answer);
 }
 
-/* A piece of the result.  Cell locked, and left so. */
-static mortise_status add_result(struct mortise_call_slot *s, mortise_str kind,
-                                 mortise_str chunk)
+/* Append a chunk of the result.  Slot locked, and left so. */
+static mortise_status append_result(struct mortise_call_slot *s,
+                                    mortise_str kind, mortise_str chunk)
 {
-    if (is_word(kind, "output")) {
+    if (equals_word(kind, "output")) {
         s->has_output = true;
-        return add_piece(s, &s->output, chunk, MORTISE_OUTPUT_MAX);
+        return append_chunk(s, &s->output, chunk, MORTISE_OUTPUT_MAX);
     }
-    if (is_own(s, kind)) {
+    if (is_answer_of_kind(s, kind)) {
         s->has_own = true;
-        return add_piece(s, &s->own, chunk, MORTISE_ANSWER_MAX);
+        return append_chunk(s, &s->own, chunk, MORTISE_ANSWER_MAX);
     }
     if (!s->kind->may_write)
         return MORTISE_S_UNSUPPORTED;
-    if (is_word(kind, "update")) {
+    if (equals_word(kind, "update")) {
         s->has_update = true;
-        return add_piece(s, &s->update, chunk, MORTISE_OUTPUT_MAX);
+        return append_chunk(s, &s->update, chunk, MORTISE_OUTPUT_MAX);
     }
-    if (!is_word(kind, "goto"))
+    if (!equals_word(kind, "goto"))
         return MORTISE_S_UNSUPPORTED;
     s->has_target = true;
-    return add_target(s, chunk);
+    return append_target(s, chunk);
 }
 
 static int parse_usage(mortise_str chunk, struct mortise_usage *out,
@@ -512,10 +522,12 @@ static int parse_usage(mortise_str chunk, struct mortise_usage *out,
     return rv;
 }
 
-/* Cell locked, and left so.  `rv`: what parsing came to.  MORTISE_EINVAL: the call's
- * usage is unclear. */
-static mortise_status add_usage(struct mortise_call_slot *s,
-                                const struct mortise_usage *more, int rv)
+/* Add usage to the call.  `rv` is the result of parse_usage(); with
+ * MORTISE_EINVAL the call's usage becomes unclear.  Slot locked, and left
+ * so. */
+static mortise_status add_emitted_usage(struct mortise_call_slot *s,
+                                        const struct mortise_usage *more,
+                                        int rv)
 {
     if (!s->kind->may_use)
         return MORTISE_S_UNSUPPORTED;
@@ -526,9 +538,9 @@ static mortise_status add_usage(struct mortise_call_slot *s,
     return MORTISE_S_NOMEM;
 }
 
-/* The open call that something is emitted into, locked; NULL: there is none. */
-static struct mortise_call_slot *emitting(struct mortise_instance *i,
-                                          mortise_call call)
+/* The open call that emits, locked; NULL: none. */
+static struct mortise_call_slot *find_emitting_call(struct mortise_instance *i,
+                                                    mortise_call call)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
@@ -538,109 +550,110 @@ static struct mortise_call_slot *emitting(struct mortise_instance *i,
     }
     if (s != NULL)
         pthread_mutex_unlock(&s->lock);
-    scold(i, SAID_STALE_EMIT,
-          "emitted data for a call that has ended; the data is ignored");
+    warn_once(i, WARNED_STALE_EMIT,
+              "emitted data for a call that has ended; the data is ignored");
     return NULL;
 }
 
-/* The plugin, and the log, learn of a usage that is invalid. */
-static mortise_status take_usage(struct mortise_instance *i,
-                                 const struct mortise_wire *msg)
+/* Invalid usage is returned to the plugin as an error and logged. */
+static mortise_status handle_usage(struct mortise_instance *i,
+                                   const struct mortise_wire *msg)
 {
     struct mortise_usage more = {0};
     char words[MORTISE_WORDS_MAX];
     struct mortise_err err;
     int rv = parse_usage(msg->body, &more, &err);
-    struct mortise_call_slot *s = emitting(i, msg->call);
+    struct mortise_call_slot *s = find_emitting_call(i, msg->call);
     mortise_status status = MORTISE_S_STALE;
 
     if (s != NULL) {
         s->said_more = true;
-        status = add_usage(s, &more, rv);
+        status = add_emitted_usage(s, &more, rv);
         pthread_mutex_unlock(&s->lock);
     }
     mortise_usage_finish(&more);
     if (status == MORTISE_S_INVALID) {
         snprintf(words, sizeof words, "emitted invalid usage: %.900s", err.msg);
-        scold(i, SAID_USAGE, words);
+        warn_once(i, WARNED_USAGE, words);
     }
     return status;
 }
 
-/* The type of the event that a kind of emit() becomes; NULL: it is none. */
-static const char *event_type(mortise_str kind)
+/* The event type for a kind of emit(); NULL: not an event. */
+static const char *get_emitted_event_type(mortise_str kind)
 {
     static const char *const types[] = {"voice_session", "voice_transcript",
                                         "voice_turn_complete",
                                         "voice_barge_in"};
 
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
-        if (is_word(kind, types[k]))
+        if (equals_word(kind, types[k]))
             return types[k];
-    return is_word(kind, "event") ? "progress" : NULL;
+    return equals_word(kind, "event") ? "progress" : NULL;
 }
 
-static mortise_status take_event(struct mortise_instance *i, uint64_t id,
-                                 const char *type, mortise_str chunk)
+static mortise_status handle_emitted_event(struct mortise_instance *i,
+                                           uint64_t id, const char *type,
+                                           mortise_str chunk)
 {
     if (chunk.n > MORTISE_EVENT_MAX)
         return MORTISE_S_INVALID;
-    if (i->ops.event != NULL && go_out(i)) {
+    if (i->ops.event != NULL && enter_engine(i)) {
         i->ops.event(i->ops.ud, id, type, chunk.p != NULL ? chunk.p : "",
                      (size_t)chunk.n);
-        come_back(i);
+        leave_engine(i);
     }
     return MORTISE_S_OK;
 }
 
-/* A piece of a reply, for whoever watches. */
-static mortise_status take_delta(struct mortise_instance *i, uint64_t id,
-                                 mortise_str kind, mortise_str chunk)
+/* Pass a piece of a streamed reply to the engine. */
+static mortise_status handle_delta(struct mortise_instance *i, uint64_t id,
+                                   mortise_str kind, mortise_str chunk)
 {
     if (chunk.n > MORTISE_EVENT_MAX ||
         (chunk.n > 0 && !mortise_utf8_valid(chunk.p, (size_t)chunk.n)))
         return MORTISE_S_INVALID;
-    if (i->ops.delta != NULL && chunk.n > 0 && go_out(i)) {
-        i->ops.delta(i->ops.ud, id, is_word(kind, "reasoning"), chunk.p,
+    if (i->ops.delta != NULL && chunk.n > 0 && enter_engine(i)) {
+        i->ops.delta(i->ops.ud, id, equals_word(kind, "reasoning"), chunk.p,
                      (size_t)chunk.n);
-        come_back(i);
+        leave_engine(i);
     }
     return MORTISE_S_OK;
 }
 
-static mortise_status take_emit(struct mortise_instance *i,
-                                const struct mortise_wire *msg)
+static mortise_status handle_emit(struct mortise_instance *i,
+                                  const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
-    const char *event = event_type(msg->name);
+    const char *event = get_emitted_event_type(msg->name);
     mortise_status status;
     bool streams;
     uint64_t id;
 
-    if (is_word(msg->name, "usage"))
-        return take_usage(i, msg);
-    s = emitting(i, msg->call);
+    if (equals_word(msg->name, "usage"))
+        return handle_usage(i, msg);
+    s = find_emitting_call(i, msg->call);
     if (s == NULL)
         return MORTISE_S_STALE;
     id = s->id;
-    s->said_more |= !is_word(msg->name, "output");
-    streams = s->kind->may_stream &&
-              (is_word(msg->name, "delta") || is_word(msg->name, "reasoning"));
+    s->said_more |= !equals_word(msg->name, "output");
+    streams = s->kind->may_stream && (equals_word(msg->name, "delta") ||
+                                      equals_word(msg->name, "reasoning"));
     if (!streams && event == NULL) {
-        status = add_result(s, msg->name, msg->body);
+        status = append_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
     }
     pthread_mutex_unlock(&s->lock);
-    return streams ? take_delta(i, id, msg->name, msg->body)
-                   : take_event(i, id, event, msg->body);
+    return streams ? handle_delta(i, id, msg->name, msg->body)
+                   : handle_emitted_event(i, id, event, msg->body);
 }
 
-/* A finish() that has no effect.  Takes the slot locked, or NULL. */
-static mortise_status stale_finish(struct mortise_instance *i,
-                                   struct mortise_call_slot *s)
+/* Handle a finish() without effect.  Takes the slot locked, or NULL. */
+static mortise_status reject_stale_finish(struct mortise_instance *i,
+                                          struct mortise_call_slot *s)
 {
-    /* One that was abandoned while pending gives its request back now. */
+    /* A call that was abandoned while pending releases its request now. */
     bool back = s != NULL && !s->open && !s->finished && !s->inside;
 
     if (s != NULL)
@@ -649,28 +662,29 @@ static mortise_status stale_finish(struct mortise_instance *i,
         mortise_host_unpin(i, s, 1);
     else if (s != NULL)
         pthread_mutex_unlock(&s->lock);
-    scold(i, SAID_STALE_FINISH,
-          "finished a call that had already ended; this is ignored");
+    warn_once(i, WARNED_STALE_FINISH,
+              "finished a call that had already ended; this is ignored");
     return MORTISE_S_STALE;
 }
 
-static mortise_status take_finish(struct mortise_instance *i,
-                                  const struct mortise_wire *msg)
+static mortise_status handle_finish(struct mortise_instance *i,
+                                    const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
     struct mortise_words words;
 
-    make_words(i, &words, msg);
+    parse_plugin_error(i, &words, msg);
     s = mortise_call_table_by_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
-        return stale_finish(i, s);
+        return reject_stale_finish(i, s);
     if (!mortise_host_may_pend(s) ||
         (msg->status > 0 && (msg->status != MORTISE_S_SUSPENDED ||
                              !mortise_host_may_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
-        scold(i, SAID_EARLY_FINISH,
-              "called finish() for an inline call or with a status that does "
-              "not end a call; this is ignored");
+        warn_once(
+            i, WARNED_EARLY_FINISH,
+            "called finish() for an inline call or with a status that does "
+            "not end a call; this is ignored");
         return MORTISE_S_INVALID;
     }
     mortise_host_settle(s, msg->status, &words);
@@ -681,13 +695,13 @@ static mortise_status take_finish(struct mortise_instance *i,
     return MORTISE_S_OK;
 }
 
-static mortise_status take_fail(struct mortise_instance *i,
-                                const struct mortise_wire *msg)
+static mortise_status handle_fail(struct mortise_instance *i,
+                                  const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
     struct mortise_words words;
 
-    make_words(i, &words, msg);
+    parse_plugin_error(i, &words, msg);
     if (msg->call == 0) {
         pthread_mutex_lock(&i->lock);
         i->words = words;
@@ -703,19 +717,18 @@ static mortise_status take_fail(struct mortise_instance *i,
     return MORTISE_S_OK;
 }
 
-/* ---- asking ---------------------------------------------------------------
- */
+/* ---- asking -------------------------------------------------------------- */
 
-/* The manifest's own string for a method, or NULL when it does not ask for
- * it. */
-static const char *granted(struct mortise_instance *i, mortise_str method)
+/* The manifest's string for a method; NULL if its manifest does not list it. */
+static const char *find_granted_method(struct mortise_instance *i,
+                                       mortise_str method)
 {
     char name[METHOD_MAX];
 
     for (size_t k = 0; k < i->manifest->n_methods; k++)
-        if (is_word(method, i->manifest->methods[k]))
+        if (equals_word(method, i->manifest->methods[k]))
             return i->manifest->methods[k];
-    make_fit(name, sizeof name, method);
+    sanitize_text(name, sizeof name, method);
     mortise_host_log(i, MORTISE_LOG_WARN,
                      "asked for %s, which requires.methods of its manifest "
                      "does not list; this is denied",
@@ -723,8 +736,8 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
     return NULL;
 }
 
-/* May a call that is to stop ask it, too? */
-static bool is_late(const char *method)
+/* May a cancelled call ask this method (LATE of methods.def)? */
+static bool is_late_method(const char *method)
 {
     static const char *const names[] = {
 #define METHOD(id, name, changes, late) (late) ? (name) : "",
@@ -738,11 +751,11 @@ static bool is_late(const char *method)
     return false;
 }
 
-/* The open call of an ask, locked, that is not cancelled, or (`late`) may be;
- * NULL and why not. */
-static struct mortise_call_slot *asking(struct mortise_instance *i,
-                                        mortise_call call, bool late,
-                                        mortise_status *why)
+/* The open call of an ask, locked.  It must not be cancelled, unless `late`.
+ * NULL: *why has the reason. */
+static struct mortise_call_slot *find_asking_call(struct mortise_instance *i,
+                                                  mortise_call call, bool late,
+                                                  mortise_status *why)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
@@ -769,7 +782,7 @@ struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
         at = &(*at)->next;
     a = *at;
     if (a != NULL) {
-        assert(s->n_asks > 0 && s->ask_bytes >= a->bytes); /* note_ask() */
+        assert(s->n_asks > 0 && s->ask_bytes >= a->bytes); /* record_ask() */
         *at = a->next;
         s->n_asks--;
         s->ask_bytes -= a->bytes;
@@ -777,12 +790,13 @@ struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
     return a;
 }
 
-/* Is there room for one more ask (4)?  Else it is said, once an instance, and
- * left in the call.  Cell locked. */
-static bool has_room(struct mortise_call_slot *s, size_t bytes)
+/* Is there room for another ask (4)?  If not, store the error in the call; the
+ * caller logs it once per instance.  Slot locked. */
+static bool has_ask_room(struct mortise_call_slot *s, size_t bytes)
 {
     assert(s->n_asks <= MORTISE_ASKS_MAX);
-    assert(s->ask_bytes <= MORTISE_ASKS_BYTES_MAX); /* or the rest would wrap */
+    /* Or the difference would wrap. */
+    assert(s->ask_bytes <= MORTISE_ASKS_BYTES_MAX);
     if (s->n_asks < MORTISE_ASKS_MAX &&
         bytes <= MORTISE_ASKS_BYTES_MAX - s->ask_bytes)
         return true;
@@ -794,14 +808,14 @@ static bool has_room(struct mortise_call_slot *s, size_t bytes)
     return false;
 }
 
-/* Note an ask; *why says how it went.  Gives the owner's id of the call. */
-static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
-                         bool late, uint64_t ask, const struct mortise_ask *how,
-                         mortise_status *why)
+/* Record an ask; *why gets the result.  Returns the engine's id of the call. */
+static uint64_t record_ask(struct mortise_instance *i, mortise_call call,
+                           bool late, uint64_t ask,
+                           const struct mortise_ask *how, mortise_status *why)
 {
     char words[MORTISE_WORDS_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
-    struct mortise_call_slot *s = asking(i, call, late, why);
+    struct mortise_call_slot *s = find_asking_call(i, call, late, why);
     uint64_t id = 0;
 
     if (s != NULL && a == NULL)
@@ -809,12 +823,12 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
     else if (s != NULL && (!mortise_host_may_pend(s) ||
                            s->threading != MORTISE_THREAD_ASYNC))
         *why = MORTISE_S_UNSUPPORTED;
-    else if (s != NULL && !has_room(s, how->bytes)) {
+    else if (s != NULL && !has_ask_room(s, how->bytes)) {
         *why = MORTISE_S_DENIED;
         memcpy(words, s->words.message, sizeof words);
     }
     if (*why == MORTISE_S_OK) {
-        assert(s != NULL && a != NULL && s->pins > 0); /* the call's own */
+        assert(s != NULL && a != NULL && s->pins > 0); /* the call's own pin */
         *a = *how;
         a->id = ask;
         a->next = s->asks;
@@ -828,16 +842,16 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
     if (s != NULL)
         pthread_mutex_unlock(&s->lock);
     if (words[0] != '\0')
-        scold(i, SAID_ASKS, words);
+        warn_once(i, WARNED_ASKS, words);
     mortise_release(i->mem, a, sizeof *a);
     return id;
 }
 
-/* Note that the calling thread will wait; the same otherwise. */
-static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
-                          bool late, uint64_t ask, mortise_status *why)
+/* Like record_ask(), for a calling thread that will wait. */
+static uint64_t record_wait(struct mortise_instance *i, mortise_call call,
+                            bool late, uint64_t ask, mortise_status *why)
 {
-    struct mortise_call_slot *s = asking(i, call, late, why);
+    struct mortise_call_slot *s = find_asking_call(i, call, late, why);
     uint64_t id = 0;
 
     if (s == NULL)
@@ -846,7 +860,7 @@ static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
         !pthread_equal(s->thread, pthread_self()))
         *why = MORTISE_S_UNSUPPORTED;
     else {
-        assert(s->waiting == 0); /* the thread that would wait is here */
+        assert(s->waiting == 0); /* the thread that would wait is this one */
         s->waiting = ask;
         id = s->id;
     }
@@ -854,35 +868,35 @@ static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
     return id;
 }
 
-/* Hand the ask to the engine, through the wire. */
-static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
-                              uint64_t ask, const char *method,
-                              mortise_str body)
+/* Pass the ask to the engine, as a message. */
+static mortise_status forward_ask(struct mortise_instance *i, uint64_t id,
+                                  uint64_t ask, const char *method,
+                                  mortise_str body)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_ASK,
                                .call = id,
                                .ask = ask,
                                .name = {method, strlen(method)},
-                               .body = cut(body, UINT64_MAX)};
+                               .body = clamp_str(body, UINT64_MAX)};
     struct mortise_wire_held held;
 
-    assert(i->ops.ask != NULL && id != 0); /* both callers looked */
-    if (!go_out(i))
+    assert(i->ops.ask != NULL && id != 0); /* both callers checked */
+    if (!enter_engine(i))
         return MORTISE_S_CANCELLED;
     if (mortise_carry_lend(&msg, &held, i->mem, NULL) != MORTISE_OK) {
-        come_back(i);
+        leave_engine(i);
         return MORTISE_S_NOMEM;
     }
     i->ops.ask(i->ops.ud, id, msg.ask, method,
                msg.body.p != NULL ? msg.body.p : "", (size_t)msg.body.n);
     mortise_wire_release(&held);
-    come_back(i);
+    leave_engine(i);
     return MORTISE_S_OK;
 }
 
-/* An ask that could not be handed on: as if it had never been. */
-static void forget_ask(struct mortise_instance *i, mortise_call call,
-                       uint64_t ask)
+/* Undo record_ask() or record_wait() of an ask that could not be forwarded. */
+static void remove_failed_ask(struct mortise_instance *i, mortise_call call,
+                              uint64_t ask)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
     struct mortise_ask *a;
@@ -899,9 +913,10 @@ static void forget_ask(struct mortise_instance *i, mortise_call call,
     mortise_release(i->mem, a, sizeof *a);
 }
 
-/* A body that nobody passes on: words for a plugin that has none. */
-static mortise_status too_large(struct mortise_instance *i, mortise_call call,
-                                const char *method, uint64_t n)
+/* Deny a body over the limit, and keep the reason as the call's error. */
+static mortise_status deny_large_body(struct mortise_instance *i,
+                                      mortise_call call, const char *method,
+                                      uint64_t n)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
@@ -915,13 +930,13 @@ static mortise_status too_large(struct mortise_instance *i, mortise_call call,
     return MORTISE_S_INVALID;
 }
 
-/* Ask for a method of the manifest: the answer goes where `how` says, or (NULL)
- * to the calling thread, which will wait.  Nothing is left of one that fails. */
-static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
-                              mortise_str method, mortise_str body,
-                              const struct mortise_ask *how, uint64_t *ask)
+/* Start an ask.  The answer goes to the callback in `how`, or, if it is NULL,
+ * to the calling thread, which will wait.  A failed ask leaves no trace. */
+static mortise_status start_ask(struct mortise_instance *i, mortise_call call,
+                                mortise_str method, mortise_str body,
+                                const struct mortise_ask *how, uint64_t *ask)
 {
-    const char *name = granted(i, method);
+    const char *name = find_granted_method(i, method);
     mortise_status status = MORTISE_S_OK;
     uint64_t id;
     bool late;
@@ -931,19 +946,19 @@ static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
     if (name == NULL)
         return MORTISE_S_DENIED;
     if (body.n > MORTISE_OUTPUT_MAX)
-        return too_large(i, call, name, body.n);
+        return deny_large_body(i, call, name, body.n);
     if (how != NULL && how->fn == NULL)
         return MORTISE_S_INVALID;
     if (i->ops.ask == NULL)
         return MORTISE_S_UNSUPPORTED;
-    late = is_late(name);
-    id = how != NULL ? note_ask(i, call, late, *ask, how, &status)
-                     : note_wait(i, call, late, *ask, &status);
+    late = is_late_method(name);
+    id = how != NULL ? record_ask(i, call, late, *ask, how, &status)
+                     : record_wait(i, call, late, *ask, &status);
     if (status != MORTISE_S_OK)
         return status;
-    status = pass_on(i, id, *ask, name, body);
+    status = forward_ask(i, id, *ask, name, body);
     if (status != MORTISE_S_OK)
-        forget_ask(i, call, *ask);
+        remove_failed_ask(i, call, *ask);
     return status;
 }
 
@@ -951,24 +966,27 @@ static mortise_status host_ask(mortise_host *h, mortise_call call,
                                mortise_str method, mortise_str body,
                                mortise_answer_fn *on_answer, void *ud)
 {
-    const struct mortise_ask how = {
-        .fn = on_answer, .ud = ud, .bytes = (size_t)cut(body, UINT64_MAX).n};
+    const struct mortise_ask how = {.fn = on_answer,
+                                    .ud = ud,
+                                    .bytes =
+                                        (size_t)clamp_str(body, UINT64_MAX).n};
     uint64_t ask;
     mortise_status status =
-        ask_for(h->instance, call, method, body, &how, &ask);
+        start_ask(h->instance, call, method, body, &how, &ask);
 
     return status == MORTISE_S_OK ? MORTISE_S_PENDING : status;
 }
 
-/* Until the answer is there, or the call was cancelled or abandoned. */
-static mortise_status await(struct mortise_instance *i, mortise_call call,
-                            uint64_t ask, mortise_str *answer)
+/* Wait until the ask is answered, or the call is cancelled or abandoned. */
+static mortise_status wait_for_ask(struct mortise_instance *i,
+                                   mortise_call call, uint64_t ask,
+                                   mortise_str *answer)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
     mortise_status status;
 
     if (s == NULL)
-        return MORTISE_S_STALE; /* not while it is inside; for the reader */
+        return MORTISE_S_STALE; /* impossible while the call is inside */
     while (s->waiting == ask)
         pthread_cond_wait(&s->answered, &s->lock);
     status = s->answer_status;
@@ -985,8 +1003,8 @@ static mortise_status host_ask_wait(mortise_host *h, mortise_call call,
     mortise_status status;
 
     *answer = (mortise_str){"", 0};
-    status = ask_for(h->instance, call, method, body, NULL, &ask);
-    return status == MORTISE_S_OK ? await(h->instance, call, ask, answer)
+    status = start_ask(h->instance, call, method, body, NULL, &ask);
+    return status == MORTISE_S_OK ? wait_for_ask(h->instance, call, ask, answer)
                                   : status;
 }
 
@@ -997,7 +1015,7 @@ void mortise_host_answer_all(struct mortise_instance *i,
     struct mortise_ask *list = s->asks, *a;
     unsigned n = 0;
 
-    assert(s->handle != 0); /* a free slot has asked nothing */
+    assert(s->handle != 0); /* a free slot has no asks */
     s->asks = NULL;
     s->n_asks = s->ask_bytes = 0;
     if (s->waiting != 0) {
@@ -1020,29 +1038,28 @@ void mortise_host_answer_all(struct mortise_instance *i,
     mortise_host_unpin(i, s, n);
 }
 
-/* ---- the table ------------------------------------------------------------
- */
+/* ---- the function table -------------------------------------------------- */
 
-static mortise_status serve(struct mortise_instance *i,
-                            const struct mortise_wire *msg)
+static mortise_status handle_message(struct mortise_instance *i,
+                                     const struct mortise_wire *msg)
 {
     switch (msg->type) {
     case MORTISE_WIRE_LOG:
-        return take_log(i, msg);
+        return handle_log(i, msg);
     case MORTISE_WIRE_EMIT:
-        return take_emit(i, msg);
+        return handle_emit(i, msg);
     case MORTISE_WIRE_FINISH:
-        return take_finish(i, msg);
+        return handle_finish(i, msg);
     case MORTISE_WIRE_FAIL:
-        return take_fail(i, msg);
+        return handle_fail(i, msg);
     default:
         return MORTISE_S_UNSUPPORTED;
     }
 }
 
-/* A message that could not be carried (5). */
-static mortise_status lose(struct mortise_instance *i,
-                           const struct mortise_wire *msg)
+/* Handle a message that could not be carried (5). */
+static mortise_status handle_lost_message(struct mortise_instance *i,
+                                          const struct mortise_wire *msg)
 {
     struct mortise_wire bare = {
         .type = msg->type, .call = msg->call, .status = MORTISE_S_NOMEM};
@@ -1054,23 +1071,23 @@ static mortise_status lose(struct mortise_instance *i,
         pthread_mutex_unlock(&s->lock);
     }
     if (msg->type == MORTISE_WIRE_FINISH)
-        return serve(i, &bare);
+        return handle_message(i, &bare);
     return MORTISE_S_NOMEM;
 }
 
-static mortise_status from_plugin(mortise_host *h, struct mortise_wire *msg)
+static mortise_status receive_message(mortise_host *h, struct mortise_wire *msg)
 {
     struct mortise_wire_held held = {0};
     mortise_status status;
 
     assert(msg->type >= MORTISE_WIRE_LOG && msg->type <= MORTISE_WIRE_FAIL);
     mortise_host_not_a_child(h->instance);
-    /* A body too large for the wire is too large for everything; it is refused
-     * by its length, unread. */
+    /* A body too large for the wire exceeds every limit.  Handle it without
+     * carrying it: it is rejected by its length, unread. */
     if (msg->body.n <= MORTISE_WIRE_BODY_MAX &&
         mortise_carry_lend(msg, &held, h->instance->mem, NULL) != MORTISE_OK)
-        return lose(h->instance, msg);
-    status = serve(h->instance, msg);
+        return handle_lost_message(h->instance, msg);
+    status = handle_message(h->instance, msg);
     if (held.mem != NULL)
         mortise_wire_release(&held);
     return status;
@@ -1080,9 +1097,9 @@ static void host_log(mortise_host *h, int32_t level, mortise_str text)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_LOG,
                                .level = level,
-                               .message = cut(text, MORTISE_WORDS_MAX)};
+                               .message = clamp_str(text, MORTISE_WORDS_MAX)};
 
-    from_plugin(h, &msg);
+    receive_message(h, &msg);
 }
 
 static mortise_status host_emit(mortise_host *h, mortise_call call,
@@ -1090,10 +1107,10 @@ static mortise_status host_emit(mortise_host *h, mortise_call call,
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_EMIT,
                                .call = call,
-                               .name = cut(kind, METHOD_MAX),
-                               .body = cut(chunk, UINT64_MAX)};
+                               .name = clamp_str(kind, METHOD_MAX),
+                               .body = clamp_str(chunk, UINT64_MAX)};
 
-    return from_plugin(h, &msg);
+    return receive_message(h, &msg);
 }
 
 static mortise_status host_finish(mortise_host *h, mortise_call call,
@@ -1103,10 +1120,10 @@ static mortise_status host_finish(mortise_host *h, mortise_call call,
     struct mortise_wire msg = {.type = MORTISE_WIRE_FINISH,
                                .call = call,
                                .status = status,
-                               .message = cut(text, MORTISE_WORDS_MAX),
-                               .detail = cut(detail, DETAIL_MAX + 1)};
+                               .message = clamp_str(text, MORTISE_WORDS_MAX),
+                               .detail = clamp_str(detail, DETAIL_MAX + 1)};
 
-    return from_plugin(h, &msg);
+    return receive_message(h, &msg);
 }
 
 static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
@@ -1114,10 +1131,10 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_FAIL,
                                .call = call,
-                               .message = cut(text, MORTISE_WORDS_MAX),
-                               .detail = cut(detail, DETAIL_MAX + 1)};
+                               .message = clamp_str(text, MORTISE_WORDS_MAX),
+                               .detail = clamp_str(detail, DETAIL_MAX + 1)};
 
-    from_plugin(h, &msg);
+    receive_message(h, &msg);
 }
 
 static int32_t host_cancelled(mortise_host *h, mortise_call call)

@@ -1,5 +1,5 @@
-/* host.h -- the inside of an instance, shared by instance.c (calls into the
- * plugin) and host.c (what the plugin calls). */
+/* host.h -- internals of an instance, shared by instance.c (calls into the
+ * plugin) and host.c (calls from the plugin). */
 #ifndef MORTISE_PLUGIN_HOST_H
 #define MORTISE_PLUGIN_HOST_H
 
@@ -7,7 +7,7 @@
 #include "core/plugin/endpoint.h"
 #include "core/plugin/inside.h"
 
-/* The opaque thing that a plugin is handed. */
+/* The opaque handle that create() receives. */
 struct mortise_host {
     struct mortise_instance *instance;
 };
@@ -17,72 +17,75 @@ struct mortise_instance {
     const struct mortise_mem *mem;
     struct mortise_endpoint *to; /* owned */
     const struct mortise_manifest *manifest;
-    const struct mortise_culprit *culprit; /* NULL: deaths are nobody's */
-    uint64_t process; /* where it lives: no child of fork goes on with it */
+    /* NULL: deaths are not attributed. */
+    const struct mortise_culprit *culprit;
+    uint64_t process; /* the process that opened it (inside.h) */
     struct mortise_instance_ops ops;
     struct mortise_call_table calls;
     _Atomic uint64_t last_ask;
-    _Atomic unsigned scolded; /* bits: said once, not again */
+    _Atomic unsigned scolded; /* bits WARNED_... of host.c */
     atomic_bool closing;
-    /* A leaked instance must not call its engine, which is gone: `deaf`, and
-     * nobody `outside` (in one of ops) any more before close() returns. */
+    /* A leaked instance must not call its engine, which is freed before it.
+     * `deaf` stops new calls; close() then waits until `outside`, the number of
+     * threads inside an op, is 0. */
     atomic_bool deaf;
-    struct mortise_instance *next_leaked; /* the one before it */
+    struct mortise_instance *next_leaked; /* list of leaked instances */
     atomic_int outside;
-    pthread_mutex_t lock;       /* guards what follows */
+    pthread_mutex_t lock;       /* guards the fields below */
     struct mortise_words words; /* for create() */
     pthread_cond_t over;        /* `returned` became true */
-    bool returned;              /* what `last` is has */
-    mortise_status last_status; /* ... with that */
-    uint64_t last_by_ns; /* these are written before its thread is made */
+    bool returned;              /* the message `last` was handled */
+    mortise_status last_status; /* ... with this status */
+    uint64_t last_by_ns; /* this and `last` are set before the thread starts */
     enum mortise_wire_type last; /* QUIESCE or DESTROY */
 };
 
-/* What create() gets. */
+/* The functions that create() receives. */
 extern const mortise_host_api mortise_host_functions;
 
-/* Whoever comes here from the plugin is in the process that created it; the
- * child of a fork ends here. */
+/* Called for each call from the plugin and each return of it.  Ends the process
+ * if it is a child that the plugin forked. */
 static inline void mortise_host_not_a_child(const struct mortise_instance *i)
 {
     if (!mortise_inside_is(i->process))
         mortise_inside_end_child();
 }
 
-/* Around each call of the plugin's code; what is there besides the arguments of
- * inside.h is the instance's. */
+/* Call these around each call into the plugin.  They pass the instance's
+ * culprit and time limit to inside.h. */
 void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
                         const struct mortise_whose *whose, bool on_loop);
 void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
 
-/* An answer, or a piece of one; the slot unlocked. */
+/* Call an ask's callback with an answer or a chunk of one; the slot is
+ * unlocked. */
 void mortise_host_call_back(struct mortise_instance *i,
                             const struct mortise_ask *a, mortise_status status,
                             mortise_str body);
-/* Take an ask out of its call's list, if it is there: it is the caller's, with
- * its pin.  Cell locked. */
+/* Remove an ask from its call's list.  The caller then owns the ask and its
+ * pin.  NULL: not in the list.  Slot locked. */
 struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
                                             uint64_t ask);
 
-/* printf into the log, in the plugin's name. */
+/* Log a message in the plugin's name, with printf's format. */
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...) MORTISE_PRINTF(3, 4);
 
-/* May its call end later; may it let go, to be made again when an answer is
- * there? */
+/* May the call end after its function returns?  May it suspend, so that the
+ * engine re-enters it when an answer arrives? */
 bool mortise_host_may_pend(const struct mortise_call_slot *s);
 bool mortise_host_may_suspend(const struct mortise_call_slot *s);
-/* Settle the outcome of a call that has none yet.  Cell locked. */
+/* Set the outcome of a call that has none yet.  Slot locked. */
 void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words);
-/* Tell `done`.  Takes over the slot's lock and the call's pin. */
+/* Call `done`.  Takes over the slot's lock and the call's pin. */
 void mortise_host_deliver(struct mortise_instance *i,
                           struct mortise_call_slot *s);
-/* Take n pins off; the slot is unlocked, and free behind the last. */
+/* Release n pins and unlock the slot.  The last one frees the slot. */
 void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
                         unsigned n);
-/* Answer everything that a call has asked: it was cancelled or has ended.
+/* Answer all asks of a call that was cancelled or has ended, with CANCELLED.
  * Takes the slot locked, unlocks it. */
 void mortise_host_answer_all(struct mortise_instance *i,
                              struct mortise_call_slot *s);

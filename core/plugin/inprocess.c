@@ -1,6 +1,5 @@
-/* inprocess.c -- an endpoint that is a plugin in this process: messages become
- * calls of its functions.
- */
+/* inprocess.c -- the endpoint of a plugin in this process: each message becomes
+ * a function call. */
 #include "core/plugin/endpoint.h"
 
 #include <assert.h>
@@ -8,7 +7,7 @@
 #include "core/base/table.h"
 #include "core/plugin/host.h"
 
-struct here {
+struct local_endpoint {
     struct mortise_endpoint base;
     const struct mortise_mem *mem;
     const struct mortise_plugin *plugin;
@@ -17,18 +16,18 @@ struct here {
     const void *interfaces[MORTISE_KINDS]; /* NULL: not provided */
 };
 
-static struct here *here(struct mortise_endpoint *to)
+static struct local_endpoint *local_endpoint_of(struct mortise_endpoint *to)
 {
-    return MORTISE_OF(to, struct here, base);
+    return MORTISE_OF(to, struct local_endpoint, base);
 }
 
-static void create(struct here *h, const struct mortise_wire *msg,
-                   struct mortise_wire *ret)
+static void run_create(struct local_endpoint *h, const struct mortise_wire *msg,
+                       struct mortise_wire *ret)
 {
     static const char made_nothing[] =
         "create() returned OK but set no instance";
 
-    assert(h->inst == NULL); /* once */
+    assert(h->inst == NULL);
     ret->status = h->plugin->create(h->base.host, &mortise_host_functions,
                                     msg->body, &h->inst);
     if (ret->status == MORTISE_S_OK && h->inst == NULL) {
@@ -40,29 +39,33 @@ static void create(struct here *h, const struct mortise_wire *msg,
     }
 }
 
-static void call(const struct here *h, const struct mortise_wire *msg,
-                 const mortise_request *request, struct mortise_wire *ret)
+static void call_function(const struct local_endpoint *h,
+                          const struct mortise_wire *msg,
+                          const mortise_request *request,
+                          struct mortise_wire *ret)
 {
     const struct mortise_plugin_kind *kind = mortise_kinds[msg->kind];
 
     assert(msg->kind < MORTISE_KINDS && msg->function < kind->n_calls);
-    assert(h->interfaces[msg->kind] != NULL); /* check() found none wanting */
+    assert(h->interfaces[msg->kind] != NULL); /* check_interfaces() found it */
     assert(h->inst != NULL && request != NULL);
     ret->status = kind->calls[msg->function]->enter(
         h->interfaces[msg->kind], h->inst, msg->stage, request);
 }
 
-static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
-                 const mortise_request *request, struct mortise_wire *ret)
+static void dispatch_message(struct mortise_endpoint *to,
+                             const struct mortise_wire *msg,
+                             const mortise_request *request,
+                             struct mortise_wire *ret)
 {
-    struct here *h = here(to);
+    struct local_endpoint *h = local_endpoint_of(to);
 
     switch (msg->type) {
     case MORTISE_WIRE_CREATE:
-        create(h, msg, ret);
+        run_create(h, msg, ret);
         break;
     case MORTISE_WIRE_CALL:
-        call(h, msg, request, ret);
+        call_function(h, msg, request, ret);
         break;
     case MORTISE_WIRE_CANCEL:
         if (h->plugin->cancel != NULL)
@@ -74,21 +77,21 @@ static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
         break;
     default:
         assert(msg->type == MORTISE_WIRE_DESTROY);
-        assert(h->inst != NULL); /* made, and destroyed once */
+        assert(h->inst != NULL); /* created, and destroyed once */
         h->plugin->destroy(h->inst);
         break;
     }
 }
 
-/* Does it have the interface of the kind, whole? */
-static int check_kind(struct here *h, enum mortise_kind k,
-                      struct mortise_err *err)
+/* Does the plugin have the complete interface of this kind? */
+static int check_kind_interface(struct local_endpoint *h, enum mortise_kind k,
+                                struct mortise_err *err)
 {
     const struct mortise_plugin_kind *kind = mortise_kinds[k];
     const void *interface = h->plugin->get_interface(h->inst, kind->interface);
     const char *missing = kind->lacks(interface, h->manifest);
 
-    assert(h->inst != NULL); /* create() succeeded */
+    assert(h->inst != NULL);
     h->interfaces[k] = interface;
     if (missing == NULL)
         return MORTISE_OK;
@@ -105,26 +108,28 @@ static int check_kind(struct here *h, enum mortise_kind k,
                         h->manifest->name, missing);
 }
 
-static int check(struct mortise_endpoint *to, struct mortise_err *err)
+static int check_interfaces(struct mortise_endpoint *to,
+                            struct mortise_err *err)
 {
-    struct here *h = here(to);
+    struct local_endpoint *h = local_endpoint_of(to);
     int rv = MORTISE_OK;
 
     for (int i = 0; rv == MORTISE_OK && i < MORTISE_KINDS; i++)
         if (h->manifest->provides[i].present)
-            rv = check_kind(h, (enum mortise_kind)i, err);
+            rv = check_kind_interface(h, (enum mortise_kind)i, err);
     return rv;
 }
 
-static void release(struct mortise_endpoint *to)
+static void free_local_endpoint(struct mortise_endpoint *to)
 {
-    struct here *h = here(to);
+    struct local_endpoint *h = local_endpoint_of(to);
 
     mortise_release(h->mem, h, sizeof *h);
 }
 
-static const struct mortise_endpoint_ops ops = {
-    .send = send, .check = check, .free = release};
+static const struct mortise_endpoint_ops ops = {.send = dispatch_message,
+                                                .check = check_interfaces,
+                                                .free = free_local_endpoint};
 
 int mortise_endpoint_in_process(struct mortise_endpoint **out,
                                 const struct mortise_mem *mem,
@@ -132,7 +137,7 @@ int mortise_endpoint_in_process(struct mortise_endpoint **out,
                                 const struct mortise_manifest *manifest,
                                 struct mortise_err *err)
 {
-    struct here *h = mortise_zalloc(mem, sizeof *h);
+    struct local_endpoint *h = mortise_zalloc(mem, sizeof *h);
 
     *out = NULL;
     if (h == NULL)

@@ -1,30 +1,28 @@
-/* inside.c -- which thread is inside which plugin, and on whose behalf.
+/* inside.c -- track which plugin each thread is in, and for which execution.
  *
- * A plugin is code of strangers on threads of ours.  When it takes the process
- * down, somebody must be able to say who did it and for which execution; when
- * it comes back, the thread must be what it was before.  So each call of a
- * plugin's code is a visit:
+ * A plugin is third-party code on the host's threads.  If it crashes the
+ * process, the plugin and the execution must be known.  When it returns, the
+ * thread must have its former state.  Therefore each call into a plugin is a
+ * visit:
  *
- *   (1) What a visit is for is copied into memory of this thread alone, which
- *       no allocator hands out, before the plugin runs: what the plugin does to
- *       the heap then changes nothing in it.  Saying so takes no lock and no
- *       system call.
- *   (2) Behind a visit the thread has the locale and the floating-point
- *       environment (rounding, traps, flush to zero) that it had before; and
- *       the signal mask, on the engine's thread at the end of its turn: system
- *       calls would cost more than a short call of a plugin does.  The working
- *       directory and the umask are a worker's own (core/engine/parts/pool.c); on the
- *       engine's thread they are the process's, like setlocale() and signal
- *       handlers, and stay as the plugin made them.
+ *   (1) Before the plugin runs, the details of the visit are copied into memory
+ *       of this thread alone, outside the heap.  Heap corruption by the plugin
+ *       cannot change them.  Recording takes no lock and no system call.
+ *   (2) After a visit the thread has its former locale and floating-point
+ *       environment (rounding, traps, flush to zero).  It also has its former
+ *       signal mask; on the engine's thread this is restored at the end of the
+ *       turn, because the system calls cost more than a short call of a plugin.
+ *       Workers have their own working directory and umask
+ *       (core/engine/parts/pool.c).  On the engine's thread these belong to the
+ *       process, like setlocale() and signal handlers, and are not restored.
  *   (3) A thread that ends within a visit (pthread_exit, pthread_cancel) was
- *       taken from whoever lent it: that is a death (death.h).
+ *       taken from its owner: this counts as a death (death.h).
  *   (4) A process is told from its children without a system call, by a page
- *       that the kernel empties in them (MADV_WIPEONFORK).  Where that does not
- *       exist, by the process's number.
- *   (5) Somebody can see from outside how long a visit takes, though none of
- *       them looks at a clock: look() is made at regular times, and counts.
- *       Times that this whole process was stopped count once at most.
- */
+ *       that the kernel clears in children (MADV_WIPEONFORK).  Without that
+ *       feature, getpid() tells them apart.
+ *   (5) The watchdog measures visits although no visit reads a clock:
+ *       mortise_inside_look() runs at regular intervals and counts them.  If
+ *       the whole process was stopped, this counts as one interval at most. */
 #include "core/plugin/inside.h"
 
 #include <assert.h>
@@ -36,39 +34,39 @@
 
 #include "core/plugin/death.h"
 
-enum { STACK = 64 << 10 /* of a signal handler */ };
+enum { STACK = 64 << 10 /* size of a signal handler's stack */ };
 
-/* A thread that has been inside a plugin.  Mapped by itself, (1). */
-struct place {
-    struct place *next, **at; /* under `lock` */
-    void *stack;              /* NULL: none of ours */
+/* A thread that has entered a plugin.  Mapped separately, (1). */
+struct thread_record {
+    struct thread_record *next, **at; /* guarded by `lock` */
+    void *stack;                      /* NULL: not ours */
     const struct mortise_whose *whose;
-    bool stirred; /* visits were made that left the mask as it was made */
-    /* Written by the thread, read by whoever looks. */
-    _Atomic unsigned depth;  /* visits that were begun and have not ended */
-    _Atomic uint64_t serial; /* moves with each of them */
+    bool stirred; /* a visit did not restore the signal mask */
+    /* Written by the thread, read by the watchdog. */
+    _Atomic unsigned depth;  /* visits in progress */
+    _Atomic uint64_t serial; /* changes with each enter and leave */
     struct mortise_inside_entry entries[MORTISE_INSIDE_DEPTH];
-    /* The looker's. */
+    /* Used by the watchdog only. */
     uint64_t seen_serial, seen_ms;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards: */
-static struct place *places;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static struct thread_record *thread_records;
 static atomic_bool want_stacks;
 
 _Atomic bool mortise_inside_dozes;
 void (*mortise_inside_wake)(void);
 
-/* Static TLS: a handler may look at it on threads that never did. */
-static _Thread_local struct place *mine
+/* Static TLS: a signal handler may read it on any thread without allocating. */
+static _Thread_local struct thread_record *current_record
     __attribute__((tls_model("initial-exec")));
 
-/* ---- threads ------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* its destructor sees threads end */
+static pthread_key_t key; /* its destructor runs when a thread ends */
 
-static void drop_stack(struct place *p)
+static void free_signal_stack(struct thread_record *p)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
@@ -78,16 +76,16 @@ static void drop_stack(struct place *p)
     munmap(p->stack, STACK);
 }
 
-/* This thread ends. */
-static void thread_ends(void *ud)
+/* Destructor of `key`. */
+static void end_thread_record(void *ud)
 {
-    struct place *p = ud;
+    struct thread_record *p = ud;
 
-    assert(p == mine);
+    assert(p == current_record);
     if (atomic_load(&p->depth) > 0)
         mortise_death_of_thread();
-    mine = NULL;
-    drop_stack(p);
+    current_record = NULL;
+    free_signal_stack(p);
     pthread_mutex_lock(&lock);
     assert(*p->at == p); /* in the list, once */
     *p->at = p->next;
@@ -97,9 +95,9 @@ static void thread_ends(void *ud)
     munmap(p, sizeof *p);
 }
 
-/* A stack overflow is a fault like others, if its handler has a stack of its
- * own.  One that somebody else gave this thread stays. */
-static void give_stack(struct place *p)
+/* A stack overflow can be handled only on an alternate stack.  Keep one that
+ * other code installed. */
+static void add_signal_stack(struct thread_record *p)
 {
     stack_t now;
     void *stack;
@@ -117,31 +115,32 @@ static void give_stack(struct place *p)
         munmap(stack, STACK);
 }
 
-static uint64_t *page; /* (4): 0 in a child; NULL: there is no such page */
+static uint64_t *fork_page; /* (4): cleared in a child; NULL: not supported */
 
-static void begin(void)
+static void init_tracking(void)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    pthread_key_create(&key, thread_ends);
+    pthread_key_create(&key, end_thread_record);
     if (p == MAP_FAILED)
         return;
     if (madvise(p, size, MADV_WIPEONFORK) == 0)
-        page = p;
+        fork_page = p;
     else
         munmap(p, size);
 }
 
-/* This thread's, made with its first visit; NULL without memory. */
-static struct place *place(void)
+/* The record of this thread, created at its first visit; NULL: out of
+ * memory. */
+static struct thread_record *get_thread_record(void)
 {
-    struct place *p = mine;
+    struct thread_record *p = current_record;
 
     if (p != NULL)
         return p;
-    pthread_once(&once, begin);
+    pthread_once(&once, init_tracking);
     p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
@@ -151,65 +150,65 @@ static struct place *place(void)
         return NULL;
     }
     if (atomic_load(&want_stacks))
-        give_stack(p);
+        add_signal_stack(p);
     pthread_mutex_lock(&lock);
-    p->next = places;
-    p->at = &places;
-    if (places != NULL)
-        places->at = &p->next;
-    places = p;
+    p->next = thread_records;
+    p->at = &thread_records;
+    if (thread_records != NULL)
+        thread_records->at = &p->next;
+    thread_records = p;
     pthread_mutex_unlock(&lock);
-    mine = p;
+    current_record = p;
     return p;
 }
 
 void mortise_inside_want_stacks(void)
 {
     atomic_store(&want_stacks, true);
-    if (mine != NULL && mine->stack == NULL)
-        give_stack(mine);
+    if (current_record != NULL && current_record->stack == NULL)
+        add_signal_stack(current_record);
 }
 
-/* ---- numbers --------------------------------------------------------------
+/* ---- floating-point control -----------------------------------------------
  *
- * fegetenv() and fesetenv() do it anywhere; but the x87's environment, which
- * they move whole, is slow to move, and its control word is all that counts. */
+ * fegetenv() and fesetenv() work anywhere.  On x86-64 they move the whole x87
+ * environment, which is slow; the control words are enough. */
 
 #if defined(__x86_64__)
-enum { MXCSR_FLAGS = 0x3F }; /* what has happened, not what is to happen */
+enum { MXCSR_FLAGS = 0x3F }; /* sticky exception flags, not control bits */
 
-static void get_numbers(struct mortise_numbers *n)
+static void get_float_control(struct mortise_numbers *n)
 {
     n->sse = __builtin_ia32_stmxcsr();
     __asm__ volatile("fnstcw %0" : "=m"(n->x87));
 }
 
-static void put_numbers(const struct mortise_numbers *n)
+static void set_float_control(const struct mortise_numbers *n)
 {
     struct mortise_numbers now;
 
-    get_numbers(&now);
+    get_float_control(&now);
     if ((now.sse ^ n->sse) & ~(uint32_t)MXCSR_FLAGS)
         __builtin_ia32_ldmxcsr(n->sse);
     if (now.x87 != n->x87)
         __asm__ volatile("fldcw %0" : : "m"(n->x87));
 }
 #else
-static void get_numbers(struct mortise_numbers *n)
+static void get_float_control(struct mortise_numbers *n)
 {
     fegetenv(&n->env);
 }
 
-static void put_numbers(const struct mortise_numbers *n)
+static void set_float_control(const struct mortise_numbers *n)
 {
     fesetenv(&n->env);
 }
 #endif
 
-/* ---- visits ------------------------------------------------------------- */
+/* ---- visits -------------------------------------------------------------- */
 
-/* `size` is room for the longest that there is; what is longer is cut. */
-static void copy(char *to, const char *from, size_t size)
+/* Copy a string; cut it if it exceeds `size`. */
+static void copy_truncated(char *to, const char *from, size_t size)
 {
     size_t n = from != NULL ? strnlen(from, size - 1) : 0;
 
@@ -219,15 +218,18 @@ static void copy(char *to, const char *from, size_t size)
     to[n] = '\0';
 }
 
-static void note(struct place *p, const struct mortise_culprit *culprit,
-                 enum mortise_inside_stage stage,
-                 const struct mortise_whose *whose, uint64_t patience_ms)
+static void record_visit(struct thread_record *p,
+                         const struct mortise_culprit *culprit,
+                         enum mortise_inside_stage stage,
+                         const struct mortise_whose *whose,
+                         uint64_t patience_ms)
 {
     static const struct mortise_whose nobody;
     unsigned depth = atomic_load_explicit(&p->depth, memory_order_relaxed);
     struct mortise_inside_entry *e = &p->entries[depth];
 
-    assert(p == mine && culprit != NULL); /* else nothing is noted */
+    /* Else nothing is recorded. */
+    assert(p == current_record && culprit != NULL);
     assert(stage < MORTISE_INSIDE_THREAD);
     if (whose == NULL)
         whose = p->whose != NULL ? p->whose : &nobody;
@@ -236,14 +238,15 @@ static void note(struct place *p, const struct mortise_culprit *culprit,
         e->stage = stage;
         atomic_store_explicit(&e->patience_ms, patience_ms,
                               memory_order_relaxed);
-        copy(e->tenant, whose->tenant, sizeof e->tenant);
-        copy(e->run, whose->run, sizeof e->run);
-        copy(e->path, whose->path, sizeof e->path);
+        copy_truncated(e->tenant, whose->tenant, sizeof e->tenant);
+        copy_truncated(e->run, whose->run, sizeof e->run);
+        copy_truncated(e->path, whose->path, sizeof e->path);
         e->is_unstored = whose->is_unstored;
     }
     atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed);
-    /* Before it is looked whether anybody watches, who looks for visits before
-     * dozing off: one of the two sees the other. */
+    /* Increment depth before reading mortise_inside_dozes; the watchdog sets
+     * that flag before it searches for visits.  One of the two therefore sees
+     * the other. */
     atomic_store(&p->depth, depth + 1);
     if (patience_ms != 0 && atomic_load(&mortise_inside_dozes))
         mortise_inside_wake();
@@ -255,28 +258,29 @@ void mortise_inside_enter(struct mortise_visit *v,
                           const struct mortise_whose *whose,
                           uint64_t patience_ms, enum mortise_inside_mask mask)
 {
-    struct place *p = culprit != NULL ? place() : NULL;
+    struct thread_record *p = culprit != NULL ? get_thread_record() : NULL;
 
     v->masked = mask == MORTISE_MASK_NOW;
     if (v->masked)
         pthread_sigmask(SIG_SETMASK, NULL, &v->mask);
     v->locale = uselocale((locale_t)0);
-    get_numbers(&v->numbers);
+    get_float_control(&v->numbers);
     v->noted = p != NULL;
     if (v->noted)
-        note(p, culprit, stage, whose, patience_ms);
+        record_visit(p, culprit, stage, whose, patience_ms);
 }
 
 void mortise_inside_leave(struct mortise_visit *v)
 {
-    struct place *p = mine;
+    struct thread_record *p = current_record;
 
     if (v->noted) {
-        assert(p != NULL && atomic_load(&p->depth) > 0); /* pairs */
+        /* Enter and leave are paired. */
+        assert(p != NULL && atomic_load(&p->depth) > 0);
         atomic_fetch_sub(&p->depth, 1);
         atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed);
     }
-    put_numbers(&v->numbers);
+    set_float_control(&v->numbers);
     uselocale(v->locale);
     if (v->masked)
         pthread_sigmask(SIG_SETMASK, &v->mask, NULL);
@@ -286,17 +290,17 @@ void mortise_inside_leave(struct mortise_visit *v)
 
 bool mortise_inside_stirred(void)
 {
-    bool is = mine != NULL && mine->stirred;
+    bool is = current_record != NULL && current_record->stirred;
 
     if (is)
-        mine->stirred = false;
+        current_record->stirred = false;
     return is;
 }
 
 const struct mortise_whose *
 mortise_inside_for(const struct mortise_whose *whose)
 {
-    struct place *p = place();
+    struct thread_record *p = get_thread_record();
     const struct mortise_whose *before = p != NULL ? p->whose : NULL;
 
     if (p != NULL)
@@ -304,7 +308,8 @@ mortise_inside_for(const struct mortise_whose *whose)
     return before;
 }
 
-static const struct mortise_inside_entry *innermost(const struct place *p)
+static const struct mortise_inside_entry *
+find_innermost_visit(const struct thread_record *p)
 {
     unsigned depth = atomic_load(&p->depth);
 
@@ -315,32 +320,32 @@ static const struct mortise_inside_entry *innermost(const struct place *p)
 
 const struct mortise_inside_entry *mortise_inside_now(void)
 {
-    return mine != NULL ? innermost(mine) : NULL;
+    return current_record != NULL ? find_innermost_visit(current_record) : NULL;
 }
 
 bool mortise_inside_ever(void)
 {
-    return mine != NULL;
+    return current_record != NULL;
 }
 
-/* ---- fork --------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------- */
 
 uint64_t mortise_inside_process(void)
 {
-    pthread_once(&once, begin);
-    if (page == NULL)
+    pthread_once(&once, init_tracking);
+    if (fork_page == NULL)
         return (uint64_t)getpid();
-    /* The first in a process gives it its number, before it has threads that
-     * could ask: who asks first opens a plugin. */
-    if (__atomic_load_n(page, __ATOMIC_RELAXED) == 0)
-        __atomic_store_n(page, (uint64_t)getpid(), __ATOMIC_RELAXED);
-    return __atomic_load_n(page, __ATOMIC_RELAXED);
+    /* The first caller in a process sets the id, when it opens a plugin.  No
+     * other thread can ask before that. */
+    if (__atomic_load_n(fork_page, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(fork_page, (uint64_t)getpid(), __ATOMIC_RELAXED);
+    return __atomic_load_n(fork_page, __ATOMIC_RELAXED);
 }
 
 bool mortise_inside_is(uint64_t process)
 {
-    return (page != NULL ? __atomic_load_n(page, __ATOMIC_RELAXED)
-                         : (uint64_t)getpid()) == process;
+    return (fork_page != NULL ? __atomic_load_n(fork_page, __ATOMIC_RELAXED)
+                              : (uint64_t)getpid()) == process;
 }
 
 void mortise_inside_end_child(void)
@@ -350,30 +355,32 @@ void mortise_inside_end_child(void)
         syscall(SYS_exit_group, 1);
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- watchdog ------------------------------------------------------------ */
 
-static uint64_t patience_of(const struct mortise_inside_entry *e)
+static uint64_t get_time_limit(const struct mortise_inside_entry *e)
 {
     return atomic_load_explicit(&e->patience_ms, memory_order_relaxed);
 }
 
-/* The outermost visit that is to return by some time: what is inside of it
- * keeps it. */
-static const struct mortise_inside_entry *bounded(const struct place *p)
+/* The outermost visit with a time limit: a nested visit delays it. */
+static const struct mortise_inside_entry *
+find_limited_visit(const struct thread_record *p)
 {
     unsigned depth = atomic_load(&p->depth);
 
     for (unsigned i = 0; i < depth && i < MORTISE_INSIDE_DEPTH; i++)
-        if (patience_of(&p->entries[i]) != 0)
+        if (get_time_limit(&p->entries[i]) != 0)
             return &p->entries[i];
     return NULL;
 }
 
-static bool is_late(struct place *p, const struct mortise_inside_entry *e,
-                    uint64_t tick_ms)
+static bool is_visit_late(struct thread_record *p,
+                          const struct mortise_inside_entry *e,
+                          uint64_t tick_ms)
 {
     uint64_t serial = atomic_load(&p->serial);
-    uint64_t patience_ms = patience_of(e); /* 0: its thread went on meanwhile */
+    /* 0: the visit ended meanwhile. */
+    uint64_t patience_ms = get_time_limit(e);
 
     if (serial != p->seen_serial) {
         p->seen_serial = serial;
@@ -391,11 +398,12 @@ bool mortise_inside_look(uint64_t tick_ms,
 
     *out = NULL;
     pthread_mutex_lock(&lock);
-    for (struct place *p = places; p != NULL && *out == NULL; p = p->next) {
-        const struct mortise_inside_entry *e = bounded(p);
+    for (struct thread_record *p = thread_records; p != NULL && *out == NULL;
+         p = p->next) {
+        const struct mortise_inside_entry *e = find_limited_visit(p);
 
         any |= e != NULL;
-        if (e != NULL && is_late(p, e, tick_ms))
+        if (e != NULL && is_visit_late(p, e, tick_ms))
             *out = e;
     }
     assert(*out == NULL || any);

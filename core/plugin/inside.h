@@ -1,8 +1,8 @@
-/* inside.h -- which thread is inside which plugin, and on whose behalf.
+/* inside.h -- track which plugin each thread is in, and for which execution.
  *
- * Every call of a plugin's code is a visit: enter, the call, leave.  A visit
- * says what to blame when the process dies meanwhile (death.h), and gives the
- * thread back as it was lent. */
+ * Every call into a plugin's code is a visit: enter, call, leave.  A visit
+ * records the plugin and the execution to blame if the process dies during it
+ * (death.h).  When it ends, it restores the thread's state. */
 #ifndef MORTISE_PLUGIN_INSIDE_H
 #define MORTISE_PLUGIN_INSIDE_H
 
@@ -17,18 +17,18 @@
 
 enum {
     MORTISE_CULPRIT_NAME = 129,
-    MORTISE_INSIDE_NAME = 129, /* of tenants and runs */
-    MORTISE_INSIDE_PATH = 641, /* of executions */
-    MORTISE_INSIDE_DEPTH = 4   /* visits within visits that are told apart */
+    MORTISE_INSIDE_NAME = 129, /* names of tenants and runs */
+    MORTISE_INSIDE_PATH = 641, /* paths of executions */
+    MORTISE_INSIDE_DEPTH = 4   /* nested visits that are recorded */
 };
 
-/* A plugin, as a death names it. */
+/* A plugin, as notes of deaths name it. */
 struct mortise_culprit {
     char name[MORTISE_CULPRIT_NAME];
-    char hex[MORTISE_DIGEST_HEX]; /* of its manifest */
-    int dir;                      /* where its deaths are noted; -1: nowhere */
-    uintptr_t code, code_end;     /* its object's; 0 until it is loaded */
-    struct mortise_culprit *next; /* of those whose threads are known */
+    char hex[MORTISE_DIGEST_HEX]; /* the manifest's digest */
+    int dir;                      /* directory for notes of deaths; -1: none */
+    uintptr_t code, code_end;     /* bounds of its code; 0 until it is loaded */
+    struct mortise_culprit *next; /* in the list of culprits with known code */
 };
 
 enum mortise_inside_stage {
@@ -37,26 +37,26 @@ enum mortise_inside_stage {
     MORTISE_INSIDE_ANSWER,
     MORTISE_INSIDE_CANCEL,
     MORTISE_INSIDE_END,   /* quiesce(), destroy(), fini() */
-    MORTISE_INSIDE_THREAD /* one that the plugin made; never a visit */
+    MORTISE_INSIDE_THREAD /* a thread of the plugin; never a visit */
 };
 
-/* The execution that it works for; each "" or NULL where there is none. */
+/* The execution that a visit works for; an absent field is "" or NULL. */
 struct mortise_whose {
     const char *tenant, *run, *path;
-    bool is_unstored; /* the run may not be on disk yet: nobody knows its id */
+    /* The run may not be on disk yet, so no user knows its id. */
+    bool is_unstored;
 };
 
 struct mortise_inside_entry {
     const struct mortise_culprit *culprit;
     enum mortise_inside_stage stage;
-    _Atomic uint64_t
-        patience_ms; /* it must have returned by then; 0: any time */
+    _Atomic uint64_t patience_ms; /* time limit of the visit; 0: none */
     char tenant[MORTISE_INSIDE_NAME], run[MORTISE_INSIDE_NAME];
     char path[MORTISE_INSIDE_PATH];
     bool is_unstored;
 };
 
-/* How a thread computes. */
+/* The floating-point control state of a thread. */
 #if defined(__x86_64__)
 struct mortise_numbers {
     uint32_t sse; /* MXCSR */
@@ -75,14 +75,15 @@ struct mortise_visit { /* on the caller's stack */
     bool noted, masked;
 };
 
-/* Who puts the signal mask back, which takes system calls: leave(), or the
- * engine's thread at the end of its turn (core/engine/parts/thread_state.c), once
- * for all visits of that. */
+/* When the signal mask is restored, which takes system calls: at once in
+ * leave(), or once for all visits of an engine turn, at its end
+ * (core/engine/parts/thread_state.c). */
 enum mortise_inside_mask { MORTISE_MASK_NOW = 1, MORTISE_MASK_LATER };
 
-/* Around each call into a plugin; pairs nest.  `culprit` NULL: nobody is
- * blamed; `whose` NULL: whoever mortise_inside_for() named.  `patience_ms`: on
- * the engine's thread, where nothing else happens meanwhile; else 0.  [any] */
+/* Call these around each call into a plugin; pairs nest.  `culprit` NULL: no
+ * plugin is blamed.  `whose` NULL: the execution of mortise_inside_for().
+ * `patience_ms` is the time limit on the engine's thread, which must not block;
+ * else 0.  [any] */
 void mortise_inside_enter(struct mortise_visit *v,
                           const struct mortise_culprit *culprit,
                           enum mortise_inside_stage stage,
@@ -90,43 +91,44 @@ void mortise_inside_enter(struct mortise_visit *v,
                           uint64_t patience_ms, enum mortise_inside_mask mask);
 void mortise_inside_leave(struct mortise_visit *v);
 
-/* Visits of this thread that name nobody are for this execution, which is lent,
- * until somebody else is named or nobody (NULL).  Gives who was before. */
+/* Set the execution for visits of this thread that pass `whose` NULL; NULL
+ * clears it.  It is lent until the next call.  Returns the previous one. */
 const struct mortise_whose *
 mortise_inside_for(const struct mortise_whose *whose);
 
-/* Has this thread made visits since this was last asked whose masks nobody put
- * back? */
+/* Did this thread make visits with MORTISE_MASK_LATER since the last call? */
 bool mortise_inside_stirred(void);
 
-/* What this thread is inside of, or NULL.  Signal-safe. */
+/* The innermost visit of this thread, or NULL.  Async-signal-safe. */
 const struct mortise_inside_entry *mortise_inside_now(void);
-/* Was this thread ever inside of any plugin?  Signal-safe. */
+/* Did this thread ever enter a plugin?  Async-signal-safe. */
 bool mortise_inside_ever(void);
 
 /* ---- fork ---------------------------------------------------------------- */
 
-/* The process as it is; another number in each child.  [any] */
+/* An id of this process; a child of fork() gets another one.  [any] */
 uint64_t mortise_inside_process(void);
 
-/* Is this that one?  No system call.  [any] */
+/* Is this the process with that id?  Usually without a system call.  [any] */
 bool mortise_inside_is(uint64_t process);
 
-/* The child of a fork came back into its parent's engine: it is ended. */
+/* End a child of fork() that returned into its parent's engine. */
 _Noreturn void mortise_inside_end_child(void);
 
 /* ---- for death.c and watchdog.c ------------------------------------------ */
 
-/* Threads that are new to plugins get a stack for signals from now on. */
+/* Threads that enter a plugin from now on get an alternate signal stack; so
+ * does the calling thread. */
 void mortise_inside_want_stacks(void);
 
-/* Called by enter() with patience while `mortise_inside_kick` is set. */
+/* enter() calls mortise_inside_wake() if it has a time limit and
+ * mortise_inside_dozes is set. */
 extern _Atomic bool mortise_inside_dozes;
 extern void (*mortise_inside_wake)(void);
 
-/* One look of the watchdog, `tick_ms` after the last: somebody who has been
- * inside for longer than patience allows into *out, else NULL.  False: nobody
- * with patience is inside. */
+/* One poll of the watchdog, `tick_ms` after the previous one.  *out: a visit
+ * that exceeds its time limit, or NULL.  False: no visit with a time limit is
+ * in progress. */
 bool mortise_inside_look(uint64_t tick_ms,
                          const struct mortise_inside_entry **out);
 

@@ -1,27 +1,27 @@
 /* instance.c -- a created plugin, and calls into it.
  *
- * A plugin is code of strangers that we call and that calls us back from any
- * thread.  What stands between its mistakes and a run:
+ * A plugin is third-party code that calls back from any thread.  These promises
+ * protect a run from its mistakes:
  *
- *   (1) Each accepted call ends exactly once: `done` is told once, or the call
- *       was abandoned and is never told.  Finishing twice, late, or after an
- *       error return changes nothing.
- *   (2) `done` comes when the call is settled *and* the plugin's function for
- *       it is off the stack, so its owner may call the plugin again from there
- *       without meeting a lock that the plugin holds.
- *   (3) What a pending call was lent stays until it finishes, even when it was
- *       abandoned meanwhile; copies are made only for calls that may pend.
- *   (4) Pending is for functions that may, of async and blocking interfaces.
- *       From others it is an error.
- *   (5) A plugin that does not quiesce, hangs in quiesce(), or claims to be
- *       quiet while a function of its is on a stack, is leaked: freeing what it
- *       still uses would be worse.  It cannot reach the engine any more.
+ *   (1) Each accepted call ends exactly once: either `done` is called once, or
+ *       the call was abandoned and `done` is never called.  Finishing twice,
+ *       late, or after an error return changes nothing.
+ *   (2) `done` is called after the outcome is settled *and* the plugin's
+ *       function has returned.  Its receiver can therefore call the plugin
+ *       again without meeting a lock that the plugin holds.
+ *   (3) The data lent to a pending call stays until the call finishes, even if
+ *       it was abandoned.  Only calls that may pend get copies.
+ *   (4) Only functions that may pend, of async and blocking interfaces, may
+ *       return pending.  From others it is an error.
+ *   (5) An instance is leaked if the plugin does not quiesce, hangs in
+ *       quiesce(), or reports the end of quiesce() while one of its functions
+ *       runs: freeing memory in use would be worse.  A leaked instance cannot
+ *       reach the engine.
  *
- * Slots (call_table.h) carry a call's state; the slot's lock is never held
- * while the plugin or the engine runs.  A call's life: open and inside ->
- * [finished] -> returned -> delivered, or open and inside -> returned pending
- * -> finished and delivered; abandon() cuts in anywhere before the delivery.
- */
+ * A slot (call_table.h) holds a call's state.  Its lock is never held while the
+ * plugin or the engine runs.  States of a call: open and inside -> [finished]
+ * -> returned -> delivered; or open and inside -> returned pending -> finished
+ * and delivered. abandon() can come at any time before the delivery. */
 #include "core/plugin/host.h"
 
 #include <assert.h>
@@ -50,18 +50,19 @@ size_t mortise_instance_open_calls(const struct mortise_instance *i)
     return atomic_load(&i->calls.open);
 }
 
-/* ---- into the plugin ------------------------------------------------------
- */
+/* ---- calls into the plugin ----------------------------------------------- */
 
-static const struct mortise_provides *provides(const struct mortise_instance *i,
-                                               const struct mortise_call *call)
+static const struct mortise_provides *
+get_provided_kind(const struct mortise_instance *i,
+                  const struct mortise_call *call)
 {
     return &i->manifest->provides[call->kind->kind];
 }
 
-/* Why a call cannot be made at all. */
-static int admit(const struct mortise_instance *i,
-                 const struct mortise_call *call, struct mortise_err *err)
+/* Check that a call can be made at all. */
+static int check_call_allowed(const struct mortise_instance *i,
+                              const struct mortise_call *call,
+                              struct mortise_err *err)
 {
     const char *name = i->manifest->name;
 
@@ -71,7 +72,7 @@ static int admit(const struct mortise_instance *i,
     assert(call->run_id != NULL && call->node_path != NULL); /* "" for none */
     if (i->closing)
         return mortise_fail(err, MORTISE_ESTATE, "plugin %s is closing", name);
-    if (!provides(i, call)->present)
+    if (!get_provided_kind(i, call)->present)
         return mortise_fail(err, MORTISE_EINVAL, "plugin %s is not a %s", name,
                             mortise_kinds[call->kind->kind]->name);
     return call->kind->admit != NULL
@@ -79,13 +80,13 @@ static int admit(const struct mortise_instance *i,
                : MORTISE_OK;
 }
 
-static mortise_str zstr(const char *s)
+static mortise_str str_of_cstr(const char *s)
 {
     return mortise_str_of(s, strlen(s));
 }
 
-static struct mortise_wire message(const struct mortise_call *call,
-                                   uint64_t handle)
+static struct mortise_wire make_call_message(const struct mortise_call *call,
+                                             uint64_t handle)
 {
     return (struct mortise_wire){
         .type = MORTISE_WIRE_CALL,
@@ -97,19 +98,19 @@ static struct mortise_wire message(const struct mortise_call *call,
         .visit = call->visit,
         .stage = call->stage,
         .flags = call->flags,
-        .name = zstr(call->operation),
-        .run_id = zstr(call->run_id),
-        .node_path = zstr(call->node_path),
-        .idempotency_key = zstr(call->idempotency_key),
+        .name = str_of_cstr(call->operation),
+        .run_id = str_of_cstr(call->run_id),
+        .node_path = str_of_cstr(call->node_path),
+        .idempotency_key = str_of_cstr(call->idempotency_key),
         .trace_parent = {"", 0},
         .body = {call->body, call->body_size},
     };
 }
 
-/* A slot for the call, open and with the plugin inside; unlocked. */
-static struct mortise_call_slot *begin(struct mortise_instance *i,
-                                       const struct mortise_call *call,
-                                       uint64_t *handle)
+/* Reserve a slot: open, with the plugin inside; unlocked. */
+static struct mortise_call_slot *open_call_slot(struct mortise_instance *i,
+                                                const struct mortise_call *call,
+                                                uint64_t *handle)
 {
     struct mortise_call_slot *s =
         mortise_call_table_take(&i->calls, call->id, handle);
@@ -119,11 +120,12 @@ static struct mortise_call_slot *begin(struct mortise_instance *i,
     pthread_mutex_lock(&s->lock);
     assert(!s->open && !s->inside && s->pins == 0 && s->asks == NULL);
     assert(s->n_asks == 0 && s->ask_bytes == 0);
-    assert(s->output.n == 0 && s->update.n == 0 && s->own.n == 0); /* give() */
+    /* Mortise_call_table_give(). */
+    assert(s->output.n == 0 && s->update.n == 0 && s->own.n == 0);
     s->handle = *handle;
     s->id = call->id;
     s->kind = call->kind;
-    s->threading = provides(i, call)->threading;
+    s->threading = get_provided_kind(i, call)->threading;
     s->thread = pthread_self();
     s->pins = 1;
     s->open = s->inside = true;
@@ -162,10 +164,10 @@ static void fill_request(mortise_request *r, const struct mortise_wire *m)
     };
 }
 
-/* What a message came to. */
-static struct mortise_wire sent(const struct mortise_instance *i,
-                                const struct mortise_wire *msg,
-                                const mortise_request *request)
+/* Send a message to the endpoint; returns the result. */
+static struct mortise_wire send_to_plugin(const struct mortise_instance *i,
+                                          const struct mortise_wire *msg,
+                                          const mortise_request *request)
 {
     struct mortise_wire ret = {.type = MORTISE_WIRE_RETURN, .call = msg->call};
 
@@ -173,24 +175,25 @@ static struct mortise_wire sent(const struct mortise_instance *i,
     return ret;
 }
 
-static struct mortise_wire enter(struct mortise_instance *i,
-                                 const struct mortise_call *call,
-                                 const struct mortise_wire *msg,
-                                 const mortise_request *request)
+static struct mortise_wire enter_plugin(struct mortise_instance *i,
+                                        const struct mortise_call *call,
+                                        const struct mortise_wire *msg,
+                                        const mortise_request *request)
 {
     const struct mortise_whose whose = {call->tenant, call->run_id,
                                         call->node_path, call->is_unstored};
-    bool on_loop = provides(i, call)->threading != MORTISE_THREAD_BLOCKING;
+    bool on_loop =
+        get_provided_kind(i, call)->threading != MORTISE_THREAD_BLOCKING;
     struct mortise_visit v;
     struct mortise_wire ret;
 
     mortise_host_visit(i, &v, MORTISE_INSIDE_CALL, &whose, on_loop);
-    ret = sent(i, msg, request);
+    ret = send_to_plugin(i, msg, request);
     mortise_host_leave(i, &v);
     return ret;
 }
 
-static void settle_oddity(struct mortise_call_slot *s, const char *what)
+static void settle_violation(struct mortise_call_slot *s, const char *what)
 {
     struct mortise_words words = {.class = "permanent"};
 
@@ -200,7 +203,7 @@ static void settle_oddity(struct mortise_call_slot *s, const char *what)
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
 
-static void settle_pending(struct mortise_call_slot *s)
+static void settle_illegal_pending(struct mortise_call_slot *s)
 {
     char words[160];
 
@@ -211,27 +214,28 @@ static void settle_pending(struct mortise_call_slot *s)
             ? "%s() returned pending, but its manifest has threading: inline"
             : "%s() returned pending, but must end before it returns",
         s->kind->name);
-    settle_oddity(s, words);
+    settle_violation(s, words);
 }
 
-/* The outcome that a return value alone decides.  Cell locked. */
+/* Set the outcome from the return value.  Slot locked. */
 static void settle_return(struct mortise_call_slot *s,
                           const struct mortise_wire *ret)
 {
     if (ret->status == MORTISE_S_PENDING)
-        settle_pending(s);
+        settle_illegal_pending(s);
     else if (ret->status == MORTISE_S_SUSPENDED && !mortise_host_may_suspend(s))
-        settle_oddity(s, "returned suspended, but only an executor that can "
-                         "ask can wait for an answer");
+        settle_violation(s, "returned suspended, but only an executor that can "
+                            "ask can wait for an answer");
     else if (ret->status > MORTISE_S_SUSPENDED)
-        settle_oddity(s, "returned an unknown status");
+        settle_violation(s, "returned an unknown status");
     else
         mortise_host_settle(s, ret->status, NULL);
 }
 
-/* The plugin's function is off the stack. */
-static void returned(struct mortise_instance *i, struct mortise_call_slot *s,
-                     const struct mortise_wire *ret)
+/* The plugin's function has returned. */
+static void handle_return(struct mortise_instance *i,
+                          struct mortise_call_slot *s,
+                          const struct mortise_wire *ret)
 {
     bool pending = ret->status == MORTISE_S_PENDING && mortise_host_may_pend(s);
     bool twice;
@@ -268,46 +272,46 @@ int mortise_instance_call(struct mortise_instance *i,
     struct mortise_call_slot *s;
     bool may_pend;
     uint64_t handle;
-    int rv = admit(i, call, err);
+    int rv = check_call_allowed(i, call, err);
 
     if (rv != MORTISE_OK)
         return rv;
     may_pend = call->kind->may_pend &&
-               provides(i, call)->threading != MORTISE_THREAD_INLINE;
-    msg = message(call, 0);
-    /* A call that may pend outlives the caller's strings, so it gets copies.  Any
-     * other call ends before we return: it reads the caller's own strings. */
+               get_provided_kind(i, call)->threading != MORTISE_THREAD_INLINE;
+    msg = make_call_message(call, 0);
+    /* A call that may pend outlives the caller's strings, so it gets copies.
+     * Any other call ends before this function returns and uses the caller's
+     * strings. */
     rv = may_pend ? mortise_carry_copy(&msg, &held, i->mem, err)
                   : mortise_carry_lend(&msg, &held, i->mem, err);
     if (rv != MORTISE_OK)
         return rv;
-    s = begin(i, call, &handle);
+    s = open_call_slot(i, call, &handle);
     if (s == NULL) {
         mortise_wire_release(&held);
         return mortise_nomem(err);
     }
     msg.call = handle;
     assert(handle != 0 && s->held.p == NULL); /* (3) */
-    s->held = held; /* nobody else looks before the call has ended */
+    s->held = held; /* not read before the call has ended */
     fill_request(&s->request, &msg);
-    ret = enter(i, call, &msg, &s->request);
-    /* Without memory the words are lost, but what it returned is not: a call
-     * that is pending must not end here. */
+    ret = enter_plugin(i, call, &msg, &s->request);
+    /* Without memory the message is lost, but the status is not: a pending call
+     * must not end here. */
     if (mortise_carry_lend(&ret, &held, i->mem, NULL) != MORTISE_OK)
-        ret.message = zstr("out of memory for the error message");
-    returned(i, s, &ret);
+        ret.message = str_of_cstr("out of memory for the error message");
+    handle_return(i, s, &ret);
     mortise_wire_release(&held);
     return MORTISE_OK;
 }
 
-/* ---- cancel, abandon, answer ----------------------------------------------
- */
+/* ---- cancel, abandon, answer --------------------------------------------- */
 
-/* A message that is a number and nothing else arrives without memory, too: who
- * is not told to stop never does. */
-static void carry_number(const struct mortise_instance *i,
-                         struct mortise_wire *msg,
-                         struct mortise_wire_held *held)
+/* Carry a message without strings, also without memory: a plugin that does not
+ * get CANCEL may never stop. */
+static void carry_plain_message(const struct mortise_instance *i,
+                                struct mortise_wire *msg,
+                                struct mortise_wire_held *held)
 {
     const struct mortise_wire as_it_was = *msg;
 
@@ -331,7 +335,7 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
         pthread_mutex_unlock(&s->lock);
         return false;
     }
-    assert(s->pins > 0 && s->handle != 0); /* it is open */
+    assert(s->pins > 0 && s->handle != 0);
     tell = !s->cancelled && !s->finished;
     s->cancelled = true;
     atomic_store(&s->live, 0);
@@ -339,9 +343,9 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     mortise_host_answer_all(i, s);
     if (!tell)
         return true;
-    carry_number(i, &msg, &held);
+    carry_plain_message(i, &msg, &held);
     mortise_host_visit(i, &v, MORTISE_INSIDE_CANCEL, NULL, true);
-    sent(i, &msg, NULL);
+    send_to_plugin(i, &msg, NULL);
     mortise_host_leave(i, &v);
     mortise_wire_release(&held);
     return true;
@@ -368,10 +372,11 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
 
     if (was_open && usage != NULL) {
         *usage = s->usage;
-        s->usage = (struct mortise_usage){0}; /* it is the caller's now */
+        s->usage = (struct mortise_usage){0}; /* now the caller's */
     }
     if (was_open) {
-        assert(s->pins > 0); /* its pin stays until the plugin lets go */
+        /* Its pin stays until the plugin returns or finishes. */
+        assert(s->pins > 0);
         assert(atomic_load(&i->calls.open) > 0);
         s->open = false;
         atomic_store(&s->live, 0);
@@ -384,10 +389,12 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
 }
 
 /* Wake the worker that waits for this answer.  Takes the slot locked. */
-static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
+static void wake_waiting_worker(struct mortise_call_slot *s,
+                                const struct mortise_wire *msg)
 {
     assert(s->waiting == msg->ask && msg->ask != 0);
-    assert(s->open && s->inside); /* answer_all() wakes it at the end */
+    /* Mortise_host_answer_all() wakes it otherwise. */
+    assert(s->open && s->inside);
     mortise_buf_clear(&s->answer);
     mortise_buf_put(&s->answer, msg->body.p, (size_t)msg->body.n);
     s->answer_status =
@@ -397,7 +404,7 @@ static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A piece of an answer that is still to come; who waits gets the whole alone.
+/* Deliver a chunk of an answer.  A waiting thread gets only the whole answer.
  * Takes the slot locked. */
 static void deliver_piece(struct mortise_instance *i,
                           struct mortise_call_slot *s,
@@ -408,7 +415,7 @@ static void deliver_piece(struct mortise_instance *i,
     while (a != NULL && a->id != msg->ask)
         a = a->next;
     if (a != NULL && s->open && !s->finished && !s->cancelled)
-        copy = *a; /* it may be answered from inside the call */
+        copy = *a; /* the ask may be answered meanwhile */
     pthread_mutex_unlock(&s->lock);
     if (copy.fn != NULL)
         mortise_host_call_back(i, &copy, MORTISE_S_PENDING, msg->body);
@@ -423,13 +430,13 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
 
     if (s == NULL)
         return;
-    atomic_store(&s->stirred, true); /* it has something to think about */
+    atomic_store(&s->stirred, true); /* it now works on the answer */
     if (msg->status == MORTISE_S_PENDING) {
         deliver_piece(i, s, msg);
         return;
     }
     if (s->waiting == msg->ask) {
-        wake(s, msg);
+        wake_waiting_worker(s, msg);
         return;
     }
     a = mortise_host_unlink_ask(s, msg->ask);
@@ -438,7 +445,8 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
     if (a == NULL)
         return; /* answered when its call was cancelled */
     mortise_host_call_back(i, a, ended ? MORTISE_S_CANCELLED : msg->status,
-                           ended ? zstr("the call has ended") : msg->body);
+                           ended ? str_of_cstr("the call has ended")
+                                 : msg->body);
     mortise_release(i->mem, a, sizeof *a);
     pthread_mutex_lock(&s->lock);
     mortise_host_unpin(i, s, 1);
@@ -454,13 +462,13 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                                .body = {answer, n}};
     struct mortise_wire_held held;
 
-    assert(call != 0 && ask != 0); /* both are numbers of ours */
+    assert(call != 0 && ask != 0);
     if (mortise_carry_lend(&msg, &held, i->mem, NULL) != MORTISE_OK) {
         if (status == MORTISE_S_PENDING)
             return;
-        /* It must not wait for good. */
+        /* The asker must not wait forever. */
         msg.status = MORTISE_S_NOMEM;
-        msg.body = zstr("out of memory for the answer");
+        msg.body = str_of_cstr("out of memory for the answer");
         deliver_answer(i, call, &msg);
         return;
     }
@@ -468,12 +476,11 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
     mortise_wire_release(&held);
 }
 
-/* ---- create ---------------------------------------------------------------
- */
+/* ---- create -------------------------------------------------------------- */
 
-/* What create() said besides its message, where that matters to who calls. */
-static void take_failure(const struct mortise_words *words,
-                         struct mortise_create_failure *out)
+/* Copy the details of a transient failure of create(). */
+static void copy_create_failure(const struct mortise_words *words,
+                                struct mortise_create_failure *out)
 {
     if (words->class == NULL || strcmp(words->class, "transient") != 0)
         return;
@@ -482,9 +489,9 @@ static void take_failure(const struct mortise_words *words,
     out->retry_after_ms = words->retry_after_ms;
 }
 
-static int create(struct mortise_instance *i, const char *config, size_t n,
-                  struct mortise_create_failure *failure,
-                  struct mortise_err *err)
+static int run_plugin_create(struct mortise_instance *i, const char *config,
+                             size_t n, struct mortise_create_failure *failure,
+                             struct mortise_err *err)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_CREATE,
                                .body = {config, n}};
@@ -494,11 +501,11 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
 
     if (rv != MORTISE_OK)
         return rv;
-    ret = sent(i, &msg, NULL);
+    ret = send_to_plugin(i, &msg, NULL);
     mortise_wire_release(&held);
     if (ret.status == MORTISE_S_OK)
         return MORTISE_OK;
-    take_failure(&i->words, failure);
+    copy_create_failure(&i->words, failure);
     return mortise_fail(
         err, ret.status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
         "plugin %s could not start: %s", i->manifest->name,
@@ -506,7 +513,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
                                     : "create() failed and gave no reason");
 }
 
-static void release(struct mortise_instance *i)
+static void free_instance(struct mortise_instance *i)
 {
     mortise_call_table_finish(&i->calls);
     pthread_cond_destroy(&i->over);
@@ -531,7 +538,7 @@ int mortise_instance_open(
         to->ops->free(to);
         return mortise_nomem(err);
     }
-    assert(ops->done != NULL); /* the others may be missing */
+    assert(ops->done != NULL); /* the other ops are optional */
     i->host.instance = i;
     i->mem = mem;
     i->to = to;
@@ -547,9 +554,9 @@ int mortise_instance_open(
     }
     pthread_mutex_init(&i->lock, NULL);
     mortise_cond_init(&i->over);
-    rv = create(i, config, n, failure, err);
+    rv = run_plugin_create(i, config, n, failure, err);
     if (rv != MORTISE_OK) {
-        release(i);
+        free_instance(i);
         return rv;
     }
     rv = to->ops->check(to, err);
@@ -561,11 +568,10 @@ int mortise_instance_open(
     return MORTISE_OK;
 }
 
-/* ---- quiesce and destroy --------------------------------------------------
- */
+/* ---- quiesce and destroy ------------------------------------------------- */
 
-/* The plugin is told that. */
-static mortise_status tell_last(struct mortise_instance *i)
+/* Send the message `last`. */
+static mortise_status send_last_message(struct mortise_instance *i)
 {
     struct mortise_wire msg = {
         .type = i->last,
@@ -574,21 +580,21 @@ static mortise_status tell_last(struct mortise_instance *i)
     struct mortise_visit v;
     mortise_status status;
 
-    carry_number(i, &msg, &held);
+    carry_plain_message(i, &msg, &held);
     mortise_host_visit(i, &v, MORTISE_INSIDE_END, NULL, false);
-    status = sent(i, &msg, NULL).status;
+    status = send_to_plugin(i, &msg, NULL).status;
     mortise_host_leave(i, &v);
     mortise_wire_release(&held);
     return status;
 }
 
-static void *say_farewell(void *ud)
+static void *run_last_message(void *ud)
 {
     struct mortise_instance *i = ud;
     mortise_status status;
 
     mortise_thread_name("mortise-bye");
-    status = tell_last(i);
+    status = send_last_message(i);
     pthread_mutex_lock(&i->lock);
     assert(!i->returned);
     i->returned = true;
@@ -599,7 +605,7 @@ static void *say_farewell(void *ud)
 }
 
 /* Wait for the thread until the deadline; false: it still runs. */
-static bool await_farewell(struct mortise_instance *i)
+static bool wait_for_last_message(struct mortise_instance *i)
 {
     struct timespec until = {
         .tv_sec = (time_t)(i->last_by_ns / 1000000000),
@@ -616,20 +622,20 @@ static bool await_farewell(struct mortise_instance *i)
     return returned;
 }
 
-/* Does it return from that in time, and well?  It is on a thread of its own: one
- * that never returns must not take the engine along.  Then the instance is
- * leaked, and what the thread still looks at with it. */
-static bool takes(struct mortise_instance *i, enum mortise_wire_type last,
-                  uint64_t timeout_ms)
+/* Send QUIESCE or DESTROY and wait for success.  This runs on its own thread,
+ * because a plugin that never returns must not block the engine.  On a timeout
+ * the instance is leaked, because the thread still uses it. */
+static bool send_last_in_time(struct mortise_instance *i,
+                              enum mortise_wire_type last, uint64_t timeout_ms)
 {
     pthread_t thread;
 
     i->last = last;
     i->returned = false;
     i->last_by_ns = mortise_mono_ns() + timeout_ms * 1000000;
-    if (mortise_thread_start(&thread, say_farewell, i) != 0)
+    if (mortise_thread_start(&thread, run_last_message, i) != 0)
         return false;
-    if (!await_farewell(i)) {
+    if (!wait_for_last_message(i)) {
         pthread_detach(thread);
         return false;
     }
@@ -637,7 +643,7 @@ static bool takes(struct mortise_instance *i, enum mortise_wire_type last,
     return i->last_status == MORTISE_S_OK;
 }
 
-static void stop_call(struct mortise_call_slot *s, void *ud)
+static void cancel_slot_call(struct mortise_call_slot *s, void *ud)
 {
     struct mortise_instance *i = ud;
     bool open;
@@ -654,7 +660,7 @@ static void stop_call(struct mortise_call_slot *s, void *ud)
         mortise_instance_cancel(i, id);
 }
 
-static void note_inside(struct mortise_call_slot *s, void *ud)
+static void check_slot_inside(struct mortise_call_slot *s, void *ud)
 {
     bool *any = ud;
 
@@ -663,11 +669,11 @@ static void note_inside(struct mortise_call_slot *s, void *ud)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Nothing of the plugin reaches the engine any more; it may still come back to
- * its instance, which is found here by whoever looks for what is lost. */
-static bool leak(struct mortise_instance *i)
+/* Cut the plugin off from the engine and keep the instance, because the plugin
+ * may still use it.  Leak checkers find it in the list. */
+static bool leak_instance(struct mortise_instance *i)
 {
-    static struct mortise_instance *_Atomic leaked; /* all of them */
+    static struct mortise_instance *_Atomic leaked; /* list of all */
     const struct timespec a_moment = {.tv_nsec = 100000};
 
     assert(i->closing && i->next_leaked == NULL); /* once */
@@ -678,7 +684,7 @@ static bool leak(struct mortise_instance *i)
     return false;
 }
 
-static void say_restless(struct mortise_instance *i, uint64_t timeout_ms)
+static void log_quiesce_failure(struct mortise_instance *i, uint64_t timeout_ms)
 {
     static const char left[] = "its memory and threads are not released";
     mortise_status status;
@@ -705,25 +711,25 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
 
     assert(!i->closing);
     i->closing = true;
-    mortise_call_table_each(&i->calls, stop_call, i);
-    if (!takes(i, MORTISE_WIRE_QUIESCE, timeout_ms)) {
-        say_restless(i, timeout_ms);
-        return leak(i);
+    mortise_call_table_each(&i->calls, cancel_slot_call, i);
+    if (!send_last_in_time(i, MORTISE_WIRE_QUIESCE, timeout_ms)) {
+        log_quiesce_failure(i, timeout_ms);
+        return leak_instance(i);
     }
-    mortise_call_table_each(&i->calls, note_inside, &inside);
+    mortise_call_table_each(&i->calls, check_slot_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "reported the end of quiesce() during a call; its "
                          "memory is not released");
-        return leak(i);
+        return leak_instance(i);
     }
-    if (!takes(i, MORTISE_WIRE_DESTROY, timeout_ms)) {
+    if (!send_last_in_time(i, MORTISE_WIRE_DESTROY, timeout_ms)) {
         mortise_host_log(
             i, MORTISE_LOG_ERROR,
             "was not destroyed within %llu ms; its memory is not released",
             (unsigned long long)timeout_ms);
-        return leak(i);
+        return leak_instance(i);
     }
-    release(i);
+    free_instance(i);
     return true;
 }

@@ -1,11 +1,10 @@
-/* instantiate.c -- from a manifest that may be used to an instance, and back.
+/* instantiate.c -- from a usable manifest to an instance, and back.
  *
- * The config is judged first, then the object's bytes, in a sealed copy that
- * nobody can change any more; these are loaded, and no others.  Constructors,
- * init() and create() are a visit (inside.h): who dies in one is to blame.
- * Only what came up counts as seen, and what does not let go is leaked with all
- * that it was lent.
- */
+ * First the config is checked, then the object's bytes, in a sealed copy that
+ * cannot change; only these bytes are loaded.  Constructors, init() and
+ * create() run as a visit (inside.h), so that a death in them is attributed.
+ * Only a release that started is remembered.  A plugin that does not stop is
+ * leaked with everything lent to it. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +17,13 @@
 #include "core/plugin/entry.h"
 #include "core/plugin/quarantine.h"
 
-/* ---- the bytes ------------------------------------------------------------- */
+/* ---- the object's bytes -------------------------------------------------- */
 
-static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
-                       const struct mortise_artifact *a,
-                       const struct mortise_object *o, struct mortise_err *err)
+static int check_object_bytes(const struct mortise_plugins *p,
+                              const struct entry *e,
+                              const struct mortise_artifact *a,
+                              const struct mortise_object *o,
+                              struct mortise_err *err)
 {
     char want[MORTISE_DIGEST_HEX], got[MORTISE_DIGEST_HEX];
     int rv;
@@ -53,7 +54,6 @@ static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
     return rv;
 }
 
-/* The artifact's bytes, sealed and judged: the only ones that are loaded. */
 int mortise_plugin_prepare(const struct mortise_plugins *p,
                            const struct entry *e, struct mortise_object *o,
                            struct mortise_err *err)
@@ -64,8 +64,9 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
 
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "plugin %s", e->pub.name);
-    assert(o->p != NULL && e->manifest != NULL); /* sealed, and usable() */
-    rv = check_bytes(p, e, a, o, err);
+    /* Sealed, and checked by find_usable_entry(). */
+    assert(o->p != NULL && e->manifest != NULL);
+    rv = check_object_bytes(p, e, a, o, err);
     if (rv == MORTISE_OK)
         return MORTISE_OK;
     mortise_object_close(o);
@@ -74,12 +75,12 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
     return mortise_doing(err, rv, "plugin %s: %s", e->pub.name, path);
 }
 
-/* ---- letting go ----------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------ */
 
-/* An instance ended, or never came to be.  A leaked one goes on using its
- * manifest, so that is not ours any more; the module is let go with the last.
- */
-static void let_go(struct entry *e, bool leaked)
+/* An instance ended or could not be created.  A leaked one still uses its
+ * manifest, so the entry gives it up.  Release the module with the last
+ * instance. */
+static void end_instance_use(struct entry *e, bool leaked)
 {
     assert(e->loaded != NULL); /* while there was an instance */
     if (leaked) {
@@ -94,7 +95,8 @@ static void let_go(struct entry *e, bool leaked)
     e->loaded = NULL;
 }
 
-static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
+static void stop_instance(struct mortise_plugins *p, struct entry *e,
+                          struct created *c)
 {
     struct mortise_instance *i = c->instance;
     struct mortise_visit v;
@@ -103,48 +105,49 @@ static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
     if (i == NULL)
         return;
     assert(e->culprit != NULL && e->loaded != NULL); /* it was started */
-    /* No patience: quiesce() has a clock of its own, and a thread. */
+    /* No time limit here: quiesce() runs on its own thread with its own
+     * limit. */
     mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_END, NULL, 0,
                          MORTISE_MASK_NOW);
-    let_go(e, !mortise_instance_close(i, p->config.quiesce_ms));
+    end_instance_use(e, !mortise_instance_close(i, p->config.quiesce_ms));
     mortise_inside_leave(&v);
 }
 
-/* ---- starting -------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
-/* Which of the plugin's instances it is: of a model, of a guardrail, of discovery,
- * or the memory. */
-static const char *behind(const struct created *c, const char *prefix)
+/* The rest of `as` after a prefix, which tells the instance's use: a model, a
+ * guardrail, discovery, or the memory.  NULL: another use. */
+static const char *skip_as_prefix(const struct created *c, const char *prefix)
 {
     size_t n = strlen(prefix);
 
     return strncmp(c->as, prefix, n) == 0 ? c->as + n : NULL;
 }
 
-static const char *model_of(const struct created *c)
+static const char *get_model_alias(const struct created *c)
 {
-    return behind(c, "model:");
+    return skip_as_prefix(c, "model:");
 }
 
-static const char *discoverer_of(const struct created *c)
+static const char *get_discovery_place(const struct created *c)
 {
-    return behind(c, MORTISE_DISCOVERY_PREFIX);
+    return skip_as_prefix(c, MORTISE_DISCOVERY_PREFIX);
 }
 
-/* Where the deployment says it. */
-static const char *place_of(const struct created *c)
+/* The section of the deployment with the config, for messages. */
+static const char *get_config_section(const struct created *c)
 {
     return c->as[0] == '\0'                              ? "plugins.config"
-           : model_of(c) != NULL                         ? "models"
-           : discoverer_of(c) != NULL                    ? "discovery"
+           : get_model_alias(c) != NULL                  ? "models"
+           : get_discovery_place(c) != NULL              ? "discovery"
            : strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0 ? "memory"
                                                          : "guardrails";
 }
 
-static void config_of(const struct entry *e, const struct created *c, char *out,
-                      size_t size)
+static void describe_config(const struct entry *e, const struct created *c,
+                            char *out, size_t size)
 {
-    const char *model = model_of(c), *place = discoverer_of(c);
+    const char *model = get_model_alias(c), *place = get_discovery_place(c);
 
     if (strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0)
         snprintf(out, size, "the config of the memory (plugin %s)",
@@ -161,10 +164,10 @@ static void config_of(const struct entry *e, const struct created *c, char *out,
         snprintf(out, size, "the config of plugin %s", e->pub.name);
 }
 
-/* The config as text, once it is known to fit. */
-static int check_config(const struct entry *e, const struct created *c,
-                        const json_t *config, struct mortise_buf *text,
-                        struct mortise_err *err)
+/* Validate the config and write it as text. */
+static int check_instance_config(const struct entry *e, const struct created *c,
+                                 const json_t *config, struct mortise_buf *text,
+                                 struct mortise_err *err)
 {
     const struct mortise_schema *schema = e->manifest->config_schema;
     char what[320];
@@ -174,8 +177,8 @@ static int check_config(const struct entry *e, const struct created *c,
         return mortise_fail(
             err, MORTISE_ECONFIG,
             "plugin %s accepts no config; remove its part of %s", e->pub.name,
-            place_of(c));
-    config_of(e, c, what, sizeof what);
+            get_config_section(c));
+    describe_config(e, c, what, sizeof what);
     rv = mortise_schema_check(schema, config, err);
     if (rv == MORTISE_ENOMEM)
         return rv;
@@ -189,9 +192,9 @@ static int check_config(const struct entry *e, const struct created *c,
                                            "%s is nested too deeply", what);
 }
 
-/* Load the bytes and find the plugin in them, unless that was done. */
-static int load(const struct mortise_plugins *p, struct entry *e,
-                struct mortise_err *err)
+/* Load the module and find the plugin in it, unless that was done. */
+static int load_plugin_module(const struct mortise_plugins *p, struct entry *e,
+                              struct mortise_err *err)
 {
     struct mortise_object o;
     int rv;
@@ -214,11 +217,12 @@ static int load(const struct mortise_plugins *p, struct entry *e,
     return mortise_doing(err, rv, "plugin %s", e->pub.name);
 }
 
-static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
-                  const struct mortise_buf *config, struct mortise_err *err)
+static int create_instance(struct mortise_plugins *p, struct entry *e,
+                           struct created *c, const struct mortise_buf *config,
+                           struct mortise_err *err)
 {
     struct mortise_endpoint *to;
-    int rv = load(p, e, err);
+    int rv = load_plugin_module(p, e, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -231,11 +235,11 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
                                    e->culprit, &p->config.ops, config->p,
                                    config->n, &c->failure, err);
     if (rv != MORTISE_OK)
-        let_go(e, c->failure.leaked);
+        end_instance_use(e, c->failure.leaked);
     return rv;
 }
 
-static int make_culprit(struct mortise_plugins *p, struct entry *e,
+static int init_culprit(struct mortise_plugins *p, struct entry *e,
                         struct mortise_err *err)
 {
     struct mortise_culprit *c = e->culprit;
@@ -248,27 +252,28 @@ static int make_culprit(struct mortise_plugins *p, struct entry *e,
     if (p->notes < 0 && p->config.quarantine_dir != NULL)
         rv = mortise_quarantine_open(&p->notes, p->config.quarantine_at,
                                      p->config.quarantine_dir, err);
-    assert(strlen(e->manifest->name) < sizeof c->name); /* a manifest's */
+    /* Checked when it was parsed. */
+    assert(strlen(e->manifest->name) < sizeof c->name);
     snprintf(c->name, sizeof c->name, "%s", e->manifest->name);
     mortise_hex(c->hex, e->manifest->digest, sizeof e->manifest->digest);
     c->dir = p->notes;
     return rv;
 }
 
-/* As a visit (inside.h), from its constructors on. */
-static int create_visiting(struct mortise_plugins *p, struct entry *e,
+/* Run everything from constructors to create() in one visit (inside.h). */
+static int create_in_visit(struct mortise_plugins *p, struct entry *e,
                            struct created *c, const struct mortise_buf *config,
                            struct mortise_err *err)
 {
     struct mortise_visit v;
-    int rv = make_culprit(p, e, err);
+    int rv = init_culprit(p, e, err);
 
     if (rv != MORTISE_OK)
         return rv;
     mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_CREATE, NULL,
                          mortise_manifest_patience(e->manifest),
                          MORTISE_MASK_NOW);
-    rv = create(p, e, c, config, err);
+    rv = create_instance(p, e, c, config, err);
     mortise_inside_leave(&v);
     return rv;
 }
@@ -280,25 +285,25 @@ int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
     struct mortise_buf text;
     int rv;
 
-    assert(e->pub.problem == NULL && c->instance == NULL); /* usable() */
+    /* Checked by find_usable_entry(). */
+    assert(e->pub.problem == NULL && c->instance == NULL);
     c->failure = (struct mortise_create_failure){.leaked = false};
     mortise_buf_init(&text, p->mem);
-    rv = check_config(e, c, config, &text, err);
+    rv = check_instance_config(e, c, config, &text, err);
     if (rv == MORTISE_OK)
-        rv = create_visiting(p, e, c, &text, err);
+        rv = create_in_visit(p, e, c, &text, err);
     if (rv == MORTISE_OK) {
-        /* Only what came up counts as seen: a release that cannot start must
-         * not lock out the one that could. */
+        /* Remember a release only after it started: a release that cannot start
+         * must not lock out the previous one. */
         rv = mortise_releases_remember(p, e, err);
         if (rv != MORTISE_OK)
-            stop(p, e, c);
+            stop_instance(p, e, c);
     }
     mortise_buf_finish(&text);
     mortise_plugin_publish(e);
     return rv;
 }
 
-/* The place of an instance, made when it is new. */
 struct created *mortise_plugin_created_as(struct mortise_plugins *p,
                                           struct entry *e, const char *as)
 {
@@ -316,9 +321,10 @@ struct created *mortise_plugin_created_as(struct mortise_plugins *p,
     return c;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- closing ------------------------------------------------------------- */
 
-/* What was leaked may still die, and then has a name, but no more a file. */
+/* A leaked plugin can still crash: keep its name for the message, but write no
+ * note. */
 static void close_culprit(struct entry *e)
 {
     struct mortise_culprit *c = e->culprit;
@@ -335,7 +341,7 @@ static void close_culprit(struct entry *e)
 void mortise_plugin_close(struct mortise_plugins *p, struct entry *e)
 {
     for (struct created *c = e->created; c != NULL; c = c->next)
-        stop(p, e, c);
+        stop_instance(p, e, c);
     assert(!mortise_plugin_is_started(e));
     close_culprit(e);
     mortise_manifest_free(e->manifest);

@@ -1,12 +1,11 @@
-/* kind_discovery.c -- plugins that find what a text is about:
+/* kind_discovery.c -- plugins that find tools and nodes for a text:
  * mortise.discovery/1.
  *
- * discover() ranks the candidates that it is given, and skills of its own.  It
- * only looks: what it asks is part of the step that it serves, and what it found
- * is judged by who called it (discovery.h), since that knows the candidates.
- * list() says what it has that is pinned, if anything is: a plugin need not have
- * it, and one that was built before there was one has no room for it.
- */
+ * discover() ranks the candidates of the request and adds skills of its own.
+ * It has no effects: its asks are part of the step that it serves, and its
+ * caller, which knows the candidates, checks the result (discovery.h). list()
+ * reports the plugin's pinned items.  It is optional, and older plugins have no
+ * field for it. */
 #include <stddef.h>
 
 #include <mortise/discovery.h>
@@ -17,8 +16,8 @@
 static const struct mortise_key discovery_keys[] = {MORTISE_THREADS};
 MORTISE_KIND_PLACE(discovery);
 
-static const char *lacks(const void *interface,
-                         const struct mortise_manifest *m)
+static const char *find_discovery_gap(const void *interface,
+                                      const struct mortise_manifest *m)
 {
     const mortise_discovery *d = interface;
 
@@ -29,8 +28,9 @@ static const char *lacks(const void *interface,
                : NULL;
 }
 
-static int32_t discover(const void *interface, struct mortise_inst *inst,
-                        uint32_t stage, const struct mortise_request *request)
+static int32_t call_discover(const void *interface, struct mortise_inst *inst,
+                             uint32_t stage,
+                             const struct mortise_request *request)
 {
     const mortise_discovery *d = interface;
 
@@ -38,8 +38,8 @@ static int32_t discover(const void *interface, struct mortise_inst *inst,
     return d->discover(inst, request);
 }
 
-static int32_t list(const void *interface, struct mortise_inst *inst,
-                    uint32_t stage, const struct mortise_request *request)
+static int32_t call_list(const void *interface, struct mortise_inst *inst,
+                         uint32_t stage, const struct mortise_request *request)
 {
     const mortise_discovery *d = interface;
 
@@ -53,25 +53,25 @@ const struct mortise_call_kind mortise_call_discover = {
     .number = 0,
     .name = "discover",
     .may_pend = true,
-    .enter = discover};
+    .enter = call_discover};
 
 const struct mortise_call_kind mortise_call_list = {.kind =
                                                         MORTISE_KIND_DISCOVERY,
                                                     .number = 1,
                                                     .name = "list",
                                                     .may_pend = true,
-                                                    .enter = list};
+                                                    .enter = call_list};
 
 static const struct mortise_call_kind *const calls[] = {&mortise_call_discover,
                                                         &mortise_call_list};
 
-/* As discovery.h says; host_calls.c (7) holds it to it. */
+/* As discovery.h documents; host_calls.c (7) enforces it. */
 static const char *const asks[] = {"secret.get/1", "http.request/1", NULL};
 
 const struct mortise_plugin_kind mortise_kind_discovery = {
     .name = "discovery",
     .interface = MORTISE_DISCOVERY_1,
     .asks = asks,
-    .lacks = lacks,
+    .lacks = find_discovery_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

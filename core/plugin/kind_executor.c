@@ -1,14 +1,13 @@
 /* kind_executor.c -- plugins that run operations: mortise.executor/1.
  *
- * The manifest says what each operation takes, gives and does to the world;
- * graphs name it as PLUGIN/OPERATION.  execute() does it, and may end later;
- * reconcile() says afterwards whether it happened.  background() is for what an
- * instance keeps beside its calls.
+ * The manifest describes the input, output and effect of each operation; graphs
+ * name an operation PLUGIN/OPERATION. execute() runs it and may end later.
+ * reconcile() reports afterwards whether its effect happened. background() is
+ * for work of an instance outside of calls.
  *
- * One with `more` has operations besides, found out at run time and pinned by
- * the deployment's lock.  Their names have a / in them, and those of manifests
- * have none, so that no lock can stand for what a signature covers.
- */
+ * A plugin with `more` has further operations, found at run time and pinned by
+ * the deployment's lock.  Their names contain a /, and names in manifests do
+ * not, so a lock cannot replace an operation that a signature covers. */
 #include <mortise/plugin.h>
 #include <assert.h>
 #include <string.h>
@@ -19,14 +18,16 @@
 
 /* ---- operations ---------------------------------------------------------- */
 
-static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_input_schema(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
 
     op->input = mortise_reading_schema(ctx, slot, &op->secrets);
 }
 
-static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_output_schema(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
 
@@ -63,10 +64,11 @@ static void read_judged_as(void *ctx, void *into,
     op->judged_as_at = slot->value;
 }
 
-static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_usage_amount(void *ctx, void *into,
+                              const struct mortise_slot *slot);
 
 #define USED(kind, most)                                                       \
-    .value = MORTISE_V_##kind, .max = (most), .read = read_used
+    .value = MORTISE_V_##kind, .max = (most), .read = read_usage_amount
 
 static const struct mortise_key usage_keys[] = {
     [MORTISE_USED_CALLS] = {.name = "model_calls",
@@ -85,7 +87,8 @@ static const struct mortise_key usage_keys[] = {
 };
 MORTISE_PLACE(usage, "usage");
 
-static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_usage_amount(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_usage_bound *b = into;
     size_t i = (size_t)(slot->key - usage_keys);
@@ -99,7 +102,8 @@ static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
                      : mortise_usd_nano(v->u.d);
 }
 
-static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_usage_bound(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest_op *op = into;
@@ -117,11 +121,11 @@ static const struct mortise_key op_keys[] = {
     {.name = "input_schema",
      .about = "A JSON Schema for the arguments.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_input},
+     .read = read_input_schema},
     {.name = "output_schema",
      .about = "A JSON Schema for the output.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_output},
+     .read = read_output_schema},
     {.name = "effect",
      .about =
          "The effect class of the operation: pure, read, write or external.",
@@ -156,12 +160,12 @@ static const struct mortise_key op_keys[] = {
      .about = "The highest usage of one call; budgets reserve it.",
      .value = MORTISE_V_MAP,
      .place = &usage_place,
-     .read = read_usage},
+     .read = read_usage_bound},
 };
 MORTISE_PLACE(op, "an operation");
 
-/* Operations are named in graphs as PLUGIN/OPERATION. */
-static bool is_op_name(const char *s)
+/* Graphs name operations as PLUGIN/OPERATION. */
+static bool is_valid_operation_name(const char *s)
 {
     return mortise_header_is_name(s) && strlen(s) <= 64;
 }
@@ -180,7 +184,7 @@ static void read_operations(void *ctx, void *into,
 
         op->name = map->keys[i]->str;
         op->description = "";
-        if (!is_op_name(op->name))
+        if (!is_valid_operation_name(op->name))
             mortise_diag_add(r->diags, "E0701", map->keys[i]->span,
                              "'%s' is not a valid name of an operation",
                              op->name);
@@ -244,7 +248,7 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name)
 
 /* ---- intents ------------------------------------------------------------- */
 
-static bool changes_the_world(const char *method)
+static bool is_method_with_effects(const char *method)
 {
     static const char *const names[] = {
 #define METHOD(id, name, changes, late) (changes) ? (name) : "",
@@ -258,16 +262,16 @@ static bool changes_the_world(const char *method)
     return false;
 }
 
-/* May any of the methods that it requires? */
-static bool asks_effects(const struct mortise_manifest *m)
+/* Does it require a method that may have effects? */
+static bool has_method_with_effects(const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_methods; i++)
-        if (changes_the_world(m->methods[i]))
+        if (is_method_with_effects(m->methods[i]))
             return true;
     return false;
 }
 
-/* An operation whose effects are all steps needs a way to have one. */
+/* An operation with `intent: steps` needs a method that can have effects. */
 static void check_intent(struct mortise_reading *r,
                          const struct mortise_manifest_op *op)
 {
@@ -281,7 +285,7 @@ static void check_intent(struct mortise_reading *r,
             "operation '%s' is '%s', so it cannot have 'intent'", op->name,
             op->effect);
         mortise_diag_help(r->diags, d, "remove 'intent'");
-    } else if (op->steps && !asks_effects(r->m)) {
+    } else if (op->steps && !has_method_with_effects(r->m)) {
         d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
                              "operation '%s' has intent: steps, but the plugin "
                              "requires no method with effects",
@@ -295,9 +299,9 @@ static void check_intent(struct mortise_reading *r,
     }
 }
 
-/* Must a call have that argument, and a text in it? */
-static bool is_required(const struct mortise_manifest_op *op, const char *name,
-                        size_t n)
+/* Is this argument required, and a string? */
+static bool is_required_string(const struct mortise_manifest_op *op,
+                               const char *name, size_t n)
 {
     const json_t *schema =
         op->input != NULL ? mortise_schema_json(op->input) : NULL;
@@ -313,7 +317,7 @@ static bool is_required(const struct mortise_manifest_op *op, const char *name,
     return false;
 }
 
-/* Whatever a call's arguments are, they make a name. */
+/* judged_as must give a name for all valid arguments. */
 static void check_judged_as(struct mortise_reading *r,
                             const struct mortise_manifest_op *op)
 {
@@ -324,7 +328,7 @@ static void check_judged_as(struct mortise_reading *r,
         size_t n = strcspn(++at, "}");
 
         some = true;
-        if (at[n] == '}' && is_required(op, at, n))
+        if (at[n] == '}' && is_required_string(op, at, n))
             continue;
         mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
                          "'%.*s' in judged_as of operation '%s' is not a "
@@ -346,7 +350,8 @@ static void check_operations(struct mortise_reading *r)
     }
 }
 
-/* What is left pending for good needs no thread. */
+/* Background work stays pending, which only async plugins can do without a
+ * thread. */
 static void check_background(struct mortise_reading *r)
 {
     const struct mortise_provides *p = &r->m->provides[MORTISE_KIND_EXECUTOR];
@@ -360,7 +365,7 @@ static void check_background(struct mortise_reading *r)
     mortise_diag_help(r->diags, d, "set threading: async");
 }
 
-static void check_kind(struct mortise_reading *r)
+static void check_executor_part(struct mortise_reading *r)
 {
     check_operations(r);
     check_background(r);
@@ -368,8 +373,8 @@ static void check_kind(struct mortise_reading *r)
 
 /* ---- calls --------------------------------------------------------------- */
 
-static const char *lacks(const void *interface,
-                         const struct mortise_manifest *m)
+static const char *find_executor_gap(const void *interface,
+                                     const struct mortise_manifest *m)
 {
     const mortise_executor *x = interface;
 
@@ -385,28 +390,30 @@ static const char *lacks(const void *interface,
     return NULL;
 }
 
-/* Which of the others there are, the catalogue knows, by which graphs were
- * checked (core/engine/common/plugin_catalog.c). */
-static bool is_other(const struct mortise_manifest *m, const char *operation)
+/* The catalogue checks that the operation exists, with the lock that the graphs
+ * were checked against (core/engine/common/plugin_catalog.c). */
+static bool is_lock_operation(const struct mortise_manifest *m,
+                              const char *operation)
 {
     return m->provides[MORTISE_KIND_EXECUTOR].more &&
            strchr(operation, '/') != NULL;
 }
 
-static int has_operation(const struct mortise_manifest *m,
-                         const char *operation, struct mortise_err *err)
+static int check_has_operation(const struct mortise_manifest *m,
+                               const char *operation, struct mortise_err *err)
 {
-    if (mortise_manifest_op(m, operation) != NULL || is_other(m, operation))
+    if (mortise_manifest_op(m, operation) != NULL ||
+        is_lock_operation(m, operation))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ENOTFOUND, "plugin %s has no operation %s",
                         m->name, operation);
 }
 
-static int can_reconcile(const struct mortise_manifest *m,
-                         const char *operation, struct mortise_err *err)
+static int check_can_reconcile(const struct mortise_manifest *m,
+                               const char *operation, struct mortise_err *err)
 {
     const struct mortise_manifest_op *op = mortise_manifest_op(m, operation);
-    int rv = has_operation(m, operation, err);
+    int rv = check_has_operation(m, operation, err);
 
     if (rv != MORTISE_OK || (op != NULL && op->reconcile))
         return rv;
@@ -414,8 +421,9 @@ static int can_reconcile(const struct mortise_manifest *m,
                         m->name, operation);
 }
 
-static int32_t execute(const void *interface, struct mortise_inst *inst,
-                       uint32_t stage, const struct mortise_request *request)
+static int32_t call_execute(const void *interface, struct mortise_inst *inst,
+                            uint32_t stage,
+                            const struct mortise_request *request)
 {
     const mortise_executor *x = interface;
 
@@ -423,8 +431,9 @@ static int32_t execute(const void *interface, struct mortise_inst *inst,
     return x->execute(inst, request);
 }
 
-static int32_t reconcile(const void *interface, struct mortise_inst *inst,
-                         uint32_t stage, const struct mortise_request *request)
+static int32_t call_reconcile(const void *interface, struct mortise_inst *inst,
+                              uint32_t stage,
+                              const struct mortise_request *request)
 {
     const mortise_executor *x = interface;
 
@@ -432,18 +441,19 @@ static int32_t reconcile(const void *interface, struct mortise_inst *inst,
     return x->reconcile(inst, request);
 }
 
-static int has_background(const struct mortise_manifest *m,
-                          const char *operation, struct mortise_err *err)
+static int check_has_background(const struct mortise_manifest *m,
+                                const char *operation, struct mortise_err *err)
 {
-    assert(operation[0] == '\0'); /* it is of none */
+    assert(operation[0] == '\0'); /* background() has no operation */
     if (m->provides[MORTISE_KIND_EXECUTOR].background)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL, "plugin %s has no background work",
                         m->name);
 }
 
-static int32_t background(const void *interface, struct mortise_inst *inst,
-                          uint32_t stage, const struct mortise_request *request)
+static int32_t call_background(const void *interface, struct mortise_inst *inst,
+                               uint32_t stage,
+                               const struct mortise_request *request)
 {
     const mortise_executor *x = interface;
 
@@ -459,8 +469,8 @@ const struct mortise_call_kind mortise_call_execute = {
     .may_suspend = true,
     .may_write = true,
     .may_use = true,
-    .admit = has_operation,
-    .enter = execute};
+    .admit = check_has_operation,
+    .enter = call_execute};
 
 const struct mortise_call_kind mortise_call_reconcile = {
     .kind = MORTISE_KIND_EXECUTOR,
@@ -469,16 +479,16 @@ const struct mortise_call_kind mortise_call_reconcile = {
     .may_pend = true,
     .may_write = true,
     .may_use = true,
-    .admit = can_reconcile,
-    .enter = reconcile};
+    .admit = check_can_reconcile,
+    .enter = call_reconcile};
 
 const struct mortise_call_kind mortise_call_background = {
     .kind = MORTISE_KIND_EXECUTOR,
     .number = 2,
     .name = "background",
     .may_pend = true,
-    .admit = has_background,
-    .enter = background};
+    .admit = check_has_background,
+    .enter = call_background};
 
 static const struct mortise_call_kind *const calls[] = {
     &mortise_call_execute, &mortise_call_reconcile, &mortise_call_background};
@@ -486,7 +496,7 @@ static const struct mortise_call_kind *const calls[] = {
 const struct mortise_plugin_kind mortise_kind_executor = {
     .name = "executor",
     .interface = MORTISE_EXECUTOR_1,
-    .check = check_kind,
-    .lacks = lacks,
+    .check = check_executor_part,
+    .lacks = find_executor_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

@@ -1,12 +1,12 @@
 /* kind_guardrail.c -- plugins that judge values: mortise.guardrail/2.
  *
- * check() sees one value at one stage of a run, and says whether it may pass:
- * at once, or later, after it has asked what it may.  It has no operations, and
- * no effect; its verdict is emitted, and without one nothing passes.
+ * check() gets one value at one stage of a run and decides whether it may pass,
+ * at once or later, after asking permitted methods.  A guardrail has no
+ * operations and no effects.  It emits its verdict; without a verdict nothing
+ * passes.
  *
- * mortise.guardrail/1, which returned its verdict and so could not wait for
- * anything, is refused.
- */
+ * mortise.guardrail/1 returned its verdict and therefore could not wait.  It is
+ * no longer supported. */
 #include <mortise/guardrail.h>
 #include <stdio.h>
 
@@ -17,8 +17,8 @@
 static const struct mortise_key guardrail_keys[] = {MORTISE_THREADS};
 MORTISE_KIND_PLACE(guardrail);
 
-static const char *lacks(const void *interface,
-                         const struct mortise_manifest *m)
+static const char *find_guardrail_gap(const void *interface,
+                                      const struct mortise_manifest *m)
 {
     const mortise_guardrail *g = interface;
 
@@ -28,7 +28,7 @@ static const char *lacks(const void *interface,
                : NULL;
 }
 
-/* {"violation": bool, "reason"?: text}. */
+/* Parse {"violation": bool, "reason"?: text}. */
 static int read_verdict(const char *text, size_t n, bool *violation,
                         char *words, size_t size)
 {
@@ -53,8 +53,8 @@ static int read_verdict(const char *text, size_t n, bool *violation,
     return rv;
 }
 
-static int32_t check(const void *interface, struct mortise_inst *inst,
-                     uint32_t stage, const struct mortise_request *request)
+static int32_t call_check(const void *interface, struct mortise_inst *inst,
+                          uint32_t stage, const struct mortise_request *request)
 {
     const mortise_guardrail *g = interface;
 
@@ -68,11 +68,11 @@ const struct mortise_call_kind mortise_call_check = {.kind =
                                                      .may_pend = true,
                                                      .answer = "verdict",
                                                      .read = read_verdict,
-                                                     .enter = check};
+                                                     .enter = call_check};
 
 static const struct mortise_call_kind *const calls[] = {&mortise_call_check};
 
-/* What only reads; core/run/asks/step.c (9) holds it to it. */
+/* Methods that only read; core/run/asks/step.c (9) enforces it. */
 static const char *const asks[] = {
     "state.get/1",    "schema.check/1", "kv.get/1",      "secret.get/1",
     "http.request/1", "model.call/1",   "model.embed/1", NULL};
@@ -82,6 +82,6 @@ const struct mortise_plugin_kind mortise_kind_guardrail = {
     .interface = MORTISE_GUARDRAIL_2,
     .asks = asks,
     .former = "mortise.guardrail/1",
-    .lacks = lacks,
+    .lacks = find_guardrail_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

@@ -1,10 +1,9 @@
-/* kind_memory.c -- plugins that keep traces and find them again:
+/* kind_memory.c -- plugins that store traces and find them again:
  * mortise.memory/1.
  *
- * read() finds, write() keeps, forget() takes away.  A read changes nothing,
- * and the others may be said twice: whoever calls them may call again when it
- * does not know what became of the first time.
- */
+ * read() finds traces, write() stores them, forget() removes them.  A read
+ * changes nothing. write() and forget() can be repeated, so a caller that does
+ * not know the result calls again. */
 #include <mortise/memory.h>
 
 #include "core/plugin/kind.h"
@@ -25,7 +24,8 @@ static const struct mortise_key memory_keys[] = {
 };
 MORTISE_KIND_PLACE(memory);
 
-/* What the host puts into the config is looked at like the rest of it. */
+/* The host adds the directory to the config, which must still match
+ * config_schema. */
 static void check_directory(struct mortise_reading *r)
 {
     const char *key = r->m->provides[MORTISE_KIND_MEMORY].directory;
@@ -37,7 +37,7 @@ static void check_directory(struct mortise_reading *r)
     if (r->m->config_schema != NULL)
         mortise_schema_look(r->m->config_schema, key, &seen);
     else if (mortise_yaml_get(r->m->tree, "config_schema") != NULL)
-        return; /* it is broken: a finding already */
+        return; /* invalid: already a finding */
     if (!seen.never)
         return;
     d = mortise_diag_add(
@@ -54,8 +54,8 @@ static void check_directory(struct mortise_reading *r)
         mortise_diag_help(r->diags, d, "did you mean '%s'?", seen.near);
 }
 
-static const char *lacks(const void *interface,
-                         const struct mortise_manifest *m)
+static const char *find_memory_gap(const void *interface,
+                                   const struct mortise_manifest *m)
 {
     const mortise_memory *x = interface;
 
@@ -66,8 +66,9 @@ static const char *lacks(const void *interface,
                : NULL;
 }
 
-static int32_t recall(const void *interface, struct mortise_inst *inst,
-                      uint32_t stage, const struct mortise_request *request)
+static int32_t call_memory_read(const void *interface,
+                                struct mortise_inst *inst, uint32_t stage,
+                                const struct mortise_request *request)
 {
     const mortise_memory *x = interface;
 
@@ -75,8 +76,9 @@ static int32_t recall(const void *interface, struct mortise_inst *inst,
     return x->read(inst, request);
 }
 
-static int32_t remember(const void *interface, struct mortise_inst *inst,
-                        uint32_t stage, const struct mortise_request *request)
+static int32_t call_memory_write(const void *interface,
+                                 struct mortise_inst *inst, uint32_t stage,
+                                 const struct mortise_request *request)
 {
     const mortise_memory *x = interface;
 
@@ -84,8 +86,9 @@ static int32_t remember(const void *interface, struct mortise_inst *inst,
     return x->write(inst, request);
 }
 
-static int32_t forget(const void *interface, struct mortise_inst *inst,
-                      uint32_t stage, const struct mortise_request *request)
+static int32_t call_memory_forget(const void *interface,
+                                  struct mortise_inst *inst, uint32_t stage,
+                                  const struct mortise_request *request)
 {
     const mortise_memory *x = interface;
 
@@ -93,31 +96,31 @@ static int32_t forget(const void *interface, struct mortise_inst *inst,
     return x->forget(inst, request);
 }
 
-const struct mortise_call_kind mortise_call_recall = {.kind =
-                                                          MORTISE_KIND_MEMORY,
-                                                      .number = 0,
-                                                      .name = "read",
-                                                      .may_pend = true,
-                                                      .enter = recall};
+const struct mortise_call_kind mortise_call_recall = {
+    .kind = MORTISE_KIND_MEMORY,
+    .number = 0,
+    .name = "read",
+    .may_pend = true,
+    .enter = call_memory_read};
 
-const struct mortise_call_kind mortise_call_remember = {.kind =
-                                                            MORTISE_KIND_MEMORY,
-                                                        .number = 1,
-                                                        .name = "write",
-                                                        .may_pend = true,
-                                                        .enter = remember};
+const struct mortise_call_kind mortise_call_remember = {
+    .kind = MORTISE_KIND_MEMORY,
+    .number = 1,
+    .name = "write",
+    .may_pend = true,
+    .enter = call_memory_write};
 
-const struct mortise_call_kind mortise_call_forget = {.kind =
-                                                          MORTISE_KIND_MEMORY,
-                                                      .number = 2,
-                                                      .name = "forget",
-                                                      .may_pend = true,
-                                                      .enter = forget};
+const struct mortise_call_kind mortise_call_forget = {
+    .kind = MORTISE_KIND_MEMORY,
+    .number = 2,
+    .name = "forget",
+    .may_pend = true,
+    .enter = call_memory_forget};
 
 static const struct mortise_call_kind *const calls[] = {
     &mortise_call_recall, &mortise_call_remember, &mortise_call_forget};
 
-/* As memory.h says. */
+/* As memory.h documents. */
 static const char *const asks[] = {"secret.get/1", "http.request/1",
                                    "model.embed/1", NULL};
 
@@ -126,6 +129,6 @@ const struct mortise_plugin_kind mortise_kind_memory = {
     .interface = MORTISE_MEMORY_1,
     .asks = asks,
     .check = check_directory,
-    .lacks = lacks,
+    .lacks = find_memory_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

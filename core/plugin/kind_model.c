@@ -1,9 +1,8 @@
-/* kind_model.c -- plugins that are a way to models: mortise.model/1.
+/* kind_model.c -- plugins that call models: mortise.model/1.
  *
- * chat() and embed() make one call of a model each, for whoever asks
- * model.call/1 or model.embed/1 under an alias of the deployment's.  What they
- * used is counted for who asked.
- */
+ * chat() and embed() each make one call of a model, for an execution that asks
+ * model.call/1 or model.embed/1 with an alias of the deployment.  Their usage
+ * counts for that execution. */
 #include <mortise/model.h>
 
 #include "core/plugin/kind.h"
@@ -17,8 +16,8 @@ static const struct mortise_key model_keys[] = {
 };
 MORTISE_KIND_PLACE(model);
 
-static const char *lacks(const void *interface,
-                         const struct mortise_manifest *m)
+static const char *find_model_gap(const void *interface,
+                                  const struct mortise_manifest *m)
 {
     const mortise_model *x = interface;
 
@@ -29,8 +28,8 @@ static const char *lacks(const void *interface,
                : NULL;
 }
 
-static int can_embed(const struct mortise_manifest *m, const char *operation,
-                     struct mortise_err *err)
+static int check_can_embed(const struct mortise_manifest *m,
+                           const char *operation, struct mortise_err *err)
 {
     (void)operation;
     return m->provides[MORTISE_KIND_MODEL].embeds
@@ -41,8 +40,8 @@ static int can_embed(const struct mortise_manifest *m, const char *operation,
                               m->name);
 }
 
-static int32_t chat(const void *interface, struct mortise_inst *inst,
-                    uint32_t stage, const struct mortise_request *request)
+static int32_t call_chat(const void *interface, struct mortise_inst *inst,
+                         uint32_t stage, const struct mortise_request *request)
 {
     const mortise_model *x = interface;
 
@@ -50,8 +49,8 @@ static int32_t chat(const void *interface, struct mortise_inst *inst,
     return x->chat(inst, request);
 }
 
-static int32_t embed(const void *interface, struct mortise_inst *inst,
-                     uint32_t stage, const struct mortise_request *request)
+static int32_t call_embed(const void *interface, struct mortise_inst *inst,
+                          uint32_t stage, const struct mortise_request *request)
 {
     const mortise_model *x = interface;
 
@@ -65,20 +64,20 @@ const struct mortise_call_kind mortise_call_chat = {.kind = MORTISE_KIND_MODEL,
                                                     .may_pend = true,
                                                     .may_use = true,
                                                     .may_stream = true,
-                                                    .enter = chat};
+                                                    .enter = call_chat};
 
 const struct mortise_call_kind mortise_call_embed = {.kind = MORTISE_KIND_MODEL,
                                                      .number = 1,
                                                      .name = "embed",
                                                      .may_pend = true,
                                                      .may_use = true,
-                                                     .admit = can_embed,
-                                                     .enter = embed};
+                                                     .admit = check_can_embed,
+                                                     .enter = call_embed};
 
 static const struct mortise_call_kind *const calls[] = {&mortise_call_chat,
                                                         &mortise_call_embed};
 
-/* As model.h says; host_calls.c (7) holds it to it. */
+/* As model.h documents; host_calls.c (7) enforces it. */
 static const char *const asks[] = {"state.get/1", "secret.get/1",
                                    "http.request/1", NULL};
 
@@ -86,6 +85,6 @@ const struct mortise_plugin_kind mortise_kind_model = {
     .name = "model",
     .interface = MORTISE_MODEL_1,
     .asks = asks,
-    .lacks = lacks,
+    .lacks = find_model_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

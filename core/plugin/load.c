@@ -1,29 +1,27 @@
-/* load.c -- the bytes of a .so, held so that they cannot change, and the module
- * that is made of them.
+/* load.c -- the bytes of a .so in a sealed copy, and the module loaded from it.
  *
- * "The code that runs is the code that was signed" is kept here:
+ * This file ensures that the loaded code is the signed code:
  *
- *   (1) The file is copied into a memfd, which is sealed; only then is it
- *       digested, inspected and loaded, all from there.  Whoever replaces the
- *       file meanwhile replaces nothing.
- *   (2) glibc knows a loaded object by the *string* it was opened with: a
- *       descriptor number used twice in "/proc/PID/fd/N" would silently give
- *       the first library again.  So descriptors of loaded modules stay open
- *       for good, a name that is known already is refused (RTLD_NOLOAD), and
- *       the loaded object's l_name must be the string we gave.
+ *   (1) The file is copied into a memfd, which is sealed.  Only then is it
+ *       digested, inspected and loaded, all from the memfd.  Replacing the file
+ *       meanwhile has no effect.
+ *   (2) glibc identifies a loaded object by the *string* that opened it.  If
+ *       "/proc/PID/fd/N" is used twice, the second dlopen() silently returns
+ *       the first library.  Therefore the descriptors of loaded modules stay
+ *       open forever, a name that is already loaded is rejected (RTLD_NOLOAD),
+ *       and the loaded object's l_name must be the string that was passed.
  *   (3) Nothing is ever unloaded: a thread or a thread-specific destructor of
- *       the plugin would run unmapped code.  The same bytes asked for again
- *       give the module that is there; other bytes under the same name are a
- *       new generation, eight at most, as each stays in memory.
- *   (4) What a module says of itself is checked before it is followed: size,
- *       abi, every pointer of what will be called.
+ *       the plugin would run unmapped code.  The same bytes give the module
+ *       that is already loaded.  Other bytes under the same name are a new
+ *       generation; at most eight are loaded, because each stays in memory.
+ *   (4) The fields of a module are checked before use: size, abi, and every
+ *       pointer that will be called.
  *
  * The memfd cannot be executed as a program (memfd.c), which no plugin needs;
- * mapping it executable, as dlopen does, is another matter.
+ * dlopen() can still map it executable.
  *
- * Modules belong to the process, not to an engine: several engines share them,
- * so the list is global, under one lock, in plain heap memory.
- */
+ * Modules belong to the process, because several engines share them.  The list
+ * is global, under one lock, on the heap. */
 #include "core/plugin/load.h"
 
 #include <assert.h>
@@ -48,20 +46,20 @@ enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
 struct mortise_loaded {
     struct mortise_loaded *next;
     uint8_t digest[MORTISE_DIGEST];
-    char name[129];               /* of the plugin that it was loaded for */
-    const mortise_module *module; /* NULL: it is not to be used */
+    char name[129];               /* the first plugin that needed it */
+    const mortise_module *module; /* NULL: unusable */
     size_t users;
     bool started; /* init() ran, fini() did not */
     bool leaked;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards: */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct mortise_loaded *modules;
 
-/* ---- objects ---------------------------------------------------------------
- */
+/* ---- objects ------------------------------------------------------------- */
 
-static int copy(int to, int from, const char *path, struct mortise_err *err)
+static int copy_object_file(int to, int from, const char *path,
+                            struct mortise_err *err)
 {
     char block[65536];
     uint64_t total = 0;
@@ -81,14 +79,14 @@ static int copy(int to, int from, const char *path, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* From here on the bytes are what they are. */
-static int seal(struct mortise_object *o, const char *path,
-                struct mortise_err *err)
+/* Seal the copy, map it and compute its digest. */
+static int seal_and_map(struct mortise_object *o, const char *path,
+                        struct mortise_err *err)
 {
     off_t n = lseek(o->fd, 0, SEEK_END);
     void *p;
 
-    assert(o->fd >= 0 && o->p == NULL); /* copied, and nothing more */
+    assert(o->fd >= 0 && o->p == NULL); /* copied, not mapped yet */
     if (mortise_memfd_seal(o->fd) != 0)
         return mortise_syserr(err, errno, "seal the copy of %s", path);
     if (n <= 0)
@@ -105,7 +103,7 @@ static int seal(struct mortise_object *o, const char *path,
 int mortise_object_open(struct mortise_object *o, const char *path,
                         const char *label, struct mortise_err *err)
 {
-    char name[200]; /* the kernel takes 249 */
+    char name[200]; /* the kernel's limit is 249 */
     uint64_t size;
     int file, rv = mortise_file_open(&file, &size, path, OBJECT_MAX, err);
 
@@ -117,10 +115,10 @@ int mortise_object_open(struct mortise_object *o, const char *path,
     if (o->fd < 0)
         rv = mortise_syserr(err, errno, "memfd for %s", path);
     else
-        rv = copy(o->fd, file, path, err);
+        rv = copy_object_file(o->fd, file, path, err);
     close(file);
     if (rv == MORTISE_OK)
-        rv = seal(o, path, err);
+        rv = seal_and_map(o, path, err);
     if (rv != MORTISE_OK)
         mortise_object_close(o);
     return rv;
@@ -135,10 +133,10 @@ void mortise_object_close(struct mortise_object *o)
     *o = (struct mortise_object){.fd = -1};
 }
 
-/* ---- dlopen ----------------------------------------------------------------
- */
+/* ---- dlopen -------------------------------------------------------------- */
 
-static struct mortise_loaded *find(const uint8_t digest[MORTISE_DIGEST])
+static struct mortise_loaded *
+find_loaded_module(const uint8_t digest[MORTISE_DIGEST])
 {
     struct mortise_loaded *l = modules;
 
@@ -161,8 +159,8 @@ static int check_generations(const char *name, struct mortise_err *err)
                         n);
 }
 
-/* Is the object behind the handle the one of that name? */
-static bool is_that(void *handle, const char *path)
+/* Was the object of this handle loaded from this path? */
+static bool is_loaded_from(void *handle, const char *path)
 {
     struct link_map *map = NULL;
 
@@ -184,7 +182,7 @@ static int open_memfd(void **out, int fd, struct mortise_err *err)
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL)
         return mortise_dynlib_error(err, "cannot be loaded");
-    if (!is_that(handle, path))
+    if (!is_loaded_from(handle, path))
         return mortise_fail(err, MORTISE_ESTATE,
                             "the dynamic linker loaded another object than %s",
                             path);
@@ -192,10 +190,9 @@ static int open_memfd(void **out, int fd, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* ---- what a module says of itself ------------------------------------------
- */
+/* ---- checks of a module -------------------------------------------------- */
 
-static int check_module(const mortise_module *m, struct mortise_err *err)
+static int check_module_fields(const mortise_module *m, struct mortise_err *err)
 {
     if (m->size < sizeof *m)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -217,16 +214,18 @@ static int check_module(const mortise_module *m, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* Under the lock.  Behind the dlopen the entry stays, whatever comes. */
-static int add(struct mortise_loaded **out, struct mortise_object *o,
-               const char *name, struct mortise_err *err)
+/* Load a module.  The lock is held.  After dlopen() the entry always stays. */
+static int add_loaded_module(struct mortise_loaded **out,
+                             struct mortise_object *o, const char *name,
+                             struct mortise_err *err)
 {
     struct mortise_loaded *l;
     void *handle = NULL;
     int rv = check_generations(name, err);
 
-    assert(o->fd >= 0 && find(o->digest) == NULL);
-    assert(strlen(name) < sizeof l->name); /* a manifest's */
+    assert(o->fd >= 0 && find_loaded_module(o->digest) == NULL);
+    /* Checked by the manifest's parser. */
+    assert(strlen(name) < sizeof l->name);
     if (rv != MORTISE_OK)
         return rv;
     l = mortise_zalloc(&mortise_heap, sizeof *l);
@@ -237,7 +236,7 @@ static int add(struct mortise_loaded **out, struct mortise_object *o,
         mortise_release(&mortise_heap, l, sizeof *l);
         return rv;
     }
-    o->fd = -1; /* kept for good (2) */
+    o->fd = -1; /* stays open forever (2) */
     memcpy(l->digest, o->digest, sizeof l->digest);
     snprintf(l->name, sizeof l->name, "%s", name);
     l->module = dlsym(handle, "mortise_module_v1");
@@ -256,7 +255,7 @@ static int check_loaded(const struct mortise_loaded *l, struct mortise_err *err)
         return mortise_fail(err, MORTISE_ESTATE,
                             "did not stop when it was closed before; restart "
                             "mortise to use it again");
-    return check_module(l->module, err);
+    return check_module_fields(l->module, err);
 }
 
 int mortise_module_load(struct mortise_loaded **out, struct mortise_object *o,
@@ -266,9 +265,9 @@ int mortise_module_load(struct mortise_loaded **out, struct mortise_object *o,
     int rv = MORTISE_OK;
 
     pthread_mutex_lock(&lock);
-    l = find(o->digest);
+    l = find_loaded_module(o->digest);
     if (l == NULL)
-        rv = add(&l, o, name, err);
+        rv = add_loaded_module(&l, o, name, err);
     if (rv == MORTISE_OK)
         rv = check_loaded(l, err);
     if (rv == MORTISE_OK)
@@ -279,26 +278,25 @@ int mortise_module_load(struct mortise_loaded **out, struct mortise_object *o,
     return rv;
 }
 
-/* ---- its plugins -----------------------------------------------------------
- */
+/* ---- plugins of a module ------------------------------------------------- */
 
-static bool is_whole(const mortise_plugin *p)
+static bool is_plugin_complete(const mortise_plugin *p)
 {
     return p != NULL && p->size >= sizeof *p && p->id != NULL &&
            p->version != NULL && p->create != NULL &&
            p->get_interface != NULL && p->destroy != NULL;
 }
 
-static int find_plugin(const mortise_plugin **out, const mortise_module *m,
-                       const char *name, const char *version,
-                       struct mortise_err *err)
+static int find_module_plugin(const mortise_plugin **out,
+                              const mortise_module *m, const char *name,
+                              const char *version, struct mortise_err *err)
 {
     const mortise_plugin *last = NULL;
 
     for (uint32_t i = 0; i < m->plugin_count; i++) {
         const mortise_plugin *p = m->plugins[i];
 
-        if (!is_whole(p))
+        if (!is_plugin_complete(p))
             return mortise_fail(
                 err, MORTISE_EINVAL,
                 "its mortise_plugin %u is too small, or id, version, create, "
@@ -310,18 +308,19 @@ static int find_plugin(const mortise_plugin **out, const mortise_module *m,
             return MORTISE_OK;
         }
     }
-    assert(last != NULL); /* check_module() takes no empty list */
+    assert(last != NULL); /* check_module_fields() rejects an empty list */
     return mortise_fail(err, MORTISE_EINVAL,
                         "its manifest has the plugin %s %s, but its module has "
                         "%.100s %.50s; build and sign them together",
                         name, version, last->id, last->version);
 }
 
-static int start(struct mortise_loaded *l, struct mortise_err *err)
+static int init_module(struct mortise_loaded *l, struct mortise_err *err)
 {
     mortise_status status = MORTISE_S_OK;
 
-    assert(l->users > 0 && l->module != NULL); /* load() gave it */
+    /* Mortise_module_load() succeeded. */
+    assert(l->users > 0 && l->module != NULL);
     if (l->started)
         return MORTISE_OK;
     if (l->module->init != NULL)
@@ -338,11 +337,11 @@ int mortise_module_plugin(const mortise_plugin **out, struct mortise_loaded *l,
                           const char *name, const char *version,
                           struct mortise_err *err)
 {
-    int rv = find_plugin(out, l->module, name, version, err);
+    int rv = find_module_plugin(out, l->module, name, version, err);
 
     pthread_mutex_lock(&lock);
     if (rv == MORTISE_OK)
-        rv = start(l, err);
+        rv = init_module(l, err);
     pthread_mutex_unlock(&lock);
     return rv;
 }
@@ -354,7 +353,7 @@ void mortise_module_release(struct mortise_loaded *l, bool leaked)
     l->users--;
     l->leaked = l->leaked || leaked;
     if (l->users == 0 && l->started && !l->leaked) {
-        assert(l->module != NULL); /* it was looked at, and started */
+        assert(l->module != NULL); /* it was checked and started */
         l->started = false;
         if (l->module->fini != NULL)
             l->module->fini();

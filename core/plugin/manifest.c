@@ -1,17 +1,15 @@
-/* manifest.c -- NAME.plugin.yaml: what a plugin says of itself.
+/* manifest.c -- NAME.plugin.yaml: a plugin's description of itself.
  *
- * Read by tables of keys (lang/yaml/keys.h), one a mapping, so that the tables below
- * are also the list of what this build enforces.  What plugins.md names and
- * this build cannot do is refused as such (`later`), never skipped: a plugin
- * whose manifest asks for limits would otherwise run without them.
+ * Tables of keys (lang/yaml/keys.h), one per mapping, drive the parser, so the
+ * tables below list everything that this build enforces.  A feature of
+ * plugins.md that this build lacks is an error (`later`), never skipped:
+ * otherwise a plugin whose manifest asks for limits would run without them.
  *
- *   (1) A manifest that is returned has no error finding, and every pointer in
- *       it lives in its arena.
+ *   (1) A manifest that is returned has no error finding, and all its pointers
+ *       point into its arena.
  *   (2) Permissions other than `state` are kept for `plugin inspect`; only
- *       process isolation could enforce them, and nothing else pretends to.
- *   (3) `digest` is that of the bytes that were parsed: the ones that were
- *       signed.
- */
+ *       process isolation could enforce them.
+ *   (3) `digest` is that of the parsed bytes, which are the signed ones. */
 #include "core/plugin/manifest.h"
 
 #include <assert.h>
@@ -29,7 +27,8 @@
 
 /* ---- metadata, abi ------------------------------------------------------- */
 
-static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_metadata_name(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
@@ -38,7 +37,8 @@ static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_header_name(slot->value, "a name", r->diags);
 }
 
-static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_metadata_version(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
@@ -57,12 +57,12 @@ static const struct mortise_key metadata_keys[] = {
      .about = "The plugin's name, as graphs use it.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_name},
+     .read = read_metadata_name},
     {.name = "version",
      .about = "The plugin's version, MAJOR.MINOR.PATCH.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_version},
+     .read = read_metadata_version},
     {.name = "description",
      .about = "A description for people.",
      .value = MORTISE_V_STRING,
@@ -89,8 +89,8 @@ static const struct mortise_key abi_keys[] = {
 };
 MORTISE_PLACE(abi, "abi");
 
-/* go implies isolation: process, as its runtime cannot be unloaded or forked
- * around. */
+/* go will need `isolation: process`: its runtime supports neither unloading nor
+ * fork(). */
 static const struct mortise_word runtimes[] = {
     {.word = "c"},
     {.word = "c++"},
@@ -100,8 +100,7 @@ static const struct mortise_word runtimes[] = {
     {.word = NULL},
 };
 
-/* ---- artifacts ------------------------------------------------------------
- */
+/* ---- artifacts ----------------------------------------------------------- */
 
 static const struct mortise_word arches[] = {
     {.word = "x86_64-linux-gnu"},
@@ -109,7 +108,8 @@ static const struct mortise_word arches[] = {
     {.word = NULL},
 };
 
-static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_artifact_file(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_artifact *a = into;
@@ -123,7 +123,8 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
                          a->file);
 }
 
-static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_artifact_digest(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_artifact *a = into;
@@ -146,7 +147,7 @@ static const struct mortise_key artifact_keys[] = {
      .about = "The shared object, beside the manifest.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_file},
+     .read = read_artifact_file},
     {.name = "size",
      .about = "The size of the file in bytes; required in a signed manifest.",
      .min = 1,
@@ -156,13 +157,13 @@ static const struct mortise_key artifact_keys[] = {
      .about = "The BLAKE2b-256 digest of the file, in hexadecimal; required in "
               "a signed manifest.",
      .value = MORTISE_V_STRING,
-     .read = read_digest},
+     .read = read_artifact_digest},
 };
 MORTISE_PLACE(artifact, "an artifact");
 
-static void check_unique(struct mortise_reading *r,
-                         const struct mortise_artifact *a,
-                         const struct mortise_yaml *at)
+static void check_unique_arch(struct mortise_reading *r,
+                              const struct mortise_artifact *a,
+                              const struct mortise_yaml *at)
 {
     for (const struct mortise_artifact *b = r->m->artifacts; b < a; b++)
         if (a->arch != NULL && b->arch != NULL && strcmp(a->arch, b->arch) == 0)
@@ -170,9 +171,9 @@ static void check_unique(struct mortise_reading *r,
                              "two artifacts for '%s'; remove one", a->arch);
 }
 
-/* A signature vouches for the bytes of the objects. */
-static void check_vouched(struct mortise_reading *r,
-                          const struct mortise_yaml *at)
+/* A signed manifest must have the size and digest of each object. */
+static void check_signed_artifact(struct mortise_reading *r,
+                                  const struct mortise_yaml *at)
 {
     bool size = mortise_keys_meant(&artifact_place, at, "size");
     bool digest = mortise_keys_meant(&artifact_place, at, "blake2b-256");
@@ -202,8 +203,8 @@ static void read_artifacts(void *ctx, void *into,
 
         mortise_keys_read(&artifact_place, list->items[i], list->items[i]->span,
                           r, a, r->diags);
-        check_vouched(r, list->items[i]);
-        check_unique(r, a, list->items[i]);
+        check_signed_artifact(r, list->items[i]);
+        check_unique_arch(r, a, list->items[i]);
     }
 }
 
@@ -218,12 +219,12 @@ static void read_config_schema(void *ctx, void *into,
     m->config_schema = mortise_reading_schema(r, slot, &m->config_secrets);
 }
 
-/* ---- provides -------------------------------------------------------------
- */
+/* ---- provides ------------------------------------------------------------ */
 
 enum { IDLE_MS = 30000 };
 
-static void read_kind(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_provided_kind(void *ctx, void *into,
+                               const struct mortise_slot *slot);
 
 static const struct mortise_key provides_keys[] = {
 #define KIND(ID, kind, words)                                                  \
@@ -231,7 +232,7 @@ static const struct mortise_key provides_keys[] = {
                            .about = words,                                     \
                            .value = MORTISE_V_MAP,                             \
                            .place = &mortise_kind_##kind##_place,              \
-                           .read = read_kind},
+                           .read = read_provided_kind},
 #include "core/plugin/kinds.def"
 #undef KIND
     {.name = "state", .later = true},
@@ -239,24 +240,23 @@ static const struct mortise_key provides_keys[] = {
 };
 MORTISE_PLACE(provides, "provides");
 
-/* One call at a time, and a sign of life every half minute, unless the author
- * said otherwise. */
-static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+/* Defaults: one call at a time, and a time limit of 30 s without activity. */
+static void read_provided_kind(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     enum mortise_kind kind = mortise_kind_named(slot->key->name);
     struct mortise_provides *p;
 
-    assert(kind < MORTISE_KINDS); /* these rows are made of the kinds */
+    assert(kind < MORTISE_KINDS); /* provides_keys is made of the kinds */
     p = &m->provides[kind];
     *p = (struct mortise_provides){
         .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
     mortise_keys_enter(slot, r, p, r->diags);
 }
 
-/* ---- requires -------------------------------------------------------------
- */
+/* ---- requires ------------------------------------------------------------ */
 
 static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes, late) {.word = name},
@@ -265,7 +265,8 @@ static const struct mortise_word methods[] = {
     {.word = NULL},
 };
 
-static void read_host(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_host_range(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
@@ -298,7 +299,7 @@ static const struct mortise_key requires_keys[] = {
     {.name = "host",
      .about = "The versions of the plugin ABI that the plugin works with.",
      .value = MORTISE_V_STRING,
-     .read = read_host},
+     .read = read_host_range},
     {.name = "methods",
      .about = "The methods of the host that the plugin asks for.",
      .value = MORTISE_V_LIST,
@@ -308,11 +309,10 @@ static const struct mortise_key requires_keys[] = {
 };
 MORTISE_PLACE(requires, "requires");
 
-/* ---- permissions ----------------------------------------------------------
- */
+/* ---- permissions --------------------------------------------------------- */
 
-/* "config:PATH" stands for a value of the deployment's config. */
-static bool is_config(const char *s)
+/* "config:PATH" refers to a value of the deployment's config. */
+static bool is_config_reference(const char *s)
 {
     return strncmp(s, "config:", 7) == 0 && s[7] != '\0';
 }
@@ -321,7 +321,7 @@ static bool is_host_port(const char *s)
 {
     const char *colon = strrchr(s, ':'), *end;
 
-    if (is_config(s))
+    if (is_config_reference(s))
         return true;
     if (colon == NULL || colon == s)
         return false;
@@ -330,57 +330,57 @@ static bool is_host_port(const char *s)
            (*end == '\0' || strcmp(end, " private") == 0);
 }
 
-static bool is_file(const char *s)
+static bool is_file_permission(const char *s)
 {
-    return is_config(s) || s[0] == '/';
+    return is_config_reference(s) || s[0] == '/';
 }
 
-/* A program's, or, behind "mcp:", a server's. */
-static bool is_program(const char *s)
+/* A program's name, or, after "mcp:", a server's. */
+static bool is_program_permission(const char *s)
 {
     const char *name = strncmp(s, "mcp:", 4) == 0 ? s + 4 : s;
 
-    return is_config(s) || strcmp(name, "*") == 0 ||
+    return is_config_reference(s) || strcmp(name, "*") == 0 ||
            mortise_header_is_name(name);
 }
 
-static bool is_variable(const char *s)
+static bool is_variable_name(const char *s)
 {
     return s[0] != '\0' && strchr(s, '=') == NULL;
 }
 
-static bool is_secret(const char *s)
+static bool is_secret_permission(const char *s)
 {
-    return is_config(s) || mortise_secret_is_name(s);
+    return is_config_reference(s) || mortise_secret_is_name(s);
 }
 
-/* What each list of names takes, by its key. */
-static const struct list {
+/* The valid entries of each list of names, by its key. */
+static const struct permission_list {
     const char *key;
-    size_t at; /* its struct mortise_names in the manifest */
+    size_t at; /* offset of its struct mortise_names */
     bool (*good)(const char *name);
     const char *expected;
 } permitted[] = {
     {"net", offsetof(struct mortise_manifest, net), is_host_port,
      "HOST:PORT, HOST:PORT private or config:PATH"},
-    {"read", offsetof(struct mortise_manifest, fs_read), is_file,
+    {"read", offsetof(struct mortise_manifest, fs_read), is_file_permission,
      "absolute paths of files or config:PATH"},
-    {"write", offsetof(struct mortise_manifest, fs_write), is_file,
+    {"write", offsetof(struct mortise_manifest, fs_write), is_file_permission,
      "absolute paths of files or config:PATH"},
-    {"exec", offsetof(struct mortise_manifest, exec), is_program,
+    {"exec", offsetof(struct mortise_manifest, exec), is_program_permission,
      "names of the deployment's programs, * or config:PATH; mcp:NAME or mcp:* "
      "for servers"},
-    {"env", offsetof(struct mortise_manifest, env), is_variable,
+    {"env", offsetof(struct mortise_manifest, env), is_variable_name,
      "names of variables"},
-    {"secrets", offsetof(struct mortise_manifest, secrets), is_secret,
-     "names of secrets or config:PATH"},
+    {"secrets", offsetof(struct mortise_manifest, secrets),
+     is_secret_permission, "names of secrets or config:PATH"},
 };
 
-/* A list of strings, which may be empty; each must be `good`. */
-static struct mortise_names names_of(struct mortise_reading *r,
-                                     const struct mortise_slot *slot,
-                                     bool (*good)(const char *),
-                                     const char *expected)
+/* Parse a list of strings, which may be empty; each must be `good`. */
+static struct mortise_names parse_name_list(struct mortise_reading *r,
+                                            const struct mortise_slot *slot,
+                                            bool (*good)(const char *),
+                                            const char *expected)
 {
     const struct mortise_yaml *list = slot->value;
     const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
@@ -399,24 +399,27 @@ static struct mortise_names names_of(struct mortise_reading *r,
     return out;
 }
 
-static void read_names(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_permission_names(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
-    const struct list *l = permitted,
-                      *end = l + sizeof permitted / sizeof permitted[0];
+    const struct permission_list *l = permitted,
+                                 *end =
+                                     l + sizeof permitted / sizeof permitted[0];
 
     while (l < end && strcmp(l->key, slot->key->name) != 0)
         l++;
-    assert(l < end); /* the rows that are read here are in the table */
+    assert(l < end); /* the table has every key with this reader */
     *(struct mortise_names *)(void *)((char *)into + l->at) =
-        names_of(ctx, slot, l->good, l->expected);
+        parse_name_list(ctx, slot, l->good, l->expected);
 }
 
-static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_state_paths(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_names paths =
-        names_of(r, slot, is_variable, "paths of the run's state");
+        parse_name_list(r, slot, is_variable_name, "paths of the run's state");
 
     m->state_paths = paths.items;
     m->n_state_paths = paths.n;
@@ -437,7 +440,7 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 
 #define NAMES                                                                  \
     .value = MORTISE_V_LIST, MORTISE_EACH(.value = MORTISE_V_STRING),          \
-    .read = read_names
+    .read = read_permission_names
 
 static const struct mortise_key fs_keys[] = {
     {.name = "read", .about = "Directories that the plugin can read.", NAMES},
@@ -460,7 +463,7 @@ static const struct mortise_key permissions_keys[] = {
      .about = "Parts of the state that the plugin can read.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
-     .read = read_state},
+     .read = read_state_paths},
     {.name = "secrets", .about = "Secrets that the plugin can use.", NAMES},
     {.name = "limits", .later = true},
 };
@@ -472,8 +475,8 @@ static const struct mortise_word isolations[] = {
     {.word = NULL},
 };
 
-static void read_isolation(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_isolation_modes(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
@@ -488,8 +491,7 @@ static void read_isolation(void *ctx, void *into,
     }
 }
 
-/* ---- the file --------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------ */
 
 static const struct mortise_word kinds[] = {{.word = "Plugin"}, {.word = NULL}};
 
@@ -537,7 +539,7 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_LIST,
      .min = 1,
      MORTISE_EACH(.value = MORTISE_V_WORD, .words = isolations),
-     .read = read_isolation},
+     .read = read_isolation_modes},
     {.name = "on_failure", .later = true},
     {.name = "config_schema",
      .about = "A JSON Schema for the plugin's configuration.",
@@ -548,10 +550,10 @@ static const struct mortise_key manifest_keys[] = {
 const struct mortise_place mortise_manifest_place = {
     MORTISE_PLACE_OF("a plugin manifest", manifest_keys)};
 
-/* Is there a kind among what it provides whose calls may ask that?  Else `may`
- * has what they may. */
-static bool may_ask(const struct mortise_manifest *m, const char *method,
-                    char *may, size_t size)
+/* May the calls of any provided kind ask this method?  If not, `may` lists the
+ * methods that they may ask. */
+static bool can_ask_method(const struct mortise_manifest *m, const char *method,
+                           char *may, size_t size)
 {
     size_t n = 0;
 
@@ -571,12 +573,13 @@ static bool may_ask(const struct mortise_manifest *m, const char *method,
             n += (size_t)snprintf(may + n, size - n, "%s %s", k > 0 ? "," : "",
                                   asks[k]);
         }
-        assert(n < size); /* our own names */
+        assert(n < size); /* names of kinds and methods fit */
     }
-    return may[0] == '\0'; /* it provides nothing: a finding already */
+    return may[0] == '\0'; /* it provides nothing: already a finding */
 }
 
-static bool is_method(const struct mortise_manifest *m, const char *name)
+static bool has_required_method(const struct mortise_manifest *m,
+                                const char *name)
 {
     for (size_t i = 0; i < m->n_methods; i++)
         if (strcmp(m->methods[i], name) == 0)
@@ -584,7 +587,7 @@ static bool is_method(const struct mortise_manifest *m, const char *name)
     return false;
 }
 
-/* What it requires and would be refused each time is a mistake. */
+/* Report a required method that would always be denied. */
 static void check_methods(struct mortise_reading *r,
                           const struct mortise_yaml *root)
 {
@@ -596,8 +599,9 @@ static void check_methods(struct mortise_reading *r,
     for (size_t i = 0; r->m->n_methods > 0 && i < list->n; i++) {
         const struct mortise_yaml *at = list->items[i];
 
-        if (at->kind != MORTISE_YAML_STRING || !is_method(r->m, at->str) ||
-            may_ask(r->m, at->str, may, sizeof may))
+        if (at->kind != MORTISE_YAML_STRING ||
+            !has_required_method(r->m, at->str) ||
+            can_ask_method(r->m, at->str, may, sizeof may))
             continue;
         d = mortise_diag_add(
             r->diags, "E0708", at->span,
@@ -607,8 +611,8 @@ static void check_methods(struct mortise_reading *r,
     }
 }
 
-static void read_root(struct mortise_reading *r,
-                      const struct mortise_yaml *root)
+static void read_manifest_root(struct mortise_reading *r,
+                               const struct mortise_yaml *root)
 {
     struct mortise_manifest *m = r->m;
     char list[MORTISE_KINDS_TEXT];
@@ -652,7 +656,8 @@ static struct mortise_manifest *new_manifest(const struct mortise_mem *mem,
     return NULL;
 }
 
-static int refuse_size(struct mortise_manifest *m, struct mortise_diags *diags)
+static int report_oversize(struct mortise_manifest *m,
+                           struct mortise_diags *diags)
 {
     struct mortise_text text;
     int rv = mortise_text_name(&text, &m->arena, m->path);
@@ -682,11 +687,11 @@ int mortise_manifest_parse(struct mortise_manifest **out,
     if (m == NULL)
         return MORTISE_ENOMEM;
     rv = n > MORTISE_MANIFEST_MAX
-             ? refuse_size(m, diags)
+             ? report_oversize(m, diags)
              : mortise_yaml_parse(&root, &m->arena, m->path, text, n, diags);
     if (rv == MORTISE_OK) {
         mortise_digest(m->digest, text, n);
-        read_root(&r, root);
+        read_manifest_root(&r, root);
         rv = r.nomem || diags->failed   ? MORTISE_ENOMEM
              : diags->n_errors > errors ? MORTISE_ECHECK
                                         : MORTISE_OK;
@@ -735,11 +740,11 @@ uint64_t mortise_manifest_patience(const struct mortise_manifest *m)
     return i < MORTISE_KINDS ? m->provides[i].idle_ms : 0;
 }
 
-/* ---- this host ----------------------------------------------------------- */
+/* ---- support by this host ------------------------------------------------ */
 
-/* Where it is said that this host cannot take it; NULL: it can. */
-static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
-                                               char *why, size_t size)
+/* The place in the manifest of an unsupported requirement; NULL: none. */
+static const struct mortise_yaml *
+find_unsupported(const struct mortise_manifest *m, char *why, size_t size)
 {
     const struct mortise_yaml *requires;
     char host[32];
@@ -758,13 +763,15 @@ static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
                  "requires host %.100s, but this host has abi %s; install "
                  "another version of it, or a newer mortise",
                  m->requires_host, host);
-        assert(mortise_range_valid(m->requires_host)); /* read_host() */
+        /* Read_host_range() checked it. */
+        assert(mortise_range_valid(m->requires_host));
         requires = mortise_yaml_get(m->tree, "requires");
         return mortise_yaml_get(requires, "host");
     }
     if (m->in_process)
         return NULL;
-    assert(mortise_yaml_get(m->tree, "isolation") != NULL); /* it says so */
+    /* Only this key clears in_process. */
+    assert(mortise_yaml_get(m->tree, "isolation") != NULL);
     snprintf(
         why, size,
         "can run only in its own process, which this build does not support");
@@ -774,14 +781,14 @@ static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
 bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
                                  size_t size)
 {
-    return find_foreign(m, why, size) != NULL;
+    return find_unsupported(m, why, size) != NULL;
 }
 
 int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags)
 {
     char why[256];
-    const struct mortise_yaml *at = find_foreign(m, why, sizeof why);
+    const struct mortise_yaml *at = find_unsupported(m, why, sizeof why);
 
     if (at == NULL)
         return MORTISE_OK;
@@ -789,11 +796,12 @@ int mortise_manifest_check_host(const struct mortise_manifest *m,
     return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }
 
-/* ---- permissions that come to nothing ------------------------------------ */
+/* ---- permissions without effect ------------------------------------------ */
 
-/* Is it clear that no config has that member?  Keywords that bring in others
- * leave it open. */
-static bool has_no_member(const struct mortise_yaml *schema, const char *name)
+/* True if no valid config can have this member.  Keywords that refer to other
+ * schemas make it uncertain. */
+static bool is_member_impossible(const struct mortise_yaml *schema,
+                                 const char *name)
 {
     static const char *const open[] = {
         "$ref",  "$dynamicRef", "allOf", "anyOf",
@@ -810,9 +818,9 @@ static bool has_no_member(const struct mortise_yaml *schema, const char *name)
            NULL;
 }
 
-static void advise_names(const struct mortise_manifest *m,
-                         const struct mortise_yaml *list,
-                         struct mortise_diags *diags)
+static void advise_config_references(const struct mortise_manifest *m,
+                                     const struct mortise_yaml *list,
+                                     struct mortise_diags *diags)
 {
     const struct mortise_yaml *schema =
         mortise_yaml_get(m->tree, "config_schema");
@@ -821,11 +829,11 @@ static void advise_names(const struct mortise_manifest *m,
         const struct mortise_yaml *one = list->items[i];
         char name[128];
 
-        if (one->kind != MORTISE_YAML_STRING || !is_config(one->str))
+        if (one->kind != MORTISE_YAML_STRING || !is_config_reference(one->str))
             continue;
         snprintf(name, sizeof name, "%.*s", (int)strcspn(one->str + 7, ".["),
                  one->str + 7);
-        if (schema == NULL || has_no_member(schema, name))
+        if (schema == NULL || is_member_impossible(schema, name))
             mortise_diag_add(diags, "W0822", one->span,
                              "config_schema has no property '%s', so this "
                              "permission grants nothing",
@@ -841,8 +849,8 @@ int mortise_manifest_advise(const struct mortise_manifest *m,
     const struct mortise_yaml *fs = mortise_yaml_get(all, "fs");
 
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        advise_names(m, mortise_yaml_get(all, lists[i]), diags);
-    advise_names(m, mortise_yaml_get(fs, "read"), diags);
-    advise_names(m, mortise_yaml_get(fs, "write"), diags);
+        advise_config_references(m, mortise_yaml_get(all, lists[i]), diags);
+    advise_config_references(m, mortise_yaml_get(fs, "read"), diags);
+    advise_config_references(m, mortise_yaml_get(fs, "write"), diags);
     return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }

@@ -1,10 +1,9 @@
-/* memfd.c -- see memfd.h.
+/* memfd.c -- immutable bytes in memory.
  *
- * Before it seals, the kernel waits for all who refer to the pages (a transfer
- * without copying would still write them), for 150 ms, and then gives up with
- * EBUSY.  Another processor that has pages in a batch of its own is enough for
- * that on a busy machine, so it is asked again for a while.
- */
+ * Before sealing, the kernel waits until no one else refers to the pages,
+ * because a zero-copy transfer could still write them.  After 150 ms it gives
+ * up with EBUSY.  On a busy machine, pages in another CPU's batch are enough to
+ * cause that, so the seal is retried for a while. */
 #include "core/plugin/memfd.h"
 
 #include <errno.h>

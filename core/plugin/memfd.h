@@ -1,22 +1,23 @@
-/* memfd.h -- bytes in memory that nobody can change any more.  [any] */
+/* memfd.h -- immutable bytes in memory.  [any] */
 #ifndef MORTISE_PLUGIN_MEMFD_H
 #define MORTISE_PLUGIN_MEMFD_H
 
 #include <fcntl.h>
 #include <stdbool.h>
 
-/* All that make it so; another process's is looked at for these. */
+/* The seals that make the bytes immutable; a memfd of another process must have
+ * them, too. */
 enum { MORTISE_MEMFD_SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK };
 
-/* An empty one, to be written and sealed; `label` (at most 249 bytes) is what
- * /proc shows.  -1 and errno. */
+/* Create an empty memfd, to be written and sealed. /proc shows `label` (at most
+ * 249 bytes). -1 and errno on error. */
 int mortise_memfd_new(const char *label);
-/* Can it not be executed as a program?  (Since Linux 6.3; mapping it executable
- * is another matter.) */
+/* Is it impossible to execute it as a program?  (Since Linux 6.3.  It can still
+ * be mapped executable.) */
 bool mortise_memfd_is_noexec(int fd);
-/* From here on its bytes are what they are.  Takes 150 ms and more where the
- * kernel is busy with its pages, five seconds at most; -1 and errno: EBUSY,
- * somebody holds on to them, or can write. */
+/* Make the bytes immutable.  Takes 150 ms and more while the kernel uses its
+ * pages, at most 5 seconds. -1 and errno on error; EBUSY: a process still maps
+ * or writes it. */
 int mortise_memfd_seal(int fd);
 
 #endif

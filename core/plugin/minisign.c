@@ -1,32 +1,32 @@
-/* minisign.c -- keys and signatures in minisign's own formats, over libsodium.
+/* minisign.c -- keys and signatures in minisign's formats, over libsodium.
  *
- * The formats, byte for byte (base64 is the standard alphabet, padded):
+ * The formats, byte for byte (base64 has the standard alphabet and padding):
  *
  *   public key   "untrusted comment: ...\n" base64(42 bytes) "\n"
  *                "Ed" | key id 8 | public key 32
  *   secret key   "untrusted comment: ...\n" base64(158 bytes) "\n"
  *                "Ed" | "Sc" or 00 00 | "B2" | salt 32 | ops u64 | mem u64 |
  *                104 bytes: key id 8 | seed and public key 64 | checksum 32
- *                With "Sc" the 104 bytes are XORed with scrypt(password) and
- *                the checksum is BLAKE2b-256("Ed" | key id | key); without, it
- *                is zero, as stock minisign leaves it.
+ *                With "Sc" the 104 bytes are XORed with scrypt(password), and
+ *                the checksum is BLAKE2b-256("Ed" | key id | key).  Otherwise
+ *                the checksum is zero, as stock minisign writes it.
  *   signature    "untrusted comment: ...\n"
  *                base64("ED" | key id 8 | signature 64) "\n"
  *                "trusted comment: ...\n"
  *                base64(global signature 64) "\n"
- *                The signature is over BLAKE2b-512 of the file, the global one
- *                over the signature and the trusted comment.
+ *                The signature covers BLAKE2b-512 of the file; the global
+ *                signature covers the signature and the trusted comment.
  *
- * What we promise:
+ * Promises:
  *
- *   (1) Only "ED".  A legacy "Ed" signs the file itself, so relabelling an "ED"
- *       signature as "Ed" makes it verify over the 64-byte hash; refusing the
- *       label closes that door.
- *   (2) Nothing is believed before both signatures hold, the trusted comment
+ *   (1) Only "ED" is accepted.  A legacy "Ed" signs the file itself, so an "ED"
+ *       signature relabelled as "Ed" would verify over the 64-byte hash.
+ *   (2) Nothing is trusted before both signatures verify, the trusted comment
  *       included.
- *   (3) A file is exactly its lines: other lengths, a missing line, anything
- *       behind the last one are refused.
- *   (4) Secrets lie in wiped memory only, in files of mode 0600 made anew.
+ *   (3) A file consists of exactly its lines: other lengths, a missing line or
+ *       extra data are errors.
+ *   (4) Secrets are only in memory that is wiped, and in new files of mode
+ *       0600.
  */
 #include "core/plugin/minisign.h"
 
@@ -43,23 +43,25 @@ enum {
     FILE_MAX = 16 * 1024,
     PUBLIC_RAW = 2 + MORTISE_KEYID + 32,
     SECRET_RAW = 158,
-    SECRET_HEAD = 54, /* before what is encrypted */
+    SECRET_HEAD = 54, /* before the encrypted part */
     SECRET_BODY = 104,
     SIG_RAW = 2 + MORTISE_KEYID + 64,
     CHECKSUM = 32,
-    COMMENT_LINE_MAX = 1024 /* of an untrusted comment, which nobody reads */
+    COMMENT_LINE_MAX = 1024 /* for an untrusted comment, which is ignored */
 };
 
 static const char UNTRUSTED[] = "untrusted comment: ";
 static const char TRUSTED[] = "trusted comment: ";
 
-/* Where the fields of a secret key stand. */
+/* Offsets of the fields of a secret key. */
 enum { AT_KDF = 2, AT_CHK = 4, AT_SALT = 6, AT_LIMITS = 38 /* ops, mem */ };
 
-/* ---- lines and base64 --------------------------------------------------- */
+/* ---- lines and base64 ---------------------------------------------------- */
 
-/* The next line, without its end, which may be \n or \r\n or the text's. */
-static bool next_line(struct mortise_reader *r, const char **line, size_t *n)
+/* Get the next line without its end, which is \n, \r\n or the end of the
+ * text. */
+static bool read_next_line(struct mortise_reader *r, const char **line,
+                           size_t *n)
 {
     const char *p = (const char *)r->p;
     size_t left = (size_t)(r->end - r->p), len;
@@ -84,8 +86,9 @@ static bool starts_with(const char *line, size_t n, const char *prefix)
     return n >= len && memcmp(line, prefix, len) == 0;
 }
 
-/* Exactly `want` bytes of base64 on one line. */
-static bool decode(uint8_t *out, size_t want, const char *line, size_t n)
+/* Decode a line of exactly `want` bytes in base64. */
+static bool decode_base64_bytes(uint8_t *out, size_t want, const char *line,
+                                size_t n)
 {
     size_t got = 0;
 
@@ -94,25 +97,26 @@ static bool decode(uint8_t *out, size_t want, const char *line, size_t n)
            got == want;
 }
 
-static bool decode_line(struct mortise_reader *r, uint8_t *out, size_t want)
+static bool decode_base64_line(struct mortise_reader *r, uint8_t *out,
+                               size_t want)
 {
     const char *line;
     size_t n;
 
-    return next_line(r, &line, &n) && decode(out, want, line, n);
+    return read_next_line(r, &line, &n) &&
+           decode_base64_bytes(out, want, line, n);
 }
 
-static bool comment_line(struct mortise_reader *r)
+static bool skip_comment_line(struct mortise_reader *r)
 {
     const char *line;
     size_t n;
 
-    return next_line(r, &line, &n) && n <= COMMENT_LINE_MAX &&
+    return read_next_line(r, &line, &n) && n <= COMMENT_LINE_MAX &&
            starts_with(line, n, UNTRUSTED);
 }
 
-/* ---- keys in memory -------------------------------------------------------
- */
+/* ---- keys in memory ------------------------------------------------------ */
 
 int mortise_seckey_new(struct mortise_seckey *sk, struct mortise_err *err)
 {
@@ -164,8 +168,7 @@ bool mortise_pubkey_equal(const struct mortise_pubkey *a,
            memcmp(a->key, b->key, sizeof a->key) == 0;
 }
 
-/* ---- public keys ----------------------------------------------------------
- */
+/* ---- public keys --------------------------------------------------------- */
 
 int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
                          struct mortise_err *err)
@@ -176,8 +179,8 @@ int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
 
     mortise_reader_init(&r, text, n);
     if (starts_with(text, n, UNTRUSTED))
-        ok = comment_line(&r);
-    if (!ok || !decode_line(&r, raw, sizeof raw) || r.p != r.end)
+        ok = skip_comment_line(&r);
+    if (!ok || !decode_base64_line(&r, raw, sizeof raw) || r.p != r.end)
         return mortise_fail(err, MORTISE_EINVAL,
                             "not a minisign public key: expected \"RW\" and 54 "
                             "more characters of base64");
@@ -221,13 +224,12 @@ int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
                               err);
 }
 
-/* ---- secret keys ----------------------------------------------------------
- */
+/* ---- secret keys --------------------------------------------------------- */
 
-/* XOR the body with what scrypt makes of the password, which encrypts and
- * decrypts.  The parameters stand in the head. */
-static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
-                      struct mortise_err *err)
+/* Encrypt or decrypt the body: XOR it with scrypt(password).  The head has the
+ * parameters. */
+static int xor_secret_body(uint8_t raw[SECRET_RAW], const char *password,
+                           struct mortise_err *err)
 {
     uint64_t limits[2];
     uint8_t stream[SECRET_BODY];
@@ -252,7 +254,8 @@ static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
     return MORTISE_OK;
 }
 
-static void checksum(uint8_t out[CHECKSUM], const struct mortise_seckey *sk)
+static void compute_checksum(uint8_t out[CHECKSUM],
+                             const struct mortise_seckey *sk)
 {
     crypto_generichash_state st;
 
@@ -264,8 +267,9 @@ static void checksum(uint8_t out[CHECKSUM], const struct mortise_seckey *sk)
     sodium_memzero(&st, sizeof st);
 }
 
-static int pack(uint8_t raw[SECRET_RAW], const struct mortise_seckey *sk,
-                const char *password, struct mortise_err *err)
+static int pack_secret_key(uint8_t raw[SECRET_RAW],
+                           const struct mortise_seckey *sk,
+                           const char *password, struct mortise_err *err)
 {
     static const uint64_t limits[2] = {
         crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_INTERACTIVE,
@@ -282,8 +286,8 @@ static int pack(uint8_t raw[SECRET_RAW], const struct mortise_seckey *sk,
     memcpy(raw + AT_KDF, "Sc", 2);
     randombytes_buf(raw + AT_SALT, 32);
     memcpy(raw + AT_LIMITS, limits, sizeof limits);
-    checksum(body + MORTISE_KEYID + 64, sk);
-    return crypt_body(raw, password, err);
+    compute_checksum(body + MORTISE_KEYID + 64, sk);
+    return xor_secret_body(raw, password, err);
 }
 
 int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
@@ -292,7 +296,7 @@ int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
     uint8_t raw[SECRET_RAW];
     char text[320];
     size_t n;
-    int rv = pack(raw, sk, password, err);
+    int rv = pack_secret_key(raw, sk, password, err);
 
     if (rv == MORTISE_OK) {
         n = (size_t)snprintf(text, sizeof text,
@@ -308,14 +312,15 @@ int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
     return rv;
 }
 
-static int parse_secret(uint8_t raw[SECRET_RAW], const char *text, size_t n,
-                        struct mortise_err *err)
+static int parse_secret_file(uint8_t raw[SECRET_RAW], const char *text,
+                             size_t n, struct mortise_err *err)
 {
     static const uint8_t none[2] = {0, 0};
     struct mortise_reader r;
 
     mortise_reader_init(&r, text, n);
-    if (!comment_line(&r) || !decode_line(&r, raw, SECRET_RAW) || r.p != r.end)
+    if (!skip_comment_line(&r) || !decode_base64_line(&r, raw, SECRET_RAW) ||
+        r.p != r.end)
         return mortise_fail(err, MORTISE_EINVAL, "not a minisign secret key");
     if (memcmp(raw, "Ed", 2) != 0 || memcmp(raw + AT_CHK, "B2", 2) != 0 ||
         (memcmp(raw + AT_KDF, "Sc", 2) != 0 &&
@@ -326,10 +331,10 @@ static int parse_secret(uint8_t raw[SECRET_RAW], const char *text, size_t n,
     return MORTISE_OK;
 }
 
-/* The file into fixed memory, not through a growing buffer or stdio, which
- * would leave copies of the secret behind. */
-static int read_secret(char text[FILE_MAX], size_t *n, const char *path,
-                       struct mortise_err *err)
+/* Read the file into a fixed buffer; a growing buffer or stdio would leave
+ * copies of the secret behind. */
+static int read_secret_key_file(char text[FILE_MAX], size_t *n,
+                                const char *path, struct mortise_err *err)
 {
     uint64_t size;
     ssize_t got;
@@ -350,15 +355,15 @@ static int read_secret(char text[FILE_MAX], size_t *n, const char *path,
     return rv;
 }
 
-static int load_secret(uint8_t raw[SECRET_RAW], const char *path,
-                       struct mortise_err *err)
+static int load_secret_file(uint8_t raw[SECRET_RAW], const char *path,
+                            struct mortise_err *err)
 {
     char text[FILE_MAX];
     size_t n = 0;
-    int rv = read_secret(text, &n, path, err);
+    int rv = read_secret_key_file(text, &n, path, err);
 
     if (rv == MORTISE_OK) {
-        rv = parse_secret(raw, text, n, err);
+        rv = parse_secret_file(raw, text, n, err);
         if (rv != MORTISE_OK)
             rv = mortise_doing(err, rv, "secret key %s", path);
     }
@@ -366,7 +371,7 @@ static int load_secret(uint8_t raw[SECRET_RAW], const char *path,
     return rv;
 }
 
-static bool is_encrypted(const uint8_t raw[SECRET_RAW])
+static bool has_encrypted_body(const uint8_t raw[SECRET_RAW])
 {
     return memcmp(raw + AT_KDF, "Sc", 2) == 0;
 }
@@ -375,17 +380,17 @@ int mortise_seckey_is_encrypted(bool *out, const char *path,
                                 struct mortise_err *err)
 {
     uint8_t raw[SECRET_RAW];
-    int rv = load_secret(raw, path, err);
+    int rv = load_secret_file(raw, path, err);
 
     if (rv == MORTISE_OK)
-        *out = is_encrypted(raw);
+        *out = has_encrypted_body(raw);
     sodium_memzero(raw, sizeof raw);
     return rv;
 }
 
-/* The stored public half must follow from the seed, or signatures would give
- * the secret away. */
-static bool is_whole(const struct mortise_seckey *sk)
+/* The stored public half must match the seed, or signatures would reveal the
+ * secret. */
+static bool is_key_consistent(const struct mortise_seckey *sk)
 {
     uint8_t pk[32], again[64];
     bool ok;
@@ -396,28 +401,28 @@ static bool is_whole(const struct mortise_seckey *sk)
     return ok;
 }
 
-static int unpack(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
-                  const char *password, struct mortise_err *err)
+static int unpack_secret_key(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
+                             const char *password, struct mortise_err *err)
 {
     const uint8_t *body = raw + SECRET_HEAD;
     uint8_t sum[CHECKSUM];
     int rv;
 
-    if (is_encrypted(raw)) {
+    if (has_encrypted_body(raw)) {
         if (password == NULL)
             return mortise_fail(err, MORTISE_EDENIED,
                                 "is encrypted; a password is required");
-        rv = crypt_body(raw, password, err);
+        rv = xor_secret_body(raw, password, err);
         if (rv != MORTISE_OK)
             return rv;
     }
     memcpy(sk->id, body, sizeof sk->id);
     memcpy(sk->key, body + MORTISE_KEYID, sizeof sk->key);
-    checksum(sum, sk);
-    if (is_encrypted(raw) &&
+    compute_checksum(sum, sk);
+    if (has_encrypted_body(raw) &&
         sodium_memcmp(sum, body + MORTISE_KEYID + 64, CHECKSUM) != 0)
         return mortise_fail(err, MORTISE_EDENIED, "wrong password");
-    if (!is_whole(sk))
+    if (!is_key_consistent(sk))
         return mortise_fail(err, MORTISE_EINVAL,
                             "damaged: its two halves do not match");
     return MORTISE_OK;
@@ -427,10 +432,10 @@ int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
                         const char *password, struct mortise_err *err)
 {
     uint8_t raw[SECRET_RAW];
-    int rv = load_secret(raw, path, err);
+    int rv = load_secret_file(raw, path, err);
 
     if (rv == MORTISE_OK) {
-        rv = unpack(sk, raw, password, err);
+        rv = unpack_secret_key(sk, raw, password, err);
         if (rv != MORTISE_OK) {
             mortise_seckey_wipe(sk);
             rv = mortise_doing(err, rv, "secret key %s", path);
@@ -440,15 +445,14 @@ int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
     return rv;
 }
 
-/* ---- signatures -----------------------------------------------------------
- */
+/* ---- signatures ---------------------------------------------------------- */
 
-static void prehash(uint8_t out[64], const void *p, size_t n)
+static void compute_prehash(uint8_t out[64], const void *p, size_t n)
 {
     crypto_generichash(out, 64, p, n, NULL, 0);
 }
 
-static bool is_one_line(const char *s)
+static bool has_one_line(const char *s)
 {
     for (; *s != '\0'; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7F)
@@ -456,12 +460,13 @@ static bool is_one_line(const char *s)
     return true;
 }
 
-static void put_base64(struct mortise_buf *b, const uint8_t *p, size_t n)
+static void append_base64_line(struct mortise_buf *b, const uint8_t *p,
+                               size_t n)
 {
     char text[sodium_base64_ENCODED_LEN(SIG_RAW,
                                         sodium_base64_VARIANT_ORIGINAL)];
 
-    assert(n <= SIG_RAW); /* the longest of what a signature file holds */
+    assert(n <= SIG_RAW); /* the longest item of a signature file */
     sodium_bin2base64(text, sizeof text, p, n, sodium_base64_VARIANT_ORIGINAL);
     mortise_buf_puts(b, text);
     mortise_buf_puts(b, "\n");
@@ -476,13 +481,13 @@ int mortise_minisign_sign(struct mortise_buf *out,
     uint8_t both[64 + MORTISE_COMMENT_MAX];
     size_t len = strlen(trusted_comment);
 
-    if (len > MORTISE_COMMENT_MAX || !is_one_line(trusted_comment))
+    if (len > MORTISE_COMMENT_MAX || !has_one_line(trusted_comment))
         return mortise_fail(
             err, MORTISE_EINVAL,
             "a trusted comment must be one line of at most %d bytes",
             (int)MORTISE_COMMENT_MAX);
     memcpy(raw + 2, sk->id, sizeof sk->id);
-    prehash(hash, p, n);
+    compute_prehash(hash, p, n);
     crypto_sign_ed25519_detached(raw + 2 + MORTISE_KEYID, NULL, hash,
                                  sizeof hash, sk->key);
     memcpy(both, raw + 2 + MORTISE_KEYID, 64);
@@ -491,29 +496,29 @@ int mortise_minisign_sign(struct mortise_buf *out,
 
     mortise_buf_printf(out, "%ssignature from a Mortise plugin key\n",
                        UNTRUSTED);
-    put_base64(out, raw, sizeof raw);
+    append_base64_line(out, raw, sizeof raw);
     mortise_buf_printf(out, "%s%s\n", TRUSTED, trusted_comment);
-    put_base64(out, global, sizeof global);
+    append_base64_line(out, global, sizeof global);
     return out->failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-static int is_none(struct mortise_err *err, const char *why)
+static int fail_not_signature(struct mortise_err *err, const char *why)
 {
     return mortise_fail(err, MORTISE_EINVAL, "not a minisign signature: %s",
                         why);
 }
 
-static int trusted_line(struct mortise_minisig *out, struct mortise_reader *r,
-                        struct mortise_err *err)
+static int parse_trusted_line(struct mortise_minisig *out,
+                              struct mortise_reader *r, struct mortise_err *err)
 {
     const char *line;
     size_t n, skip = strlen(TRUSTED);
 
-    if (!next_line(r, &line, &n) || !starts_with(line, n, TRUSTED))
-        return is_none(err, "it has no trusted comment");
+    if (!read_next_line(r, &line, &n) || !starts_with(line, n, TRUSTED))
+        return fail_not_signature(err, "it has no trusted comment");
     if (n - skip > MORTISE_COMMENT_MAX)
-        return is_none(err, "its trusted comment is too long");
-    assert(n >= skip); /* it starts so */
+        return fail_not_signature(err, "its trusted comment is too long");
+    assert(n >= skip); /* it starts with the prefix */
     out->comment = line + skip;
     out->comment_size = n - skip;
     return MORTISE_OK;
@@ -527,24 +532,27 @@ int mortise_minisign_parse(struct mortise_minisig *out, const char *text,
     int rv;
 
     mortise_reader_init(&r, text, n);
-    if (!comment_line(&r))
-        return is_none(err, "it has no untrusted comment");
-    if (!decode_line(&r, raw, sizeof raw))
-        return is_none(err, "its second line is not 74 bytes in base64");
+    if (!skip_comment_line(&r))
+        return fail_not_signature(err, "it has no untrusted comment");
+    if (!decode_base64_line(&r, raw, sizeof raw))
+        return fail_not_signature(err,
+                                  "its second line is not 74 bytes in base64");
     if (memcmp(raw, "Ed", 2) == 0)
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the signature has the legacy algorithm Ed, whose signatures can "
             "be forged from newer ones; sign again without -l");
     if (memcmp(raw, "ED", 2) != 0)
-        return is_none(err, "its algorithm is not ED");
-    rv = trusted_line(out, &r, err);
+        return fail_not_signature(err, "its algorithm is not ED");
+    rv = parse_trusted_line(out, &r, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (!decode_line(&r, out->global, sizeof out->global))
-        return is_none(err, "its last line is not 64 bytes in base64");
+    if (!decode_base64_line(&r, out->global, sizeof out->global))
+        return fail_not_signature(err,
+                                  "its last line is not 64 bytes in base64");
     if (r.p != r.end)
-        return is_none(err, "there is more data after its last line");
+        return fail_not_signature(err,
+                                  "there is more data after its last line");
     memcpy(out->id, raw + 2, sizeof out->id);
     memcpy(out->sig, raw + 2 + MORTISE_KEYID, sizeof out->sig);
     return MORTISE_OK;
@@ -556,10 +564,11 @@ int mortise_minisign_verify(const struct mortise_minisig *sig,
 {
     uint8_t hash[64], both[64 + MORTISE_COMMENT_MAX];
 
-    assert(sig->comment_size <= MORTISE_COMMENT_MAX); /* parse() saw to it */
+    /* Checked by the parser. */
+    assert(sig->comment_size <= MORTISE_COMMENT_MAX);
     if (memcmp(sig->id, pk->id, sizeof pk->id) != 0)
         return mortise_fail(err, MORTISE_EDENIED, "signed with another key");
-    prehash(hash, p, n);
+    compute_prehash(hash, p, n);
     if (crypto_sign_ed25519_verify_detached(sig->sig, hash, sizeof hash,
                                             pk->key) != 0)
         return mortise_fail(err, MORTISE_EDENIED,

@@ -1,7 +1,7 @@
-/* minisign.h -- keys and signatures in minisign's own formats.
+/* minisign.h -- keys and signatures in minisign's formats.
  *
- * What we sign, stock `minisign -V` verifies; what it signs, we verify.  Only
- * the prehashed form `ED` is written and read.  [any] */
+ * Stock `minisign -V` verifies our signatures, and we verify its.  Only the
+ * prehashed form `ED` is supported.  [any] */
 #ifndef MORTISE_PLUGIN_MINISIGN_H
 #define MORTISE_PLUGIN_MINISIGN_H
 
@@ -24,7 +24,7 @@ struct mortise_pubkey {
     uint8_t key[32];
 };
 
-/* Wipe it with mortise_seckey_wipe() when it is no longer needed. */
+/* Wipe it with mortise_seckey_wipe() after use. */
 struct mortise_seckey {
     uint8_t id[MORTISE_KEYID];
     uint8_t key[64]; /* Ed25519: seed, public key */
@@ -42,38 +42,38 @@ void mortise_keyid_text(char out[MORTISE_KEYID_TEXT],
 bool mortise_pubkey_equal(const struct mortise_pubkey *a,
                           const struct mortise_pubkey *b);
 
-/* From "RW..." alone, or from the two lines of a .pub file. */
+/* Parse "RW...", or the two lines of a .pub file. */
 int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
                          struct mortise_err *err);
 int mortise_pubkey_read(struct mortise_pubkey *pk, const char *path,
                         struct mortise_err *err);
-/* MORTISE_EEXISTS rather than replacing anything. */
+/* MORTISE_EEXISTS if the file exists. */
 int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
                          struct mortise_err *err);
 
-/* Mode 0600, MORTISE_EEXISTS rather than replacing anything.  Encrypted with
- * scrypt's interactive parameters (16 MiB, tens of milliseconds), or not at
- * all when password is NULL. */
+/* Write with mode 0600; MORTISE_EEXISTS if the file exists.  The key is
+ * encrypted with scrypt's interactive parameters (16 MiB, tens of
+ * milliseconds), or not at all if password is NULL. */
 int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
                          const char *password, struct mortise_err *err);
-/* password NULL: MORTISE_EDENIED if the key is encrypted; a wrong one too.
- * A key of stock minisign may want 1 GiB of memory. */
+/* MORTISE_EDENIED if the password is wrong, or NULL for an encrypted key.  A
+ * key of stock minisign may need 1 GiB of memory. */
 int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
                         const char *password, struct mortise_err *err);
-/* Does reading this file take a password? */
+/* Does reading this file need a password? */
 int mortise_seckey_is_encrypted(bool *out, const char *path,
                                 struct mortise_err *err);
 
-/* Sign n bytes: the whole .minisig file, appended to out.  The trusted comment
- * is signed too; one line of at most MORTISE_COMMENT_MAX bytes. */
+/* Sign n bytes and append the whole .minisig file to out.  The signature covers
+ * the trusted comment: one line of at most MORTISE_COMMENT_MAX bytes. */
 int mortise_minisign_sign(struct mortise_buf *out,
                           const struct mortise_seckey *sk, const void *p,
                           size_t n, const char *trusted_comment,
                           struct mortise_err *err);
 
-/* A .minisig file, read but not yet verified. */
+/* A .minisig file, parsed but not verified. */
 struct mortise_minisig {
-    uint8_t id[MORTISE_KEYID]; /* of the key that it says made it */
+    uint8_t id[MORTISE_KEYID]; /* id of the key that it claims */
     uint8_t sig[64], global[64];
     const char *comment; /* the trusted comment; lent by the text, no NUL */
     size_t comment_size;

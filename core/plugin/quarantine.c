@@ -1,28 +1,31 @@
-/* quarantine.c -- plugins that took processes down, and for which executions.
+/* quarantine.c -- records of plugins that ended the process, and of the
+ * executions involved.
  *
- * A file of ours, DIR/NAME, has a line for each death that was noted as the
- * plugin's (death.c says which are, and writes it):
+ * The file DIR/NAME has one line for each recorded death of a plugin (death.c
+ * defines which deaths are recorded, and writes the lines):
  *
- *     DIGEST died MS HOW STAGE TENANT RUN PATH
+ *   DIGEST died MS HOW STAGE TENANT RUN PATH
  *
- * DIGEST is that of its manifest, in hex; MS the time, since 1970; HOW a signal
- * (SIGSEGV), `exit`, `thread` or `hang`; STAGE what it was called for (create,
- * call, answer, cancel, end), or `thread` for one of its own; TENANT, RUN and
- * PATH the execution, `-` where there was none.  A line of a digest, a blank
- * and other words is a reason that the engine gave, and holds for good.
+ * DIGEST is that of its manifest, in hex.  MS is the time since 1970.  HOW is a
+ * signal (SIGSEGV), `exit`, `thread` or `hang`.  STAGE is the purpose of the
+ * call (create, call, answer, cancel, end), or `thread` for a thread of the
+ * plugin.  TENANT, RUN and PATH name the execution; `-` if there was none.  A
+ * line with a digest, a space and any other text is a reason from the engine,
+ * and is permanent.
  *
- *   (1) A line is of one plugin's bytes.  Any change of the plugin lifts it.
- *   (2) The third death in a row quarantines it for a minute, the fourth for
- *       ten, each later one for an hour; meanwhile it is not started.  A day
- *       without a death ends the row.
- *   (3) An execution in which it died three times is blocked for as long as
- *       the lines are there, quarantined or not: it would do it again.
- *   (4) Deaths from the future are void: the clock was wrong then or is now.
- *   (5) Half a line, or one that a power cut left empty, says nothing.  So the
- *       lines of deaths need no sync.  The line of a reason is synced, and so is
- *       the name of its file.
- *   (6) Only the last TAIL_MAX bytes are looked at.
- */
+ *   (1) A line applies to one plugin's bytes.  Any change of the plugin ends
+ *       the quarantine.
+ *   (2) The third death in a row quarantines the plugin for a minute, the
+ *       fourth for ten minutes, each later one for an hour.  Meanwhile it is
+ *       not started.  A day without a death ends the row.
+ *   (3) An execution in which it died three times is blocked as long as the
+ *       lines exist, quarantined or not: it would crash again.
+ *   (4) Deaths in the future are ignored: the clock was wrong then or is wrong
+ *       now.
+ *   (5) An incomplete line, or one that a power cut left empty, is ignored.
+ *       Therefore lines of deaths are not synced.  A reason is synced, and so
+ *       is the directory entry of its file.
+ *   (6) Only the last TAIL_MAX bytes are read. */
 #include "core/plugin/quarantine.h"
 
 #include <assert.h>
@@ -42,18 +45,18 @@
 
 enum {
     HEX = MORTISE_DIGEST_HEX - 1,
-    MARK_MAX = HEX + 1 + MORTISE_WHY_MAX, /* with its end */
+    MARK_MAX = HEX + 1 + MORTISE_WHY_MAX, /* with its newline */
     TAIL_MAX = 256 << 10,
-    LINE_MAX_ = 1280, /* no note is longer */
+    LINE_MAX_ = 1280, /* longer than any note */
     FIELDS = 6
 };
 
 #define MINUTE_MS UINT64_C(60000)
 #define DAY_MS    (24 * 60 * MINUTE_MS)
 
-/* ---- a death -------------------------------------------------------------- */
+/* ---- a death ------------------------------------------------------------- */
 
-struct death { /* its strings are in a copy of the line */
+struct death { /* strings point into a copy of the line */
     uint64_t at_ms;
     const char *how, *stage, *tenant, *run, *path;
 };
@@ -77,8 +80,8 @@ static bool parse_death(struct death *d, char *rest)
     return *end == '\0' && d->at_ms > 0;
 }
 
-/* "died of SIGSEGV", "ended the process". */
-static void say_how(char out[64], const char *how)
+/* Describe a cause: "died of SIGSEGV", "ended the process". */
+static void describe_cause(char out[64], const char *how)
 {
     if (strcmp(how, MORTISE_DEATH_EXIT) == 0)
         snprintf(out, 64, "ended the process (exit)");
@@ -90,9 +93,9 @@ static void say_how(char out[64], const char *how)
         snprintf(out, 64, "was killed by %.30s", how);
 }
 
-/* ---- reading lines -------------------------------------------------------- */
+/* ---- reading lines ------------------------------------------------------- */
 
-struct reading {
+struct note_reader {
     char hex[MORTISE_DIGEST_HEX];
     uint64_t now_ms;
     void (*death)(void *ud, const struct death *d);
@@ -100,7 +103,7 @@ struct reading {
     void *ud;
 };
 
-static void read_line(struct reading *r, const char *line, size_t n)
+static void parse_note_line(struct note_reader *r, const char *line, size_t n)
 {
     static const char word[] = "died ";
     char rest[LINE_MAX_];
@@ -121,20 +124,20 @@ static void read_line(struct reading *r, const char *line, size_t n)
     }
 }
 
-static void read_lines(struct reading *r, const char *text, size_t n)
+static void parse_note_lines(struct note_reader *r, const char *text, size_t n)
 {
     const char *end;
 
     while ((end = memchr(text, '\n', n)) != NULL) {
-        read_line(r, text, (size_t)(end - text));
+        parse_note_line(r, text, (size_t)(end - text));
         n -= (size_t)(end + 1 - text);
         text = end + 1;
     }
 }
 
-/* The end of a file. */
-static int read_tail(struct mortise_buf *b, int fd, const char *path,
-                     struct mortise_err *err)
+/* Read the end of a file. */
+static int read_file_tail(struct mortise_buf *b, int fd, const char *path,
+                          struct mortise_err *err)
 {
     char block[4096];
     off_t size = lseek(fd, 0, SEEK_END);
@@ -152,9 +155,10 @@ static int read_tail(struct mortise_buf *b, int fd, const char *path,
     return b->failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Every line that is of this manifest. */
-static int read_all(struct reading *r, int at, const char *dir,
-                    const struct mortise_manifest *m, struct mortise_err *err)
+/* Read all lines of this manifest. */
+static int read_plugin_notes(struct note_reader *r, int at, const char *dir,
+                             const struct mortise_manifest *m,
+                             struct mortise_err *err)
 {
     char path[PATH_MAX];
     struct mortise_buf b;
@@ -170,43 +174,44 @@ static int read_all(struct reading *r, int at, const char *dir,
                    : mortise_syserr(err, errno, "read %s", path);
     mortise_hex(r->hex, m->digest, sizeof m->digest);
     mortise_buf_init(&b, &mortise_heap);
-    rv = read_tail(&b, fd, path, err);
+    rv = read_file_tail(&b, fd, path, err);
     close(fd);
     if (rv == MORTISE_OK && b.n > 0)
-        read_lines(r, b.p, b.n);
+        parse_note_lines(r, b.p, b.n);
     mortise_buf_finish(&b);
     return rv;
 }
 
-/* ---- is it quarantined? --------------------------------------------------- */
+/* ---- quarantine state ---------------------------------------------------- */
 
-struct row {
-    char *why; /* MORTISE_WHY_MAX; "" until a reason */
+struct death_row {
+    char *why; /* MORTISE_WHY_MAX bytes; "" until a reason */
     unsigned deaths;
     uint64_t last_ms;
     char how[64];
 };
 
-static void count(void *ud, const struct death *d)
+static void count_death(void *ud, const struct death *d)
 {
-    struct row *r = ud;
+    struct death_row *r = ud;
     bool goes_on = d->at_ms < r->last_ms + DAY_MS;
 
     r->deaths = goes_on ? r->deaths + 1 : 1;
     r->last_ms = d->at_ms;
-    say_how(r->how, d->how);
+    describe_cause(r->how, d->how);
 }
 
-static void take_reason(void *ud, const char *why)
+static void store_reason(void *ud, const char *why)
 {
-    struct row *r = ud;
+    struct death_row *r = ud;
 
     snprintf(r->why, MORTISE_WHY_MAX, "%s", why);
 }
 
-static uint64_t back_off(unsigned deaths)
+static uint64_t get_backoff(unsigned deaths)
 {
-    assert(deaths >= MORTISE_DEATHS_BLOCK); /* fewer quarantine nobody */
+    /* Fewer deaths do not quarantine. */
+    assert(deaths >= MORTISE_DEATHS_BLOCK);
     return deaths == MORTISE_DEATHS_BLOCK       ? MINUTE_MS
            : deaths == MORTISE_DEATHS_BLOCK + 1 ? 10 * MINUTE_MS
                                                 : 60 * MINUTE_MS;
@@ -217,21 +222,23 @@ int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
                            const struct mortise_manifest *m, uint64_t now_ms,
                            struct mortise_err *err)
 {
-    struct row row = {.why = why};
-    struct reading r = {
-        .now_ms = now_ms, .death = count, .reason = take_reason, .ud = &row};
+    struct death_row row = {.why = why};
+    struct note_reader r = {.now_ms = now_ms,
+                            .death = count_death,
+                            .reason = store_reason,
+                            .ud = &row};
     char until[MORTISE_TIME_TEXT];
     int rv;
 
     why[0] = '\0';
     *until_ms = 0;
-    rv = read_all(&r, at, dir, m, err);
+    rv = read_plugin_notes(&r, at, dir, m, err);
     *noted = row.deaths > 0;
     if (rv != MORTISE_OK || why[0] != '\0' ||
         row.deaths < MORTISE_DEATHS_BLOCK ||
-        now_ms >= row.last_ms + back_off(row.deaths))
+        now_ms >= row.last_ms + get_backoff(row.deaths))
         return rv;
-    *until_ms = row.last_ms + back_off(row.deaths);
+    *until_ms = row.last_ms + get_backoff(row.deaths);
     mortise_time_text(until, *until_ms);
     snprintf(why, MORTISE_WHY_MAX,
              "it crashed the process %u times (the last time it %s) and is not "
@@ -240,13 +247,13 @@ int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
     return rv;
 }
 
-/* ---- which executions ------------------------------------------------------ */
+/* ---- deaths of executions ------------------------------------------------ */
 
-struct blame {
+struct run_deaths {
     struct mortise_deaths *out;
     const char *tenant, *run;
-    /* The executions of the run that died; more of them are as rare as a day
-     * without one, and then the first are told apart. */
+    /* The executions of the run that died.  More than 16 are unlikely; then the
+     * first 16 count. */
     struct {
         char path[MORTISE_INSIDE_PATH];
         unsigned times;
@@ -254,9 +261,9 @@ struct blame {
     size_t n;
 };
 
-static void blame(void *ud, const struct death *d)
+static void count_run_death(void *ud, const struct death *d)
 {
-    struct blame *b = ud;
+    struct run_deaths *b = ud;
     size_t i = 0;
 
     if (strcmp(d->tenant, b->tenant) != 0 || strcmp(d->run, b->run) != 0)
@@ -275,7 +282,7 @@ static void blame(void *ud, const struct death *d)
     b->out->times = b->of[i].times;
     b->out->last_ms = d->at_ms;
     snprintf(b->out->path, sizeof b->out->path, "%s", d->path);
-    say_how(b->out->how, d->how);
+    describe_cause(b->out->how, d->how);
 }
 
 int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
@@ -283,8 +290,9 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
                               const char *tenant, const char *run,
                               struct mortise_err *err)
 {
-    struct blame *b = mortise_zalloc(&mortise_heap, sizeof *b);
-    struct reading r = {.now_ms = mortise_now_ms(), .death = blame, .ud = b};
+    struct run_deaths *b = mortise_zalloc(&mortise_heap, sizeof *b);
+    struct note_reader r = {
+        .now_ms = mortise_now_ms(), .death = count_run_death, .ud = b};
     int rv;
 
     *out = (struct mortise_deaths){.times = 0};
@@ -293,7 +301,7 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
     b->out = out;
     b->tenant = tenant;
     b->run = run;
-    rv = read_all(&r, at, dir, m, err);
+    rv = read_plugin_notes(&r, at, dir, m, err);
     mortise_release(&mortise_heap, b, sizeof *b);
     return rv;
 }
@@ -313,13 +321,14 @@ bool mortise_quarantine_is_empty(int at, const char *dir)
     do {
         errno = 0;
         e = readdir(d);
-    } while (e != NULL && e->d_name[0] == '.'); /* no plugin is called so */
+        /* No plugin name starts with a dot. */
+    } while (e != NULL && e->d_name[0] == '.');
     empty = e == NULL && errno == 0;
     closedir(d);
     return empty;
 }
 
-/* ---- writing --------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 int mortise_quarantine_open(int *fd, int at, const char *dir,
                             struct mortise_err *err)
@@ -332,8 +341,8 @@ int mortise_quarantine_open(int *fd, int at, const char *dir,
     return *fd >= 0 ? MORTISE_OK : mortise_syserr(err, errno, "open %s", dir);
 }
 
-/* The line, and the name of its file, which may be new. */
-static int sync_line(int fd, int at, const char *dir)
+/* Sync the line and the directory entry of its file, which may be new. */
+static int sync_note_file(int fd, int at, const char *dir)
 {
     int d, rv = fdatasync(fd);
 
@@ -353,7 +362,7 @@ int mortise_quarantine_put(int at, const char *dir,
     char path[PATH_MAX], hex[MORTISE_DIGEST_HEX], line[MARK_MAX + 2];
     int fd, n, rv = mortise_dir_make(at, dir, 0700, err);
 
-    assert(strchr(why, '\n') == NULL); /* the engine's words, one line */
+    assert(strchr(why, '\n') == NULL); /* the engine's text is one line */
     if (rv == MORTISE_OK)
         rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
     if (rv != MORTISE_OK)
@@ -361,7 +370,7 @@ int mortise_quarantine_put(int at, const char *dir,
     mortise_hex(hex, m->digest, sizeof m->digest);
     n = snprintf(line, sizeof line, "\n%s %.*s\n", hex, MORTISE_WHY_MAX - 1,
                  why);
-    /* Behind the deaths, which go on counting. */
+    /* Append, so that the lines of deaths stay valid. */
     fd = openat(at, path,
                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
                     O_NONBLOCK,
@@ -369,7 +378,7 @@ int mortise_quarantine_put(int at, const char *dir,
     if (fd < 0)
         return mortise_syserr(err, errno, "write %s", path);
     if (mortise_file_put(fd, line, (size_t)n) != 0 ||
-        sync_line(fd, at, dir) != 0)
+        sync_note_file(fd, at, dir) != 0)
         rv = mortise_syserr(err, errno, "write %s", path);
     close(fd);
     return rv;

@@ -1,8 +1,7 @@
-/* reading.c -- what the parts of a manifest are read with.
+/* reading.c -- helpers for parsing the parts of a manifest.
  *
- * manifest.c reads the file, and each kind of plugin (kind_NAME.c) what stands
- * under its own name in `provides`.  What both need lies below them, here.
- */
+ * manifest.c parses the file, and each kind (kind_NAME.c) the part under its
+ * name in `provides`.  Both use these helpers. */
 #include "core/plugin/reading.h"
 
 #include "lang/yaml/schema.h"
@@ -18,9 +17,9 @@ void *mortise_reading_take(struct mortise_reading *r, size_t size)
 
 /* ---- schemas ------------------------------------------------------------- */
 
-static void find_secrets(struct mortise_reading *r,
-                         const struct mortise_slot *slot,
-                         struct mortise_secret_places *secrets)
+static void find_schema_secrets(struct mortise_reading *r,
+                                const struct mortise_slot *slot,
+                                struct mortise_secret_places *secrets)
 {
     json_t *json = mortise_yaml_json(slot->value, false);
     size_t lost = 0;
@@ -48,11 +47,11 @@ mortise_reading_schema(struct mortise_reading *r,
                                     MORTISE_PATTERNS_FOREIGN, false,
                                     r->diags) == MORTISE_ENOMEM;
     if (secrets != NULL)
-        find_secrets(r, slot, secrets);
+        find_schema_secrets(r, slot, secrets);
     return schema;
 }
 
-/* ---- how it is called ---------------------------------------------------- */
+/* ---- threading ----------------------------------------------------------- */
 
 const struct mortise_word mortise_threadings[] = {
     {.word = "inline", .value = MORTISE_THREAD_INLINE},

@@ -1,5 +1,5 @@
-/* reading.h -- what reads a manifest has in hand, for manifest.c and the kinds,
- * each of which reads its own part. */
+/* reading.h -- the state of parsing a manifest, for manifest.c and for the
+ * kinds, each of which parses its own part. */
 #ifndef MORTISE_PLUGIN_READING_H
 #define MORTISE_PLUGIN_READING_H
 
@@ -12,23 +12,22 @@ struct mortise_reading {
     bool nomem;
 };
 
-/* For rows of keys, and the place that has them. */
-
-/* The place of a kind's part, of the rows KIND_keys. */
+/* Define the place of a kind's part, with the rows KIND_keys. */
 #define MORTISE_KIND_PLACE(kind)                                               \
     const struct mortise_place mortise_kind_##kind##_place = {                 \
         MORTISE_PLACE_OF("provides." #kind, kind##_keys)}
 
-/* In the manifest's arena; NULL: memory ran out, which is noted. */
+/* Allocate from the manifest's arena.  NULL: out of memory, which sets
+ * r->nomem. */
 void *mortise_reading_take(struct mortise_reading *r, size_t size);
-/* NULL after a finding, or without memory.  `secrets` NULL: nobody looks for
- * some here. */
+/* Compile a schema.  NULL after a finding, or without memory.  `secrets` NULL:
+ * secrets are not collected. */
 struct mortise_schema *
 mortise_reading_schema(struct mortise_reading *r,
                        const struct mortise_slot *slot,
                        struct mortise_secret_places *secrets);
 
-/* ---- what each kind has (struct mortise_provides) ------------------------ */
+/* ---- keys of every kind (struct mortise_provides) ------------------------ */
 
 extern const struct mortise_word mortise_threadings[];
 

@@ -1,6 +1,6 @@
-/* refusals.c -- what `mortise plugin check` may say of a shared object, each
- * with its remedy.  Up to P0114 the bytes alone decide, and loading refuses the
- * same (elf.c); the rest is about this host. */
+/* refusals.c -- the findings of `mortise plugin check` about a shared object,
+ * each with its remedy.  Up to P0114 they depend on the bytes alone, and
+ * loading denies the same objects (elf.c).  The others depend on this host. */
 #include "core/plugin/refusals.h"
 
 const struct mortise_code mortise_refusals[] = {

@@ -1,10 +1,12 @@
-/* refusals.h -- what `mortise plugin check` may say of a shared object. */
+/* refusals.h -- the findings of `mortise plugin check` about a shared
+ * object. */
 #ifndef MORTISE_PLUGIN_REFUSALS_H
 #define MORTISE_PLUGIN_REFUSALS_H
 
 #include "lang/yaml/codes.h"
 
-/* P01xx, sorted.  As with those of findings, what one means never changes. */
+/* P01xx, sorted.  The meaning of a code never changes, as with those of
+ * findings. */
 extern const struct mortise_code mortise_refusals[];
 extern const size_t mortise_n_refusals;
 

@@ -1,49 +1,49 @@
-/* registry.c -- the plugins of a deployment: found, verified, loaded, created.
+/* registry.c -- the plugins of a deployment: find, verify, load, create.
  *
- * The order of plugins.md 4, and where it happens:
+ * The order of plugins.md 4, and the place of each step:
  *
- *   at a look    (verification.c) when it is opened, or when the first plugin
- *                is asked for: read manifest and signature;
- *                mortise_trust_verify() (key, revocation, name, time); parse;
- *                the trusted comment matches; kinds; abi and requires;
- *                isolation; seq (releases.c); quarantine.  Without a signature,
- *                in a directory marked dev: parse; revocation; digest of the
- *                object; abi and requires; quarantine
- *   at start     (instantiate.c) config; copy the .so into a sealed memfd;
- *                digest; ELF; dlopen of that memfd; module, descriptors;
- *                create; publish
+ *   at a look  (verification.c) when the table is opened, or at the first
+ *              lookup of a plugin: read manifest and signature;
+ *              mortise_trust_verify() (key, revocation, name, time); parse;
+ *              the trusted comment matches; kinds; abi and requires;
+ *              isolation; seq (releases.c); quarantine.  Without a signature,
+ *              in a directory marked dev: parse; revocation; digest of the
+ *              object; abi and requires; quarantine
+ *   at start   (instantiate.c) config; copy the .so into a sealed memfd;
+ *              digest; ELF; dlopen of that memfd; module, descriptors;
+ *              create; publish
  *
- * The promises:
+ * Promises:
  *
- *   (1) Nothing of a plugin runs before all that can be judged without running
- *       it was judged; its config too, so that a wrong one loads no code.
- *   (2) judge() and judge_unsigned() of verification.c are the one way to a
- *       manifest without a problem, and mortise_plugin_prepare() the one way to
- *       bytes that are loaded; there is no second way in.
- *   (3) A manifest is parsed only if its bytes verify, or if the deployment
- *       marks its directory dev: what strangers left elsewhere meets the
- *       signature check and nothing behind it.
- *   (4) The first directory that has a name decides, and there the highest
- *       version.  If that one has a problem, it is the answer: going on to
- *       another would let whoever breaks a signature choose an older version.
- *       A file is called NAME.plugin.yaml or NAME-VERSION.plugin.yaml, so one
- *       that cannot be read is known to be of NAME; and a command reads the
- *       manifests of the plugins that it uses, not all.
- *   (5) Every refusal is one sentence: what was expected, what was found, what
- *       to do.
- *   (6) What nobody signed is bound to its bytes all the same: the object is
- *       digested when the manifest is read, that digest is part of the pin, and
- *       what is loaded later must have it.  A build that comes between is
- *       refused.  Such a manifest's seq says nothing: it neither is held
- *       against releases nor locks any out.
- *   (7) Nothing goes back: not the seq of a plugin, of all that keys signed
- *       which count, nor what a seq stood for, nor the seq of a trust directory,
- *       nor a key's revocation.  The store remembers, and the user does, so
- *       that neither a fresh store nor a directory of another name forgets.
- *       What is bundled is the program's own, and the user's memory is not
- *       asked about it.  allow_downgrade goes back, once, and remembers that.
- *   (8) Trust is what the files say now: they are looked at before each load and
- *       each call, every MORTISE_TRUST_MS at most, and read when they changed.
+ *   (1) No code of a plugin runs before every check that needs no code.  This
+ *       includes its config, so a wrong config loads no code.
+ *   (2) judge_signed() and judge_unsigned() of verification.c are the only way
+ *       to a manifest without a problem, and mortise_plugin_prepare() is the
+ *       only way to bytes that are loaded.
+ *   (3) A manifest is parsed only if its signature verifies, or if the
+ *       deployment marks its directory dev.  Other files from strangers reach
+ *       the signature check only.
+ *   (4) The first directory with a name decides, and in it the highest version.
+ *       If that one has a problem, the lookup fails.  Trying the next one would
+ *       let an attacker who breaks a signature choose an older version.  A file
+ *       is named NAME.plugin.yaml or NAME-VERSION.plugin.yaml, so an unreadable
+ *       file is still known to belong to NAME, and a command reads only the
+ *       manifests of the plugins that it uses.
+ *   (5) Every error is one sentence: the expectation, the finding, the remedy.
+ *   (6) An unsigned plugin is bound to its bytes, too: the object is digested
+ *       when the manifest is read, the digest is part of the pin, and the
+ *       loaded bytes must match it.  A rebuild in between is denied.  The seq
+ *       of an unsigned manifest is ignored: it is not compared with releases
+ *       and locks none out.
+ *   (7) Rollback protection: the seq of a plugin (over all keys that are not
+ *       revoked), the manifest of a seq, the seq of a trust directory and the
+ *       revocation of a key never go back.  Both the store and the user record
+ *       them, so neither a new store nor a renamed directory loses them.
+ *       Bundled plugins change with the program, so the user's records do not
+ *       apply to them.  allow_downgrade goes back once, and records that.
+ *   (8) Trust follows the current files: before each load and each call they
+ *       are checked for changes, at most every MORTISE_TRUST_MS, and read again
+ *       if they changed.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@
 
 enum {
     QUIESCE_MS = 10000,
-    NAMES_MAX = 256 /* that "did you mean" looks at */
+    NAMES_MAX = 256 /* considered for "did you mean" */
 };
 
 /* ---- open and close ------------------------------------------------------ */
@@ -120,7 +120,7 @@ int mortise_plugins_open(struct mortise_plugins **out,
     return MORTISE_OK;
 }
 
-static int look(struct mortise_plugins *p, struct mortise_err *err)
+static int load_plugin_list(struct mortise_plugins *p, struct mortise_err *err)
 {
     int rv;
 
@@ -131,9 +131,9 @@ static int look(struct mortise_plugins *p, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_plugins_list(p, err) : rv;
 }
 
-/* What was found before an error is not used.  Memory and descriptors may be there
- * next time. */
-static void unlook(struct mortise_plugins *p)
+/* Discard a partial result after an error.  If memory or descriptors were
+ * missing, the next call tries again. */
+static void discard_plugin_list(struct mortise_plugins *p)
 {
     mortise_trust_close(p->trust);
     p->trust = NULL;
@@ -146,10 +146,10 @@ int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
 {
     if (!p->looked) {
         p->looked = true;
-        if (look(p, &p->no_look) == MORTISE_OK)
+        if (load_plugin_list(p, &p->no_look) == MORTISE_OK)
             p->no_look.code = MORTISE_OK;
         else
-            unlook(p);
+            discard_plugin_list(p);
     }
     if (p->no_look.code != MORTISE_OK && err != NULL)
         *err = p->no_look;
@@ -192,11 +192,11 @@ const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
     return &p->entries[i].pub;
 }
 
-/* ---- by name --------------------------------------------------------------- */
+/* ---- lookup by name ------------------------------------------------------ */
 
-/* Is a the better answer?  The earlier directory, then what cannot be compared
- * (4), then the higher version. */
-static bool is_better(const struct entry *a, const struct entry *b)
+/* Is a the better match: the earlier directory, then an unreadable manifest
+ * (4), then the higher version? */
+static bool is_better_match(const struct entry *a, const struct entry *b)
 {
     if (a->dir != b->dir)
         return a->dir < b->dir;
@@ -205,8 +205,9 @@ static bool is_better(const struct entry *a, const struct entry *b)
     return mortise_version_compare(a->pub.version, b->pub.version) > 0;
 }
 
-/* Of those that were read. */
-static struct entry *best(struct mortise_plugins *p, const char *name)
+/* The best match among the entries that were read. */
+static struct entry *find_best_entry(struct mortise_plugins *p,
+                                     const char *name)
 {
     struct entry *found = NULL;
 
@@ -214,22 +215,24 @@ static struct entry *best(struct mortise_plugins *p, const char *name)
         struct entry *e = &p->entries[i];
 
         if (e->judged && mortise_plugin_is_called(e, name) &&
-            (found == NULL || is_better(e, found)))
+            (found == NULL || is_better_match(e, found)))
             found = e;
     }
     return found;
 }
 
-/* The same, read now if it was not. */
-static struct entry *known(struct mortise_plugins *p, const char *name)
+/* The same, after reading the manifests of this name. */
+static struct entry *find_known_entry(struct mortise_plugins *p,
+                                      const char *name)
 {
     mortise_plugins_look(p, NULL);
     mortise_plugins_judge(p, name, NULL);
-    return best(p, name);
+    return find_best_entry(p, name);
 }
 
-/* "./plugins, /usr/lib/mortise/plugins", cut when there are many. */
-static void list_dirs(const struct mortise_plugins *p, char *out, size_t size)
+/* "./plugins, /usr/lib/mortise/plugins", cut if it is too long. */
+static void format_plugin_dirs(const struct mortise_plugins *p, char *out,
+                               size_t size)
 {
     size_t n = 0;
 
@@ -239,8 +242,8 @@ static void list_dirs(const struct mortise_plugins *p, char *out, size_t size)
                               p->config.dirs[i]);
 }
 
-static int not_found(struct mortise_plugins *p, const char *name,
-                     struct mortise_err *why)
+static int fail_not_found(struct mortise_plugins *p, const char *name,
+                          struct mortise_err *why)
 {
     const char *names[NAMES_MAX], *near;
     char dirs[512];
@@ -250,22 +253,23 @@ static int not_found(struct mortise_plugins *p, const char *name,
     for (size_t i = 0; i < n; i++)
         names[i] = p->entries[i].pub.name;
     near = mortise_nearest(name, names, n);
-    list_dirs(p, dirs, sizeof dirs);
+    format_plugin_dirs(p, dirs, sizeof dirs);
     return mortise_fail(why, MORTISE_ENOTFOUND, "no plugin '%s' in %s%s%s%s",
                         name, dirs, near != NULL ? "; did you mean '" : "",
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-/* Is it refused, or are the trust files only yet to be read? */
-static int distrust_code(const struct mortise_plugins *p)
+/* The error code of distrust: denied, or trust files that could not be read
+ * yet. */
+static int get_distrust_code(const struct mortise_plugins *p)
 {
     return p->no_trust.code == MORTISE_ELIMIT ? MORTISE_ELIMIT
                                               : MORTISE_EDENIED;
 }
 
-/* The entry that a name stands for, if it may be used. */
-static int usable(struct mortise_plugins *p, const char *name,
-                  struct entry **out, struct mortise_err *why)
+/* The entry for a name, if it is usable. */
+static int find_usable_entry(struct mortise_plugins *p, const char *name,
+                             struct entry **out, struct mortise_err *why)
 {
     struct entry *e;
     int rv = mortise_plugins_look(p, why);
@@ -276,20 +280,20 @@ static int usable(struct mortise_plugins *p, const char *name,
     rv = mortise_plugins_judge(p, name, why);
     if (rv != MORTISE_OK)
         return rv;
-    e = best(p, name);
+    e = find_best_entry(p, name);
     if (e == NULL)
-        return not_found(p, name, why);
+        return fail_not_found(p, name, why);
     rv = mortise_plugin_look_again(p, e, why);
     if (rv != MORTISE_OK)
         return rv;
     if (e->pub.problem != NULL)
         return mortise_fail(why,
-                            e->distrusted != NULL    ? distrust_code(p)
+                            e->distrusted != NULL    ? get_distrust_code(p)
                             : e->quarantined != NULL ? MORTISE_EBLOCKED
                                                      : e->code,
                             "plugin %s (%s): %s", name, e->pub.path,
                             e->pub.problem);
-    assert(e->manifest != NULL); /* what has no problem was parsed (2) */
+    assert(e->manifest != NULL); /* no problem: it was parsed (2) */
     *out = e;
     return MORTISE_OK;
 }
@@ -305,10 +309,10 @@ int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
     mortise_plugins_look_at_trust(p);
     if (p->n_distrusted == 0)
         return MORTISE_OK;
-    e = best(p, name);
+    e = find_best_entry(p, name);
     if (e == NULL || e->distrusted == NULL)
         return MORTISE_OK;
-    return mortise_fail(why, distrust_code(p), "plugin %s (%s): %s", name,
+    return mortise_fail(why, get_distrust_code(p), "plugin %s (%s): %s", name,
                         e->pub.path, e->distrusted);
 }
 
@@ -318,7 +322,8 @@ const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
 {
     struct entry *e = NULL;
 
-    return usable(p, name, &e, why) == MORTISE_OK ? e->manifest : NULL;
+    return find_usable_entry(p, name, &e, why) == MORTISE_OK ? e->manifest
+                                                             : NULL;
 }
 
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
@@ -326,7 +331,7 @@ int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
 {
     struct mortise_object o;
     struct entry *e;
-    int rv = usable(p, name, &e, err);
+    int rv = find_usable_entry(p, name, &e, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_plugin_prepare(p, e, &o, err);
@@ -343,7 +348,7 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
     struct entry *e;
     struct created *c;
     json_t *given;
-    int rv = usable(p, name, &e, err);
+    int rv = find_usable_entry(p, name, &e, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
@@ -367,7 +372,7 @@ const struct mortise_create_failure *
 mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
                                const char *as)
 {
-    const struct entry *e = known(p, name);
+    const struct entry *e = find_known_entry(p, name);
     const struct created *c =
         e != NULL && e->pub.problem == NULL ? e->created : NULL;
 
@@ -376,17 +381,17 @@ mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
     return c != NULL ? &c->failure : NULL;
 }
 
-/* ---- quarantine ------------------------------------------------------------ */
+/* ---- quarantine ---------------------------------------------------------- */
 
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why)
 {
-    struct entry *e = known(p, name);
+    struct entry *e = find_known_entry(p, name);
     struct mortise_err err;
 
     if (e == NULL || e->manifest == NULL)
         return;
-    assert(why != NULL && why[0] != '\0'); /* people read it */
+    assert(why != NULL && why[0] != '\0'); /* shown to users */
     e->given_up = true;
     e->until_ms = 0;
     mortise_plugin_set_quarantined(p, e, why);
@@ -399,12 +404,12 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
         p->config.ops.log(p->config.ops.ud, MORTISE_LOG_ERROR, name, err.msg);
 }
 
-/* The same by the plugin that a name stands for. */
-static bool deaths_of(struct mortise_plugins *p, const char *name,
-                      const char *tenant, const char *run,
-                      struct mortise_deaths *out)
+/* The deaths of a run by the plugin with this name. */
+static bool get_run_deaths(struct mortise_plugins *p, const char *name,
+                           const char *tenant, const char *run,
+                           struct mortise_deaths *out)
 {
-    const struct entry *e = best(p, name);
+    const struct entry *e = find_best_entry(p, name);
 
     *out = (struct mortise_deaths){.times = 0};
     if (e == NULL || !e->noted || e->manifest == NULL)
@@ -415,9 +420,9 @@ static bool deaths_of(struct mortise_plugins *p, const char *name,
     return out->times > 0;
 }
 
-/* Known without looking at plugins, and looked at once: whoever lists runs asks
- * for each. */
-static bool is_nothing_noted(struct mortise_plugins *p)
+/* Answer without reading plugins, and cache the result: a list of runs calls
+ * this for each run. */
+static bool has_no_notes(struct mortise_plugins *p)
 {
     if (p->any_noted < 0)
         p->any_noted = p->config.quarantine_dir != NULL &&
@@ -433,12 +438,12 @@ bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
     struct mortise_deaths d;
 
     *out = (struct mortise_deaths){.times = 0};
-    if (is_nothing_noted(p))
+    if (has_no_notes(p))
         return false;
     for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         const struct entry *e = &p->entries[i];
 
-        if (!e->noted || !deaths_of(p, e->pub.name, tenant, run, &d) ||
+        if (!e->noted || !get_run_deaths(p, e->pub.name, tenant, run, &d) ||
             d.times <= out->times)
             continue;
         *out = d;
@@ -449,7 +454,7 @@ bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
 
 bool mortise_plugins_is_quarantined(struct mortise_plugins *p, const char *name)
 {
-    const struct entry *e = known(p, name);
+    const struct entry *e = find_known_entry(p, name);
 
     return e != NULL && e->quarantined != NULL && e->problem == NULL;
 }
@@ -458,7 +463,7 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
 {
     uint64_t until = 0;
 
-    if (is_nothing_noted(p))
+    if (has_no_notes(p))
         return 0;
     for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         struct entry *e = &p->entries[i];
@@ -481,9 +486,9 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
         rv = mortise_plugins_judge(p, name, err);
     if (rv != MORTISE_OK)
         return rv;
-    e = best(p, name);
+    e = find_best_entry(p, name);
     if (e == NULL)
-        return not_found(p, name, err);
+        return fail_not_found(p, name, err);
     if (e->quarantined == NULL && !e->noted)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "plugin %s is not quarantined", name);

@@ -1,8 +1,8 @@
-/* registry.h -- the plugins of a deployment: found, verified, loaded, created.
+/* registry.h -- the plugins of a deployment: find, verify, load, create.
  *
- * Finding reads manifests and executes nothing.  mortise_plugins_start() is the
- * only way to an instance, and so the only way to dlopen (plugins.md 4).
- * [loop] throughout. */
+ * Finding plugins reads manifests and executes nothing.  Only
+ * mortise_plugins_start() creates an instance, so only it calls dlopen()
+ * (plugins.md 4).  [loop] throughout. */
 #ifndef MORTISE_PLUGIN_REGISTRY_H
 #define MORTISE_PLUGIN_REGISTRY_H
 
@@ -16,128 +16,129 @@ struct mortise_plugins_config {
     const struct mortise_mem *mem;
     const char *const *dirs; /* searched in order */
     size_t n_dirs;
-    /* So many of them, from this one on, are marked dev: a manifest there need
-     * not be signed.  One that is signed is judged as anywhere. */
+    /* n_dev directories, from first_dev on, are marked dev: a manifest there
+     * need not be signed.  A signed one is judged as in any other directory. */
     size_t first_dev, n_dev;
-    const char *const *trust_dirs; /* all count */
+    const char *const *trust_dirs; /* all of them apply */
     size_t n_trust_dirs;
-    /* A directory of ours where the deaths are noted that plugins caused: three
-     * in a row, and the plugin is quarantined for a time, or until it changes
-     * or unquarantine.  NULL: none.  A relative name is one in the directory
-     * that is open as quarantine_at, which outlives us. */
+    /* A private directory for records of deaths that plugins caused.  After
+     * three in a row a plugin is quarantined for a time, or until it changes or
+     * unquarantine.  NULL: none.  A relative name is relative to the open
+     * directory quarantine_at, which outlives the table. */
     const char *quarantine_dir;
     int quarantine_at;
-    /* What was seen before, against going back: numbers by name; NULL: not
-     * kept. */
+    /* Rollback protection: numbers by name that were seen before.  NULL: not
+     * recorded. */
     int (*seq_get)(void *ud, const char *name, uint64_t *value,
                    struct mortise_err *err);
     int (*seq_put)(void *ud, const char *name, uint64_t value,
                    struct mortise_err *err);
     void *seq_ud;
-    /* This user remembers, too (rollback_state.h), but of what is in the last
-     * directory, when that is the program's own. */
+    /* This user's home also records them (rollback_state.h), except for plugins
+     * of the last directory if that is the program's own. */
     bool user_remembers, last_is_own;
-    /* NULL, or: this user could not remember something, and why not; once. */
+    /* Called once if this user could not record something, with the reason; or
+     * NULL. */
     void (*forgets)(void *ud, const char *why); /* with seq_ud */
-    bool allow_downgrade; /* going back is meant, this time */
-    /* Nothing is read before the first of them is asked for, or
+    bool allow_downgrade; /* allow an older release this time */
+    /* Read nothing before the first lookup by name or
      * mortise_plugins_look(). */
     bool later;
     struct mortise_instance_ops ops; /* for every instance */
-    uint64_t quiesce_ms;             /* at close, each; 0: 10 s */
+    uint64_t quiesce_ms;             /* for each at close; 0: 10 s */
 };
 
-/* What to say then, in front of why. */
+/* The start of a message for `forgets`; the reason follows. */
 #define MORTISE_PLUGINS_FORGETS                                                \
     "releases that ran and keys that were revoked cannot be recorded for new " \
     "stores: "
 
-/* One manifest found on the path, usable or not. */
+/* A manifest on the path, usable or not. */
 struct mortise_found {
     const char *name, *version, *path;
-    /* NULL when its signature does not verify (then nobody parsed it, and name
-     * is the file's, version is "") or when it does not parse. */
+    /* NULL if its signature is invalid (then it was not parsed, name is the
+     * file's and version is ""), or if it does not parse. */
     const struct mortise_manifest *manifest;
-    const char *problem; /* why it cannot be used: a sentence; NULL if it can
-                            (as far as reading tells) */
-    bool quarantined;    /* that is why */
+    /* Why it cannot be used: a sentence; NULL: usable as far as known without
+     * loading it. */
+    const char *problem;
+    bool quarantined; /* the problem is a quarantine */
     bool started;
 };
 
-/* An execution that took the process down so often is blocked, and a plugin
- * that did quarantined. */
+/* After this many deaths an execution is blocked, and a plugin is
+ * quarantined. */
 enum { MORTISE_DEATHS_BLOCK = 3 };
 
-/* How often an execution took the process down. */
+/* The deaths that an execution caused. */
 struct mortise_deaths {
     unsigned times;
     uint64_t last_ms;
-    char how[64];   /* the last time: "died of SIGSEGV" */
-    char path[641]; /* of the execution */
+    char how[64];   /* the last one: "died of SIGSEGV" */
+    char path[641]; /* the execution's */
 };
 
-/* The config is copied, what its pointers lend (ops, mem) stays the caller's.
- * Fails as mortise_plugins_look() does, unless that is done later. */
+/* Copies the config; its pointers (ops, mem) are borrowed.  Calls
+ * mortise_plugins_look() unless config->later, and fails as that does. */
 int mortise_plugins_open(struct mortise_plugins **out,
                          const struct mortise_plugins_config *config,
                          struct mortise_err *err);
-/* Read the trust directories, and find which manifests there are, if nobody did
- * so yet; each is read when it is asked for.  Directories that do not exist are
- * empty.  MORTISE_ECHECK when a trust file has errors (the first is in err),
- * MORTISE_EDENIED when a trust directory is older than one that was seen before.
- * After an error no plugin is there, and each later call here or for one of them
- * by name gives the same error; after MORTISE_ENOMEM it is tried again. */
+/* Read the trust directories and find the manifests, unless that was done.
+ * Each manifest is read at its first lookup.  Missing directories count as
+ * empty.  MORTISE_ECHECK: a trust file has errors (err has the first).
+ * MORTISE_EDENIED: a trust directory is older than one seen before.  After an
+ * error no plugin is available, and later calls here and lookups by name return
+ * the same error; after MORTISE_ENOMEM they try again. */
 int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err);
-/* ... and read all manifests: whatever changes on the path from now on, the
- * plugins are those that are there now. */
+/* Also read all manifests, so that later changes on the path have no effect. */
 int mortise_plugins_look_at_all(struct mortise_plugins *p,
                                 struct mortise_err *err);
-/* Quiesces (10 s each at most), destroys; never unloads code.  One that does
- * not quiesce is leaked. */
+/* Quiesces (10 s each at most) and destroys all instances; never unloads code.
+ * A plugin that does not quiesce is leaked. */
 void mortise_plugins_close(struct mortise_plugins *p);
 
 size_t mortise_plugins_count(struct mortise_plugins *p);
-/* `i` is below the count that mortise_plugins_count() gave. */
+/* `i` is below mortise_plugins_count(). */
 const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
                                                size_t i);
-/* The manifest that a name stands for (first directory, highest version), or
- * NULL and why, with "did you mean". */
+/* The manifest for a name (first directory, highest version); or NULL and the
+ * reason, with "did you mean". */
 const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
                                                     const char *name,
                                                     struct mortise_err *why);
-/* Verify, load and create, once per name and `as`; later calls give the same
- * instance.  `as` is the id of a guardrail that the deployment configures by
- * itself, "" for the plugin as such.  `config` (borrowed; NULL: {}) is
- * validated against the manifest's schema first. */
+/* Verify, load and create, once per name and `as`; later calls return the same
+ * instance.  `as` is the id of a guardrail with its own configuration, or ""
+ * for the plugin itself.  `config` (borrowed; NULL: {}) is first validated
+ * against the manifest's schema. */
 int mortise_plugins_start(struct mortise_plugins *p, const char *name,
                           const char *as, json_t *config,
                           struct mortise_instance **out,
                           struct mortise_err *err);
-/* How that instance, which could not be started now, did not come to be; NULL: it
- * was not tried. */
+/* Details of the last failed creation of this instance; NULL: it was not
+ * tried. */
 const struct mortise_create_failure *
 mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
                                const char *as);
-/* Everything that start does up to the dlopen, for `plugin verify`. */
+/* All steps of a start before dlopen(), for `plugin verify`. */
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
                            struct mortise_err *err);
-/* May it still be called, as the trust files are now?  They are looked at again
- * when MORTISE_TRUST_MS went by.  MORTISE_EDENIED and why not. */
+/* May it still be called under the current trust files?  They are checked for
+ * changes every MORTISE_TRUST_MS.  MORTISE_EDENIED and the reason if not. */
 int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
                             struct mortise_err *why);
-/* Let nothing start this plugin any more in this process, and remember why. */
+/* Prevent further starts of this plugin in this process, and record the
+ * reason. */
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why);
-/* The worst that an execution of this run did to the process by a plugin as it
- * is now; *name is whose.  False: none did. */
+/* The worst deaths that an execution of this run caused with a current plugin;
+ * *name is the plugin's.  False: none. */
 bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
                                 const char *run, const char **name,
                                 struct mortise_deaths *out);
-/* Is that all that keeps it from being used? */
+/* Is a quarantine the only reason why it cannot be used? */
 bool mortise_plugins_is_quarantined(struct mortise_plugins *p,
                                     const char *name);
-/* When the first of those that are quarantined for a time may start again;
- * 0: none is. */
+/* The earliest end of a temporary quarantine; 0: there is none. */
 uint64_t mortise_plugins_until(struct mortise_plugins *p);
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err);

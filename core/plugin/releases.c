@@ -1,18 +1,18 @@
-/* releases.c -- what was seen does not go back: releases of plugins, the keys
- * that were revoked, trust directories.
+/* releases.c -- rollback protection: releases of plugins, revoked keys and
+ * trust directories.
  *
- * An older release may bring back what was mended, another one of the same
- * number is not what was looked at, and a trust directory from before a
- * revocation trusts again what was revoked.  So what ran and what was revoked
- * is remembered by the store and by the user (registry.c (7)), each thing as a
- * number under a name:
+ * An older release may bring back fixed bugs.  A different release with the
+ * same number is not the one that was reviewed.  A trust directory from before
+ * a revocation trusts a revoked key again.  Therefore the store and the user
+ * record releases and revocations (registry.c (7)), each as a number under a
+ * name:
  *
- *     PLUGIN KEY                  the highest seq that this key signed of it
- *     release:NAME VERSION SEQ    a mark of that manifest
- *     revoked:KEY                 1: it was
- *     trust:DIRECTORY             its seq
+ *   PLUGIN KEY                the highest seq that this key signed for it
+ *   release:NAME VERSION SEQ  a mark of that manifest
+ *   revoked:KEY               1: it was revoked
+ *   trust:DIRECTORY           its seq
  *
- * allow_downgrade goes back once, and the lower number is what is remembered.
+ * allow_downgrade goes back once, and records the lower number.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -22,37 +22,38 @@
 #include "core/plugin/entry.h"
 #include "lang/yaml/header.h"
 
-enum { NAME_ROOM = 512 }; /* for what something is remembered by */
+enum { NAME_ROOM = 512 }; /* for a recorded name */
 
-/* What is the program's own changes with it. */
-static bool is_own(const struct mortise_plugins *p, const struct entry *e)
+/* Is it bundled with the program, and so changes with it? */
+static bool is_bundled_plugin(const struct mortise_plugins *p,
+                              const struct entry *e)
 {
     return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
 }
 
-/* Does this user's own memory count for it? */
-static bool is_remembered(const struct mortise_plugins *p,
-                          const struct entry *e)
+/* Do this user's records apply to it? */
+static bool is_recorded_for_user(const struct mortise_plugins *p,
+                                 const struct entry *e)
 {
-    return p->config.user_remembers && (e == NULL || !is_own(p, e));
+    return p->config.user_remembers && (e == NULL || !is_bundled_plugin(p, e));
 }
 
-/* The higher of what the store and the user have under a name, and (`stored`
- * may be NULL) what the store has, if there is one; `e` NULL: it is of no
- * plugin.  What the user alone knows is told to the store, which others may
- * use; not the other way round: a store that somebody sent decides nothing for
- * the user's others. */
-static int seen_get(struct mortise_plugins *p, const struct entry *e,
-                    const char *name, uint64_t *most, uint64_t *stored,
-                    struct mortise_err *err)
+/* *most: the higher of the numbers that the store and the user record under a
+ * name.  *stored (may be NULL): the store's number, or *most without a store.
+ * `e` NULL: not about a plugin.  The caller copies a number of the user to the
+ * store, which others may use.  A store's number is never copied to the user: a
+ * store from another person must not affect this user's other stores. */
+static int get_seen_number(struct mortise_plugins *p, const struct entry *e,
+                           const char *name, uint64_t *most, uint64_t *stored,
+                           struct mortise_err *err)
 {
     uint64_t its = 0, users = 0;
     int rv = MORTISE_OK;
 
-    assert(name[0] != '\0'); /* what is remembered has a name */
+    assert(name[0] != '\0'); /* every record has a name */
     if (p->config.seq_get != NULL)
         rv = p->config.seq_get(p->config.seq_ud, name, &its, err);
-    if (rv == MORTISE_OK && is_remembered(p, e))
+    if (rv == MORTISE_OK && is_recorded_for_user(p, e))
         rv = mortise_rollback_state_get(&p->rollback_state, name, &users, err);
     *most = its > users ? its : users;
     if (stored != NULL)
@@ -60,14 +61,15 @@ static int seen_get(struct mortise_plugins *p, const struct entry *e,
     return rv;
 }
 
-/* The user's first: if the process dies in between, the store learns it from the
- * user (seen_get()), and the user never from the store. */
-static int seen_put(struct mortise_plugins *p, const struct entry *e,
-                    const char *name, uint64_t value, struct mortise_err *err)
+/* Record for the user first.  If the process dies in between, the store gets
+ * the number from the user later (get_seen_number()), but never the reverse. */
+static int set_seen_number(struct mortise_plugins *p, const struct entry *e,
+                           const char *name, uint64_t value,
+                           struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (is_remembered(p, e))
+    if (is_recorded_for_user(p, e))
         rv = mortise_rollback_state_put(&p->rollback_state, name, value, err);
     if (rv == MORTISE_OK && p->config.seq_put != NULL)
         rv = p->config.seq_put(p->config.seq_ud, name, value, err);
@@ -78,9 +80,9 @@ static int seen_put(struct mortise_plugins *p, const struct entry *e,
     return rv;
 }
 
-/* What a key signed of a plugin. */
-static void name_of_seq(char out[NAME_ROOM], const char *plugin,
-                        const struct mortise_pubkey *key)
+/* The name for the seq that a key signed for a plugin. */
+static void make_seq_name(char out[NAME_ROOM], const char *plugin,
+                          const struct mortise_pubkey *key)
 {
     char text[MORTISE_PUBKEY_TEXT];
 
@@ -89,10 +91,10 @@ static void name_of_seq(char out[NAME_ROOM], const char *plugin,
     snprintf(out, NAME_ROOM, "%s %s", plugin, text);
 }
 
-/* The highest seq of a plugin that was seen, of all that keys signed which count
- * now: who has a key that was revoked could lock the name with it for good. */
-static int highest_seq(struct mortise_plugins *p, const struct entry *e,
-                       uint64_t *seen, struct mortise_err *err)
+/* The highest recorded seq of a plugin, over all keys that are not revoked.
+ * The holder of a revoked key could otherwise lock the name forever. */
+static int get_highest_seq(struct mortise_plugins *p, const struct entry *e,
+                           uint64_t *seen, struct mortise_err *err)
 {
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
@@ -106,17 +108,17 @@ static int highest_seq(struct mortise_plugins *p, const struct entry *e,
 
         if (by->revoked)
             continue;
-        name_of_seq(name, plugin, &by->key);
-        rv = seen_get(p, e, name, &one, NULL, err);
+        make_seq_name(name, plugin, &by->key);
+        rv = get_seen_number(p, e, name, &one, NULL, err);
         if (one > *seen)
             *seen = one;
     }
     return rv;
 }
 
-/* Going back was meant: everything that is higher is forgotten. */
-static int lower_seq(struct mortise_plugins *p, const struct entry *e,
-                     uint64_t seq, struct mortise_err *err)
+/* A downgrade was requested: lower every recorded seq that is higher. */
+static int lower_recorded_seqs(struct mortise_plugins *p, const struct entry *e,
+                               uint64_t seq, struct mortise_err *err)
 {
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
@@ -125,17 +127,16 @@ static int lower_seq(struct mortise_plugins *p, const struct entry *e,
 
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
-        name_of_seq(name, plugin, &mortise_trust_at(p->trust, i)->key);
-        rv = seen_get(p, e, name, &seen, NULL, err);
+        make_seq_name(name, plugin, &mortise_trust_at(p->trust, i)->key);
+        rv = get_seen_number(p, e, name, &seen, NULL, err);
         if (rv == MORTISE_OK && seen > seq)
-            rv = seen_put(p, e, name, seq, err);
+            rv = set_seen_number(p, e, name, seq, err);
     }
     return rv;
 }
 
-/* What is told of a release's manifest, so that another one is not taken for
- * it; never 0. */
-static uint64_t mark_of(const struct mortise_manifest *m)
+/* A number that identifies a release's manifest; never 0. */
+static uint64_t get_manifest_mark(const struct mortise_manifest *m)
 {
     uint64_t mark;
 
@@ -143,27 +144,27 @@ static uint64_t mark_of(const struct mortise_manifest *m)
     return mark | 1;
 }
 
-static void name_of_release(char out[NAME_ROOM],
-                            const struct mortise_manifest *m)
+static void make_release_name(char out[NAME_ROOM],
+                              const struct mortise_manifest *m)
 {
     snprintf(out, NAME_ROOM, "release:%s %s %llu", m->name, m->version,
              (unsigned long long)m->seq);
 }
 
-static int check_release(struct mortise_plugins *p, const struct entry *e,
-                         struct mortise_err *why)
+static int check_release_mark(struct mortise_plugins *p, const struct entry *e,
+                              struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     char name[NAME_ROOM];
     uint64_t seen;
     int rv;
 
-    assert(!m->dev); /* its seq says nothing (registry.c (6)) */
-    if (is_own(p, e) || p->config.allow_downgrade)
+    assert(!m->dev); /* its seq is ignored (registry.c (6)) */
+    if (is_bundled_plugin(p, e) || p->config.allow_downgrade)
         return MORTISE_OK;
-    name_of_release(name, m);
-    rv = seen_get(p, e, name, &seen, NULL, why);
-    if (rv != MORTISE_OK || seen == 0 || seen == mark_of(m))
+    make_release_name(name, m);
+    rv = get_seen_number(p, e, name, &seen, NULL, why);
+    if (rv != MORTISE_OK || seen == 0 || seen == get_manifest_mark(m))
         return rv;
     return mortise_fail(
         why, MORTISE_EDENIED,
@@ -178,12 +179,12 @@ int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
 {
     const struct mortise_manifest *m = e->manifest;
     uint64_t seen = 0;
-    int rv = highest_seq(p, e, &seen, why);
+    int rv = get_highest_seq(p, e, &seen, why);
 
     if (rv != MORTISE_OK || p->config.allow_downgrade)
         return rv;
     if (m->seq >= seen)
-        return check_release(p, e, why);
+        return check_release_mark(p, e, why);
     return mortise_fail(why, MORTISE_EDENIED,
                         "is seq %llu, but seq %llu ran here before; an older "
                         "release may contain fixed bugs; install one with seq "
@@ -192,10 +193,10 @@ int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
                         (unsigned long long)seen);
 }
 
-/* ---- revocations that were seen -------------------------------------------- */
+/* ---- recorded revocations ------------------------------------------------ */
 
-static void name_of_revocation(char out[NAME_ROOM],
-                               const struct mortise_pubkey *key)
+static void make_revocation_name(char out[NAME_ROOM],
+                                 const struct mortise_pubkey *key)
 {
     char text[MORTISE_PUBKEY_TEXT];
 
@@ -211,14 +212,14 @@ int mortise_releases_note_key(struct mortise_plugins *p,
     uint64_t most, stored;
     int rv;
 
-    name_of_revocation(name, &by->key);
-    rv = seen_get(p, NULL, name, &most, &stored, err);
+    make_revocation_name(name, &by->key);
+    rv = get_seen_number(p, NULL, name, &most, &stored, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!by->revoked && p->config.allow_downgrade)
-        return most != 0 ? seen_put(p, NULL, name, 0, err) : MORTISE_OK;
+        return most != 0 ? set_seen_number(p, NULL, name, 0, err) : MORTISE_OK;
     return (by->revoked || most != 0) && stored == 0
-               ? seen_put(p, NULL, name, 1, err)
+               ? set_seen_number(p, NULL, name, 1, err)
                : MORTISE_OK;
 }
 
@@ -229,8 +230,8 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
     uint64_t seen;
     int rv;
 
-    name_of_revocation(name, &e->key);
-    rv = seen_get(p, NULL, name, &seen, NULL, why);
+    make_revocation_name(name, &e->key);
+    rv = get_seen_number(p, NULL, name, &seen, NULL, why);
     if (rv != MORTISE_OK || seen == 0)
         return rv;
     mortise_keyid_text(id, e->key.id);
@@ -242,10 +243,10 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
         id);
 }
 
-/* ---- trust directories ----------------------------------------------------- */
+/* ---- trust directories --------------------------------------------------- */
 
-/* A trust directory never goes back: a copy from before a revocation would
- * trust again what was revoked. */
+/* A trust directory from before a revocation would trust a revoked key
+ * again. */
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
                                  struct mortise_err *err)
 {
@@ -258,11 +259,11 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
     if (realpath(path, real) == NULL)
         return MORTISE_OK;
     snprintf(key, sizeof key, "trust:%s", real);
-    rv = seen_get(p, NULL, key, &seen, &stored, err);
+    rv = get_seen_number(p, NULL, key, &seen, &stored, err);
     if (rv != MORTISE_OK)
         return rv;
     if (seq < seen && p->config.allow_downgrade)
-        return seen_put(p, NULL, key, seq, err);
+        return set_seen_number(p, NULL, key, seq, err);
     if (seq < seen)
         return mortise_fail(
             err, MORTISE_EDENIED,
@@ -270,12 +271,13 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
             "revocation may be missing; restore its newest files (to accept "
             "this state: --allow-downgrade)",
             path, (unsigned long long)seq, (unsigned long long)seen);
-    return seq > stored ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
+    return seq > stored ? set_seen_number(p, NULL, key, seq, err) : MORTISE_OK;
 }
 
-/* ---- what came up ---------------------------------------------------------- */
+/* ---- after a start ------------------------------------------------------- */
 
-/* From now on an older release is refused, and another of the same number. */
+/* Record the release: from now on an older one is denied, and a different one
+ * with the same number. */
 int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
                               struct mortise_err *err)
 {
@@ -287,17 +289,18 @@ int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
     if (m->dev)
         return rv;
     if (p->config.allow_downgrade)
-        rv = lower_seq(p, e, m->seq, err);
-    name_of_seq(name, m->name, &e->key);
+        rv = lower_recorded_seqs(p, e, m->seq, err);
+    make_seq_name(name, m->name, &e->key);
     if (rv == MORTISE_OK)
-        rv = seen_get(p, e, name, &most, &stored, err);
+        rv = get_seen_number(p, e, name, &most, &stored, err);
     if (rv == MORTISE_OK && m->seq > stored)
-        rv = seen_put(p, e, name, m->seq, err);
-    if (rv != MORTISE_OK || is_own(p, e))
+        rv = set_seen_number(p, e, name, m->seq, err);
+    if (rv != MORTISE_OK || is_bundled_plugin(p, e))
         return rv;
-    name_of_release(name, m);
-    rv = seen_get(p, e, name, &most, &stored, err);
-    return rv == MORTISE_OK && (most != mark_of(m) || stored != mark_of(m))
-               ? seen_put(p, e, name, mark_of(m), err)
+    make_release_name(name, m);
+    rv = get_seen_number(p, e, name, &most, &stored, err);
+    return rv == MORTISE_OK && (most != get_manifest_mark(m) ||
+                                stored != get_manifest_mark(m))
+               ? set_seen_number(p, e, name, get_manifest_mark(m), err)
                : rv;
 }

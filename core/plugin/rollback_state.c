@@ -1,10 +1,11 @@
-/* rollback_state.c -- what this user saw of plugins and of trust.
+/* rollback_state.c -- releases and revoked keys that this user saw, across
+ * stores.
  *
- * A store remembers for itself; a fresh one remembers nothing, and `plugin
- * verify` has none.  So each user remembers as well: a name and a number, in a
- * file of its own below userdir.h's directory, called by the digest of the name.
- * A file is replaced whole, so nobody reads half of one.
- */
+ * Each store has its own records, a new store has none, and `plugin verify`
+ * uses no store.  Therefore each user has records, too.  Each is a file with a
+ * number and a name, below the directory of userdir.h; the digest of the name
+ * is the file's name.  Files are replaced atomically, so a reader never sees
+ * half of one. */
 #include "core/plugin/rollback_state.h"
 
 #include <errno.h>
@@ -22,8 +23,8 @@ enum { TEXT_MAX = 8192 };
 
 static const char kept_in[] = "seen";
 
-static int read_value(const struct mortise_mem *mem, const char *path,
-                      uint64_t *value, struct mortise_err *err)
+static int read_recorded_value(const struct mortise_mem *mem, const char *path,
+                               uint64_t *value, struct mortise_err *err)
 {
     struct mortise_buf text;
     int rv;
@@ -41,8 +42,10 @@ static int read_value(const struct mortise_mem *mem, const char *path,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-/* The way is walked once, not for each name: a deployment asks for dozens. */
-static int look_for(struct mortise_rollback_state *s, struct mortise_err *err)
+/* Check the path of the directory once, not for each name: a deployment reads
+ * dozens. */
+static int find_state_dir(struct mortise_rollback_state *s,
+                          struct mortise_err *err)
 {
     char dir[PATH_MAX];
     int rv;
@@ -57,9 +60,9 @@ static int look_for(struct mortise_rollback_state *s, struct mortise_err *err)
     return rv;
 }
 
-/* A file of ours that nobody else may write, or none, says that the way is all
- * there is to look at; of anything else everything is. */
-static int check(const char *path, struct mortise_err *err)
+/* A missing file, or a regular file that only this user can write, is safe: its
+ * directory was checked already.  Otherwise check the whole path. */
+static int check_record_owner(const char *path, struct mortise_err *err)
 {
     struct stat st;
 
@@ -75,7 +78,7 @@ int mortise_rollback_state_get(struct mortise_rollback_state *s,
                                struct mortise_err *err)
 {
     char path[PATH_MAX];
-    int rv = look_for(s, err);
+    int rv = find_state_dir(s, err);
 
     *value = 0;
     if (rv == MORTISE_ENOTFOUND)
@@ -83,8 +86,9 @@ int mortise_rollback_state_get(struct mortise_rollback_state *s,
     if (rv == MORTISE_OK)
         rv = mortise_userdir_file(path, s->dir, name, "", err);
     if (rv == MORTISE_OK)
-        rv = check(path, err);
-    return rv == MORTISE_OK ? read_value(s->mem, path, value, err) : rv;
+        rv = check_record_owner(path, err);
+    return rv == MORTISE_OK ? read_recorded_value(s->mem, path, value, err)
+                            : rv;
 }
 
 int mortise_rollback_state_put(struct mortise_rollback_state *s,

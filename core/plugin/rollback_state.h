@@ -1,5 +1,5 @@
-/* rollback_state.h -- what this user saw of plugins and of trust, in any store.
- * [any] */
+/* rollback_state.h -- releases and revoked keys that this user saw, across
+ * stores.  [any] */
 #ifndef MORTISE_PLUGIN_ROLLBACK_STATE_H
 #define MORTISE_PLUGIN_ROLLBACK_STATE_H
 
@@ -9,21 +9,21 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 
-/* Where it is kept; zeroed, but for `mem`, it was not looked for yet. */
+/* The place of the records.  Zeroed, except for `mem`, until the first call. */
 struct mortise_rollback_state {
     const struct mortise_mem *mem;
-    char dir[PATH_MAX]; /* nobody else could change the way to it when it was
-                           looked at, at the first question */
-    char lost[1024];    /* why something could not be kept; "": nothing was */
+    /* Checked at the first call: no other user could change the path to it. */
+    char dir[PATH_MAX];
+    char lost[1024]; /* why a value could not be recorded; "": no failure */
 };
 
-/* What is remembered under a name; 0: nothing is, also when this user has no
- * place to remember things. */
+/* The number recorded under a name; 0: none, or this user has no place for
+ * records. */
 int mortise_rollback_state_get(struct mortise_rollback_state *s,
                                const char *name, uint64_t *value,
                                struct mortise_err *err);
-/* MORTISE_OK also when there is no such place: a store remembers as well, and
- * s->lost says so. */
+/* MORTISE_OK also without such a place, because a store records the number as
+ * well; s->lost then has the reason. */
 int mortise_rollback_state_put(struct mortise_rollback_state *s,
                                const char *name, uint64_t value,
                                struct mortise_err *err);

@@ -1,15 +1,14 @@
-/* sign.c -- what `mortise plugin sign` does.
+/* sign.c -- the work of `mortise plugin sign`.
  *
- *   (1) The author's text is signed as it was written, byte for byte, with the
+ *   (1) The author's text is signed unchanged, byte for byte, with the
  *       artifacts appended: comments stay, and nothing is reformatted.
- *   (2) What is signed was parsed and inspected first, by the code that loads
- *       plugins, so an author meets a refusal before a user does.
- *   (3) The signature binds name, version, seq and time in its comment, which
- *       the loader compares with the manifest.
- *   (4) The object is written first, the signature last: interrupted anywhere,
- *       the directory holds something that verifies or something that does not,
- *       never something that verifies and is not what was meant.
- */
+ *   (2) Before signing, the manifest and the objects pass the checks that
+ *       loading makes, so that the author sees an error before a user does.
+ *   (3) The signature's comment contains name, version, seq and time, which the
+ *       loader compares with the manifest.
+ *   (4) The objects are written first and the signature last.  If signing is
+ *       interrupted, the directory either verifies with the intended contents
+ *       or does not verify. */
 #include "core/plugin/sign.h"
 
 #include <assert.h>
@@ -26,11 +25,11 @@
 
 enum { OBJECT_MAX = 1 << 28 };
 
-struct work {
+struct signing_work {
     const struct mortise_signing *s;
     const struct mortise_mem *mem;
     struct mortise_diags *diags;
-    struct mortise_buf text; /* of the manifest to sign */
+    struct mortise_buf text; /* the manifest to sign */
     struct mortise_manifest *m;
 };
 
@@ -41,7 +40,8 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static int parse(struct work *w, bool need_artifacts, struct mortise_err *err)
+static int parse_work_manifest(struct signing_work *w, bool need_artifacts,
+                               struct mortise_err *err)
 {
     const char *path = w->s->manifest;
     int rv;
@@ -57,11 +57,10 @@ static int parse(struct work *w, bool need_artifacts, struct mortise_err *err)
     return rv == MORTISE_OK ? rv : mortise_fail(err, rv, "%s has errors", path);
 }
 
-/* ---- objects ---------------------------------------------------------------
- */
+/* ---- objects ------------------------------------------------------------- */
 
-/* Words that need no quotes in YAML, shells and messages. */
-static bool is_plain(const char *name)
+/* A name that needs no quotes in YAML, shells and messages. */
+static bool is_plain_file_name(const char *name)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
@@ -70,23 +69,25 @@ static bool is_plain(const char *name)
            strspn(name, good) == strlen(name) && strlen(name) <= 200;
 }
 
-static int inspect(const struct work *w, const struct mortise_buf *so,
-                   const char *path, const char **arch, struct mortise_err *err)
+static int inspect_new_object(const struct signing_work *w,
+                              const struct mortise_buf *so, const char *path,
+                              const char **arch, struct mortise_err *err)
 {
     int rv = mortise_elf_arch(arch, so->p, so->n, err);
 
     if (rv == MORTISE_OK && !w->s->unchecked)
         rv = mortise_elf_check(so->p, so->n, *arch, err);
-    if (rv == MORTISE_OK && !is_plain(base_name(path)))
+    if (rv == MORTISE_OK && !is_plain_file_name(base_name(path)))
         rv = mortise_fail(
             err, MORTISE_EINVAL,
             "its name can contain only letters, digits, '.', '_', '+' and '-'");
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
 }
 
-/* Is it an object of this manifest's plugin? */
-static int check_plugin(const struct work *w, const struct mortise_buf *so,
-                        const char *path, struct mortise_err *err)
+/* Does the object contain this manifest's plugin? */
+static int check_object_plugin(const struct signing_work *w,
+                               const struct mortise_buf *so, const char *path,
+                               struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -96,9 +97,10 @@ static int check_plugin(const struct work *w, const struct mortise_buf *so,
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
 }
 
-/* Into OUT, unless it is there. */
-static int place(const struct work *w, const struct mortise_buf *so,
-                 const char *path, struct mortise_err *err)
+/* Copy the object into OUT, unless it is there already. */
+static int copy_to_output(const struct signing_work *w,
+                          const struct mortise_buf *so, const char *path,
+                          struct mortise_err *err)
 {
     char to[PATH_MAX];
     struct stat a, b;
@@ -113,34 +115,33 @@ static int place(const struct work *w, const struct mortise_buf *so,
     return mortise_file_write(to, so->p, so->n, 0644, 0, err);
 }
 
-static int read_object(const struct work *w, struct mortise_buf *so,
-                       const char *path, const char **arch,
-                       struct mortise_err *err)
+static int read_new_object(const struct signing_work *w, struct mortise_buf *so,
+                           const char *path, const char **arch,
+                           struct mortise_err *err)
 {
     int rv;
 
     mortise_buf_init(so, w->mem);
     rv = mortise_file_read(so, path, OBJECT_MAX, err);
     if (rv == MORTISE_OK)
-        rv = inspect(w, so, path, arch, err);
+        rv = inspect_new_object(w, so, path, arch, err);
     return rv;
 }
 
-/* ---- a manifest without artifacts: make them -------------------------------
- */
+/* ---- a manifest without artifacts: append them --------------------------- */
 
-/* Read, inspect, copy, and describe one object in the manifest's text. */
-static int append_object(struct work *w, const char *path,
+/* Read, inspect and copy one object, and append its artifact to the text. */
+static int append_object(struct signing_work *w, const char *path,
                          struct mortise_err *err)
 {
     char hex[MORTISE_DIGEST_HEX];
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_buf so;
     const char *arch;
-    int rv = read_object(w, &so, path, &arch, err);
+    int rv = read_new_object(w, &so, path, &arch, err);
 
     if (rv == MORTISE_OK)
-        rv = check_plugin(w, &so, path, err);
+        rv = check_object_plugin(w, &so, path, err);
     if (rv == MORTISE_OK) {
         mortise_digest(digest, so.p, so.n);
         mortise_hex(hex, digest, sizeof digest);
@@ -148,13 +149,13 @@ static int append_object(struct work *w, const char *path,
                            "  - {arch: %s, file: \"%s\", size: %zu, "
                            "blake2b-256: \"%s\"}\n",
                            arch, base_name(path), so.n, hex);
-        rv = place(w, &so, path, err);
+        rv = copy_to_output(w, &so, path, err);
     }
     mortise_buf_finish(&so);
     return rv;
 }
 
-static int append_artifacts(struct work *w, struct mortise_err *err)
+static int append_artifacts(struct signing_work *w, struct mortise_err *err)
 {
     char only[PATH_MAX];
     int rv;
@@ -174,17 +175,18 @@ static int append_artifacts(struct work *w, struct mortise_err *err)
         rv = append_object(w, w->s->objects[i], err);
     if (rv == MORTISE_OK && w->text.failed)
         rv = mortise_nomem(err);
-    /* A file in flow style, or one that ends in another mapping's middle, does
-     * not survive the appending: then this has findings. */
-    return rv == MORTISE_OK ? parse(w, true, err) : rv;
+    /* Appending breaks a manifest in flow style, or one that ends inside
+     * another mapping.  This parse then reports findings. */
+    return rv == MORTISE_OK ? parse_work_manifest(w, true, err) : rv;
 }
 
-/* ---- a manifest with artifacts: hold it against the objects ----------------
- */
+/* ---- a manifest with artifacts: compare them with the objects ------------ */
 
-/* The object of an artifact: one that was given, or beside the manifest. */
-static int find_object(const struct work *w, const struct mortise_artifact *a,
-                       char path[PATH_MAX], struct mortise_err *err)
+/* The path of an artifact's object: a given one, or one in the manifest's
+ * directory. */
+static int find_artifact_object(const struct signing_work *w,
+                                const struct mortise_artifact *a,
+                                char path[PATH_MAX], struct mortise_err *err)
 {
     const char *manifest = w->s->manifest;
 
@@ -197,7 +199,7 @@ static int find_object(const struct work *w, const struct mortise_artifact *a,
                              a->file);
 }
 
-static int compare_object(const struct work *w,
+static int compare_object(const struct signing_work *w,
                           const struct mortise_artifact *a,
                           struct mortise_err *err)
 {
@@ -205,11 +207,11 @@ static int compare_object(const struct work *w,
     char path[PATH_MAX];
     struct mortise_buf so;
     const char *arch;
-    int rv = find_object(w, a, path, err);
+    int rv = find_artifact_object(w, a, path, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = read_object(w, &so, path, &arch, err);
+    rv = read_new_object(w, &so, path, &arch, err);
     if (rv == MORTISE_OK) {
         mortise_digest(digest, so.p, so.n);
         if (so.n != a->size || strcmp(arch, a->arch) != 0 ||
@@ -218,26 +220,25 @@ static int compare_object(const struct work *w,
                               "%s differs from the artifact that %s describes; "
                               "remove `artifacts` and sign again",
                               path, w->s->manifest);
-        else if ((rv = check_plugin(w, &so, path, err)) == MORTISE_OK)
-            rv = place(w, &so, path, err);
+        else if ((rv = check_object_plugin(w, &so, path, err)) == MORTISE_OK)
+            rv = copy_to_output(w, &so, path, err);
     }
     mortise_buf_finish(&so);
     return rv;
 }
 
-static int compare_artifacts(struct work *w, struct mortise_err *err)
+static int compare_artifacts(struct signing_work *w, struct mortise_err *err)
 {
-    int rv = parse(w, true, err); /* with all that it vouches for */
+    int rv = parse_work_manifest(w, true, err); /* with sizes and digests */
 
     for (size_t i = 0; rv == MORTISE_OK && i < w->m->n_artifacts; i++)
         rv = compare_object(w, &w->m->artifacts[i], err);
     return rv;
 }
 
-/* ---- signing ---------------------------------------------------------------
- */
+/* ---- signing ------------------------------------------------------------- */
 
-static int write_signed(const struct work *w, const char *path,
+static int write_signed(const struct signing_work *w, const char *path,
                         struct mortise_err *err)
 {
     uint64_t when = w->s->timestamp;
@@ -252,7 +253,7 @@ static int write_signed(const struct work *w, const char *path,
              "name:%s version:%s seq:%llu timestamp:%llu", w->m->name,
              w->m->version, (unsigned long long)w->m->seq,
              (unsigned long long)(when != 0 ? when : mortise_now_ms() / 1000));
-    assert(w->m->n_artifacts > 0); /* it was parsed with them */
+    assert(w->m->n_artifacts > 0); /* parsed with artifacts */
     mortise_buf_init(&sig, w->mem);
     rv = mortise_minisign_sign(&sig, w->s->key, w->text.p, w->text.n, comment,
                                err);
@@ -268,14 +269,14 @@ int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
                         const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err)
 {
-    struct work w = {.s = s, .mem = mem, .diags = diags};
+    struct signing_work w = {.s = s, .mem = mem, .diags = diags};
     char to[PATH_MAX];
     int rv;
 
     mortise_buf_init(&w.text, mem);
     rv = mortise_file_read(&w.text, s->manifest, OBJECT_MAX, err);
     if (rv == MORTISE_OK)
-        rv = parse(&w, false, err);
+        rv = parse_work_manifest(&w, false, err);
     if (rv == MORTISE_OK)
         rv = mortise_dir_make(AT_FDCWD, s->out, 0755, err);
     if (rv == MORTISE_OK)

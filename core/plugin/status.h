@@ -1,4 +1,4 @@
-/* status.h -- the names of a plugin's statuses, for messages to its author. */
+/* status.h -- names of plugin statuses, for messages to plugin authors. */
 #ifndef MORTISE_PLUGIN_STATUS_H
 #define MORTISE_PLUGIN_STATUS_H
 

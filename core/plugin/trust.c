@@ -1,22 +1,20 @@
-/* trust.c -- whose plugins may run here.
+/* trust.c -- the keys and revocations that decide whose plugins may run.
  *
- * A trust directory is the whole of the decision: no key is built in, and the
- * bundled plugins' signer is listed like any other.  The promises:
+ * Only trust directories decide.  No key is built in; the signer of the bundled
+ * plugins is listed like any other.  Promises:
  *
- *   (1) Fail closed.  A file with an error, an unknown key of YAML included,
- *       means that nothing is trusted: what could not be read may have been a
- *       revocation.
- *   (2) mortise_trust_verify() decides on the bytes that it is given, before
- *       anybody has parsed them; name, version, seq and time come from the
- *       signed comment.  Whoever parses the manifest then compares.
- *   (3) Times are judged at signing time: a plugin that was signed while its
- *       key was good stays good.  A key that leaked is revoked, not expired,
- *       as its thief can write any time into a comment.
- *   (4) Revocation wins over every entry, whatever the order of the files.
- *   (5) Changes add a file and touch none; each raises the directory's seq, so
- *       that a copy from before a revocation can be told from the present one
- *       (the registry remembers the highest seen).
- */
+ *   (1) Fail closed: if a file has an error (an unknown YAML key is one), no
+ *       key is trusted, because the unreadable part could be a revocation.
+ *   (2) mortise_trust_verify() decides from the bytes alone, before they are
+ *       parsed.  Name, version, seq and time come from the signed comment.  The
+ *       code that parses the manifest later compares them.
+ *   (3) Time bounds apply to the time of signing: a plugin that was signed
+ *       while its key was valid stays valid.  A leaked key must be revoked,
+ *       because its thief can write any time into a comment.
+ *   (4) A revocation overrides every entry, in any order of the files.
+ *   (5) A change adds a file and modifies none.  Each change raises the
+ *       directory's seq, so that a copy from before a revocation is recognized
+ *       (releases.c records the highest seq). */
 #include "core/plugin/trust.h"
 
 #include <assert.h>
@@ -35,7 +33,7 @@
 #include "core/plugin/version.h"
 #include "lang/yaml/header.h"
 
-/* Lists in the arena, the newest first. */
+/* Lists in the arena, newest first. */
 struct trusted {
     struct mortise_trusted pub;
     struct trusted *next;
@@ -43,23 +41,23 @@ struct trusted {
 
 struct revoked {
     struct revoked *next;
-    const char *path; /* of the file that says so */
+    const char *path; /* path of the file with the revocation */
     enum { A_KEY, A_KEY_ID, A_DIGEST, A_VERSION } what;
-    struct mortise_pubkey key; /* A_KEY; its id: A_KEY_ID */
+    struct mortise_pubkey key; /* A_KEY; A_KEY_ID uses its id */
     uint8_t digest[MORTISE_DIGEST];
     const char *plugin, *range; /* A_VERSION */
 };
 
 struct mortise_trust {
     const struct mortise_mem *mem;
-    struct mortise_arena arena; /* holds the files' trees, too */
+    struct mortise_arena arena; /* also holds the trees of the files */
     struct trusted *trusted;
     struct revoked *revoked;
     size_t n_trusted;
-    uint64_t *seqs; /* one a directory */
+    uint64_t *seqs; /* one per directory */
 };
 
-struct reading {
+struct trust_reader {
     struct mortise_trust *t;
     const char *dir, *path;
     struct mortise_diags *diags;
@@ -67,7 +65,7 @@ struct reading {
     bool nomem;
 };
 
-static void *take(struct reading *r, size_t size)
+static void *alloc_from_trust(struct trust_reader *r, size_t size)
 {
     void *p = mortise_arena_alloc(&r->t->arena, size);
 
@@ -76,10 +74,9 @@ static void *take(struct reading *r, size_t size)
     return p;
 }
 
-/* ---- names and times ------------------------------------------------------
- */
+/* ---- names and times ----------------------------------------------------- */
 
-static bool is_pattern(const char *s)
+static bool is_name_pattern(const char *s)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
@@ -87,9 +84,9 @@ static bool is_pattern(const char *s)
     return s[0] != '\0' && strspn(s, good) == strlen(s) && strlen(s) <= 128;
 }
 
-/* "2026-01-31T12:00:00Z" -> seconds since 1970, at least 1.  timegm() would
- * take the 31st of June for the 1st of July, hence the way back. */
-static bool read_time(uint64_t *out, const char *s)
+/* Parse "2026-01-31T12:00:00Z" into seconds since 1970, at least 1. timegm()
+ * accepts June 31 as July 1, so format the result and compare. */
+static bool parse_utc_time(uint64_t *out, const char *s)
 {
     struct tm tm = {0};
     char again[32];
@@ -109,7 +106,7 @@ static bool read_time(uint64_t *out, const char *s)
     return t > 0 && strcmp(s, again) == 0;
 }
 
-static void time_text(char out[32], uint64_t s)
+static void format_utc_time(char out[32], uint64_t s)
 {
     time_t t = (time_t)s;
     struct tm tm;
@@ -119,29 +116,31 @@ static void time_text(char out[32], uint64_t s)
         snprintf(out, 32, "%llu", (unsigned long long)s);
 }
 
-/* ---- keys: an entry -------------------------------------------------------
- */
+/* ---- an entry of `keys` -------------------------------------------------- */
 
-static void bad_key(struct reading *r, const struct mortise_yaml *at,
-                    const struct mortise_err *err)
+static void add_bad_key_finding(struct trust_reader *r,
+                                const struct mortise_yaml *at,
+                                const struct mortise_err *err)
 {
     mortise_diag_add(r->diags, "E0711", at->span, "%s", err->msg);
 }
 
-static void read_key(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_trusted_key(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct mortise_trusted *by = into;
     struct mortise_err err;
 
     if (mortise_pubkey_parse(&by->key, slot->value->str, slot->value->len,
                              &err) != MORTISE_OK)
-        bad_key(r, slot->value, &err);
+        add_bad_key_finding(r, slot->value, &err);
 }
 
-static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_key_file(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct mortise_trusted *by = into;
     struct mortise_err err;
     char path[PATH_MAX];
@@ -153,29 +152,31 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
     if (rv == MORTISE_ENOMEM)
         r->nomem = true;
     else if (rv != MORTISE_OK)
-        bad_key(r, slot->value, &err);
+        add_bad_key_finding(r, slot->value, &err);
     if (rv != MORTISE_OK)
         mortise_diags_because(r->diags, &err);
 }
 
-static void check_pattern(struct reading *r, const struct mortise_yaml *v)
+static void check_name_pattern(struct trust_reader *r,
+                               const struct mortise_yaml *v)
 {
-    if (!is_pattern(v->str))
+    if (!is_name_pattern(v->str))
         mortise_diag_add(r->diags, "E0712", v->span,
                          "'%s' is not a valid name or pattern of a plugin",
                          v->str);
 }
 
-static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_plugin_patterns(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct mortise_trusted *by = into;
     const struct mortise_yaml *list = slot->value;
-    const char **items = take(r, list->n * sizeof *items);
+    const char **items = alloc_from_trust(r, list->n * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++) {
         items[by->n_plugins++] = list->items[i]->str;
-        check_pattern(r, list->items[i]);
+        check_name_pattern(r, list->items[i]);
     }
     by->plugins = items;
 }
@@ -187,9 +188,10 @@ static const struct mortise_word kinds[] = {
     {.word = NULL},
 };
 
-static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_signed_kinds(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct mortise_trusted *by = into;
 
     by->kinds = 0;
@@ -202,14 +204,16 @@ static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-/* `not_before` or `not_after`. */
-static void read_bound(void *ctx, void *into, const struct mortise_slot *slot)
+/* Parse `not_before` or `not_after`. */
+static void read_time_bound(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct mortise_trusted *by = into;
     bool before = strcmp(slot->key->name, "not_before") == 0;
 
-    if (!read_time(before ? &by->not_before : &by->not_after, slot->value->str))
+    if (!parse_utc_time(before ? &by->not_before : &by->not_after,
+                        slot->value->str))
         mortise_diag_add(r->diags, "E0713", slot->value->span,
                          "'%s' must be a time such as 2026-01-31T12:00:00Z",
                          slot->key->name);
@@ -219,37 +223,38 @@ static const struct mortise_key trusted_keys[] = {
     {.name = "key",
      .about = "A public key in minisign's format.",
      .value = MORTISE_V_STRING,
-     .read = read_key},
+     .read = read_trusted_key},
     {.name = "file",
      .about = "A file with the public key.",
      .value = MORTISE_V_STRING,
-     .read = read_file},
+     .read = read_key_file},
     {.name = "plugins",
      .about = "Patterns of names of plugins that the key can sign.",
      .value = MORTISE_V_STRINGS,
      .required = true,
-     .read = read_plugins},
+     .read = read_plugin_patterns},
     {.name = "kinds",
      .about = "Kinds of plugins that the key can sign (default: any).",
      .value = MORTISE_V_STRINGS,
-     .read = read_kinds},
+     .read = read_signed_kinds},
     {.name = "in_process",
      .about = "true: plugins of this key can run in the engine's process.",
      MORTISE_INTO_BOOL(struct mortise_trusted, in_process)},
     {.name = "not_before",
      .about = "The time from which the key is valid.",
      .value = MORTISE_V_STRING,
-     .read = read_bound},
+     .read = read_time_bound},
     {.name = "not_after",
      .about = "The time until which the key is valid.",
      .value = MORTISE_V_STRING,
-     .read = read_bound},
+     .read = read_time_bound},
 };
 MORTISE_PLACE(trusted, "an entry of 'keys'");
 
-static void read_trusted(struct reading *r, const struct mortise_yaml *v)
+static void read_trusted_entry(struct trust_reader *r,
+                               const struct mortise_yaml *v)
 {
-    struct trusted *k = take(r, sizeof *k);
+    struct trusted *k = alloc_from_trust(r, sizeof *k);
     bool key = mortise_yaml_get(v, "key") != NULL;
     bool file = mortise_yaml_get(v, "file") != NULL;
 
@@ -267,20 +272,21 @@ static void read_trusted(struct reading *r, const struct mortise_yaml *v)
     r->t->n_trusted++;
 }
 
-static void read_keys(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_trusted_entries(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
 
     (void)into;
     for (size_t i = 0; i < slot->value->n; i++)
-        read_trusted(r, slot->value->items[i]);
+        read_trusted_entry(r, slot->value->items[i]);
 }
 
-/* ---- revocations ----------------------------------------------------------
- */
+/* ---- revocations --------------------------------------------------------- */
 
-/* "9339C8D385102656", the number whose bytes are the id, lowest first. */
-static bool read_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
+/* Parse "9339C8D385102656": the id as a number, its lowest byte first in
+ * `id`. */
+static bool parse_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
 {
     uint8_t raw[MORTISE_KEYID];
 
@@ -291,21 +297,21 @@ static bool read_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
     return true;
 }
 
-static void read_revoked_key(struct reading *r, struct revoked *v,
+static void read_revoked_key(struct trust_reader *r, struct revoked *v,
                              const struct mortise_yaml *at)
 {
     struct mortise_err err;
 
     v->what = A_KEY_ID;
-    if (read_key_id(v->key.id, at->str, at->len))
+    if (parse_key_id(v->key.id, at->str, at->len))
         return;
     v->what = A_KEY;
     if (mortise_pubkey_parse(&v->key, at->str, at->len, &err) != MORTISE_OK)
-        bad_key(r, at, &err);
+        add_bad_key_finding(r, at, &err);
 }
 
-static void read_digest(struct reading *r, struct revoked *v,
-                        const struct mortise_yaml *at)
+static void read_revoked_digest(struct trust_reader *r, struct revoked *v,
+                                const struct mortise_yaml *at)
 {
     v->what = A_DIGEST;
     if (mortise_unhex(v->digest, sizeof v->digest, at->str, at->len) != 0)
@@ -313,18 +319,20 @@ static void read_digest(struct reading *r, struct revoked *v,
                          "'digests' must be a list of 64 hex digits each");
 }
 
-static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_revoked_plugin(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct revoked *v = into;
 
     v->plugin = slot->value->str;
-    check_pattern(r, slot->value);
+    check_name_pattern(r, slot->value);
 }
 
-static void read_range(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_revoked_range(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     struct revoked *v = into;
 
     v->range = slot->value->str;
@@ -338,40 +346,42 @@ static const struct mortise_key version_keys[] = {
      .about = "The name of a plugin.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_plugin},
+     .read = read_revoked_plugin},
     {.name = "range",
      .about = "Versions of the plugin that must not run.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_range},
+     .read = read_revoked_range},
 };
 MORTISE_PLACE(version, "an entry of 'versions'");
 
-static void read_version(struct reading *r, struct revoked *v,
-                         const struct mortise_yaml *at)
+static void read_revoked_version(struct trust_reader *r, struct revoked *v,
+                                 const struct mortise_yaml *at)
 {
     v->what = A_VERSION;
     mortise_keys_read(&version_place, at, at->span, r, v, r->diags);
 }
 
-/* The rows of what may be revoked. */
+/* The lists below `revoked`. */
 enum { REVOKED_KEYS, REVOKED_DIGESTS, REVOKED_VERSIONS, N_REVOKED };
 
 static const struct mortise_key revoked_keys[N_REVOKED];
 
-/* A list of things that are revoked, all of one key. */
-static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
+/* Read one of these lists. */
+static void read_revoked_list(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
-    static void (*const read_one[N_REVOKED])(struct reading *, struct revoked *,
+    static void (*const read_one[N_REVOKED])(struct trust_reader *,
+                                             struct revoked *,
                                              const struct mortise_yaml *) = {
         [REVOKED_KEYS] = read_revoked_key,
-        [REVOKED_DIGESTS] = read_digest,
-        [REVOKED_VERSIONS] = read_version};
-    struct reading *r = ctx;
+        [REVOKED_DIGESTS] = read_revoked_digest,
+        [REVOKED_VERSIONS] = read_revoked_version};
+    struct trust_reader *r = ctx;
 
     (void)into;
     for (size_t i = 0; i < slot->value->n; i++) {
-        struct revoked *v = take(r, sizeof *v);
+        struct revoked *v = alloc_from_trust(r, sizeof *v);
 
         if (v == NULL)
             return;
@@ -386,26 +396,26 @@ static const struct mortise_key revoked_keys[N_REVOKED] = {
     [REVOKED_KEYS] = {.name = "keys",
                       .about = "Ids of keys that are no longer valid.",
                       .value = MORTISE_V_STRINGS,
-                      .read = read_revoked},
+                      .read = read_revoked_list},
     [REVOKED_DIGESTS] = {.name = "digests",
                          .about = "Digests of files that must not run.",
                          .value = MORTISE_V_STRINGS,
-                         .read = read_revoked},
+                         .read = read_revoked_list},
     [REVOKED_VERSIONS] = {.name = "versions",
                           .about = "Versions of plugins that must not run.",
                           .value = MORTISE_V_LIST,
                           MORTISE_EACH(.value = MORTISE_V_MAP,
                                        .place = &version_place),
-                          .read = read_revoked},
+                          .read = read_revoked_list},
 };
 MORTISE_PLACE(revoked, "'revoked'");
 
-/* ---- files and directories ------------------------------------------------
- */
+/* ---- files and directories ----------------------------------------------- */
 
-static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_trust_seq(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct trust_reader *r = ctx;
     uint64_t seq = (uint64_t)slot->value->u.i;
 
     (void)into;
@@ -425,12 +435,12 @@ static const struct mortise_key trust_keys[] = {
      .required = true,
      .min = 1,
      .max = 9007199254740992.0,
-     .read = read_seq},
+     .read = read_trust_seq},
     {.name = "keys",
      .about = "Keys whose signatures are valid.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &trusted_place),
-     .read = read_keys},
+     .read = read_trusted_entries},
     {.name = "revoked",
      .about = "Keys, files and versions that are revoked.",
      MORTISE_INTO_SAME(revoked_place)},
@@ -439,9 +449,9 @@ static const struct mortise_key trust_keys[] = {
 const struct mortise_place mortise_trust_place = {
     MORTISE_PLACE_OF("a trust file", trust_keys)};
 
-/* A file of r->dir, whose path outlives the reading; NULL: memory ran out.
- * What goes wrong is a finding, or noted in r->nomem. */
-static void read_trust_file(struct reading *r, const char *path)
+/* Read a file of r->dir.  `path` must outlive the reader; NULL: out of memory.
+ * Errors become findings, or set r->nomem. */
+static void read_trust_file(struct trust_reader *r, const char *path)
 {
     struct mortise_yaml *root;
     int rv;
@@ -455,7 +465,7 @@ static void read_trust_file(struct reading *r, const char *path)
     r->nomem |= r->diags->failed || rv == MORTISE_ENOMEM;
 }
 
-static int read_dir(struct reading *r, struct mortise_err *err)
+static int read_trust_dir(struct trust_reader *r, struct mortise_err *err)
 {
     struct mortise_listing l;
     int rv = mortise_listing_read(&l, r->t->mem, r->dir, ".yaml", err);
@@ -464,7 +474,7 @@ static int read_dir(struct reading *r, struct mortise_err *err)
         return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
     for (size_t i = 0; !r->nomem && i < l.n; i++) {
         size_t n = strlen(r->dir) + strlen(l.names[i]) + 2;
-        char *path = take(r, n);
+        char *path = alloc_from_trust(r, n);
 
         if (path != NULL)
             snprintf(path, n, "%s/%s", r->dir, l.names[i]);
@@ -474,9 +484,10 @@ static int read_dir(struct reading *r, struct mortise_err *err)
     return r->nomem ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Mark revoked entries, for whoever lists them; verify() looks by itself. */
-static const struct revoked *key_revoked(const struct mortise_trust *t,
-                                         const struct mortise_pubkey *key)
+/* The revocation of a key, or NULL. */
+static const struct revoked *
+find_key_revocation(const struct mortise_trust *t,
+                    const struct mortise_pubkey *key)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
         if ((v->what == A_KEY && mortise_pubkey_equal(&v->key, key)) ||
@@ -486,8 +497,9 @@ static const struct revoked *key_revoked(const struct mortise_trust *t,
     return NULL;
 }
 
-static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
-                     struct mortise_diags *diags, struct mortise_err *err)
+static int read_trust_dirs(struct mortise_trust *t, const char *const *dirs,
+                           size_t n, struct mortise_diags *diags,
+                           struct mortise_err *err)
 {
     size_t errors = diags->n_errors;
     int rv = MORTISE_OK;
@@ -496,12 +508,12 @@ static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
     if (t->seqs == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        struct reading r = {.t = t, .diags = diags};
+        struct trust_reader r = {.t = t, .diags = diags};
 
         r.dir = mortise_arena_strdup(&t->arena, dirs[i]);
         if (r.dir == NULL)
             return mortise_nomem(err);
-        rv = read_dir(&r, err);
+        rv = read_trust_dir(&r, err);
         t->seqs[i] = r.seq;
     }
     if (rv == MORTISE_OK && diags->short_of != NULL)
@@ -512,7 +524,7 @@ static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
         rv = mortise_fail(err, MORTISE_ECHECK,
                           "a trust file has errors, so no key is trusted");
     for (struct trusted *k = t->trusted; k != NULL; k = k->next)
-        k->pub.revoked = key_revoked(t, &k->pub.key) != NULL;
+        k->pub.revoked = find_key_revocation(t, &k->pub.key) != NULL;
     return rv;
 }
 
@@ -538,7 +550,7 @@ int mortise_trust_open(struct mortise_trust **out,
     *out = NULL;
     if (t == NULL)
         return mortise_nomem(err);
-    rv = read_dirs(t, dirs, n, diags, err);
+    rv = read_trust_dirs(t, dirs, n, diags, err);
     if (rv == MORTISE_OK)
         *out = t;
     else
@@ -551,7 +563,7 @@ int mortise_trust_check(const struct mortise_mem *mem, const char *path,
 {
     const char *slash = strrchr(path, '/');
     struct mortise_trust *t = new_trust(mem);
-    struct reading r = {.t = t, .diags = diags};
+    struct trust_reader r = {.t = t, .diags = diags};
     size_t errors = diags->n_errors;
     int rv;
 
@@ -589,7 +601,7 @@ const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
     const struct trusted *k = t->trusted;
 
     assert(i < t->n_trusted);
-    /* The list is the newest first, and people read files from the top. */
+    /* The list is newest first; return entries in the order of the files. */
     for (size_t skip = t->n_trusted - 1 - i; skip > 0; skip--)
         k = k->next;
     return &k->pub;
@@ -600,14 +612,14 @@ uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir)
     return t->seqs[dir];
 }
 
-/* ---- verifying ------------------------------------------------------------
- */
+/* ---- verifying ----------------------------------------------------------- */
 
 int mortise_signed_parse(struct mortise_signed *out, const char *comment,
                          size_t n, struct mortise_err *err)
 {
-    /* One blank between two; a blank of the format would be any number.  A NUL
-     * ends the text, so that `end` is not n. */
+    /* Exactly one space between two fields: a space in the format would match
+     * any number.  A NUL in the comment ends the text early, so that `end`
+     * differs from n. */
     static const char form[] = "name:%128[^ ]%*1[ ]version:%63[^ ]%*1[ ]"
                                "seq:%19[0-9]%*1[ ]timestamp:%19[0-9]%n";
     char text[MORTISE_COMMENT_MAX + 1], seq[20], timestamp[20];
@@ -633,8 +645,8 @@ int mortise_signed_parse(struct mortise_signed *out, const char *comment,
         "sign");
 }
 
-static int unknown_key(const struct mortise_trust *t, const uint8_t *id,
-                       struct mortise_err *err)
+static int deny_unknown_key(const struct mortise_trust *t, const uint8_t *id,
+                            struct mortise_err *err)
 {
     char text[MORTISE_KEYID_TEXT];
 
@@ -648,12 +660,12 @@ static int unknown_key(const struct mortise_trust *t, const uint8_t *id,
                            : "is in no trust file");
 }
 
-/* A key that made the signature, or NULL and why.  Ids are chosen by who makes
- * a key, so several may have the same. */
-static const struct mortise_trusted *signer(const struct mortise_trust *t,
-                                            const struct mortise_minisig *sig,
-                                            const void *p, size_t n,
-                                            struct mortise_err *err)
+/* The entry with the key that made the signature; NULL and the reason if there
+ * is none.  Key ids are not unique, because the maker of a key chooses its
+ * id. */
+static const struct mortise_trusted *
+find_signer(const struct mortise_trust *t, const struct mortise_minisig *sig,
+            const void *p, size_t n, struct mortise_err *err)
 {
     bool known = false;
 
@@ -665,7 +677,7 @@ static const struct mortise_trusted *signer(const struct mortise_trust *t,
             return &k->pub;
     }
     if (!known)
-        unknown_key(t, sig->id, err);
+        deny_unknown_key(t, sig->id, err);
     else
         mortise_doing(
             err, MORTISE_EDENIED,
@@ -673,10 +685,11 @@ static const struct mortise_trusted *signer(const struct mortise_trust *t,
     return NULL;
 }
 
-static int check_key(const struct mortise_trust *t,
-                     const struct mortise_pubkey *key, struct mortise_err *err)
+static int check_key_revoked(const struct mortise_trust *t,
+                             const struct mortise_pubkey *key,
+                             struct mortise_err *err)
 {
-    const struct revoked *v = key_revoked(t, key);
+    const struct revoked *v = find_key_revocation(t, key);
     char text[MORTISE_KEYID_TEXT];
 
     if (v == NULL)
@@ -688,7 +701,7 @@ static int check_key(const struct mortise_trust *t,
                         text, v->path);
 }
 
-static bool may_name(const struct mortise_trusted *by, const char *name)
+static bool can_sign_name(const struct mortise_trusted *by, const char *name)
 {
     for (size_t i = 0; i < by->n_plugins; i++)
         if (mortise_wild_fits(by->plugins[i], name))
@@ -696,29 +709,31 @@ static bool may_name(const struct mortise_trusted *by, const char *name)
     return false;
 }
 
-/* May this entry have signed that?  MORTISE_EDENIED and why not. */
-static int check_entry(const struct mortise_trusted *by,
-                       const struct mortise_signed *s, struct mortise_err *err)
+/* Does this entry permit the signature?  MORTISE_EDENIED and the reason if
+ * not. */
+static int check_entry_permits(const struct mortise_trusted *by,
+                               const struct mortise_signed *s,
+                               struct mortise_err *err)
 {
     char text[MORTISE_KEYID_TEXT], when[32], bound[32];
 
     mortise_keyid_text(text, by->key.id);
-    if (!may_name(by, s->name))
+    if (!can_sign_name(by, s->name))
         return mortise_fail(
             err, MORTISE_EDENIED,
             "is signed with key %s, which %s trusts only for other plugins; to "
             "allow this plugin, add the name %s there",
             text, by->path, s->name);
-    time_text(when, s->timestamp);
+    format_utc_time(when, s->timestamp);
     if (by->not_before != 0 && s->timestamp < by->not_before) {
-        time_text(bound, by->not_before);
+        format_utc_time(bound, by->not_before);
         return mortise_fail(err, MORTISE_EDENIED,
                             "was signed at %s, before %s, which is not_before "
                             "of %s for key %s; it must be signed again",
                             when, bound, by->path, text);
     }
     if (by->not_after != 0 && s->timestamp > by->not_after) {
-        time_text(bound, by->not_after);
+        format_utc_time(bound, by->not_after);
         return mortise_fail(
             err, MORTISE_EDENIED,
             "was signed at %s, after %s, which is not_after of %s for key %s; "
@@ -728,16 +743,16 @@ static int check_entry(const struct mortise_trusted *by,
     return MORTISE_OK;
 }
 
-/* The same key may stand in several entries, each for other plugins: the first
- * that allows it, or NULL and why the last one does not. */
-static const struct mortise_trusted *allows(const struct mortise_trust *t,
-                                            const struct mortise_pubkey *key,
-                                            const struct mortise_signed *s,
-                                            struct mortise_err *err)
+/* A key may have several entries for different plugins.  Return the first that
+ * permits the signature; NULL and the last reason if none does. */
+static const struct mortise_trusted *
+find_permitting_entry(const struct mortise_trust *t,
+                      const struct mortise_pubkey *key,
+                      const struct mortise_signed *s, struct mortise_err *err)
 {
     for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
         if (mortise_pubkey_equal(&k->pub.key, key) &&
-            check_entry(&k->pub, s, err) == MORTISE_OK)
+            check_entry_permits(&k->pub, s, err) == MORTISE_OK)
             return &k->pub;
     return NULL;
 }
@@ -769,8 +784,8 @@ int mortise_trust_digest(const struct mortise_trust *t,
     return MORTISE_OK;
 }
 
-static bool is_listed(const struct mortise_trust *t,
-                      const struct mortise_pubkey *key)
+static bool is_trusted_key(const struct mortise_trust *t,
+                           const struct mortise_pubkey *key)
 {
     for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
         if (mortise_pubkey_equal(&k->pub.key, key))
@@ -785,16 +800,16 @@ int mortise_trust_again(const struct mortise_trust *t,
 {
     int rv;
 
-    assert(s->name[0] != '\0' && s->version[0] != '\0'); /* verified once */
+    assert(s->name[0] != '\0' && s->version[0] != '\0'); /* verified before */
     s->by = NULL;
-    if ((rv = check_key(t, key, err)) != MORTISE_OK ||
+    if ((rv = check_key_revoked(t, key, err)) != MORTISE_OK ||
         (rv = mortise_trust_version(t, s->name, s->version, err)) !=
             MORTISE_OK ||
         (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
         return rv;
-    if (!is_listed(t, key))
-        return unknown_key(t, key->id, err);
-    s->by = allows(t, key, s, err);
+    if (!is_trusted_key(t, key))
+        return deny_unknown_key(t, key->id, err);
+    s->by = find_permitting_entry(t, key, s, err);
     return s->by != NULL ? MORTISE_OK : MORTISE_EDENIED;
 }
 
@@ -810,7 +825,7 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
     if (rv != MORTISE_OK)
         return mortise_doing(err, MORTISE_EDENIED, "its signature");
     assert(s.comment_size <= MORTISE_COMMENT_MAX);
-    by = signer(t, &s, manifest, n, err);
+    by = find_signer(t, &s, manifest, n, err);
     if (by == NULL)
         return MORTISE_EDENIED;
     mortise_digest(digest, manifest, n);
@@ -819,10 +834,9 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                             : rv;
 }
 
-/* ---- whether anything changed ------------------------------------------------
- */
+/* ---- changes of the files ------------------------------------------------ */
 
-static void print_file(struct mortise_hasher *h, const char *path)
+static void hash_file_state(struct mortise_hasher *h, const char *path)
 {
     struct stat st = {.st_ino = 0};
 
@@ -846,26 +860,26 @@ void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
 
     mortise_hasher_init(&h);
     for (size_t i = 0; i < n; i++) {
-        print_file(&h, dirs[i]);
+        hash_file_state(&h, dirs[i]);
         if (mortise_listing_read(&l, &mortise_heap, dirs[i], ".yaml", NULL) !=
             MORTISE_OK)
             continue;
         for (size_t j = 0; j < l.n; j++)
             if (mortise_file_path(path, sizeof path, NULL, "%s/%s", dirs[i],
                                   l.names[j]) == MORTISE_OK)
-                print_file(&h, path);
+                hash_file_state(&h, path);
         mortise_listing_finish(&l);
     }
     mortise_hasher_final(&h, out);
 }
 
-/* ---- changing -------------------------------------------------------------
- */
+/* ---- writing a directory ------------------------------------------------- */
 
-/* The seq above all that the directory has, which must be without errors: a
- * change to one that is not trusted anyhow would only hide that. */
-static int next_seq(uint64_t *seq, const char *dir,
-                    const struct mortise_mem *mem, struct mortise_err *err)
+/* The directory's highest seq + 1.  The directory must have no errors: nothing
+ * in it is trusted then, and a new file would not take effect. */
+static int compute_next_seq(uint64_t *seq, const char *dir,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err)
 {
     struct mortise_diags diags;
     struct mortise_trust *t;
@@ -883,22 +897,23 @@ static int next_seq(uint64_t *seq, const char *dir,
     return rv;
 }
 
-static void put_time(struct mortise_buf *b, const char *key, uint64_t s)
+static void append_utc_time(struct mortise_buf *b, const char *key, uint64_t s)
 {
     char text[32];
 
     if (s == 0)
         return;
-    time_text(text, s);
+    format_utc_time(text, s);
     mortise_buf_printf(b, "    %s: \"%s\"\n", key, text);
 }
 
-static void put_entry(struct mortise_buf *b, const void *what)
+static void append_trusted_entry(struct mortise_buf *b, const void *what)
 {
     const struct mortise_trusted *by = what;
     char key[MORTISE_PUBKEY_TEXT], list[MORTISE_KINDS_TEXT];
 
-    assert(by->n_plugins > 0 && by->kinds != 0); /* check_grant() */
+    /* Checked by check_new_entry(). */
+    assert(by->n_plugins > 0 && by->kinds != 0);
     mortise_pubkey_text(key, &by->key);
     mortise_buf_printf(b, "keys:\n  - key: \"%s\"\n    plugins: [", key);
     for (size_t i = 0; i < by->n_plugins; i++)
@@ -906,12 +921,12 @@ static void put_entry(struct mortise_buf *b, const void *what)
     mortise_buf_printf(b, "]\n    kinds: [%s]\n    in_process: %s\n",
                        mortise_kind_list(list, sizeof list, by->kinds, ", "),
                        by->in_process ? "true" : "false");
-    put_time(b, "not_before", by->not_before);
-    put_time(b, "not_after", by->not_after);
+    append_utc_time(b, "not_before", by->not_before);
+    append_utc_time(b, "not_after", by->not_after);
 }
 
-static int check_grant(const char *name, const struct mortise_trusted *by,
-                       struct mortise_err *err)
+static int check_new_entry(const char *name, const struct mortise_trusted *by,
+                           struct mortise_err *err)
 {
     if (!mortise_header_is_name(name))
         return mortise_fail(err, MORTISE_EINVAL,
@@ -920,7 +935,7 @@ static int check_grant(const char *name, const struct mortise_trusted *by,
         return mortise_fail(err, MORTISE_EINVAL,
                             "name the plugins that the key can sign");
     for (size_t i = 0; i < by->n_plugins; i++)
-        if (!is_pattern(by->plugins[i]))
+        if (!is_name_pattern(by->plugins[i]))
             return mortise_fail(
                 err, MORTISE_EINVAL,
                 "'%s' is not a valid name or pattern of a plugin",
@@ -938,7 +953,7 @@ static int check_revoke(const struct mortise_revoke *what,
         return mortise_fail(err, MORTISE_EINVAL,
                             "name a key, a digest or versions to revoke");
     if (what->key != NULL &&
-        !read_key_id(pk.id, what->key, strlen(what->key)) &&
+        !parse_key_id(pk.id, what->key, strlen(what->key)) &&
         mortise_pubkey_parse(&pk, what->key, strlen(what->key), err) !=
             MORTISE_OK)
         return MORTISE_EINVAL;
@@ -949,19 +964,19 @@ static int check_revoke(const struct mortise_revoke *what,
                             what->digest);
     if ((what->plugin != NULL || what->range != NULL) &&
         (what->plugin == NULL || what->range == NULL ||
-         !is_pattern(what->plugin) || !mortise_range_valid(what->range)))
+         !is_name_pattern(what->plugin) || !mortise_range_valid(what->range)))
         return mortise_fail(err, MORTISE_EINVAL,
                             "to revoke versions, give a plugin's name and a "
                             "range such as \">=1.0 <1.4.2\"");
     return MORTISE_OK;
 }
 
-static void put_revoked(struct mortise_buf *b, const void *revoke)
+static void append_revoked_list(struct mortise_buf *b, const void *revoke)
 {
     const struct mortise_revoke *what = revoke;
 
     assert((what->plugin != NULL) ==
-           (what->range != NULL)); /* check_revoke() */
+           (what->range != NULL)); /* checked by check_revoke() */
     mortise_buf_puts(b, "revoked:\n");
     if (what->key != NULL)
         mortise_buf_printf(b, "  keys: [\"%s\"]\n", what->key);
@@ -974,8 +989,9 @@ static void put_revoked(struct mortise_buf *b, const void *revoke)
 
 static const char file_head[] = "apiVersion: mortise/v1\nkind: Trust\nseq: ";
 
-/* What stands behind the seq of a file of ours; "" of any other. */
-static const char *behind_seq(const char *text)
+/* The text after the seq of a file that Mortise wrote; "" for any other
+ * file. */
+static const char *skip_file_seq(const char *text)
 {
     size_t n = sizeof file_head - 1;
 
@@ -984,10 +1000,10 @@ static const char *behind_seq(const char *text)
                : "";
 }
 
-/* Says the file the same, under whatever seq?  Then a command that was killed
- * wrote it, and is given again. */
-static bool is_said(const char *path, const char *text,
-                    const struct mortise_mem *mem)
+/* Does the file have the same content apart from seq?  Then a command that was
+ * killed wrote it, and is now repeated. */
+static bool has_same_content(const char *path, const char *text,
+                             const struct mortise_mem *mem)
 {
     struct mortise_buf there;
     bool same;
@@ -995,17 +1011,18 @@ static bool is_said(const char *path, const char *text,
     mortise_buf_init(&there, mem);
     same = mortise_file_read(&there, path, 1 << 20, NULL) == MORTISE_OK &&
            mortise_buf_cstr(&there) != NULL &&
-           strcmp(behind_seq(there.p), behind_seq(text)) == 0;
+           strcmp(skip_file_seq(there.p), skip_file_seq(text)) == 0;
     mortise_buf_finish(&there);
     return same;
 }
 
-/* A new file DIR/NAME.yaml (NAME NULL: of the seq), whose seq is above all
- * others', with what `put` writes. */
-static int add_file(const char *dir, const char *name,
-                    void (*put)(struct mortise_buf *b, const void *what),
-                    const void *what, char path[PATH_MAX],
-                    const struct mortise_mem *mem, struct mortise_err *err)
+/* Create DIR/NAME.yaml (NAME NULL: revoked-SEQ.yaml) with the next seq and the
+ * content that `put` writes. */
+static int add_trust_file(const char *dir, const char *name,
+                          void (*put)(struct mortise_buf *b, const void *what),
+                          const void *what, char path[PATH_MAX],
+                          const struct mortise_mem *mem,
+                          struct mortise_err *err)
 {
     struct mortise_buf b;
     char made[64];
@@ -1013,7 +1030,7 @@ static int add_file(const char *dir, const char *name,
     int rv = mortise_dir_make(AT_FDCWD, dir, 0755, err);
 
     if (rv == MORTISE_OK)
-        rv = next_seq(&seq, dir, mem, err);
+        rv = compute_next_seq(&seq, dir, mem, err);
     if (rv != MORTISE_OK)
         return rv;
     snprintf(made, sizeof made, "revoked-%llu", (unsigned long long)seq);
@@ -1026,7 +1043,7 @@ static int add_file(const char *dir, const char *name,
                                  name != NULL ? name : made);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, b.p, b.n, 0644, MORTISE_FILE_NEW, err);
-    if (rv == MORTISE_EEXISTS && is_said(path, b.p, mem))
+    if (rv == MORTISE_EEXISTS && has_same_content(path, b.p, mem))
         rv = MORTISE_OK;
     mortise_buf_finish(&b);
     return rv;
@@ -1037,9 +1054,10 @@ int mortise_trust_add(const char *dir, const char *name,
                       const struct mortise_mem *mem, struct mortise_err *err)
 {
     char path[PATH_MAX];
-    int rv = check_grant(name, by, err);
+    int rv = check_new_entry(name, by, err);
 
-    return rv == MORTISE_OK ? add_file(dir, name, put_entry, by, path, mem, err)
+    return rv == MORTISE_OK ? add_trust_file(dir, name, append_trusted_entry,
+                                             by, path, mem, err)
                             : rv;
 }
 
@@ -1050,7 +1068,8 @@ int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
     char none[PATH_MAX];
     int rv = check_revoke(what, err);
 
-    return rv == MORTISE_OK ? add_file(dir, NULL, put_revoked, what,
-                                       path != NULL ? path : none, mem, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? add_trust_file(dir, NULL, append_revoked_list, what,
+                                path != NULL ? path : none, mem, err)
+               : rv;
 }

@@ -1,23 +1,23 @@
-/* trust.h -- whose plugins may run here: the keys and revocations of trust
- * directories (plugins.md 3).
+/* trust.h -- the keys and revocations of trust directories: whose plugins may
+ * run here (plugins.md 3).
  *
- *     apiVersion: mortise/v1
- *     kind: Trust
- *     seq: 3                       # grows with every change of the directory
- *     keys:
- *       - key: RWQ...              # or file: acme.pub, beside this file
- *         plugins: [acme.*]        # names; * stands for any characters
- *         kinds: [executor]        # absent: every kind
- *         in_process: true         # absent: false
- *         not_before: 2026-01-01T00:00:00Z   # both judged at signing time
- *         not_after: 2027-01-01T00:00:00Z
- *     revoked:
- *       keys: [RWQ..., 9339C8D385102656]     # keys or key ids
- *       digests: [9f0c...]                   # of a manifest or an artifact
- *       versions: [{plugin: acme.pay, range: ">=1.0 <1.4.2"}]
+ *   apiVersion: mortise/v1
+ *   kind: Trust
+ *   seq: 3                         # grows with every change of the directory
+ *   keys:
+ *     - key: RWQ...                # or file: acme.pub, in this directory
+ *       plugins: [acme.*]          # names; * matches any characters
+ *       kinds: [executor]          # absent: every kind
+ *       in_process: true           # absent: false
+ *       not_before: 2026-01-01T00:00:00Z     # both judged at signing time
+ *       not_after: 2027-01-01T00:00:00Z
+ *   revoked:
+ *     keys: [RWQ..., 9339C8D385102656]       # keys or key ids
+ *     digests: [9f0c...]                     # of a manifest or an artifact
+ *     versions: [{plugin: acme.pay, range: ">=1.0 <1.4.2"}]
  *
- * Every *.yaml of a directory counts.  A directory's seq is the highest of its
- * files.  [any] once open. */
+ * All *.yaml files of a directory apply.  A directory's seq is the highest of
+ * its files.  [any] once open. */
 #ifndef MORTISE_PLUGIN_TRUST_H
 #define MORTISE_PLUGIN_TRUST_H
 
@@ -31,10 +31,10 @@
 
 struct mortise_trust;
 
-/* One entry of `keys`; lives as long as the trust. */
+/* An entry of `keys`; lives as long as the trust. */
 struct mortise_trusted {
     struct mortise_pubkey key;
-    const char *path; /* of the file that lists it */
+    const char *path; /* path of the file that lists it */
     const char *const *plugins;
     size_t n_plugins;
     uint32_t kinds; /* that it may sign: bits of kind.h */
@@ -43,84 +43,83 @@ struct mortise_trusted {
     bool revoked;                   /* by any file */
 };
 
-/* Read all directories; one that does not exist is empty.  MORTISE_ECHECK with
- * findings in diags when a file has errors: then nothing is trusted. */
+/* Read all directories; a missing one counts as empty.  If a file has errors:
+ * MORTISE_ECHECK with findings in diags, and no key is trusted. */
 int mortise_trust_open(struct mortise_trust **out,
                        const struct mortise_mem *mem, const char *const *dirs,
                        size_t n, struct mortise_diags *diags,
                        struct mortise_err *err);
 void mortise_trust_close(struct mortise_trust *t); /* NULL is fine */
 
-/* Findings of one file alone, for `mortise check`: MORTISE_ECHECK if any of
- * them is an error.  What it would trust counts nowhere. */
+/* Check one file alone, for `mortise check`: MORTISE_ECHECK if a finding is an
+ * error.  Its keys are not trusted by this. */
 int mortise_trust_check(const struct mortise_mem *mem, const char *path,
                         struct mortise_diags *diags, struct mortise_err *err);
 
 size_t mortise_trust_count(const struct mortise_trust *t);
 const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
                                                size_t i);
-/* The highest seq of the n-th directory's files; 0: it has none. */
+/* The highest seq of the n-th directory's files; 0: none. */
 uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir);
 
-/* What a manifest's signature says, once it was verified. */
+/* The contents of a verified manifest signature. */
 struct mortise_signed {
     const struct mortise_trusted *by;
     char name[129], version[64];
     uint64_t seq, timestamp;
 };
 
-/* Did somebody whom we trust sign these bytes, for a plugin of a name that is
- * theirs to sign, at a time when they might?  MORTISE_EDENIED and one sentence
- * if not.  This is the one function that decides. */
+/* Did a trusted key sign these bytes, for a plugin name that the key may sign,
+ * at a time within its bounds?  MORTISE_EDENIED and one sentence if not.  No
+ * other function decides this. */
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
                          struct mortise_signed *out, struct mortise_err *err);
-/* The same of one that verified before, by that key, and whose digest is known:
- * for when the trust files changed since.  s->by is looked up again. */
+/* Verify again after the trust files changed, for a signature by `key` that was
+ * valid before and a manifest with this digest.  Looks s->by up again. */
 int mortise_trust_again(const struct mortise_trust *t,
                         const struct mortise_pubkey *key,
                         const uint8_t digest[MORTISE_DIGEST],
                         struct mortise_signed *s, struct mortise_err *err);
-/* A digest of the names and times of all trust files of the directories: while
- * it stays the same, they do.  Files that cannot be looked at count as changed
- * by their absence. */
+/* A digest of the names and times of all trust files.  It changes when they do;
+ * a file that cannot be read counts as missing. */
 void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
                          size_t n);
-/* What nobody signed, where that is allowed: is its version revoked?
- * MORTISE_EDENIED. */
+/* For an unsigned plugin that is allowed: MORTISE_EDENIED if its version is
+ * revoked. */
 int mortise_trust_version(const struct mortise_trust *t, const char *name,
                           const char *version, struct mortise_err *err);
-/* Is a digest (of a manifest or an artifact) revoked?  MORTISE_EDENIED. */
+/* MORTISE_EDENIED if this digest (of a manifest or an artifact) is revoked. */
 int mortise_trust_digest(const struct mortise_trust *t,
                          const uint8_t digest[MORTISE_DIGEST],
                          struct mortise_err *err);
 
-/* The comment that sign.c writes and trust.c reads:
- * "name:NAME version:VERSION seq:SEQ timestamp:UNIX". */
+/* Parse the trusted comment that sign.c writes: "name:NAME version:VERSION
+ * seq:SEQ timestamp:UNIX". */
 int mortise_signed_parse(struct mortise_signed *out, const char *comment,
                          size_t n, struct mortise_err *err);
 
-/* ---- changing a directory: each makes one new file in it ----------------- */
+/* ---- changes of a directory: each adds one file -------------------------- */
 
-/* DIR (made if missing, 0755) gets NAME.yaml, whose seq is above all others;
- * MORTISE_EEXISTS when there is one.  by->path and by->revoked do not count;
- * MORTISE_EINVAL when it names no plugins. */
+/* Add NAME.yaml to DIR (created with 0755 if missing), with the next seq.
+ * MORTISE_EEXISTS if the file exists; MORTISE_EINVAL if `by` names no plugins.
+ * by->path and by->revoked are ignored. */
 int mortise_trust_add(const char *dir, const char *name,
                       const struct mortise_trusted *by,
                       const struct mortise_mem *mem, struct mortise_err *err);
 
-struct mortise_revoke { /* what is not revoked is NULL */
+struct mortise_revoke { /* absent fields are NULL */
     const char *key;    /* "RW..." or a key id */
     const char *digest; /* 64 hex digits */
     const char *plugin, *range;
 };
 
-/* DIR gets revoked-SEQ.yaml; `path` (may be NULL): its name. */
+/* Add revoked-SEQ.yaml to DIR; `path` (may be NULL) gets its path. */
 int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
                          char path[PATH_MAX], const struct mortise_mem *mem,
                          struct mortise_err *err);
 
-/* What stands in a trust file. */
+/* The keys of a trust file. */
 extern const struct mortise_place mortise_trust_place;
 
 #endif

@@ -1,14 +1,12 @@
-/* verification.c -- the manifests on the path: found at once, read and judged
- * when one of their name is asked for, and judged again whenever the trust files
- * are others.
+/* verification.c -- the manifests on the path: listed at once, read and judged
+ * at the first lookup of their name, and judged again when the trust files
+ * change.
  *
- * registry.c has the order in which a manifest is judged, and the promises.
- * Here they are kept up to the point where code would be loaded: nothing of a
- * plugin runs here, and nothing is parsed that nobody vouches for.  What is
- * wrong with a plugin is noted with it, as a sentence, and concerns no other
- * one; only what makes all answers worthless (memory, the store) ends the
- * search.
- */
+ * registry.c has the order of the checks and the promises.  This file performs
+ * the checks that need no code of the plugin, and parses nothing unverified.  A
+ * problem of one plugin is recorded in its entry, as a sentence, and does not
+ * affect others.  Only an error that makes all answers unreliable (memory, the
+ * store) ends the search. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +23,7 @@ enum { SIG_MAX = 64 * 1024 };
 
 static const char suffix[] = ".plugin.yaml";
 
-/* ---- problems -------------------------------------------------------------- */
+/* ---- problems ------------------------------------------------------------ */
 
 bool mortise_plugin_is_started(const struct entry *e)
 {
@@ -45,9 +43,9 @@ void mortise_plugin_publish(struct entry *e)
     e->pub.started = mortise_plugin_is_started(e);
 }
 
-/* Note a refusal; MORTISE_ENOMEM when there is no room for its words. */
-static int note(struct mortise_plugins *p, struct entry *e,
-                const struct mortise_err *why)
+/* Record a problem; MORTISE_ENOMEM if there is no memory for its text. */
+static int record_problem(struct mortise_plugins *p, struct entry *e,
+                          const struct mortise_err *why)
 {
     assert(why->code != MORTISE_OK);
     if (e->problem != NULL)
@@ -57,9 +55,9 @@ static int note(struct mortise_plugins *p, struct entry *e,
     return e->problem != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-/* "PATH:LINE:COL: MESSAGE" of the first finding. */
-static int first_finding(const struct mortise_diags *d, int code,
-                         struct mortise_err *err)
+/* Fail with the first finding: "PATH:LINE:COL: MESSAGE". */
+static int fail_first_finding(const struct mortise_diags *d, int code,
+                              struct mortise_err *err)
 {
     const struct mortise_diag *f = &d->list[0];
 
@@ -70,10 +68,11 @@ static int first_finding(const struct mortise_diags *d, int code,
                         f->help != NULL ? f->help : "");
 }
 
-/* ---- names ----------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
-/* NAME, or NAME-VERSION: so one can be found without reading the others. */
-static bool has_stem(const char *stem, const char *name)
+/* Is the file named NAME or NAME-VERSION?  A plugin is found by it without
+ * reading other manifests. */
+static bool is_stem_of(const char *stem, const char *name)
 {
     size_t n = strlen(name);
 
@@ -82,20 +81,20 @@ static bool has_stem(const char *stem, const char *name)
             (stem[n] == '-' && mortise_version_valid(stem + n + 1)));
 }
 
-/* What could not be read may be any version of it: which one has the problem
- * must not decide (registry.c (4)). */
+/* An unreadable manifest counts as any version of its name, so that the lookup
+ * fails whichever version has the problem (registry.c (4)). */
 bool mortise_plugin_is_called(const struct entry *e, const char *name)
 {
-    return has_stem(e->stem, name) && (e->manifest == NULL || e->misnamed ||
-                                       strcmp(e->manifest->name, name) == 0);
+    return is_stem_of(e->stem, name) && (e->manifest == NULL || e->misnamed ||
+                                         strcmp(e->manifest->name, name) == 0);
 }
 
-static int check_stem(struct entry *e, struct mortise_err *why)
+static int check_file_name(struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     size_t n = strlen(m->name);
 
-    e->misnamed = !has_stem(e->stem, m->name) ||
+    e->misnamed = !is_stem_of(e->stem, m->name) ||
                   (e->stem[n] == '-' &&
                    mortise_version_compare(e->stem + n + 1, m->version) != 0);
     if (!e->misnamed)
@@ -107,15 +106,14 @@ static int check_stem(struct entry *e, struct mortise_err *why)
                         m->version, suffix);
 }
 
-/* ---- the object of a manifest ---------------------------------------------- */
+/* ---- the object of a manifest -------------------------------------------- */
 
-/* The one for this machine. */
 struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
                                                  struct mortise_err *err)
 {
     const struct mortise_manifest *m = e->manifest;
 
-    assert(m->n_artifacts > 0); /* signed with some, or one was supplied */
+    assert(m->n_artifacts > 0); /* signed with some, or add_own_artifact() */
     for (size_t i = 0; i < m->n_artifacts; i++)
         if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
             return &m->artifacts[i];
@@ -132,12 +130,11 @@ int mortise_plugin_object_path(const struct entry *e,
 {
     const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
 
-    assert(slash != NULL); /* add_entry() joined them */
+    assert(slash != NULL); /* add_plugin_entry() joined them */
     return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
                              (int)(slash - manifest + 1), manifest, a->file);
 }
 
-/* A sealed copy of its bytes. */
 int mortise_plugin_open_object(const struct entry *e,
                                const struct mortise_artifact *a,
                                struct mortise_object *o,
@@ -151,11 +148,11 @@ int mortise_plugin_open_object(const struct entry *e,
     return rv == MORTISE_OK ? mortise_object_open(o, path, label, err) : rv;
 }
 
-/* ---- judging a manifest ---------------------------------------------------- */
+/* ---- judging a manifest -------------------------------------------------- */
 
-static int parse(struct mortise_plugins *p, struct entry *e,
-                 const struct mortise_buf *text, bool is_signed,
-                 struct mortise_err *why)
+static int parse_entry_manifest(struct mortise_plugins *p, struct entry *e,
+                                const struct mortise_buf *text, bool is_signed,
+                                struct mortise_err *why)
 {
     struct mortise_diags diags;
     int rv;
@@ -167,12 +164,12 @@ static int parse(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(why);
     else if (rv != MORTISE_OK)
-        first_finding(&diags, rv, why);
+        fail_first_finding(&diags, rv, why);
     mortise_diags_finish(&diags);
     return rv;
 }
 
-static int check_comment(const struct entry *e, struct mortise_err *why)
+static int check_signed_comment(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     const struct mortise_signed *s = &e->signature;
@@ -187,7 +184,7 @@ static int check_comment(const struct entry *e, struct mortise_err *why)
                         m->name, m->version, (unsigned long long)m->seq);
 }
 
-static int check_kinds(const struct entry *e, struct mortise_err *why)
+static int check_signer_kinds(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     const struct mortise_trusted *by = e->signature.by;
@@ -195,7 +192,7 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
     const char *kind;
     size_t i = 0;
 
-    assert(by != NULL && !m->dev); /* somebody signed it */
+    assert(by != NULL && !m->dev); /* it has a signature */
     others = mortise_manifest_kinds(m) & ~by->kinds;
     if (others == 0)
         return MORTISE_OK;
@@ -208,7 +205,7 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
                         kind, by->path, kind);
 }
 
-static int check_host(const struct entry *e, struct mortise_err *why)
+static int check_host_support(const struct entry *e, struct mortise_err *why)
 {
     char words[256];
 
@@ -219,7 +216,7 @@ static int check_host(const struct entry *e, struct mortise_err *why)
         "%s", words);
 }
 
-/* Process isolation is not in this build, so this decides alone. */
+/* Without process isolation in this build, `in_process` alone decides. */
 static int check_isolation(const struct entry *e, struct mortise_err *why)
 {
     assert(e->manifest->dev || e->signature.by != NULL);
@@ -232,10 +229,11 @@ static int check_isolation(const struct entry *e, struct mortise_err *why)
     return MORTISE_OK;
 }
 
-/* ---- without a signature (registry.c (6)) ---------------------------------- */
+/* ---- without a signature (registry.c (6)) -------------------------------- */
 
-/* A source manifest has no artifacts: then it is NAME.so, for this machine. */
-static int supply_artifact(struct mortise_manifest *m, struct mortise_err *why)
+/* A source manifest has no artifacts; its object is NAME.so, for this
+ * machine. */
+static int add_own_artifact(struct mortise_manifest *m, struct mortise_err *why)
 {
     struct mortise_artifact *a = mortise_arena_alloc(&m->arena, sizeof *a);
     size_t size = strlen(m->name) + sizeof ".so";
@@ -250,8 +248,8 @@ static int supply_artifact(struct mortise_manifest *m, struct mortise_err *why)
     return MORTISE_OK;
 }
 
-/* What it says of the object must be true, and what it does not say is as it is
- * now. */
+/* A size or digest in the manifest must match the object; a missing one is set
+ * from the object. */
 static int bind_bytes(struct mortise_artifact *a,
                       const struct mortise_object *o, struct mortise_err *why)
 {
@@ -261,7 +259,7 @@ static int bind_bytes(struct mortise_artifact *a,
                             "the size or blake2b-256 in the manifest does not "
                             "match %s; remove both from an unsigned manifest",
                             a->file);
-    assert(o->p != NULL); /* sealed: it stays as it is */
+    assert(o->p != NULL); /* sealed, so it cannot change */
     a->size = o->n;
     memcpy(a->digest, o->digest, MORTISE_DIGEST);
     return MORTISE_OK;
@@ -299,7 +297,7 @@ static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
                           const struct mortise_buf *text,
                           struct mortise_err *why)
 {
-    int rv = parse(p, e, text, false, why);
+    int rv = parse_entry_manifest(p, e, text, false, why);
     struct mortise_manifest *m = e->manifest;
 
     if (rv != MORTISE_OK)
@@ -309,22 +307,22 @@ static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK)
         rv = mortise_trust_version(p->trust, m->name, m->version, why);
     if (rv == MORTISE_OK)
-        rv = check_stem(e, why);
+        rv = check_file_name(e, why);
     if (rv == MORTISE_OK && m->n_artifacts == 0)
-        rv = supply_artifact(m, why);
+        rv = add_own_artifact(m, why);
     if (rv == MORTISE_OK)
         rv = bind_object(p, e, why);
     if (rv == MORTISE_OK)
-        rv = check_host(e, why);
+        rv = check_host_support(e, why);
     return rv == MORTISE_OK ? check_isolation(e, why) : rv;
 }
 
-/* ---- with one -------------------------------------------------------------- */
+/* ---- with a signature ---------------------------------------------------- */
 
-/* The order matters: nothing is parsed before the bytes verify (3). */
-static int judge(struct mortise_plugins *p, struct entry *e,
-                 const struct mortise_buf *text, const struct mortise_buf *sig,
-                 struct mortise_err *why)
+/* The order matters: nothing is parsed before its signature verifies (3). */
+static int judge_signed(struct mortise_plugins *p, struct entry *e,
+                        const struct mortise_buf *text,
+                        const struct mortise_buf *sig, struct mortise_err *why)
 {
     int rv = mortise_trust_verify(p->trust, text->p != NULL ? text->p : "",
                                   text->n, sig->p != NULL ? sig->p : "", sig->n,
@@ -332,28 +330,29 @@ static int judge(struct mortise_plugins *p, struct entry *e,
 
     if (rv == MORTISE_OK)
         e->key = e->signature.by->key;
-    if (rv != MORTISE_OK || (rv = parse(p, e, text, true, why)) != MORTISE_OK ||
+    if (rv != MORTISE_OK ||
+        (rv = parse_entry_manifest(p, e, text, true, why)) != MORTISE_OK ||
         (rv = mortise_releases_check_key(p, e, why)) != MORTISE_OK ||
-        (rv = check_comment(e, why)) != MORTISE_OK ||
-        (rv = check_stem(e, why)) != MORTISE_OK ||
-        (rv = check_kinds(e, why)) != MORTISE_OK ||
+        (rv = check_signed_comment(e, why)) != MORTISE_OK ||
+        (rv = check_file_name(e, why)) != MORTISE_OK ||
+        (rv = check_signer_kinds(e, why)) != MORTISE_OK ||
         (rv = mortise_releases_check(p, e, why)) != MORTISE_OK ||
-        (rv = check_host(e, why)) != MORTISE_OK)
+        (rv = check_host_support(e, why)) != MORTISE_OK)
         return rv;
     return check_isolation(e, why);
 }
 
-/* ---- finding --------------------------------------------------------------- */
+/* ---- finding manifests --------------------------------------------------- */
 
-static bool is_dev(const struct mortise_plugins *p, const struct entry *e)
+static bool is_dev_entry(const struct mortise_plugins *p, const struct entry *e)
 {
     return e->dir >= p->config.first_dev &&
            e->dir - p->config.first_dev < p->config.n_dev;
 }
 
-/* MORTISE_ENOTFOUND: there is none. */
-static int read_sig(struct mortise_buf *sig, const char *path,
-                    struct mortise_err *why)
+/* MORTISE_ENOTFOUND: there is no signature. */
+static int read_signature(struct mortise_buf *sig, const char *path,
+                          struct mortise_err *why)
 {
     char sig_path[PATH_MAX];
     int rv =
@@ -370,27 +369,28 @@ static int read_sig(struct mortise_buf *sig, const char *path,
     return rv;
 }
 
-/* By its signature; without one only where that is allowed. */
-static int judge_either(struct mortise_plugins *p, struct entry *e,
-                        const struct mortise_buf *text, struct mortise_err *why)
+/* Judge by the signature; without one only if the directory is marked dev. */
+static int judge_manifest(struct mortise_plugins *p, struct entry *e,
+                          const struct mortise_buf *text,
+                          struct mortise_err *why)
 {
     struct mortise_buf sig;
     int rv;
 
     mortise_buf_init(&sig, p->mem);
-    rv = read_sig(&sig, e->pub.path, why);
+    rv = read_signature(&sig, e->pub.path, why);
     if (rv == MORTISE_OK)
-        rv = judge(p, e, text, &sig, why);
+        rv = judge_signed(p, e, text, &sig, why);
     else if (rv == MORTISE_ENOTFOUND)
-        rv = is_dev(p, e) ? judge_unsigned(p, e, text, why)
-                          : (why->code = MORTISE_EDENIED);
+        rv = is_dev_entry(p, e) ? judge_unsigned(p, e, text, why)
+                                : (why->code = MORTISE_EDENIED);
     mortise_buf_finish(&sig);
     return rv;
 }
 
-/* Does a refusal concern this plugin alone, or everything?  A shortage of
- * descriptors is nothing that the plugin is refused for. */
-static bool is_fatal(int rv)
+/* Does the error affect all plugins, not only this one?  A lack of descriptors
+ * is not a problem of the plugin. */
+static bool is_fatal_error(int rv)
 {
     return rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT ||
            rv == MORTISE_ESTATE || rv == MORTISE_ELIMIT;
@@ -406,7 +406,7 @@ static int read_entry(struct mortise_plugins *p, struct entry *e,
     mortise_buf_init(&text, p->mem);
     rv = mortise_file_read(&text, e->pub.path, MORTISE_MANIFEST_MAX, &why);
     if (rv == MORTISE_OK)
-        rv = judge_either(p, e, &text, &why);
+        rv = judge_manifest(p, e, &text, &why);
     mortise_buf_finish(&text);
     if (e->manifest != NULL) {
         e->pub.name = e->manifest->name;
@@ -414,13 +414,14 @@ static int read_entry(struct mortise_plugins *p, struct entry *e,
     }
     if (rv == MORTISE_OK)
         return MORTISE_OK;
-    if (is_fatal(rv))
+    if (is_fatal_error(rv))
         return mortise_fail(err, rv, "%s", why.msg);
-    return note(p, e, &why) == MORTISE_OK ? MORTISE_OK : mortise_nomem(err);
+    return record_problem(p, e, &why) == MORTISE_OK ? MORTISE_OK
+                                                    : mortise_nomem(err);
 }
 
-static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
-                     struct mortise_err *err)
+static int add_plugin_entry(struct mortise_plugins *p, size_t dir,
+                            const char *file, struct mortise_err *err)
 {
     struct entry *grown = mortise_grow(p->mem, p->entries, p->n, &p->cap,
                                        sizeof *grown),
@@ -430,7 +431,7 @@ static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
     char *name =
         mortise_arena_strndup(&p->arena, file, strlen(file) - strlen(suffix));
 
-    assert(size > sizeof suffix); /* the listing is of such names */
+    assert(size > sizeof suffix); /* listed names end with the suffix */
     if (grown != NULL)
         p->entries = grown;
     if (grown == NULL || path == NULL || name == NULL)
@@ -444,8 +445,8 @@ static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
     return MORTISE_OK;
 }
 
-static int list_dir(struct mortise_plugins *p, size_t dir,
-                    struct mortise_err *err)
+static int list_plugin_dir(struct mortise_plugins *p, size_t dir,
+                           struct mortise_err *err)
 {
     struct mortise_listing l;
     int rv = mortise_listing_read(&l, p->mem, p->config.dirs[dir], suffix, err);
@@ -453,15 +454,15 @@ static int list_dir(struct mortise_plugins *p, size_t dir,
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
-        rv = add_entry(p, dir, l.names[i], err);
+        rv = add_plugin_entry(p, dir, l.names[i], err);
     mortise_listing_finish(&l);
     return rv;
 }
 
-/* One version cannot be two things: which would run must not depend on the
- * order of directories.  b is being judged. */
-static int check_twins(struct mortise_plugins *p, struct entry *a,
-                       struct entry *b, struct mortise_err *err)
+/* The same version must not have different contents: the order of directories
+ * must not decide which one runs. b is being judged. */
+static int check_twin(struct mortise_plugins *p, struct entry *a,
+                      struct entry *b, struct mortise_err *err)
 {
     struct mortise_err why;
 
@@ -473,13 +474,13 @@ static int check_twins(struct mortise_plugins *p, struct entry *a,
     mortise_fail(&why, MORTISE_ECONFIG,
                  "%s and %s are both %s %s but differ; remove one", a->pub.path,
                  b->pub.path, a->pub.name, a->pub.version);
-    if (note(p, a, &why) != MORTISE_OK || note(p, b, &why) != MORTISE_OK)
+    if (record_problem(p, a, &why) != MORTISE_OK ||
+        record_problem(p, b, &why) != MORTISE_OK)
         return mortise_nomem(err);
     mortise_plugin_publish(a);
     return MORTISE_OK;
 }
 
-/* Why it may not start, in words that last. */
 int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
                                    const char *why)
 {
@@ -498,7 +499,7 @@ int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
     return MORTISE_ENOMEM;
 }
 
-/* What is noted of a plugin. */
+/* Set the quarantine state from the records. */
 static int check_quarantine(struct mortise_plugins *p, struct entry *e,
                             struct mortise_err *err)
 {
@@ -521,7 +522,6 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
                : mortise_nomem(err);
 }
 
-/* A quarantine may be over by now, or lifted. */
 int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
                               struct mortise_err *err)
 {
@@ -534,7 +534,7 @@ int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
     return rv == MORTISE_ELIMIT ? rv : MORTISE_OK;
 }
 
-/* ---- trust, which changes (registry.c (8)) --------------------------------- */
+/* ---- trust, which changes (registry.c (8)) ------------------------------- */
 
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err)
@@ -546,7 +546,7 @@ int mortise_plugins_open_trust(struct mortise_plugins *p,
     rv = mortise_trust_open(&p->trust, p->mem, p->config.trust_dirs,
                             p->config.n_trust_dirs, &diags, err);
     if (rv == MORTISE_ECHECK) {
-        first_finding(&diags, rv, err);
+        fail_first_finding(&diags, rv, err);
         mortise_doing(err, rv,
                       "no key is trusted while a trust file has errors");
     }
@@ -559,9 +559,9 @@ int mortise_plugins_open_trust(struct mortise_plugins *p,
     return rv;
 }
 
-/* Of one that was judged before, as the trust files are now. */
-static int judge_again(struct mortise_plugins *p, struct entry *e,
-                       struct mortise_err *why)
+/* Judge an entry again, under the current trust files. */
+static int rejudge_entry(struct mortise_plugins *p, struct entry *e,
+                         struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     int rv = m->dev ? mortise_trust_version(p->trust, m->name, m->version, why)
@@ -571,12 +571,12 @@ static int judge_again(struct mortise_plugins *p, struct entry *e,
     for (size_t i = 0; rv == MORTISE_OK && i < m->n_artifacts; i++)
         rv = mortise_trust_digest(p->trust, m->artifacts[i].digest, why);
     if (rv == MORTISE_OK && !m->dev)
-        rv = check_kinds(e, why);
+        rv = check_signer_kinds(e, why);
     return rv == MORTISE_OK ? check_isolation(e, why) : rv;
 }
 
-static void distrust(struct mortise_plugins *p, struct entry *e,
-                     const struct mortise_err *why)
+static void set_distrusted(struct mortise_plugins *p, struct entry *e,
+                           const struct mortise_err *why)
 {
     e->distrusted =
         why != NULL ? mortise_arena_strdup(&p->arena, why->msg) : NULL;
@@ -586,8 +586,9 @@ static void distrust(struct mortise_plugins *p, struct entry *e,
     mortise_plugin_publish(e);
 }
 
-/* `why` NULL: each by itself; else none is trusted, for that reason. */
-static void judge_all(struct mortise_plugins *p, const struct mortise_err *why)
+/* `why` NULL: judge each entry; else distrust all for that reason. */
+static void rejudge_all(struct mortise_plugins *p,
+                        const struct mortise_err *why)
 {
     struct mortise_err own;
 
@@ -598,14 +599,13 @@ static void judge_all(struct mortise_plugins *p, const struct mortise_err *why)
         if (e->manifest == NULL)
             continue;
         if (why != NULL)
-            distrust(p, e, why);
+            set_distrusted(p, e, why);
         else
-            distrust(p, e, judge_again(p, e, &own) != MORTISE_OK ? &own : NULL);
+            set_distrusted(
+                p, e, rejudge_entry(p, e, &own) != MORTISE_OK ? &own : NULL);
     }
 }
 
-/* The files are read when they are not as they were; while one has errors,
- * nothing is trusted. */
 void mortise_plugins_look_at_trust(struct mortise_plugins *p)
 {
     uint64_t now = mortise_mono_ns();
@@ -623,32 +623,32 @@ void mortise_plugins_look_at_trust(struct mortise_plugins *p)
     memcpy(p->print, print, sizeof print);
     if (mortise_plugins_open_trust(p, &why) == MORTISE_OK) {
         p->no_trust.code = MORTISE_OK;
-        judge_all(p, NULL);
+        rejudge_all(p, NULL);
         mortise_trust_close(was);
     } else {
         p->no_trust = why;
-        if (why.code == MORTISE_ELIMIT) /* they are yet to be read */
+        if (why.code == MORTISE_ELIMIT) /* read them again later */
             memset(p->print, 0, sizeof p->print);
         if (p->trust != was)
             mortise_trust_close(p->trust);
         p->trust = was;
-        judge_all(p, &why);
+        rejudge_all(p, &why);
     }
 }
 
-/* ---- judged when they are asked for ---------------------------------------- */
+/* ---- judging at the first lookup ----------------------------------------- */
 
 int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_dirs; i++)
-        rv = list_dir(p, i, err);
+        rv = list_plugin_dir(p, i, err);
     return rv;
 }
 
-/* Let go of the manifest: it was not read. */
-static void forget(struct entry *e)
+/* Reset an entry to the state before it was read. */
+static void reset_entry(struct entry *e)
 {
     mortise_manifest_free(e->manifest);
     e->manifest = NULL;
@@ -666,12 +666,12 @@ static int check_all_twins(struct mortise_plugins *p, struct entry *e,
 
     for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++)
         if (p->entries[i].judged)
-            rv = check_twins(p, &p->entries[i], e, err);
+            rv = check_twin(p, &p->entries[i], e, err);
     return rv;
 }
 
-static int judge_entry(struct mortise_plugins *p, struct entry *e,
-                       struct mortise_err *err)
+static int judge_new_entry(struct mortise_plugins *p, struct entry *e,
+                           struct mortise_err *err)
 {
     int rv = read_entry(p, e, err);
 
@@ -680,13 +680,13 @@ static int judge_entry(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK)
         rv = check_all_twins(p, e, err);
     if (rv != MORTISE_OK) {
-        forget(e);
+        reset_entry(e);
         return rv;
     }
     e->judged = true;
     p->n_judged++;
     if (e->manifest != NULL && p->no_trust.code != MORTISE_OK)
-        distrust(p, e, &p->no_trust);
+        set_distrusted(p, e, &p->no_trust);
     mortise_plugin_publish(e);
     return MORTISE_OK;
 }
@@ -701,7 +701,7 @@ int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
         struct entry *e = &p->entries[i];
 
         if (!e->judged && (name == NULL || mortise_plugin_is_called(e, name)))
-            rv = judge_entry(p, e, err);
+            rv = judge_new_entry(p, e, err);
     }
     return rv;
 }

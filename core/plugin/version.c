@@ -1,9 +1,8 @@
-/* version.c -- dotted versions and ranges of them.
+/* version.c -- dotted versions and version ranges.
  *
- * Plain numbers, compared as numbers: 1.10 is newer than 1.9.  No suffixes: an
- * order that needs a table to explain is no help when a person decides what to
- * install.  Nine digits fit 32 bits, so nothing overflows.
- */
+ * Versions are plain numbers: 1.10 is newer than 1.9.  There are no suffixes,
+ * because people should see the order of two versions without a table of rules.
+ * Nine digits fit 32 bits, so nothing overflows. */
 #include "core/plugin/version.h"
 
 #include <assert.h>
@@ -13,8 +12,8 @@
 
 enum { PARTS = 4, DIGITS = 9 };
 
-/* Reads one version at p; returns its end, or NULL if there is none. */
-static const char *parse(uint32_t part[PARTS], const char *p)
+/* Parse a version at p; returns its end, or NULL if there is none. */
+static const char *parse_version(uint32_t part[PARTS], const char *p)
 {
     memset(part, 0, PARTS * sizeof *part);
     for (int i = 0; i < PARTS; i++) {
@@ -34,12 +33,12 @@ static const char *parse(uint32_t part[PARTS], const char *p)
 bool mortise_version_valid(const char *v)
 {
     uint32_t part[PARTS];
-    const char *end = parse(part, v);
+    const char *end = parse_version(part, v);
 
     return end != NULL && *end == '\0';
 }
 
-static int compare(const uint32_t a[PARTS], const uint32_t b[PARTS])
+static int compare_parts(const uint32_t a[PARTS], const uint32_t b[PARTS])
 {
     for (int i = 0; i < PARTS; i++)
         if (a[i] != b[i])
@@ -50,21 +49,21 @@ static int compare(const uint32_t a[PARTS], const uint32_t b[PARTS])
 int mortise_version_compare(const char *a, const char *b)
 {
     uint32_t pa[PARTS], pb[PARTS];
-    const char *ea = parse(pa, a), *eb = parse(pb, b);
+    const char *ea = parse_version(pa, a), *eb = parse_version(pb, b);
 
     assert(ea != NULL && eb != NULL); /* the caller checked both */
     (void)ea;
     (void)eb;
-    return compare(pa, pb);
+    return compare_parts(pa, pb);
 }
 
-/* One comparison of a range: its sign, the version behind it. */
+/* A comparison of a range: operator and version. */
 struct term {
-    bool less, equal, greater; /* which outcomes are in the range */
+    bool less, equal, greater; /* the results that match */
     uint32_t part[PARTS];
 };
 
-/* The end of the term at p, or NULL. */
+/* Parse a term at p; returns its end, or NULL. */
 static const char *parse_term(struct term *t, const char *p)
 {
     *t = (struct term){0};
@@ -77,12 +76,12 @@ static const char *parse_term(struct term *t, const char *p)
         p++;
     if (!t->less && !t->greater && !t->equal)
         return NULL;
-    p = parse(t->part, p);
+    p = parse_version(t->part, p);
     return p != NULL && (*p == ' ' || *p == '\0') ? p : NULL;
 }
 
-/* Does every term hold for v (NULL: is every term one)? */
-static bool each(const char *range, const uint32_t *v)
+/* Does v match every term? v NULL: is every term valid? */
+static bool match_range_terms(const char *range, const uint32_t *v)
 {
     struct term t;
     int n = 0;
@@ -93,7 +92,7 @@ static bool each(const char *range, const uint32_t *v)
         p = parse_term(&t, p);
         if (p == NULL)
             return false;
-        c = v != NULL ? compare(v, t.part) : 0;
+        c = v != NULL ? compare_parts(v, t.part) : 0;
         if (v != NULL && !(c < 0 ? t.less : c > 0 ? t.greater : t.equal))
             return false;
         if (*p == ' ' && p[1] != '\0')
@@ -104,15 +103,15 @@ static bool each(const char *range, const uint32_t *v)
 
 bool mortise_range_valid(const char *range)
 {
-    return each(range, NULL);
+    return match_range_terms(range, NULL);
 }
 
 bool mortise_range_has(const char *range, const char *v)
 {
     uint32_t part[PARTS];
-    const char *end = parse(part, v);
+    const char *end = parse_version(part, v);
 
     assert(end != NULL); /* the caller checked it */
     (void)end;
-    return each(range, part);
+    return match_range_terms(range, part);
 }

@@ -1,19 +1,19 @@
-/* watchdog.c -- ends the process when a plugin holds up a thread that may not
- * wait.
+/* watchdog.c -- end the process if a plugin blocks a thread that must not
+ * block.
  *
- * Code of a plugin on the engine's thread (inline and async calls, answers,
- * create(), cancel()) cannot be taken off it.  While it runs nothing else does:
- * no run goes on, no command is answered, no signal to stop is obeyed.  So
- * there is a time for it, the manifest's `idle`, and behind that the process
- * ends, with a note (death.h): the next one leaves out who did it.
+ * Plugin code on the engine's thread (inline and async calls, answers,
+ * create(), cancel()) cannot be interrupted.  While it runs, no run continues,
+ * no command is answered and no stop signal is handled.  Therefore it has a
+ * time limit, the manifest's `idle`.  After that the process ends with a note
+ * (death.h), and the next process skips the plugin or execution.
  *
- *   (1) A visit that takes its patience and TICK_MS more has ended the process.
+ *   (1) A visit that lasts for its time limit plus TICK_MS has ended the
+ *       process.
  *   (2) Time during which the process was stopped (SIGSTOP, a debugger, a
- *       machine asleep) does not count: looks are counted, not clocks read.
- *   (3) While nobody is inside a plugin, the watchdog sleeps without a timeout,
- *       and an idle engine wakes for nothing.  Who enters wakes it, at most once
- *       a tick.
- */
+ *       suspended machine) does not count: the watchdog counts its own polls
+ *       and reads no clock.
+ *   (3) While no plugin runs, the watchdog sleeps without a timeout, so an idle
+ *       engine causes no wakeups.  A visit wakes it, at most once per tick. */
 #include "core/plugin/watchdog.h"
 
 #include <assert.h>
@@ -26,14 +26,15 @@
 
 enum { TICK_MS = 50 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards: */
+/* Guards the two below. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved;
 static bool started;
 
-/* With the lock, which is given up meanwhile. */
+/* Releases the lock while it waits. */
 static void wait_a_tick(void)
 {
-    struct timespec at; /* the true clock: tests skip with ours */
+    struct timespec at; /* not mortise_mono_ns(): tests advance that clock */
 
     clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_nsec += TICK_MS * 1000000;
@@ -43,9 +44,10 @@ static void wait_a_tick(void)
         continue;
 }
 
-/* With the lock: nobody was inside.  Saying so comes before the last look, as
- * entering comes before looking whether it was said. */
-static void doze(void)
+/* Called with the lock, when no visit is in progress.  Set mortise_inside_dozes
+ * before the last poll; enter() counts its visit before it reads that flag.
+ * One of the two therefore sees the other. */
+static void sleep_until_visit(void)
 {
     const struct mortise_inside_entry *late;
 
@@ -56,7 +58,7 @@ static void doze(void)
         pthread_cond_wait(&moved, &lock);
 }
 
-static void *watch(void *ud)
+static void *run_watchdog(void *ud)
 {
     const struct mortise_inside_entry *late;
 
@@ -64,7 +66,7 @@ static void *watch(void *ud)
     pthread_mutex_lock(&lock);
     for (;;) {
         if (!mortise_inside_look(TICK_MS, &late))
-            doze();
+            sleep_until_visit();
         if (late != NULL)
             mortise_death_by_hanging(late);
         wait_a_tick();
@@ -72,26 +74,26 @@ static void *watch(void *ud)
     return ud;
 }
 
-/* With the lock.  Without a thread nobody is watched, until the next one comes
- * in. */
-static void start(void)
+/* Called with the lock.  If no thread can be created, the next visit tries
+ * again. */
+static void start_watchdog(void)
 {
     pthread_t thread;
 
-    assert(!started); /* one is enough */
+    assert(!started); /* one thread is enough */
     mortise_cond_init(&moved);
-    if (mortise_thread_start(&thread, watch, NULL) != 0)
+    if (mortise_thread_start(&thread, run_watchdog, NULL) != 0)
         return;
     pthread_detach(thread);
     started = true;
 }
 
-/* Somebody came in while the watchdog dozed, or before it ever woke.  [any] */
-static void wake(void)
+/* A visit began while the watchdog slept or before it was started.  [any] */
+static void wake_watchdog(void)
 {
     pthread_mutex_lock(&lock);
     if (!started)
-        start();
+        start_watchdog();
     if (started) {
         atomic_store(&mortise_inside_dozes, false);
         pthread_cond_signal(&moved);
@@ -103,7 +105,7 @@ void mortise_watchdog_enable(void)
 {
     pthread_mutex_lock(&lock);
     started = false;
-    mortise_inside_wake = wake;
+    mortise_inside_wake = wake_watchdog;
     atomic_store(&mortise_inside_dozes, true);
     pthread_mutex_unlock(&lock);
 }

@@ -1,10 +1,11 @@
-/* watchdog.h -- ends the process when a plugin holds up a thread that may not
- * wait.  For death.c alone. */
+/* watchdog.h -- end the process if a plugin blocks a thread that must not
+ * block.  For death.c alone. */
 #ifndef MORTISE_PLUGIN_WATCHDOG_H
 #define MORTISE_PLUGIN_WATCHDOG_H
 
-/* It starts when somebody comes inside who may not wait; again in a child of
- * fork, where no thread is left.  The process keeps it. */
+/* Enable the watchdog.  Its thread starts at the first visit with a time limit
+ * and lives as long as the process.  Enable it again in a child of fork(),
+ * which has no such thread. */
 void mortise_watchdog_enable(void);
 
 #endif

@@ -4,21 +4,20 @@
  *
  *   u8 version (1) | u8 type | u16 flags | u64 call | fields | body
  *
- * `fields` are those that the type has, in the order of enum field below;
- * numbers as they are, strings as u32 length and bytes.  The body, for types
- * that have one, comes last: u64 length and bytes, or with the flag IN_MEMFD
- * only the length, and the bytes are all that a sealed memfd holds.
+ * `fields` are those of the type, in the order of enum field below: numbers as
+ * they are, strings as u32 length and bytes.  The body, if the type has one,
+ * comes last: u64 length and bytes.  With the flag IN_MEMFD only the length is
+ * in the packet, and a sealed memfd holds the bytes.
  *
- * What we promise:
+ * Promises:
  *
- *   (1) A decoder never leaves its packet, and accepts exactly what an encoder
- *       writes: a cut message, bytes behind it, an unknown type, flag, version,
- *       kind or function are refused.
- *   (2) Bytes in a memfd cannot change while they are read: it is sealed
- *       against writing, growing and shrinking, or it is refused.  A peer that
- *       could shrink it would kill us with SIGBUS.
- *   (3) What is decoded is what was encoded, for every type and field.
- */
+ *   (1) A decoder never reads outside its packet, and accepts exactly the
+ *       output of an encoder: a cut message, extra bytes, and an unknown type,
+ *       flag, version, kind or function are errors.
+ *   (2) Bytes in a memfd cannot change while they are read: a memfd that is not
+ *       sealed against writing, growing and shrinking is rejected.  A peer that
+ *       could shrink it would kill this process with SIGBUS.
+ *   (3) Decoding returns the encoded message, for every type and field. */
 #include "core/plugin/wire.h"
 
 #include <assert.h>
@@ -36,7 +35,7 @@
 
 enum { IN_MEMFD = 1 };
 
-/* Fields that some types have, in the order in which they travel. */
+/* Optional fields, in the order of the format. */
 enum field {
     F_ASK = 1 << 0,
     F_DEADLINE = 1 << 1,
@@ -71,8 +70,8 @@ static const unsigned fields[MORTISE_WIRE_TYPES] = {
             sizeof((struct mortise_wire *)NULL)->name                          \
     }
 
-/* What each of them is made of, in its order; the body is apart.  Numbers have
- * four or eight bytes, a mortise_str has its length before it. */
+/* The parts of each field, in order, without the body.  Numbers have four or
+ * eight bytes; a mortise_str has its length before it. */
 static const struct part {
     enum field of;
     size_t at, size;
@@ -98,11 +97,10 @@ static const struct part {
 
 _Static_assert(sizeof(mortise_str) > sizeof(uint64_t), "it is no number");
 
-/* ---- writing --------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------- */
 
-static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
-                       unsigned has)
+static void encode_wire_fields(struct mortise_buf *b,
+                               const struct mortise_wire *m, unsigned has)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const char *from = (const char *)m + parts[i].at;
@@ -119,7 +117,8 @@ static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
     }
 }
 
-static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
+static int make_sealed_memfd(int *out, mortise_str body,
+                             struct mortise_err *err)
 {
     int fd = mortise_memfd_new("mortise-body");
 
@@ -136,13 +135,13 @@ static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int put_body(struct mortise_packet *out, mortise_str body,
-                    struct mortise_err *err)
+static int encode_body(struct mortise_packet *out, mortise_str body,
+                       struct mortise_err *err)
 {
     assert(body.n <= MORTISE_WIRE_BODY_MAX && out->fd < 0);
     mortise_buf_u64(&out->bytes, body.n);
     if (body.n > MORTISE_WIRE_INLINE)
-        return sealed_memfd(&out->fd, body, err);
+        return make_sealed_memfd(&out->fd, body, err);
     mortise_buf_put(&out->bytes, body.p, (size_t)body.n);
     return MORTISE_OK;
 }
@@ -166,9 +165,9 @@ int mortise_wire_encode(struct mortise_packet *out,
     mortise_buf_u8(&out->bytes, (uint8_t)msg->type);
     mortise_buf_u16(&out->bytes, in_memfd ? IN_MEMFD : 0);
     mortise_buf_u64(&out->bytes, msg->call);
-    put_fields(&out->bytes, msg, has);
+    encode_wire_fields(&out->bytes, msg, has);
     if (has & F_BODY)
-        rv = put_body(out, msg->body, err);
+        rv = encode_body(out, msg->body, err);
     if (rv == MORTISE_OK && out->bytes.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && out->bytes.n > MORTISE_WIRE_PACKET_MAX)
@@ -187,12 +186,11 @@ void mortise_packet_finish(struct mortise_packet *p)
     p->fd = -1;
 }
 
-/* ---- reading --------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------- */
 
-/* What is not there stays zero, and r->bad says so. */
-static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
-                       unsigned has)
+/* A missing part stays zero and sets r->bad. */
+static void decode_wire_fields(struct mortise_reader *r, struct mortise_wire *m,
+                               unsigned has)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *to = (char *)m + parts[i].at;
@@ -212,12 +210,12 @@ static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
     }
 }
 
-static int bad(struct mortise_err *err, const char *what)
+static int fail_bad_message(struct mortise_err *err, const char *what)
 {
     return mortise_fail(err, MORTISE_EINVAL, "bad message: %s", what);
 }
 
-/* Is there such a function? */
+/* Does the function exist? */
 static bool is_callable(const struct mortise_wire *m)
 {
     return m->kind < MORTISE_KINDS &&
@@ -230,14 +228,15 @@ static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
     struct stat st;
     int seals;
 
-    assert(n > MORTISE_WIRE_INLINE && map->p == NULL); /* get_body() */
+    /* Checked by decode_body(). */
+    assert(n > MORTISE_WIRE_INLINE && map->p == NULL);
     if (fd < 0)
-        return bad(err, "its body is missing");
+        return fail_bad_message(err, "its body is missing");
     seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & MORTISE_MEMFD_SEALS) != MORTISE_MEMFD_SEALS)
-        return bad(err, "its body is not sealed");
+        return fail_bad_message(err, "its body is not sealed");
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != n)
-        return bad(err, "its body has the wrong size");
+        return fail_bad_message(err, "its body has the wrong size");
     map->p = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map->p == MAP_FAILED) {
         map->p = NULL;
@@ -248,16 +247,16 @@ static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
     return MORTISE_OK;
 }
 
-/* The body is the last thing there is. */
-static int get_body(struct mortise_reader *r, struct mortise_wire *m,
-                    struct mortise_wire_map *map, bool in_memfd, int fd,
-                    struct mortise_err *err)
+/* Decode the body, which comes last. */
+static int decode_body(struct mortise_reader *r, struct mortise_wire *m,
+                       struct mortise_wire_map *map, bool in_memfd, int fd,
+                       struct mortise_err *err)
 {
     uint64_t n = mortise_read_u64(r);
     bool small = n <= MORTISE_WIRE_INLINE;
 
     if (r->bad || n > MORTISE_WIRE_BODY_MAX || small == in_memfd)
-        return bad(err, "its body has an invalid size");
+        return fail_bad_message(err, "its body has an invalid size");
     if (in_memfd)
         return map_body(m, map, n, fd, err);
     m->body.p = mortise_read_raw(r, (size_t)n);
@@ -282,21 +281,22 @@ int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
     type = mortise_read_u8(&r);
     flags = mortise_read_u16(&r);
     if (r.bad || version != MORTISE_WIRE_VERSION)
-        return bad(err, "another version of the protocol");
+        return fail_bad_message(err, "another version of the protocol");
     if (type == 0 || type >= MORTISE_WIRE_TYPES || (flags & ~IN_MEMFD) != 0)
-        return bad(err, "unknown type or flags");
+        return fail_bad_message(err, "unknown type or flags");
     has = fields[type];
     if ((flags & IN_MEMFD) != 0 && (has & F_BODY) == 0)
-        return bad(err, "a body where none is allowed");
+        return fail_bad_message(err, "a body where none is allowed");
     msg->type = (enum mortise_wire_type)type;
     msg->call = mortise_read_u64(&r);
-    get_fields(&r, msg, has);
+    decode_wire_fields(&r, msg, has);
     if ((has & F_CALL) != 0 && !r.bad && !is_callable(msg))
-        rv = bad(err, "a call of an unknown kind");
+        rv = fail_bad_message(err, "a call of an unknown kind");
     else if (has & F_BODY)
-        rv = get_body(&r, msg, map, (flags & IN_MEMFD) != 0, fd, err);
+        rv = decode_body(&r, msg, map, (flags & IN_MEMFD) != 0, fd, err);
     if (rv == MORTISE_OK && (r.bad || r.p != r.end))
-        rv = bad(err, r.bad ? "cut short" : "unexpected data follows it");
+        rv = fail_bad_message(err, r.bad ? "cut short"
+                                         : "unexpected data follows it");
     if (rv != MORTISE_OK)
         mortise_wire_unmap(map);
     return rv;
@@ -309,8 +309,7 @@ void mortise_wire_unmap(struct mortise_wire_map *map)
     *map = (struct mortise_wire_map){0};
 }
 
-/* ---- there and back -------------------------------------------------------
- */
+/* ---- encode and decode again --------------------------------------------- */
 
 int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
                        const struct mortise_mem *mem, struct mortise_err *err)
@@ -321,7 +320,8 @@ int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
     *held = (struct mortise_wire_held){.mem = mem};
     if (rv != MORTISE_OK)
         return rv;
-    /* Of exactly this size, so that a sanitizer sees a read behind the end. */
+    /* Allocate exactly this size, so that a sanitizer detects a read past the
+     * end. */
     held->p = mortise_alloc(mem, packet.bytes.n);
     if (held->p == NULL) {
         mortise_packet_finish(&packet);
