@@ -1,11 +1,11 @@
-/* candidates.c -- the tools of a node as whoever discovers is told of them. */
+/* candidates.c -- the tools of a node, as discovery plugins receive them. */
 #include "core/model/graph.h"
 
 #include <string.h>
 
-/* An operation that a plugin's manifest has; not a graph, and not a tool of a
- * server's, PLUGIN/SERVER/TOOL. */
-static bool is_extension(const struct mortise_node *tool)
+/* True for an operation in a plugin's manifest; false for a graph, and for a
+ * server's tool PLUGIN/SERVER/TOOL. */
+static bool is_manifest_operation(const struct mortise_node *tool)
 {
     return tool->op != NULL && strchr(tool->operation, '/') == NULL;
 }
@@ -14,11 +14,11 @@ bool mortise_graph_is_candidate(const struct mortise_graph *tools, uint32_t i,
                                 const char *kind)
 {
     return strcmp(kind, "extension") == 0
-               ? is_extension(&tools->nodes[i])
+               ? is_manifest_operation(&tools->nodes[i])
                : strcmp(kind, "tool") == 0 || strcmp(kind, "any") == 0;
 }
 
-static json_t *candidate(const struct mortise_offer *o, const char *kind)
+static json_t *make_candidate(const struct mortise_offer *o, const char *kind)
 {
     bool extension = strcmp(kind, "extension") == 0;
 
@@ -36,8 +36,8 @@ json_t *mortise_graph_candidates(const struct mortise_graph *tools,
     for (uint32_t i = 0; list != NULL && tools != NULL && i < tools->n_offered;
          i++)
         if (mortise_graph_is_candidate(tools, i, kind) &&
-            json_array_append_new(list, candidate(&tools->offers[i], kind)) !=
-                0)
+            json_array_append_new(list,
+                                  make_candidate(&tools->offers[i], kind)) != 0)
             mortise_json_drop(&list);
     return list;
 }

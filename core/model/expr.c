@@ -1,9 +1,8 @@
-/* expr.c -- an expression, and where it stands.
+/* expr.c -- an expression with its place in a file.
  *
- * cel/ speaks of offsets into a text; a person wants path:line:col.  This file
- * puts the two together, when an expression is compiled (a finding) and when
- * it fails in a run (an error whose words begin with the place).
- */
+ * lang/cel/ reports offsets into a text, but people need path:line:col.  This
+ * file converts them when an expression is compiled (a finding) and when it
+ * fails in a run (an error message that starts with the place). */
 #include "core/model/tmpl.h"
 
 #include <string.h>
@@ -17,8 +16,9 @@ struct mortise_span mortise_expr_place(const struct mortise_expr *e,
                                         where.length);
 }
 
-/* Names that are in scope in some places alone. */
-static const char *help_for(const char *text, struct mortise_cel_where where)
+/* Help for names that exist only in some places. */
+static const char *find_scope_help(const char *text,
+                                   struct mortise_cel_where where)
 {
     static const struct {
         const char *name, *help;
@@ -38,13 +38,15 @@ static const char *help_for(const char *text, struct mortise_cel_where where)
     return NULL;
 }
 
-/* People write when: ${x}; CEL would complain about a dollar sign. */
-static void report(const struct mortise_expr *e, const char *text, int rv,
-                   struct mortise_cel_where where,
-                   const struct mortise_err *err, struct mortise_diags *diags)
+/* A common mistake is `when: ${x}`, for which CEL would only report the dollar
+ * sign. */
+static void add_expr_finding(const struct mortise_expr *e, const char *text,
+                             int rv, struct mortise_cel_where where,
+                             const struct mortise_err *err,
+                             struct mortise_diags *diags)
 {
     bool unknown = strncmp(err->msg, "unknown name", 12) == 0;
-    const char *help = unknown ? help_for(text, where) : NULL;
+    const char *help = unknown ? find_scope_help(text, where) : NULL;
     struct mortise_diag *d =
         mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                          mortise_expr_place(e, where), "%s", err->msg);
@@ -74,7 +76,7 @@ int mortise_expr_compile_at(struct mortise_expr *out, struct mortise_arena *a,
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK) {
-        report(out, scalar->str + offset, rv, where, &err, diags);
+        add_expr_finding(out, scalar->str + offset, rv, where, &err, diags);
         return MORTISE_ECHECK;
     }
     out->cel = cel;
@@ -90,9 +92,10 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
                                    diags);
 }
 
-/* Put the place before the words of a failed evaluation. */
-static int at_place(const struct mortise_expr *e, int rv,
-                    struct mortise_cel_where where, struct mortise_err *err)
+/* Put the place in front of the message of a failed evaluation. */
+static int add_place_prefix(const struct mortise_expr *e, int rv,
+                            struct mortise_cel_where where,
+                            struct mortise_err *err)
 {
     struct mortise_span span;
 
@@ -108,7 +111,7 @@ static int at_place(const struct mortise_expr *e, int rv,
 int mortise_expr_at_place(const struct mortise_expr *e, int rv,
                           struct mortise_err *err)
 {
-    return at_place(e, rv, (struct mortise_cel_where){0, 0}, err);
+    return add_place_prefix(e, rv, (struct mortise_cel_where){0, 0}, err);
 }
 
 int mortise_expr_eval(const struct mortise_expr *e,
@@ -117,8 +120,8 @@ int mortise_expr_eval(const struct mortise_expr *e,
 {
     struct mortise_cel_where where = {0, 0};
 
-    return at_place(e, mortise_cel_eval(e->cel, env, out, &where, err), where,
-                    err);
+    return add_place_prefix(e, mortise_cel_eval(e->cel, env, out, &where, err),
+                            where, err);
 }
 
 int mortise_expr_test(const struct mortise_expr *e,
@@ -127,6 +130,6 @@ int mortise_expr_test(const struct mortise_expr *e,
 {
     struct mortise_cel_where where = {0, 0};
 
-    return at_place(e, mortise_cel_test(e->cel, env, out, &where, err), where,
-                    err);
+    return add_place_prefix(e, mortise_cel_test(e->cel, env, out, &where, err),
+                            where, err);
 }

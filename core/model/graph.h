@@ -1,15 +1,15 @@
 /* graph.h -- a graph file, checked and compiled.
  *
- * Immutable once loaded, so any thread may read it; everything in it lives in
- * one arena and dies at once.  Reference counted by its holders: the API's
- * handle and every run of it.
+ * A graph is immutable once loaded, so any thread may read it.  Everything in
+ * it lives in one arena and is freed at once.  The API's handle and each run of
+ * the graph hold a reference.
  *
- * Everything structured is a region (region.c): the graph itself, each loop,
- * each map's body.  Regions nest, and seen from inside each of them is acyclic:
- * its items are its own nodes and its child regions.  An edge is decided where
- * both its ends are items, in its home.  A child region is entered through its
- * entry alone; the edges that lead from inside it to its outside are its
- * exits. */
+ * A graph is divided into regions (region.c): the graph itself, each loop, and
+ * the body of each map.  Regions nest.  The items of a region are its own nodes
+ * and its child regions, and between items a region is acyclic.  The home of an
+ * edge is the region in which both its ends are items; the edge is decided
+ * there.  A child region is entered only through its entry.  The edges from its
+ * inside to its outside are its exits. */
 #ifndef MORTISE_MODEL_GRAPH_H
 #define MORTISE_MODEL_GRAPH_H
 
@@ -23,9 +23,9 @@
 #include "lang/yaml/tree.h"
 
 enum {
-    MORTISE_MAX_MAPS = 8,          /* one inside the other */
-    MORTISE_MAX_PARALLEL = 100000, /* of max_parallel */
-    MORTISE_MAX_REGIONS = 64       /* one inside the other, in one graph */
+    MORTISE_MAX_MAPS = 8,          /* nesting depth */
+    MORTISE_MAX_PARALLEL = 100000, /* limit of max_parallel */
+    MORTISE_MAX_REGIONS = 64       /* nesting depth, in one graph */
 };
 
 /* Names in scope of a graph's expressions, in this order. */
@@ -36,19 +36,20 @@ enum mortise_scope_name {
     MORTISE_IN_STATE,       /* {input, scratch, artifacts}: state.X is X */
     MORTISE_IN_RUN,         /* {id, tenant, graph, version} */
     MORTISE_IN_NODE,        /* {id, type, visit, attempt, failed} */
-    MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}: what came
-                               before */
-    MORTISE_IN_HANDLED, /* `error`, of a node that on_error.goto leads to: {node,
-                           code, class, message}, or null */
-    MORTISE_IN_MEMORY,  /* of a node that reads: the traces, a list */
-    MORTISE_IN_DISCOVERY, /* of a node that discovers: {results, skills} */
-    MORTISE_IN_INDEX,     /* in a map's body: the innermost's */
-    MORTISE_IN_ITEM,      /* the outermost map's `as`; its inner ones follow */
+    MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}, so far */
+    /* `error`, in nodes that on_error.goto leads to: {node, code, class,
+     * message}, or null. */
+    MORTISE_IN_HANDLED,
+    MORTISE_IN_MEMORY,    /* in nodes that read memory: the list of traces */
+    MORTISE_IN_DISCOVERY, /* in nodes with discovery: {results, skills} */
+    MORTISE_IN_INDEX,     /* in a map's body: the innermost index */
+    MORTISE_IN_ITEM,      /* the outermost map's `as`; inner ones follow */
     MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS,
-    MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
-                                                on_error.value */
-    MORTISE_IN_ERROR, /* {node, code, class, message, exit_code?, status?}, in
-                         on_error.value and retry_policy.when */
+    /* In outputs, conditions and on_error.value. */
+    MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END,
+    /* {node, code, class, message, exit_code?, status?}, in on_error.value and
+     * retry_policy.when. */
+    MORTISE_IN_ERROR,
     MORTISE_IN_N
 };
 
@@ -56,18 +57,18 @@ enum mortise_scope_name {
 enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
 
 enum mortise_node_type {
-    MORTISE_NODE_UNREAD, /* no type that this build has */
+    MORTISE_NODE_UNREAD, /* unknown to this build */
 #define NODE_KIND(KIND, word, gives) MORTISE_NODE_##KIND,
 #include "core/model/node_kinds.def"
     MORTISE_NODE_TYPES
 };
 
-/* What nodes of a kind come to. */
+/* The kind of result that nodes of a type give. */
 enum mortise_node_gives {
     MORTISE_GIVES_OUTPUT = 1, /* a value */
-    MORTISE_GIVES_RESULT,     /* a value that an operation gave: it is a call */
-    MORTISE_GIVES_DECISION,   /* a value that people said: it asks them */
-    MORTISE_GIVES_ROUTE /* where to go, by its own routes, and nothing else */
+    MORTISE_GIVES_RESULT,   /* the value of an operation: the node is a call */
+    MORTISE_GIVES_DECISION, /* a value from people: the node asks them */
+    MORTISE_GIVES_ROUTE /* a choice among its own routes, and nothing else */
 };
 
 #define MORTISE_START 0xFFFFFFFEu
@@ -75,26 +76,26 @@ enum mortise_node_gives {
 
 enum mortise_edge_kind {
     MORTISE_EDGE_STATIC = 1, /* taken on success */
-    MORTISE_EDGE_WHEN,       /* taken on success when the condition holds */
-    MORTISE_EDGE_ROUTE,      /* taken when no earlier ROUTE of its node holds */
-    MORTISE_EDGE_DEFAULT,    /* taken when no ROUTE or ROUTE_ALL holds */
-    MORTISE_EDGE_ROUTE_ALL,  /* routes: {all: [..]}: every one that holds */
-    MORTISE_EDGE_TARGET,     /* a router, or an executor's `goto`, named it */
+    MORTISE_EDGE_WHEN,       /* taken on success if the condition is true */
+    MORTISE_EDGE_ROUTE,      /* the first ROUTE of its node that is true */
+    MORTISE_EDGE_DEFAULT,    /* taken if no ROUTE or ROUTE_ALL is true */
+    MORTISE_EDGE_ROUTE_ALL,  /* routes: {all: [..]}: each one that is true */
+    MORTISE_EDGE_TARGET,     /* chosen by a router or an executor's `goto` */
     MORTISE_EDGE_ERROR,      /* on_error: {goto} */
     MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
     MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
     MORTISE_EDGE_BUDGET,     /* on_exceeded: {goto}, from START */
-    MORTISE_EDGE_ABOVE,      /* on success, where a trait is that high */
-    MORTISE_EDGE_BELOW,      /* on success, where it is lower */
+    MORTISE_EDGE_ABOVE,      /* on success, if the trait is >= threshold */
+    MORTISE_EDGE_BELOW,      /* on success, if the trait is < threshold */
     MORTISE_EDGE_FOUND,      /* discovery: to the node that was found */
-    MORTISE_EDGE_FALLBACK,   /* discovery: nothing was found */
-    MORTISE_EDGE_GATHER,     /* from a map, which is over, to its join */
-    MORTISE_EDGE_DETOUR      /* for one with a guardrail, which is not taken */
+    MORTISE_EDGE_FALLBACK,   /* discovery: no node was found */
+    MORTISE_EDGE_GATHER,     /* from a finished map to its join */
+    MORTISE_EDGE_DETOUR      /* replaces a guarded edge that is not taken */
 };
-/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; DETOUR
- * replaces the one that it stands in for; see graph.md 6. */
+/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; a DETOUR
+ * replaces its own guarded edge; see graph.md 6. */
 
-/* HEXACO (persona.c). */
+/* HEXACO personality traits (persona.c). */
 enum mortise_trait {
     MORTISE_TRAIT_HONESTY_HUMILITY,
     MORTISE_TRAIT_EMOTIONALITY,
@@ -105,17 +106,19 @@ enum mortise_trait {
     MORTISE_TRAITS
 };
 
-/* How a node's memory stands to the time (memory.c). */
+/* The point in time of a node's memory reads and writes (memory.c). */
 enum mortise_consistency {
-    MORTISE_MEMORY_SNAPSHOT, /* as of the run's start; written at its end */
-    MORTISE_MEMORY_LIVE,     /* the newest; written before the node is done */
-    MORTISE_MEMORY_JOURNALED /* the newest and the run's own; delivered behind
-                                the node's commit */
+    /* Reads as of the run's start; writes at its end. */
+    MORTISE_MEMORY_SNAPSHOT,
+    MORTISE_MEMORY_LIVE, /* reads the newest; writes before the node is done */
+    /* Reads the newest and the run's own; delivers writes after the node's
+     * commit. */
+    MORTISE_MEMORY_JOURNALED
 };
 
-/* What a trace belongs to. */
+/* The owner of a trace. */
 enum mortise_memory_scope {
-    MORTISE_SCOPE_ALL, /* of a read: whichever applies */
+    MORTISE_SCOPE_ALL, /* reads only: every scope that applies */
     MORTISE_SCOPE_GLOBAL,
     MORTISE_SCOPE_PERSONA,
     MORTISE_SCOPE_SESSION,
@@ -125,15 +128,15 @@ enum mortise_memory_scope {
 /* memory_policy of a node. */
 struct mortise_memory_policy {
     enum mortise_consistency consistency;
-    struct mortise_tmpl *session; /* whose it is; NULL: the run's */
-    bool reads;                   /* before it runs: */
-    const char *const *types;     /* of these types; n 0: of all */
+    struct mortise_tmpl *session; /* the session; NULL: the run's */
+    bool reads;                   /* read before the node runs, with: */
+    const char *const *types;     /* types of traces; n 0: all */
     size_t n_types;
     enum mortise_memory_scope scope;
     uint32_t max_traces;
     double min_strength;
-    struct mortise_tmpl *query; /* NULL: whatever is best */
-    bool encodes;               /* its output becomes a trace: */
+    struct mortise_tmpl *query; /* NULL: the strongest traces */
+    bool encodes;               /* store its output as a trace, with: */
     const char *type;
     enum mortise_memory_scope write_scope; /* not ALL */
 };
@@ -141,17 +144,17 @@ struct mortise_memory_policy {
 /* discovery_policy of a node. */
 struct mortise_discovery_policy {
     const char *kind;           /* tool, skill, extension, any */
-    struct mortise_tmpl *query; /* never NULL in a graph that is loaded */
+    struct mortise_tmpl *query; /* never NULL in a loaded graph */
     uint32_t max_results;
     bool fails; /* fallback: error */
 };
 
-/* What a discovery edge looks for; its FOUND edges and its FALLBACK share it.
- */
+/* The search of a discovery edge, shared by its FOUND edges and its
+ * FALLBACK. */
 struct mortise_edge_discovery {
     const char *kind;   /* tool, extension, any */
-    const char *nobody; /* why nobody is asked; NULL: the deployment has who
-                           answers */
+    /* Why no plugin is asked; NULL: the deployment has one. */
+    const char *nobody;
     struct mortise_tmpl *query;
 };
 
@@ -162,36 +165,38 @@ enum mortise_on_violation {
     MORTISE_VIOLATION_SANITIZE
 };
 
-struct mortise_guard_list { /* ids, in the order in which they are asked */
+struct mortise_guard_list { /* ids, in the order of the checks */
     const char *const *ids;
     size_t n;
 };
 
-/* guardrail_policy of an edge: of all that one entry makes.  They are the edges
- * [first, end), of which at most one is taken at a time. */
+/* guardrail_policy of an edge entry, shared by all edges of that entry: [first,
+ * end).  At most one of them is taken at a time. */
 struct mortise_edge_policy {
     struct mortise_guard_list guards; /* never empty */
     enum mortise_on_violation on_violation;
-    uint32_t first, end; /* REROUTE: `end` is the DETOUR, in the same node's
-                            `out` right behind them */
+    /* REROUTE: `end` is the DETOUR, which follows them in the node's `out`. */
+    uint32_t first, end;
 };
 
 /* Inside a map's body an edge to the map's join `yields`: it is decided there
- * and gives the element's result, like an edge to END that is looked at.  What
- * the join counts is the one GATHER edge of the map, which nobody wrote: it is
- * in no node's `out`, its `from` is the map's `to`. */
+ * and gives the element's result, like an edge to END.  The join counts only
+ * the map's GATHER edge.  The loader makes this edge: it is in no node's `out`,
+ * and its `from` is the map's `to`. */
 struct mortise_edge {
     uint32_t from, to; /* node index, MORTISE_START or MORTISE_END */
     enum mortise_edge_kind kind;
     struct mortise_expr when; /* WHEN, ROUTE, ROUTE_ALL */
     struct mortise_span span;
 
-    uint32_t home; /* region: the least that holds both ends; of an edge to END
-                      its source's, of one that yields its map's */
+    /* Region: the smallest with both ends; for an edge to END its source's
+     * region, for one that yields its map. */
+    uint32_t home;
     uint32_t slot; /* position in the home's `edges` */
-    uint32_t map;  /* of a map edge, which leads into the body of a map, and of
-                      GATHER: the region of the body; else 0 */
-    bool back;     /* to the entry of its home, a loop, from inside */
+    /* The region of the map's body, for GATHER and for a map edge, which leads
+     * into the body; else 0. */
+    uint32_t map;
+    bool back; /* back edge of a loop: from inside to its home's entry */
     bool yields;
 
     enum mortise_trait trait; /* ABOVE, BELOW */
@@ -199,55 +204,57 @@ struct mortise_edge {
     bool holds;
     const struct mortise_edge_discovery *discovery; /* FOUND, FALLBACK */
 
-    const struct mortise_edge_policy *policy; /* NULL: nobody looks at what
-                                                 passes; a DETOUR's: of those
-                                                 that it stands in for */
+    /* NULL: no guardrails; of a DETOUR: that of the edges that it replaces. */
+    const struct mortise_edge_policy *policy;
 };
 
 enum mortise_region_kind {
     MORTISE_REGION_GRAPH = 1, /* region 0 */
-    MORTISE_REGION_LOOP,      /* a strongly connected part, without the back
-                                 edges of the loops around it */
-    MORTISE_REGION_MAP        /* what a map edge leads to, up to its join */
+    /* A strongly connected component, without the back edges of outer loops. */
+    MORTISE_REGION_LOOP,
+    MORTISE_REGION_MAP /* the nodes from a map edge up to its join */
 };
 
-/* An item's place in the tree of what always leads to what in its region, for
- * mortise_postdom_leads().  Only set in regions with an item whose join is of
- * kind ANY or QUORUM: a node, or a loop whose entry's join is. */
+/* The position of an item in the postdominator tree of its region, for
+ * mortise_postdom_leads().  Set only in regions with a join of kind ANY or
+ * QUORUM, at a node or at the entry of a child loop. */
 struct mortise_postdom {
     uint32_t first, last;
 };
 
 struct mortise_region {
     enum mortise_region_kind kind;
-    uint32_t index, parent; /* a parent comes before its children; 0's is 0 */
-    uint32_t depth;         /* regions around it */
-    uint32_t entry; /* LOOP: its entry node; MAP: `to`, maybe the entry of a
-                       loop in the body; GRAPH: MORTISE_START */
+    uint32_t index, parent; /* a parent precedes its children; 0's is 0 */
+    uint32_t depth;         /* number of regions around it */
+    /* LOOP: its entry node; MAP: `to`, which may be the entry of a loop in the
+     * body; GRAPH: MORTISE_START. */
+    uint32_t entry;
     uint32_t *nodes, n_nodes;     /* directly in it, in declared order */
     uint32_t *regions, n_regions; /* directly in it, by index */
-    uint32_t *edges, n_edges;     /* whose home it is, back edges included */
-    uint32_t *back, n_back;       /* LOOP: edges to the entry from inside */
-    uint32_t *exits, n_exits; /* edges from inside, at any depth, to an outside
-                                 that is not END: of a MAP, its GATHER edge */
+    uint32_t *edges, n_edges;     /* with this home, back edges included */
+    uint32_t *back, n_back;       /* LOOP: edges from inside to the entry */
+    /* Edges from inside, at any depth, to a node outside; of a MAP, its GATHER
+     * edge. */
+    uint32_t *exits, n_exits;
     struct mortise_postdom postdom; /* as an item of its parent */
 
-    /* MAP: its results are written to the artifact that is named like its
-     * `to`, as `last` where no reducer says otherwise: in a map inside a map
-     * each element of the outer one has its own, and they do not collide. */
+    /* MAP: its results are written to the artifact with the name of its `to`,
+     * with the reducer `last` by default.  In a nested map each element of the
+     * outer map has its own artifact, so results do not collide. */
     uint32_t map_edge, gather; /* edges */
     uint32_t join;             /* node */
-    uint32_t level; /* maps around it: `as` is name MORTISE_IN_ITEM + level */
+    /* Number of maps around it: `as` is name MORTISE_IN_ITEM + level. */
+    uint32_t level;
     const char *as;
     uint32_t max_parallel;
-    struct mortise_tmpl *parallel; /* what gives that instead; NULL: nothing */
+    struct mortise_tmpl *parallel; /* gives max_parallel instead; NULL: none */
     struct mortise_expr over;      /* in the scope of the source's conditions */
 };
 
 enum mortise_join_kind {
     MORTISE_JOIN_ALL = 1, /* every edge decided, at least one taken */
-    MORTISE_JOIN_ANY,     /* the first that is taken */
-    MORTISE_JOIN_QUORUM,  /* the quorum-th that is taken */
+    MORTISE_JOIN_ANY,     /* the first edge that is taken */
+    MORTISE_JOIN_QUORUM,  /* the quorum-th edge that is taken */
     MORTISE_JOIN_SETTLED  /* every edge decided, and a branch to it ran */
 };
 
@@ -259,7 +266,7 @@ enum mortise_branch_error {
 
 struct mortise_join {
     enum mortise_join_kind kind;
-    uint32_t quorum; /* QUORUM: 1..n_in, or any where a map ends */
+    uint32_t quorum; /* QUORUM: 1..n_in; any number at the end of a map */
     bool finish;     /* losers: finish; else they are cancelled */
     enum mortise_branch_error on_branch_error;
 };
@@ -270,7 +277,7 @@ enum mortise_backoff {
     MORTISE_BACKOFF_EXPONENTIAL
 };
 
-/* Of a node whose `llm.provider_id` is a template: the aliases that it may give. */
+/* A node with a template in `llm.provider_id`: the aliases that it may give. */
 struct mortise_choice_of_model {
     struct mortise_span at;
     const char *const *aliases;
@@ -278,39 +285,40 @@ struct mortise_choice_of_model {
 };
 
 struct mortise_retry {
-    uint32_t max_attempts; /* >= 1, the first try included */
+    uint32_t max_attempts; /* >= 1, the first attempt included */
     enum mortise_backoff backoff;
     uint64_t delay_ms, max_delay_ms;
     double jitter;               /* 0..1 */
     const char *const *retry_on; /* codes or classes */
     size_t n_retry_on;
-    struct mortise_expr when; /* of the error, besides; cel NULL: always */
+    /* Further condition on the error; cel NULL: none. */
+    struct mortise_expr when;
 };
 
 enum mortise_in_doubt {                        /* on_in_doubt */
-                        MORTISE_DOUBT_DEFAULT, /* reconcile where offered, else
-                                                  ask */
+                        MORTISE_DOUBT_DEFAULT, /* reconcile, else ask */
                         MORTISE_DOUBT_RECONCILE,
                         MORTISE_DOUBT_RETRY,
                         MORTISE_DOUBT_ASK,
                         MORTISE_DOUBT_FAIL
 };
 
-/* An error of the graph author's: of a fail node, and of on_error: {fail}. */
+/* An error that the graph's author defined: of a fail node, or of on_error:
+ * {fail}. */
 struct mortise_failing {
     const char *code;
     struct mortise_tmpl *message;
 };
 
-struct mortise_output {       /* one line of `outputs`, of a mapping */
-    struct mortise_path path; /* under scratch or artifacts, or in the child's
-                                 input; root included */
+struct mortise_output { /* one entry of `outputs` or of a mapping */
+    /* In scratch, artifacts or the child's input; root included. */
+    struct mortise_path path;
     struct mortise_expr expr;
 };
 
 enum mortise_reduce {
-    MORTISE_REDUCE_DEFAULT, /* last, and concurrent writes conflict */
-    MORTISE_REDUCE_LAST,    /* last, said in so many words */
+    MORTISE_REDUCE_DEFAULT, /* last; concurrent writes conflict */
+    MORTISE_REDUCE_LAST,    /* `last`, declared explicitly */
     MORTISE_REDUCE_FIRST,
     MORTISE_REDUCE_CONCAT,
     MORTISE_REDUCE_MERGE,
@@ -326,135 +334,145 @@ struct mortise_reducer {
     struct mortise_path path; /* root included */
     enum mortise_reduce reduce;
     struct mortise_expr expr; /* EXPR: over old and new */
-    uint64_t max_items;       /* CONCAT; 0: no bound */
-    bool drop_oldest;         /* what is beyond it; else an error */
+    uint64_t max_items;       /* CONCAT; 0: no limit */
+    bool drop_oldest;         /* on overflow drop the oldest; else fail */
     struct mortise_span span;
 };
 
-/* Of a text that is told as it comes so much is looked at, in bytes. */
+/* The limit of `hold_back`, in bytes. */
 enum { MORTISE_HOLD_BACK_MAX = 256 << 10 };
 
-/* What guardrails look at, and when. */
+/* The value that guardrails check, and the time of the check. */
 enum mortise_guard_stage {
     MORTISE_GUARD_TARGET,   /* a guardrail node's target */
-    MORTISE_GUARD_INPUT,    /* the arguments, before they are approved */
-    MORTISE_GUARD_OUTPUT,   /* the output, once its schemas hold */
+    MORTISE_GUARD_INPUT,    /* the arguments, before approval */
+    MORTISE_GUARD_OUTPUT,   /* the output, after its schemas */
     MORTISE_GUARD_DECISION, /* a human node's acceptance, with its prompt */
-    MORTISE_GUARD_EDGE,     /* the output, on an edge that is about to be taken:
-                               a node's list is that of all its edges out */
-    /* Of a node whose model calls tools; part of each tool's own lists, as whose
-     * INPUT and OUTPUT they are asked: no execution is ever at these. */
+    /* The output, before a guarded edge is taken; a node's list has those of
+     * all its outgoing edges. */
+    MORTISE_GUARD_EDGE,
+    /* For a node with tools of a model.  These become part of each tool's INPUT
+     * and OUTPUT lists; no execution is checked at these stages. */
     MORTISE_GUARD_TOOLS,
     MORTISE_GUARD_TOOL_RESULTS,
-    MORTISE_GUARD_RECALLED,   /* traces, before the node knows of them */
+    MORTISE_GUARD_RECALLED,   /* traces, before the node receives them */
     MORTISE_GUARD_REMEMBERED, /* an output, before it becomes a trace */
     MORTISE_GUARD_STAGES
 };
 
-/* An operation that only reads, and is asked beside what the node is about: what makes
- * its output short (load/compaction.c), what decides in a person's place. */
+/* A read-only operation that supports a node: it compacts the node's output
+ * (load/compaction.c), or decides in a person's place. */
 struct mortise_aside {
     const char *plugin, *operation;
-    const struct mortise_operation *op; /* NULL: it is not there */
-    bool is_said;                       /* by the node: also of what is short */
-    const char *llm; /* what it is told of the model, JSON; NULL: nothing */
+    const struct mortise_operation *op; /* NULL: not available */
+    bool is_said;    /* declared by the node: also for short outputs */
+    const char *llm; /* its model settings, as JSON; NULL: none */
 };
 
 struct mortise_node {
     const char *id;
     uint32_t index; /* declared position */
     enum mortise_node_type type;
-    struct mortise_span span; /* of its key */
+    struct mortise_span span; /* its key's place */
     uint32_t *in, *out;       /* edge indexes, in declared order */
     uint32_t n_in, n_out;     /* `in` without back edges, */
-    uint32_t n_back_in;       /* and how many back edges stand behind those */
-    uint32_t region, slot;    /* the innermost; position among its nodes */
-    struct mortise_postdom postdom; /* as an item of it */
+    uint32_t n_back_in;       /* and the number of back edges after those */
+    uint32_t region, slot; /* the innermost region; position among its nodes */
+    struct mortise_postdom postdom; /* as an item of the region */
     struct mortise_join join;
-    /* There is a join that its failure may come to, or that of a loop or map
-     * around it, and that collects or drops. */
+    /* A join that collects or drops can receive the failure of this node, or of
+     * a loop or map around it. */
     bool recoverable;
-    uint32_t max_visits; /* of the limits, where the node says nothing */
+    uint32_t max_visits; /* default: that of the limits */
 
-    /* What its operation may have run for it; NULL: nothing.  Each node of
-     * `tools` is one, and none of them starts by itself (tools.c). */
+    /* The tools that its operation may call; NULL: none.  Each node of this
+     * graph is a tool, and none starts by itself (tools.c). */
     struct mortise_graph *tools;
-    /* Where the state has what models and others said in its conversation, a
-     * list: conversations.NAME; NULL: it has none. */
+    /* The place of its conversation in the state, a list of messages:
+     * conversations.NAME; NULL: none. */
     const struct mortise_path *conversation;
-    /* What it may be told while it runs (`mortise tell`, a parent's message); NULL:
-     * any text. */
+    /* The schema of messages to the running node (`mortise tell`, or from a
+     * parent); NULL: any text. */
     struct mortise_schema *message_schema;
 
-    /* Whose outputs it is told (`depends_on` of a leaf, or a team), and what makes
-     * that of its own output which others are told; NULL: nobody is told of it. */
+    /* The nodes that this one receives outputs from (`depends_on` of a leaf, or
+     * a team).  `compaction` shortens the node's own output for its receivers;
+     * NULL: it has none. */
     const uint32_t *hears;
     uint32_t n_hears;
-    bool is_told; /* it is called with those: a leaf */
+    bool is_told; /* its call contains those outputs: a leaf */
     struct mortise_aside *compaction;
-    struct mortise_aside *judge;  /* of a human node; NULL: nobody but people */
-    const char *role, *role_name; /* that it plays, for people; NULL: none */
+    struct mortise_aside *judge;  /* human nodes; NULL: people only */
+    const char *role, *role_name; /* its role, for people; NULL: none */
 
-    double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
-    const char *model_reason; /* why that model; NULL: not said */
-    bool asks_models;         /* its type does, with what it says of them */
-    bool open_ended;          /* it asks models, and says no max_tokens */
-    bool unpriced;            /* ... one of which nobody says what it costs */
+    /* The difficulty of its request, 0 to 1; NAN: not given. */
+    double complexity;
+    const char *model_reason; /* why this model; NULL: not given */
+    bool asks_models;         /* its type asks models with these settings */
+    bool open_ended;          /* it asks models, without max_tokens */
+    bool unpriced;            /* ... and the price of one is unknown */
 
     /* tool, extension */
     const char *plugin, *operation;
     const struct mortise_operation *op; /* borrowed from the catalogue */
     struct mortise_tmpl *args;          /* NULL: {} */
-    /* `tool` as a template, and this node as it is with each operation of its
-     * tool_allowlist; of itself it has the strictest of them.  NULL, 0: it is
-     * written. */
+    /* If `tool` is a template: the template, and a copy of this node for each
+     * operation of its tool_allowlist.  The node itself then has the strictest
+     * operation.  NULL, 0: `tool` is fixed. */
     struct mortise_tmpl *tool;
     struct mortise_node *choices;
     size_t n_choices;
-    const struct mortise_choice_of_model *models; /* NULL: it is written */
+    /* NULL: the model is fixed. */
+    const struct mortise_choice_of_model *models;
 
-    /* all that do something */
-    enum mortise_effect effect; /* effective; READ for guardrail, PURE for
-                                   router and human */
+    /* nodes that do something */
+    /* Effective; READ for guardrail, PURE for router and human. */
+    enum mortise_effect effect;
     enum mortise_in_doubt on_in_doubt;
-    uint64_t timeout_ms;          /* of one attempt; 0: none */
-    struct mortise_tmpl *timeout; /* what gives it instead; NULL: nothing */
-    const char *timeout_of; /* whose word that is: "its operation's"; NULL: its
-                               own */
+    uint64_t timeout_ms;          /* for one attempt; 0: none */
+    struct mortise_tmpl *timeout; /* gives timeout_ms instead; NULL: none */
+    /* Its origin, for messages: "its operation's timeout"; NULL: the node's
+     * `timeout`. */
+    const char *timeout_of;
     struct mortise_retry retry;
-    struct mortise_schema *input_schema, *output_schema; /* of the node */
+    struct mortise_schema *input_schema, *output_schema; /* the node's own */
     struct mortise_output *outputs;
     size_t n_outputs;
     const char *output_as; /* artifact key; NULL: none */
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
-    struct mortise_failing *failing; /* fail, and on_error: {fail}; else NULL */
+    /* Fail, and on_error: {fail}; else NULL. */
+    struct mortise_failing *failing;
     bool interrupt_before, interrupt_after;
-    bool approve_whole; /* that it runs is approved, whatever hitl_mode says */
-    bool approve;       /* a call of it is approved, whatever hitl_mode says; */
-    bool of_type;       /* ... none is for that: its type has that operation */
-    bool cache;         /* `pure`: what it gave before need not be called for */
-    uint32_t resource;  /* number of the name, of all graphs in this; 0: none */
-    bool checkpoint_before, checkpoint_after; /* what its `checkpoint` says, */
-    bool checkpoint_said;                     /* if it says any */
-    const char *capability; /* NULL: no discovery edge finds it */
-    const double *traits;   /* of its persona_policy; NULL: the graph's */
+    bool approve_whole; /* approve the node as a whole in every hitl_mode */
+    bool approve;       /* approve its calls in every hitl_mode */
+    /* Hitl_mode does not approve its calls: the operation is that of its node
+     * type. */
+    bool of_type;
+    bool cache; /* `pure`: an earlier output can replace the call */
+    /* Number of the name, shared by nested graphs; 0: none. */
+    uint32_t resource;
+    bool checkpoint_before, checkpoint_after; /* `checkpoint` of the node, */
+    bool checkpoint_said;                     /* if it is declared */
+    const char *capability; /* NULL: discovery edges do not find it */
+    const double *traits;   /* from its persona_policy; NULL: the graph's */
     const struct mortise_memory_policy *memory;       /* NULL: none */
-    const struct mortise_discovery_policy *discovers; /* NULL: it does not */
+    const struct mortise_discovery_policy *discovers; /* NULL: none */
 
-    /* What nobody but its kind knows of it; in the graph's arena. */
+    /* Data of the node's kind; in the graph's arena. */
     void *own;
 
     /* guardrail, and guardrail_policy of tool, extension and subgraph */
     struct mortise_guard_list guards[MORTISE_GUARD_STAGES];
     enum mortise_on_violation on_violation;
-    uint64_t hold_back; /* bytes at the end of a text that is told as it comes,
-                           which its guardrails have to see with what follows */
+    /* Bytes of a streamed text that stay unsent until its guardrails have seen
+     * them with the text after them. */
+    uint64_t hold_back;
 
     /* guardrail */
     bool has_target;
     struct mortise_expr target;
-    bool target_is_path; /* of scratch or artifacts: sanitised in place */
+    bool target_is_path; /* in scratch or artifacts: sanitized in place */
     struct mortise_path target_path;
 
     /* router by condition */
@@ -462,47 +480,49 @@ struct mortise_node {
     struct mortise_expr condition; /* gives the id of a TARGET edge's node */
 
     /* subgraph */
-    struct mortise_graph *sub; /* dies with the graph it is in; its refs do
-                                  not count */
+    /* Freed with the graph that contains it; its own reference count is
+     * unused. */
+    struct mortise_graph *sub;
     struct mortise_output *input_mapping;
     size_t n_input_mapping;
-    struct mortise_tmpl
-        *input_goal;    /* a team's: the input is {goal}; else NULL */
-    const char *yields; /* the artifact of the inner graph that is the output;
-                           NULL: all of them */
-    struct mortise_output *output_mapping; /* paths of the parent, expressions
-                                              over the child's end state */
+    struct mortise_tmpl *input_goal; /* team: the input is {goal}; else NULL */
+    /* The inner graph's artifact that becomes the output; NULL: all of them. */
+    const char *yields;
+    /* Paths of the parent, expressions over the child's final state. */
+    struct mortise_output *output_mapping;
     size_t n_output_mapping;
 };
 
 #define MORTISE_GUARD_PREFIX "guardrail:"
 
 struct mortise_limits {
-    uint64_t steps;      /* executions of a run, nested graphs' included */
-    uint32_t visits;     /* of a node in one graph, map elements aside */
+    uint64_t steps; /* executions of a run, nested graphs included */
+    /* Executions of a node in one graph, without map elements. */
+    uint32_t visits;
     uint64_t state;      /* bytes */
     uint64_t timeout_ms; /* active time of the run; 0: none */
-    /* What people may raise them to: the deployment's word; 0: anything. */
+    /* The deployment's bounds for raising them by command; 0: none. */
     uint64_t most_steps, most_visits;
     struct mortise_spawn_caps spawn;
 };
 
-/* Its JSON is not in the graph's arena, and is given up when that dies. */
+/* A schema's JSON is not in the graph's arena; it is freed with the graph. */
 struct mortise_kept_schema {
     struct mortise_kept_schema *next;
     struct mortise_schema *schema;
 };
 
-/* How a node of a graph of tools is offered, and called by. */
+/* A tool of a graph of tools: its name for models and its call. */
 struct mortise_offer {
-    const char *name; /* as models know it: [A-Za-z0-9_-], no two alike */
+    const char *name; /* for models: [A-Za-z0-9_-], unique */
     const char *tool; /* PLUGIN/OPERATION, or graph/NAME */
-    const char *description; /* "": there is none */
-    const char *parameters;  /* JSON: a schema of an object */
-    uint64_t max_output;     /* bytes of JSON that are told of what it gives */
+    const char *description; /* "": none */
+    const char *parameters;  /* JSON: the schema of an object */
+    /* Limit of the output given to the model, bytes of JSON. */
+    uint64_t max_output;
 };
 
-/* Whom a node may hand over to, by a tool of that name. */
+/* A node that this one may hand over to, with a tool of that name. */
 struct mortise_handover {
     const char *name, *node; /* an id, among the node's targets */
     const char *description;
@@ -511,78 +531,81 @@ struct mortise_handover {
 struct mortise_graph {
     struct mortise_arena arena;
     uint32_t refs;                   /* [loop] */
-    const char *name, *version;      /* "" when not given */
+    const char *name, *version;      /* "" if not given */
     const char *path;                /* as loaded, for messages */
-    uint8_t content[MORTISE_DIGEST]; /* of the canonical form */
-    /* ... and of what its patterns of tools stand for here: what runs pin. */
+    uint8_t content[MORTISE_DIGEST]; /* digest of the canonical form */
+    /* The digest that runs pin: `content` and the resolved patterns of
+     * tools. */
     uint8_t digest[MORTISE_DIGEST];
     const struct mortise_yaml *tree; /* source, spans */
-    /* What a run pins: the file, and those of graphs inside it. */
+    /* The files that a run pins: this one and those of graphs inside it. */
     const struct mortise_source *sources;
     size_t n_sources;
-    /* What a run of it went by before somebody steered it there, a reference
-     * (lang/graph/former.c); NULL: a run begins with it. */
+    /* The graph that a run used before it was steered to this one; a reference
+     * (lang/graph/former.c).  NULL: runs begin with this graph. */
     struct mortise_graph *former;
 
     struct mortise_node *nodes;
     uint32_t n_nodes;
     struct mortise_edge *edges;
     uint32_t n_edges;
-    uint32_t *start; /* edge indexes out of START */
+    uint32_t *start; /* indexes of edges from START */
     uint32_t n_start;
     struct mortise_region *regions; /* [0] is the graph */
     uint32_t n_regions;
 
-    bool approve_tools; /* hitl_mode, or that of a graph around this one: */
-    bool approve_nodes; /* each call, each node that calls or has a graph, */
+    bool approve_tools; /* hitl_mode, of this or an outer graph: approve */
+    bool approve_nodes; /* each call; each node with a call or a graph; */
     bool approve_plan;  /* or the graph as a whole */
     bool fail_fast;     /* failure */
-    bool coarse;        /* checkpoint_policy, of nodes that say nothing */
+    bool coarse;        /* checkpoint_policy, the default of its nodes */
     bool settles;       /* a node of it has join: settled */
     bool end_first;     /* end */
-    bool snapshots;     /* the outermost's: a node reads memory as of a start */
-    enum mortise_consistency consistency; /* of nodes that say none */
+    /* Outermost graph only: a node reads memory as of a start. */
+    bool snapshots;
+    enum mortise_consistency consistency; /* the default of its nodes */
     struct mortise_limits limits;         /* the outermost graph's */
-    struct mortise_budget budget;         /* this one's own */
-    uint32_t unbounded[MORTISE_USED_N];   /* a node that may use any amount of
-                                           it; MORTISE_NOWHERE: none */
+    struct mortise_budget budget;         /* this graph's alone */
+    /* A node with unlimited usage; MORTISE_NOWHERE: none. */
+    uint32_t unbounded[MORTISE_USED_N];
     uint32_t concurrency;
     uint64_t expr_cost;
     struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */
     struct mortise_reducer *reducers;
     size_t n_reducers;
-    const char **plugins; /* names used, sorted, each once; guardrail ids too,
-                             behind MORTISE_GUARD_PREFIX, and tools of a lock
-                             (PLUGIN/OPERATION), behind MORTISE_TOOL_PIN_PREFIX */
+    /* Names used, sorted, unique; also ids of guardrails with
+     * MORTISE_GUARD_PREFIX, and tools of a lock (PLUGIN/OPERATION) with
+     * MORTISE_TOOL_PIN_PREFIX. */
+    const char **plugins;
     size_t n_plugins;
-    const char **models; /* aliases of models that are named, likewise */
+    const char **models; /* aliases of models used, sorted, unique */
     size_t n_models;
-    uint32_t n_resources; /* names of `resource`, here and in graphs inside */
+    uint32_t n_resources; /* names of `resource`, in nested graphs, too */
 
-    /* Of a graph of tools; else NULL.  `offers` by node, `offered` as JSON:
-     * [{name, description?, parameters} ...], those that hand over last.  Behind
-     * the first n_offered nodes stands the node's planner, if it has one, which
-     * models are not offered. */
+    /* For a graph of tools; else NULL.  `offers` is by node.  `offered` is
+     * JSON: [{name, description?, parameters} ...], handovers last.  After the
+     * first n_offered nodes comes the node's planner, if it has one, which is
+     * not offered to models. */
     struct mortise_offer *offers;
     uint32_t n_offered;
     const struct mortise_handover *handovers;
     size_t n_handovers;
     const char *offered;
 
-    struct mortise_kept_schema *schemas; /* all that were compiled for it */
+    struct mortise_kept_schema *schemas; /* all schemas compiled for it */
     uint32_t *node_at; /* position of a key in `nodes:` -> node index */
     const struct mortise_yaml *nodes_map;
 };
 
-/* Load and check.  Findings to `diags`; *out has one reference, or is NULL when
- * any of them is an error (MORTISE_ECHECK).  `path` for messages. */
+/* Load and check a graph.  Findings go to `diags`; *out is a reference, or NULL
+ * if a finding is an error (MORTISE_ECHECK).  `path` is for messages. */
 int mortise_graph_load(struct mortise_graph **out,
                        const struct mortise_mem *mem, const char *path,
                        const char *text, size_t n,
                        const struct mortise_catalog *catalog,
                        struct mortise_diags *diags, struct mortise_err *err);
-/* The same of a tree, whose parts may stand in several files: it has to last as
- * long as the graph, whose sources are those of its root's file. */
+/* The same for a tree, which may combine several files.  The tree must live as
+ * long as the graph; the graph's sources are those of its root's file. */
 int mortise_graph_load_tree(struct mortise_graph **out,
                             const struct mortise_mem *mem,
                             const struct mortise_yaml *tree,
@@ -592,41 +615,42 @@ int mortise_graph_load_tree(struct mortise_graph **out,
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
 void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 
-/* Do arguments of a node that has an operation refer to those secrets alone
- * that the graph itself refers to there?  MORTISE_EINVAL if not. */
+/* Do the arguments of a node with an operation refer only to secrets that the
+ * graph itself names there?  MORTISE_EINVAL if not. */
 int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
                                const struct mortise_mem *mem,
                                struct mortise_err *err);
 
-/* The node that a graph of tools offers under this name (or as PLUGIN/OPERATION,
- * graph/NAME), or NULL; its planner, or NULL; whom it hands over to by a name, or
- * NULL. */
+/* Lookups in a graph of tools; each returns NULL if there is none: the node
+ * offered under a name (or as PLUGIN/OPERATION, graph/NAME); the planner; the
+ * handover with a name. */
 const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
                                               const char *name);
 const struct mortise_node *
 mortise_graph_planner(const struct mortise_graph *tools);
 const struct mortise_handover *
 mortise_graph_handover(const struct mortise_graph *tools, const char *name);
-/* What a node may use, for whoever discovers (mortise/discovery.h), by the kind
- * that is looked for: `tool` or `any` mean all that is offered, `extension` the
- * operations of plugins among that, and others nothing.  A list of {id, kind,
- * name, description?, input_schema}, a new reference; is the i-th in it? */
+/* The tools of a node for discovery plugins (mortise/discovery.h), by the
+ * requested kind: `tool` and `any` give all offered tools, `extension` the
+ * operations of plugins among them, other kinds none.  The list has {id, kind,
+ * name, description?, input_schema} and is a new reference.
+ * mortise_graph_is_candidate(): is tool i in it? */
 json_t *mortise_graph_candidates(const struct mortise_graph *tools,
                                  const char *kind);
 bool mortise_graph_is_candidate(const struct mortise_graph *tools, uint32_t i,
                                 const char *kind);
-/* The node of that id, or NULL. */
+/* The node with this id, or NULL. */
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
                                               const char *id);
-/* The reducer that governs a path (exact match), NULL if none. */
+/* The reducer of exactly this path; NULL: none. */
 const struct mortise_reducer *
 mortise_graph_reducer(const struct mortise_graph *g,
                       const struct mortise_path *path);
-/* The kind of a path's reducer; DEFAULT: none is declared for it. */
+/* The kind of a path's reducer; DEFAULT: none is declared. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
-/* Does what it gives pass guardrails that may keep it back?  Then nothing of it
- * stands anywhere before they have seen it. */
+/* Can guardrails hold back its output?  Then the output is not visible anywhere
+ * before they have checked it. */
 static inline bool mortise_node_is_held_back(const struct mortise_node *n)
 {
     return n->guards[MORTISE_GUARD_OUTPUT].n > 0 &&
@@ -638,24 +662,24 @@ static inline bool mortise_join_is_race(const struct mortise_join *join)
 {
     return join->kind == MORTISE_JOIN_ANY || join->kind == MORTISE_JOIN_QUORUM;
 }
-/* The innermost map that the node is in the body of, as a region; 0: none. */
+/* The innermost map with the node in its body, as a region; 0: none. */
 uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
-/* Is the path, written in a map's body, of the element alone?  An artifact is
- * that no reducer is declared for, nor for what it is part of, nor for a part of
- * it. */
+/* If a map's body writes this path, does it belong to the element alone?  True
+ * for an artifact if no reducer is declared for it, for a parent or for a part
+ * of it. */
 bool mortise_graph_is_own(const struct mortise_graph *g,
                           const struct mortise_path *path);
-/* Does it lead into the body of a map? */
+/* Does the edge lead into the body of a map? */
 static inline bool mortise_edge_is_map(const struct mortise_edge *e)
 {
     return e->map != 0 && e->kind != MORTISE_EDGE_GATHER;
 }
-/* Does it lead to a visit that is still to come?  An edge back does, and so do
- * those that end the elements of a map whose join is the entry of a loop. */
+/* Does the edge lead to a later visit?  Back edges do, and so do edges that end
+ * the elements of a map if its join is the entry of a loop. */
 bool mortise_graph_returns(const struct mortise_graph *g,
                            const struct mortise_edge *e);
-/* Of two items of one region: does every way from the one, to where the region
- * or a branch ends, come by the other?  (From itself: yes.) */
+/* For two items of one region: does every path from `from` to the end of the
+ * region or of a branch go through `to`?  True if they are equal. */
 bool mortise_postdom_leads(struct mortise_postdom from,
                            struct mortise_postdom to);
 const char *mortise_node_type_name(enum mortise_node_type type);
@@ -664,23 +688,23 @@ enum { MORTISE_TIMEOUT_WORDS = 128 };
 const char *mortise_node_timed_out(const struct mortise_node *node,
                                    char out[MORTISE_TIMEOUT_WORDS]);
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
-/* Does it change the world, or ask people, by itself, by its tools, or in the
- * graph in it? */
+/* Does the node have effects or ask people: by itself, through its tools, or in
+ * its inner graph? */
 bool mortise_node_acts(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);
 const char *mortise_consistency_name(enum mortise_consistency consistency);
 const char *mortise_memory_scope_name(enum mortise_memory_scope scope);
-/* The id of a guardrail, of a name among a graph's `plugins`; NULL: that is the
- * name of a plugin. */
+/* The guardrail id of an entry of a graph's `plugins`; NULL: the entry is a
+ * plugin. */
 const char *mortise_guard_of_plugin(const char *name);
-/* Does anybody look at what passes along the edge? */
+/* Do guardrails check the values on this edge? */
 bool mortise_edge_is_guarded(const struct mortise_edge *edge);
-/* Does the node ask this guardrail, at any stage? */
+/* Does the node use this guardrail, at any stage? */
 bool mortise_node_is_guarded(const struct mortise_node *node, const char *id);
 
-/* What stands in a graph file. */
+/* The keys of a graph file. */
 extern const struct mortise_place mortise_graph_place;
 
 #endif

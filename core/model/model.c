@@ -1,8 +1,7 @@
-/* model.c -- a loaded graph: holding it, finding things in it, names.
+/* model.c -- a loaded graph: references, lookups and names.
  *
- * A graph is one arena plus references to the JSON of its schemas (jansson's
- * heap, not ours), so it dies in one loop and one free.
- */
+ * A graph is one arena plus references to the JSON of its schemas, which is on
+ * jansson's heap.  Freeing it takes one loop and one free. */
 #include "core/model/graph.h"
 
 #include <assert.h>
@@ -16,7 +15,7 @@ struct mortise_graph *mortise_graph_ref(struct mortise_graph *g)
     return g;
 }
 
-static void graph_free(struct mortise_graph *g)
+static void free_graph(struct mortise_graph *g)
 {
     struct mortise_arena arena = g->arena;
 
@@ -34,7 +33,7 @@ void mortise_graph_unref(struct mortise_graph *g)
         assert(g->refs > 0);
         if (--g->refs > 0)
             return;
-        graph_free(g);
+        free_graph(g);
         g = former;
     }
 }
@@ -76,7 +75,7 @@ mortise_graph_handover(const struct mortise_graph *tools, const char *name)
     return NULL;
 }
 
-static int find_path(const void *path, const void *reducer)
+static int compare_reducer_path(const void *path, const void *reducer)
 {
     return strcmp(((const struct mortise_path *)path)->text,
                   ((const struct mortise_reducer *)reducer)->path.text);
@@ -86,9 +85,10 @@ const struct mortise_reducer *
 mortise_graph_reducer(const struct mortise_graph *g,
                       const struct mortise_path *path)
 {
-    return g->n_reducers > 0 ? bsearch(path, g->reducers, g->n_reducers,
-                                       sizeof *g->reducers, find_path)
-                             : NULL;
+    return g->n_reducers > 0
+               ? bsearch(path, g->reducers, g->n_reducers, sizeof *g->reducers,
+                         compare_reducer_path)
+               : NULL;
 }
 
 bool mortise_graph_returns(const struct mortise_graph *g,
@@ -142,7 +142,7 @@ const char *mortise_node_type_name(enum mortise_node_type type)
     return kinds[type].word;
 }
 
-static bool is_any_acting(const struct mortise_graph *g)
+static bool has_acting_node(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
         if (mortise_node_acts(&g->nodes[i]))
@@ -150,12 +150,12 @@ static bool is_any_acting(const struct mortise_graph *g)
     return false;
 }
 
-/* Recursive as graphs nest. */
+/* Recursive; its depth is that of nested graphs. */
 bool mortise_node_acts(const struct mortise_node *node)
 {
     return node->effect >= MORTISE_WRITE ||
            mortise_node_gives(node) == MORTISE_GIVES_DECISION ||
-           is_any_acting(node->tools) || is_any_acting(node->sub);
+           has_acting_node(node->tools) || has_acting_node(node->sub);
 }
 
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
@@ -185,7 +185,7 @@ const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
         [MORTISE_GUARD_RECALLED] = "memory_read",
         [MORTISE_GUARD_REMEMBERED] = "memory_write"};
 
-    assert(names[stage] != NULL); /* no round is of any other */
+    assert(names[stage] != NULL); /* other stages have no checks */
     return names[stage];
 }
 
@@ -225,7 +225,7 @@ bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
     return false;
 }
 
-static void note_guess(const struct mortise_operation *op)
+static void count_guess(const struct mortise_operation *op)
 {
     if (op->guesses != NULL)
         ++*op->guesses;
@@ -233,13 +233,13 @@ static void note_guess(const struct mortise_operation *op)
 
 bool mortise_operation_is_idempotent(const struct mortise_operation *op)
 {
-    note_guess(op);
+    count_guess(op);
     return op->idempotent;
 }
 
 bool mortise_operation_asks_models(const struct mortise_operation *op)
 {
-    note_guess(op);
+    count_guess(op);
     return op->asks_models;
 }
 

@@ -1,20 +1,20 @@
 /* tmpl.c -- JSON values with ${...} in their strings.
  *
- * A template is a YAML value read twice: once here, into parts, and once per
- * execution, into JSON.  The rules:
+ * A template is a YAML value that is compiled once into parts and evaluated for
+ * each execution into JSON.  The rules:
  *
- *   (1) A string that is one whole ${...} gives the value of its expression,
- *       type and all.  Any other string gives a string: what its expressions
- *       give is put between the letters, strings as they are, everything else
- *       as JSON writes it.
+ *   (1) A string that is exactly one ${...} gives the value of its expression
+ *       with its type.  Any other string gives a string: the values of its
+ *       expressions are inserted into the text, strings as they are, other
+ *       values as JSON.
  *   (2) `$${` is a literal `${`; a `$` before anything else is a `$`.
- *   (3) What ends a ${ is the } that CEL would see: braces nest, and those in
- *       string literals ('}', """}""", r'\}') and comments do not count.
- *   (4) What an expression gives is never read for ${ again.
- *   (5) Keys are taken as they stand; ${ in a key is refused rather than kept.
+ *   (3) The } that ends a ${ is the one that CEL would find: braces nest, and
+ *       those in string literals ('}', """}""", r'\}') and comments do not
+ *       count.
+ *   (4) The value of an expression is never scanned for ${ again.
+ *   (5) Keys are literal; a ${ in a key is an error.
  *
- * A value without any ${ is one part, however large: most args are.
- */
+ * A value without any ${ is one part of any size; most args are. */
 #include "core/model/tmpl.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@
 
 enum kind { LITERAL, EXPR, TEXT, LIST, MAP };
 
-struct part { /* of a TEXT: an expression, or n bytes */
+struct part { /* in a TEXT: an expression, or n bytes */
     struct mortise_expr expr;
     const char *text;
     size_t n;
@@ -38,22 +38,22 @@ struct mortise_tmpl {
     struct part *parts;              /* EXPR: one; TEXT: n */
     struct mortise_tmpl **items;     /* LIST, MAP: node->n */
     size_t n;
-    uint32_t uses; /* of the outermost: names that stand anywhere in it */
+    uint32_t uses; /* outermost value only: bit mask of the names used */
 };
 
-/* Only the end of memory ends it before the last ${ was looked at; that leaves
- * by one door (core/base/escape.h). */
+/* Only lack of memory stops it before the last ${; it then leaves by
+ * mortise_escape() (core/base/escape.h). */
 struct compiler {
     struct mortise_escape escape;
     struct mortise_arena *arena;
     const struct mortise_cel_scope *scope;
     struct mortise_diags *diags;
-    const struct mortise_yaml *node; /* the outermost, */
-    struct mortise_tmpl *out;        /* and what comes of it */
-    uint32_t uses;                   /* names met so far */
+    const struct mortise_yaml *node; /* the outermost value */
+    struct mortise_tmpl *out;        /* the result */
+    uint32_t uses;                   /* names used so far */
 };
 
-/* ---- finding ${ and its } (3) ---------------------------------------- */
+/* ---- finding ${ and its } (3) -------------------------------------------- */
 
 /* The end of the string literal that starts at p, or NULL. */
 static const char *skip_literal(const char *p, const char *end, bool raw)
@@ -71,15 +71,15 @@ static const char *skip_literal(const char *p, const char *end, bool raw)
     return NULL;
 }
 
-/* Does an r or R (or br, rb ...) stand right before p, as a prefix? */
-static bool is_raw(const char *begin, const char *p)
+/* Is there a raw prefix (r, R, br, rb ...) right before p? */
+static bool is_raw_literal(const char *begin, const char *p)
 {
     return p > begin && (p[-1] == 'r' || p[-1] == 'R' ||
                          ((p[-1] == 'b' || p[-1] == 'B') && p - 1 > begin &&
                           (p[-2] == 'r' || p[-2] == 'R')));
 }
 
-/* The } that closes an expression which starts at p, or NULL. */
+/* The } that closes an expression that starts at p, or NULL. */
 static const char *find_close(const char *p, const char *end)
 {
     const char *begin = p;
@@ -87,7 +87,7 @@ static const char *find_close(const char *p, const char *end)
 
     while (p != NULL && p < end) {
         if (*p == '"' || *p == '\'') {
-            p = skip_literal(p, end, is_raw(begin, p));
+            p = skip_literal(p, end, is_raw_literal(begin, p));
             continue;
         }
         if (*p == '/' && end - p > 1 && p[1] == '/') {
@@ -128,10 +128,10 @@ bool mortise_tmpl_in(const struct mortise_yaml *node)
     return false;
 }
 
-/* ---- what is no template ------------------------------------------------- */
+/* ---- literal values ------------------------------------------------------ */
 
 static const struct mortise_yaml *
-literal_string(struct mortise_arena *a, const struct mortise_yaml *node)
+escape_template_string(struct mortise_arena *a, const struct mortise_yaml *node)
 {
     struct mortise_yaml *copy = mortise_arena_alloc(a, sizeof *copy);
     char *text = mortise_arena_alloc(a, 2 * node->len + 1);
@@ -158,7 +158,7 @@ const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
     if (!mortise_tmpl_in(node))
         return node;
     if (node->kind == MORTISE_YAML_STRING)
-        return literal_string(a, node);
+        return escape_template_string(a, node);
     copy = mortise_arena_alloc(a, sizeof *copy);
     if (copy == NULL)
         return NULL;
@@ -173,18 +173,19 @@ const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
     return copy->items != NULL ? copy : NULL;
 }
 
-/* ---- compiling ------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
-static void add_text(struct mortise_tmpl *t, const char *from, const char *to)
+static void add_text_part(struct mortise_tmpl *t, const char *from,
+                          const char *to)
 {
     if (to > from)
         t->parts[t->n++] =
             (struct part){.text = from, .n = (size_t)(to - from)};
 }
 
-/* One ${...} at p; what stands behind it. */
-static const char *add_expr(struct compiler *c, struct mortise_tmpl *t,
-                            const char *p)
+/* Compile the ${...} at p; returns the text after it. */
+static const char *add_expr_part(struct compiler *c, struct mortise_tmpl *t,
+                                 const char *p)
 {
     const struct mortise_yaml *s = t->node;
     const char *end = s->str + s->len, *close = find_close(p + 2, end);
@@ -212,8 +213,8 @@ static const char *add_expr(struct compiler *c, struct mortise_tmpl *t,
     return close + 1;
 }
 
-/* How many parts a string may have: each ${ makes at most two. */
-static size_t most_parts(const char *p, const char *end)
+/* The maximum number of parts of a string: each ${ adds at most two. */
+static size_t count_max_parts(const char *p, const char *end)
 {
     size_t n = 1;
 
@@ -227,27 +228,27 @@ static void compile_string(struct compiler *c, struct mortise_tmpl *t)
     const char *p = t->node->str, *end = p + t->node->len, *open;
 
     t->kind = TEXT;
-    t->parts = mortise_escape_alloc(&c->escape, c->arena, most_parts(p, end),
-                                    sizeof *t->parts);
+    t->parts = mortise_escape_alloc(&c->escape, c->arena,
+                                    count_max_parts(p, end), sizeof *t->parts);
     while ((open = find_open(p, end)) != NULL) {
-        if (open[1] == '$') { /* $${: the text goes on behind the first $ */
-            add_text(t, p, open + 1);
-            add_text(t, open + 2, open + 3);
+        if (open[1] == '$') { /* $${: skip the first $ */
+            add_text_part(t, p, open + 1);
+            add_text_part(t, open + 2, open + 3);
             p = open + 3;
             continue;
         }
-        add_text(t, p, open);
-        p = add_expr(c, t, open);
+        add_text_part(t, p, open);
+        p = add_expr_part(c, t, open);
     }
-    add_text(t, p, end);
+    add_text_part(t, p, end);
     if (t->n == 1 && t->parts[0].text == NULL)
         t->kind = EXPR;
 }
 
-static struct mortise_tmpl *compile(struct compiler *c,
-                                    const struct mortise_yaml *node);
+static struct mortise_tmpl *compile_value(struct compiler *c,
+                                          const struct mortise_yaml *node);
 
-static void check_key(struct compiler *c, const struct mortise_yaml *key)
+static void check_map_key(struct compiler *c, const struct mortise_yaml *key)
 {
     if (mortise_tmpl_in(key))
         mortise_diag_add(c->diags, "E0405", key->span,
@@ -263,13 +264,13 @@ static void compile_items(struct compiler *c, struct mortise_tmpl *t)
         mortise_escape_alloc(&c->escape, c->arena, t->n, sizeof *t->items);
     for (size_t i = 0; i < t->n; i++) {
         if (node->kind == MORTISE_YAML_MAP)
-            check_key(c, node->keys[i]);
-        t->items[i] = compile(c, node->items[i]);
+            check_map_key(c, node->keys[i]);
+        t->items[i] = compile_value(c, node->items[i]);
     }
 }
 
-static struct mortise_tmpl *compile(struct compiler *c,
-                                    const struct mortise_yaml *node)
+static struct mortise_tmpl *compile_value(struct compiler *c,
+                                          const struct mortise_yaml *node)
 {
     struct mortise_tmpl *t =
         mortise_escape_alloc(&c->escape, c->arena, 1, sizeof *t);
@@ -287,11 +288,11 @@ static struct mortise_tmpl *compile(struct compiler *c,
     return t;
 }
 
-static void compile_all(void *arg)
+static void compile_template(void *arg)
 {
     struct compiler *c = arg;
 
-    c->out = compile(c, c->node);
+    c->out = compile_value(c, c->node);
     c->out->uses = c->uses;
 }
 
@@ -303,7 +304,7 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
     struct compiler c = {
         .arena = a, .scope = scope, .diags = diags, .node = node};
     size_t errors = diags->n_errors;
-    int rv = mortise_escapable(&c.escape, compile_all, &c);
+    int rv = mortise_escapable(&c.escape, compile_template, &c);
 
     if (rv == MORTISE_OK && diags->n_errors > errors)
         rv = MORTISE_ECHECK;
@@ -321,13 +322,14 @@ uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t)
     return t->uses;
 }
 
-/* ---- evaluating ------------------------------------------------------ */
+/* ---- evaluating ---------------------------------------------------------- */
 
-static int eval(const struct mortise_tmpl *t, const struct mortise_cel_env *env,
-                json_t **out, struct mortise_err *err);
+static int eval_value(const struct mortise_tmpl *t,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err);
 
-/* What an expression gave, between letters (1). */
-static void put_value(struct mortise_buf *b, const json_t *v)
+/* Append the value of an expression to a text (1). */
+static void append_json_value(struct mortise_buf *b, const json_t *v)
 {
     if (json_is_string(v))
         mortise_buf_put(b, json_string_value(v), json_string_length(v));
@@ -335,8 +337,9 @@ static void put_value(struct mortise_buf *b, const json_t *v)
         b->failed = true;
 }
 
-static int put_part(struct mortise_buf *b, const struct part *p,
-                    const struct mortise_cel_env *env, struct mortise_err *err)
+static int append_part_value(struct mortise_buf *b, const struct part *p,
+                             const struct mortise_cel_env *env,
+                             struct mortise_err *err)
 {
     json_t *v;
     int rv;
@@ -348,21 +351,21 @@ static int put_part(struct mortise_buf *b, const struct part *p,
     rv = mortise_expr_eval(&p->expr, env, &v, err);
     if (rv != MORTISE_OK)
         return rv;
-    put_value(b, v);
+    append_json_value(b, v);
     json_decref(v);
     return MORTISE_OK;
 }
 
-static int eval_text(const struct mortise_tmpl *t,
-                     const struct mortise_cel_env *env, json_t **out,
-                     struct mortise_err *err)
+static int eval_text_value(const struct mortise_tmpl *t,
+                           const struct mortise_cel_env *env, json_t **out,
+                           struct mortise_err *err)
 {
     struct mortise_buf b;
     int rv = MORTISE_OK;
 
     mortise_buf_init(&b, t->mem);
     for (size_t i = 0; i < t->n && rv == MORTISE_OK; i++)
-        rv = put_part(&b, &t->parts[i], env, err);
+        rv = append_part_value(&b, &t->parts[i], env, err);
     if (rv == MORTISE_OK && !b.failed)
         *out = mortise_json_strn(b.n > 0 ? b.p : "", b.n);
     if (rv == MORTISE_OK && *out == NULL)
@@ -371,15 +374,15 @@ static int eval_text(const struct mortise_tmpl *t,
     return rv;
 }
 
-static int eval_items(const struct mortise_tmpl *t,
-                      const struct mortise_cel_env *env, json_t **out,
-                      struct mortise_err *err)
+static int eval_item_values(const struct mortise_tmpl *t,
+                            const struct mortise_cel_env *env, json_t **out,
+                            struct mortise_err *err)
 {
     json_t *all = t->kind == LIST ? json_array() : json_object(), *one;
     int rv = all != NULL ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 0; i < t->n && rv == MORTISE_OK; i++) {
-        rv = eval(t->items[i], env, &one, err);
+        rv = eval_value(t->items[i], env, &one, err);
         if (rv != MORTISE_OK)
             break;
         if ((t->kind == LIST
@@ -394,8 +397,9 @@ static int eval_items(const struct mortise_tmpl *t,
     return rv;
 }
 
-static int eval(const struct mortise_tmpl *t, const struct mortise_cel_env *env,
-                json_t **out, struct mortise_err *err)
+static int eval_value(const struct mortise_tmpl *t,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err)
 {
     *out = NULL;
     switch (t->kind) {
@@ -405,10 +409,10 @@ static int eval(const struct mortise_tmpl *t, const struct mortise_cel_env *env,
     case EXPR:
         return mortise_expr_eval(&t->parts[0].expr, env, out, err);
     case TEXT:
-        return eval_text(t, env, out, err);
+        return eval_text_value(t, env, out, err);
     case LIST:
     case MAP:
-        return eval_items(t, env, out, err);
+        return eval_item_values(t, env, out, err);
     }
     assert(0); /* all kinds are above */
     return MORTISE_EINVAL;
@@ -418,7 +422,7 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err)
 {
-    return eval(t, env, out, err);
+    return eval_value(t, env, out, err);
 }
 
 bool mortise_tmpl_opens(const struct mortise_yaml *node)
