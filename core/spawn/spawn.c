@@ -1,48 +1,47 @@
 /* spawn.c -- durable spawn handles: the rules.
  *
- * An agent that starts a child and is then killed must find that child again,
- * and not start a second one.  So before a child is made its parent's call
- * claims a record, under an identity that a replay of the parent makes again:
+ * An agent that starts a child and then crashes must find that child again and
+ * not start a second one.  Therefore the parent's call claims a record before
+ * the child is created.  The record's identity is one that a replay of the
+ * parent computes again:
  *
- *   (1) One record for each call of an execution.  Who claims it first gets it;
- *       who claims it again, be it the same parent after a crash or another
- *       process, is told how far it is, and goes on from there.
- *   (2) The same call with another name, task or lifetime is no replay:
+ *   (1) There is one record for each call of an execution.  The first claim
+ *       gets it.  A later claim, by the same parent after a crash or by another
+ *       process, gets the current state and continues from there.
+ *   (2) The same call with another name, task or lifetime is not a replay:
  *       MORTISE_EDETERMINISM, and nothing changes.
- *   (3) Each claim of a record that is not over makes its token another one and
- *       raises its epoch.  What comes with an older token, from a claimer that
- *       was thought dead, is MORTISE_ESTALE_TOKEN, whatever it wants, and never
- *       a success, also where it would have changed nothing.
- *   (4) A record moves pending, created, dispatched, running, settled or
- *       abandoned, and only forward.  To say again what was said is fine; to
- *       settle with another value, or register another child, is not.
- *   (5) A tree is an origin and all that descends from it.  Its counters are
- *       those of its records, and change with them; a claim that would pass a
- *       cap makes no record.  A claim that finds one passes none.
- *   (6) A detached child belongs to its origin's tree, but to nobody's lineage:
- *       it stands at depth 1 whoever made it, and does not end with its parent.
- *
+ *   (3) Each claim of an open record replaces its token and raises its epoch.
+ *       Any operation with an older token, from a claimer that was presumed
+ *       dead, is MORTISE_ESTALE_TOKEN, even if it would change nothing.
+ *   (4) A record moves from pending to created, dispatched, running, and then
+ *       settled or abandoned, only forward.  Repeating an operation is fine;
+ *       settling with another value or registering another child is an error.
+ *   (5) A tree is an origin and all its descendants.  Its counters are those of
+ *       its records and change with them.  A claim that would exceed a cap
+ *       makes no record.  A claim that finds a record checks no cap.
+ *   (6) A detached child belongs to its origin's tree but has no parent in it:
+ *       its depth is always 1, and it does not end with the run that started
+ *       it.
  *   (7) A native child is a run of the same store.  Its id is a hash of the
- *       handle's, known from the claim on; it is admitted in the batch in which
- *       its record becomes running, and its end settles the record.  So there is
- *       no moment at which one of the two is there without the other, and what a
- *       claimer says of it is refused.
+ *       handle's id, known from the claim on.  It is admitted in the batch in
+ *       which its record becomes running, and its end settles the record.
+ *       Therefore neither ever exists without the other, and a claimer's
+ *       reports about it are denied.
+ *   (8) A child may make several attempts at its task.  The record has the
+ *       newest attempt and its progress.  A report or message about another
+ *       attempt is MORTISE_ESTALE_ATTEMPT, and changes nothing.
+ *   (9) The runs of a tree spend from one purse, the origin's budget.  It
+ *       counts the amounts that each run has spent or reserved, in the commit
+ *       that changes them.  Its bounds only rise, by any run of the tree.
  *
- *   (8) A child may make several attempts at its task.  The record has the newest
- *       that it spoke of, and how far that is; what is said about another one,
- *       by the child or to it, is MORTISE_ESTALE_ATTEMPT, and changes nothing.
- *   (9) The runs of a tree spend from one purse, that of the origin's budget: what
- *       each has spent or reserved is counted there, with the commit in which
- *       that changes.  Bounds are only ever raised, by whichever run of the tree.
- *
- * A record has all that a later claimer needs, and no more: of the task there
- * is a digest, since who claims again brings the task along. */
+ * A record contains only the data that a later claimer needs.  It has a digest
+ * of the task, because a later claimer brings the task along. */
 #include "core/spawn/spawn.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- names ----------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 static const char *const caps[MORTISE_SPAWN_CAPS] = {
     "depth", "active", "total", "detached_active", "detached_total"};
@@ -102,9 +101,9 @@ enum mortise_spawn_status mortise_spawn_status_of(const char *word)
     return MORTISE_SPAWN_UNENDED;
 }
 
-/* ---- which it is ------------------------------------------------------------ */
+/* ---- identity ------------------------------------------------------------ */
 
-static void id_of(char id[MORTISE_SPAWN_ID], struct mortise_hasher *h)
+static void finish_spawn_id(char id[MORTISE_SPAWN_ID], struct mortise_hasher *h)
 {
     uint8_t digest[MORTISE_DIGEST];
 
@@ -125,7 +124,7 @@ void mortise_spawn_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
     mortise_hasher_str(&h, parent);
     mortise_hasher_str(&h, execution);
     mortise_hasher_str(&h, call);
-    id_of(id, &h);
+    finish_spawn_id(id, &h);
 }
 
 void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
@@ -136,16 +135,16 @@ void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
     mortise_hasher_init(&h);
     mortise_hasher_str(&h, "spawned run");
     mortise_hasher_str(&h, id);
-    id_of(child, &h);
+    finish_spawn_id(child, &h);
 }
 
-/* ---- claims ------------------------------------------------------------------ */
+/* ---- claims -------------------------------------------------------------- */
 
-/* (5) */
-static int check_caps(const struct mortise_spawn_tree *tree,
-                      const struct mortise_spawn_caps *most,
-                      const struct mortise_spawn_request *c,
-                      struct mortise_err *err)
+/* Check the limits of the tree (5). */
+static int check_spawn_caps(const struct mortise_spawn_tree *tree,
+                            const struct mortise_spawn_caps *most,
+                            const struct mortise_spawn_request *c,
+                            struct mortise_err *err)
 {
     const uint64_t would[MORTISE_SPAWN_CAPS] = {
         [MORTISE_SPAWN_CAP_DEPTH] = c->depth,
@@ -156,7 +155,7 @@ static int check_caps(const struct mortise_spawn_tree *tree,
         [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
             c->detached ? tree->detached_total + 1 : 0};
 
-    assert(c->depth > 0); /* the origin alone is at 0 */
+    assert(c->depth > 0); /* only the origin has 0 */
     for (int i = 0; i < MORTISE_SPAWN_CAPS; i++)
         if (would[i] > most->most[i])
             return mortise_fail(err, MORTISE_ELIMIT,
@@ -167,8 +166,8 @@ static int check_caps(const struct mortise_spawn_tree *tree,
     return MORTISE_OK;
 }
 
-static void make(struct mortise_spawn *now,
-                 const struct mortise_spawn_request *c)
+static void init_spawn_record(struct mortise_spawn *now,
+                              const struct mortise_spawn_request *c)
 {
     *now = (struct mortise_spawn){.epoch = 1,
                                   .claimed_ms = c->now_ms,
@@ -188,10 +187,10 @@ static void make(struct mortise_spawn *now,
     memcpy(now->task, c->task, sizeof now->task);
 }
 
-/* (2) */
-static int check_same(const struct mortise_spawn *was,
-                      const struct mortise_spawn_request *c,
-                      struct mortise_err *err)
+/* Check that a claim repeats the first one (2). */
+static int check_claim_repeats(const struct mortise_spawn *was,
+                               const struct mortise_spawn_request *c,
+                               struct mortise_err *err)
 {
     const char *what = strcmp(was->name, c->name) != 0 ? "name"
                        : memcmp(was->task, c->task, sizeof c->task) != 0
@@ -215,13 +214,13 @@ int mortise_spawn_after_claim(const struct mortise_spawn *was,
                               enum mortise_spawn_outcome *outcome,
                               struct mortise_err *err)
 {
-    int rv =
-        was == NULL ? check_caps(tree, most, c, err) : check_same(was, c, err);
+    int rv = was == NULL ? check_spawn_caps(tree, most, c, err)
+                         : check_claim_repeats(was, c, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (was == NULL) {
-        make(now, c);
+        init_spawn_record(now, c);
         *outcome = MORTISE_SPAWN_CLAIMED;
         return MORTISE_OK;
     }
@@ -239,12 +238,11 @@ int mortise_spawn_after_claim(const struct mortise_spawn *was,
     return MORTISE_OK;
 }
 
-/* ---- what a claimer says -------------------------------------------------------
- */
+/* ---- operations of a claimer --------------------------------------------- */
 
-/* (3): is it there, and does the token hold? */
-static int check_token(const struct mortise_spawn *was, const char *token,
-                       struct mortise_err *err)
+/* Does the record exist, with this token (3)? */
+static int check_spawn_token(const struct mortise_spawn *was, const char *token,
+                             struct mortise_err *err)
 {
     if (was == NULL)
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
@@ -257,11 +255,11 @@ static int check_token(const struct mortise_spawn *was, const char *token,
         was->call, was->name, (unsigned long long)was->epoch);
 }
 
-/* (7): does the claimer speak for the child? */
-static int check_holder(const struct mortise_spawn *was, const char *token,
-                        struct mortise_err *err)
+/* May the claimer report about the child (7)? */
+static int check_claimer(const struct mortise_spawn *was, const char *token,
+                         struct mortise_err *err)
 {
-    int rv = check_token(was, token, err);
+    int rv = check_spawn_token(was, token, err);
 
     if (rv != MORTISE_OK || !was->native)
         return rv;
@@ -271,7 +269,8 @@ static int check_holder(const struct mortise_spawn *was, const char *token,
                         was->call, was->name, was->child);
 }
 
-static int is_over(const struct mortise_spawn *was, struct mortise_err *err)
+static int fail_already_settled(const struct mortise_spawn *was,
+                                struct mortise_err *err)
 {
     return mortise_fail(
         err, MORTISE_EALREADY_SETTLED,
@@ -279,9 +278,9 @@ static int is_over(const struct mortise_spawn *was, struct mortise_err *err)
         was->call, was->name, mortise_spawn_status_name((int)was->status));
 }
 
-/* (4) */
-static void move(struct mortise_spawn *now, enum mortise_spawn_state to,
-                 uint64_t now_ms)
+/* Move to a later state (4). */
+static void advance_spawn_state(struct mortise_spawn *now,
+                                enum mortise_spawn_state to, uint64_t now_ms)
 {
     assert(to > now->state && !mortise_spawn_is_over(now));
     now->state = to;
@@ -294,7 +293,7 @@ int mortise_spawn_after_start(const struct mortise_spawn *was,
                               uint64_t now_ms, struct mortise_spawn *now,
                               struct mortise_err *err)
 {
-    int rv = check_token(was, token, err);
+    int rv = check_spawn_token(was, token, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -311,7 +310,7 @@ int mortise_spawn_after_start(const struct mortise_spawn *was,
                             was->call, was->name);
     *now = *was;
     if (was->state < MORTISE_SPAWN_RUNNING)
-        move(now, MORTISE_SPAWN_RUNNING, now_ms);
+        advance_spawn_state(now, MORTISE_SPAWN_RUNNING, now_ms);
     return MORTISE_OK;
 }
 
@@ -320,7 +319,7 @@ int mortise_spawn_after_register(const struct mortise_spawn *was,
                                  uint64_t now_ms, struct mortise_spawn *now,
                                  struct mortise_err *err)
 {
-    int rv = check_holder(was, token, err);
+    int rv = check_claimer(was, token, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -333,14 +332,14 @@ int mortise_spawn_after_register(const struct mortise_spawn *was,
                             "already has the child %s",
                             was->call, was->name, was->child);
     if (mortise_spawn_is_over(was))
-        return is_over(was, err);
+        return fail_already_settled(was, err);
     now->child = child;
-    move(now, MORTISE_SPAWN_CREATED, now_ms);
+    advance_spawn_state(now, MORTISE_SPAWN_CREATED, now_ms);
     return MORTISE_OK;
 }
 
-static int has_no_child(const struct mortise_spawn *was,
-                        struct mortise_err *err)
+static int fail_no_child(const struct mortise_spawn *was,
+                         struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ENOT_RUNNING,
                         "the spawn handle of call '%s' and name '%s' has no "
@@ -354,24 +353,24 @@ int mortise_spawn_after_advance(const struct mortise_spawn *was,
                                 struct mortise_spawn *now,
                                 struct mortise_err *err)
 {
-    int rv = check_holder(was, token, err);
+    int rv = check_claimer(was, token, err);
 
     assert(state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING);
     if (rv != MORTISE_OK)
         return rv;
     if (mortise_spawn_is_over(was))
-        return is_over(was, err);
+        return fail_already_settled(was, err);
     if (was->state == MORTISE_SPAWN_PENDING)
-        return has_no_child(was, err);
+        return fail_no_child(was, err);
     *now = *was;
     if (state > was->state)
-        move(now, state, now_ms);
+        advance_spawn_state(now, state, now_ms);
     return MORTISE_OK;
 }
 
-static bool is_same_end(const struct mortise_spawn *was,
-                        enum mortise_spawn_status status, const char *result,
-                        size_t size)
+static bool has_same_end(const struct mortise_spawn *was,
+                         enum mortise_spawn_status status, const char *result,
+                         size_t size)
 {
     return was->status == status && was->result_size == size &&
            (size == 0 || memcmp(was->result, result, size) == 0);
@@ -384,24 +383,23 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
                                uint64_t now_ms, struct mortise_spawn *now,
                                struct mortise_err *err)
 {
-    int rv = check_holder(was, token, err);
+    int rv = check_claimer(was, token, err);
 
     assert(status != MORTISE_SPAWN_UNENDED);
     if (rv != MORTISE_OK)
         return rv;
     *now = *was;
     if (mortise_spawn_is_over(was))
-        return is_same_end(was, status, result, result_size)
+        return has_same_end(was, status, result, result_size)
                    ? MORTISE_OK
-                   : is_over(was, err);
+                   : fail_already_settled(was, err);
     if (was->state == MORTISE_SPAWN_PENDING)
-        return has_no_child(was, err);
+        return fail_no_child(was, err);
     mortise_spawn_after_end(was, status, result, result_size, now_ms, now);
     return MORTISE_OK;
 }
 
-/* ---- what the child says, and hears (8) -----------------------------------------
- */
+/* ---- reports of the child, and messages to it (8) ------------------------ */
 
 int mortise_spawn_after_report(const struct mortise_spawn *was,
                                uint32_t attempt, const char *progress,
@@ -411,7 +409,7 @@ int mortise_spawn_after_report(const struct mortise_spawn *was,
     if (was == NULL)
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
     if (mortise_spawn_is_over(was))
-        return is_over(was, err);
+        return fail_already_settled(was, err);
     if (attempt < was->attempt)
         return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
                             "the child '%s' is now in attempt %u, not %u",
@@ -436,7 +434,7 @@ int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
             "the child '%s' is not a run, so it cannot receive messages",
             s->name);
     if (mortise_spawn_is_over(s))
-        return is_over(s, err);
+        return fail_already_settled(s, err);
     if (s->state == MORTISE_SPAWN_PENDING)
         return mortise_fail(err, MORTISE_ENOT_RUNNING,
                             "the child '%s' has not started", s->name);
@@ -447,7 +445,7 @@ int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
     return MORTISE_OK;
 }
 
-/* ---- ends --------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------- */
 
 void mortise_spawn_after_end(const struct mortise_spawn *was,
                              enum mortise_spawn_status status,
@@ -459,10 +457,11 @@ void mortise_spawn_after_end(const struct mortise_spawn *was,
     now->status = status;
     now->result = result;
     now->result_size = result_size;
-    move(now,
-         status == MORTISE_SPAWN_GIVEN_UP ? MORTISE_SPAWN_ABANDONED
-                                          : MORTISE_SPAWN_SETTLED,
-         now_ms);
+    advance_spawn_state(now,
+                        status == MORTISE_SPAWN_GIVEN_UP
+                            ? MORTISE_SPAWN_ABANDONED
+                            : MORTISE_SPAWN_SETTLED,
+                        now_ms);
 }
 
 void mortise_spawn_after_abandon(const struct mortise_spawn *was,
@@ -472,11 +471,10 @@ void mortise_spawn_after_abandon(const struct mortise_spawn *was,
     if (mortise_spawn_is_over(was))
         return;
     now->status = MORTISE_SPAWN_GIVEN_UP;
-    move(now, MORTISE_SPAWN_ABANDONED, now_ms);
+    advance_spawn_state(now, MORTISE_SPAWN_ABANDONED, now_ms);
 }
 
-/* ---- counters and changes ------------------------------------------------------
- */
+/* ---- counters and changes ------------------------------------------------ */
 
 bool mortise_spawn_count(struct mortise_spawn_tree *tree,
                          const struct mortise_spawn *was,
