@@ -1,10 +1,9 @@
-/* api.c -- mortise.h's functions.
+/* api.c -- the functions of mortise.h.
  *
- * Each is a thin, waiting form of what the engine does in turns: it hands in
- * the request, turns the loop until the answer is there, and returns it.
- * While it waits, everything else goes on, so other runs' events may be
- * delivered from inside; calling back in from there is refused.
- */
+ * Each function is a blocking form of an operation of the engine: it submits
+ * the request, turns the loop until the answer arrives, and returns it.
+ * Meanwhile all other work continues, so events of other runs may be delivered
+ * from inside.  Calls from within such a callback are rejected. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 enum { ACTOR_MAX = 255 }; /* bytes */
 
-/* ---- opening ------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------- */
 
 int mortise_open(struct mortise **out, const struct mortise_options *options,
                  struct mortise_err *err)
@@ -31,7 +30,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     rv = mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, NULL, err);
     if (rv == MORTISE_OK && (options->flags & MORTISE_OPEN_LISTEN) != 0)
         rv = mortise_control_listen(out, err);
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
 
 void mortise_free(struct mortise *m, char *text)
@@ -39,14 +38,14 @@ void mortise_free(struct mortise *m, char *text)
     mortise_release_str(m->mem, text);
 }
 
-/* ---- the loop ----------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------ */
 
 int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
 {
     WITH_ERR(err);
     assert_on_loop(m);
     if (m->turning)
-        return told(
+        return copy_out_error(
             mortise_fail(
                 err, MORTISE_ESTATE,
                 "mortise_poll() was called from a callback of this engine"),
@@ -56,9 +55,9 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
     if (m->trouble_untold || m->state == MORTISE_ENGINE_BROKEN) {
         m->trouble_untold = false;
         *err = m->trouble;
-        return told(m->trouble.code, err, their_err);
+        return copy_out_error(m->trouble.code, err, their_err);
     }
-    return told(m->lives.n + m->loads.n > 0, err, their_err);
+    return copy_out_error(m->lives.n + m->loads.n > 0, err, their_err);
 }
 
 int mortise_fd(struct mortise *m)
@@ -75,10 +74,10 @@ int mortise_timeout(struct mortise *m)
     return m->trouble_untold ? 0 : mortise_loop_timeout(m);
 }
 
-/* ---- graphs ------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------- */
 
-static int read_file(const char *path, struct mortise_buf *b,
-                     struct mortise_err *err)
+static int read_graph_text(const char *path, struct mortise_buf *b,
+                           struct mortise_err *err)
 {
     int errnum = mortise_text_slurp(path, b);
 
@@ -98,13 +97,13 @@ int mortise_load(struct mortise *m, const char *path,
     *out = NULL;
     if (report != NULL)
         *report = NULL;
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     mortise_enter(m);
     mortise_buf_init(&text, m->mem);
     mortise_buf_init(&findings, m->mem);
-    rv = read_file(path, &text, err);
+    rv = read_graph_text(path, &text, err);
     if (rv == MORTISE_OK)
         rv = mortise_graphs_compile(
             m, &(struct mortise_source){path, text.p, text.n}, NULL, 0, out,
@@ -116,7 +115,7 @@ int mortise_load(struct mortise *m, const char *path,
     mortise_buf_finish(&text);
     mortise_buf_finish(&findings);
     mortise_leave(m);
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
 
 void mortise_graph_close(struct mortise_graph *g)
@@ -124,9 +123,9 @@ void mortise_graph_close(struct mortise_graph *g)
     mortise_graph_unref(g);
 }
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* A watch that an API function waits for on its stack. */
+/* A watch on the stack of an API function that waits for it. */
 struct wait {
     struct mortise_watch watch;
     bool over;
@@ -134,8 +133,8 @@ struct wait {
     struct mortise_err err;
 };
 
-static void wait_over(struct mortise_watch *w, int status, const char *reason,
-                      const struct mortise_err *err)
+static void finish_wait(struct mortise_watch *w, int status, const char *reason,
+                        const struct mortise_err *err)
 {
     struct wait *x = MORTISE_OF(w, struct wait, watch);
 
@@ -145,11 +144,11 @@ static void wait_over(struct mortise_watch *w, int status, const char *reason,
     x->err = *err;
 }
 
-static int wait_until(struct mortise *m, const char *tenant, const char *run,
-                      enum mortise_until until, int *status,
-                      struct mortise_err *err)
+static int wait_for_run(struct mortise *m, const char *tenant, const char *run,
+                        enum mortise_until until, int *status,
+                        struct mortise_err *err)
 {
-    struct wait x = {.watch = {.until = until, .done = wait_over}};
+    struct wait x = {.watch = {.until = until, .done = finish_wait}};
     int rv = mortise_watch_add(m, &x.watch, tenant, run, err);
 
     if (rv != MORTISE_OK)
@@ -169,33 +168,33 @@ int mortise_wait(struct mortise *m, const char *tenant, const char *run,
     int rv;
 
     WITH_ERR(err);
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
-    return told(wait_until(m, tenant_or_default(tenant), run,
-                           MORTISE_UNTIL_IDLE, status, err),
-                err, their_err);
+        return copy_out_error(rv, err, their_err);
+    return copy_out_error(wait_for_run(m, tenant_or_default(tenant), run,
+                                       MORTISE_UNTIL_IDLE, status, err),
+                          err, their_err);
 }
 
-/* ---- subscriptions ------------------------------------------------------ */
+/* ---- subscriptions ------------------------------------------------------- */
 
 struct subscription {
     struct mortise_watch watch;
     struct mortise *m;
     mortise_event_fn *fn;
     void *ud;
-    struct wait *first; /* mortise_events() waits for the stored ones */
-    bool over;          /* it was ended from inside a callback: its next event
-                           finds it */
+    /* Set while mortise_events() waits for stored events. */
+    struct wait *first;
+    bool over; /* ended from inside a callback; the next event removes it */
 };
 
-/* Nonzero: it wants no more. */
-static int call_back(struct subscription *s, const char *text)
+/* Nonzero: the subscriber wants no more events. */
+static int call_subscriber(struct subscription *s, const char *text)
 {
     bool turning = s->m->turning;
     int said;
 
-    s->m->turning = true; /* nothing of the engine may be called from there */
+    s->m->turning = true; /* the callback must not call the engine */
     mortise_thread_state_pause(&s->m->thread_state);
     said = s->fn(s->ud, text, strlen(text));
     mortise_thread_state_resume(&s->m->thread_state, s->m->c_locale);
@@ -203,8 +202,9 @@ static int call_back(struct subscription *s, const char *text)
     return said != 0 || s->over;
 }
 
-/* The last word to a subscriber who wanted more; it needs no memory. */
-static void say_last(struct subscription *s, int code)
+/* Send a final "missed" event to a subscriber that is cut off.  Needs no heap
+ * memory. */
+static void send_last_event(struct subscription *s, int code)
 {
     char text[256];
 
@@ -212,10 +212,10 @@ static void say_last(struct subscription *s, int code)
              "{\"ephemeral\":true,\"type\":\"missed\",\"since\":%llu,"
              "\"error\":\"%s\",\"last\":true}",
              (unsigned long long)s->watch.after, mortise_result_name(code));
-    call_back(s, text);
+    call_subscriber(s, text);
 }
 
-static int on_event(struct mortise_watch *w, json_t *event)
+static int deliver_subscribed_event(struct mortise_watch *w, json_t *event)
 {
     struct subscription *s = MORTISE_OF(w, struct subscription, watch);
     const json_t *seq = json_object_get(event, "seq");
@@ -225,29 +225,31 @@ static int on_event(struct mortise_watch *w, json_t *event)
     if (s->over)
         return 1;
     if (text == NULL) {
-        w->after -= seq != NULL; /* it has not got it */
-        say_last(s, MORTISE_ENOMEM);
+        w->after -= seq != NULL; /* this event was not delivered */
+        send_last_event(s, MORTISE_ENOMEM);
         return 1;
     }
-    said = call_back(s, text);
+    said = call_subscriber(s, text);
     mortise_release_str(s->m->mem, text);
     return said;
 }
 
-static void subscription_over(struct mortise_watch *w, int status,
-                              const char *reason, const struct mortise_err *err)
+static void finish_subscription(struct mortise_watch *w, int status,
+                                const char *reason,
+                                const struct mortise_err *err)
 {
     struct subscription *s = MORTISE_OF(w, struct subscription, watch);
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     if (s->first != NULL)
-        wait_over(&s->first->watch, status, reason, err != NULL ? err : &fine);
+        finish_wait(&s->first->watch, status, reason,
+                    err != NULL ? err : &fine);
     else if (err != NULL && err->code != MORTISE_OK && !s->over)
-        say_last(s, err->code);
+        send_last_event(s, err->code);
     mortise_release(s->m->mem, s, sizeof *s);
 }
 
-static struct subscription *subscription_new(struct mortise *m,
+static struct subscription *new_subscription(struct mortise *m,
                                              mortise_event_fn *fn, void *ud)
 {
     struct subscription *s = mortise_zalloc(m->mem, sizeof *s);
@@ -255,17 +257,18 @@ static struct subscription *subscription_new(struct mortise *m,
     if (s == NULL)
         return NULL;
     *s = (struct subscription){.watch = {.until = MORTISE_UNTIL_CLOSED,
-                                         .event = on_event,
-                                         .done = subscription_over},
+                                         .event = deliver_subscribed_event,
+                                         .done = finish_subscription},
                                .m = m,
                                .fn = fn,
                                .ud = ud};
     return s;
 }
 
-/* ---- starting ----------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
-static int parse_input(const char *text, json_t **out, struct mortise_err *err)
+static int parse_run_input(const char *text, json_t **out,
+                           struct mortise_err *err)
 {
     int rv;
 
@@ -277,10 +280,10 @@ static int parse_input(const char *text, json_t **out, struct mortise_err *err)
     return rv != MORTISE_OK ? mortise_doing(err, rv, "input") : rv;
 }
 
-/* The caller's options, which may be of an older size or a newer one. */
-static int copy_start(struct mortise_start_options *to,
-                      const struct mortise_start_options *from,
-                      struct mortise_err *err)
+/* Copy the caller's options, which may have an older or newer size. */
+static int copy_start_options(struct mortise_start_options *to,
+                              const struct mortise_start_options *from,
+                              struct mortise_err *err)
 {
     size_t least = offsetof(struct mortise_start_options, event);
 
@@ -292,10 +295,11 @@ static int copy_start(struct mortise_start_options *to,
     return MORTISE_OK;
 }
 
-/* Before the loop turns, so that nothing has been told yet. */
-static int subscribe(struct mortise *m, const struct mortise_live *live,
-                     const struct mortise_start_options *s, uint64_t *id,
-                     struct mortise_err *err)
+/* Subscribe before the loop turns, so that no event is missed. */
+static int subscribe_to_start(struct mortise *m,
+                              const struct mortise_live *live,
+                              const struct mortise_start_options *s,
+                              uint64_t *id, struct mortise_err *err)
 {
     struct subscription *sub;
     int rv;
@@ -303,7 +307,7 @@ static int subscribe(struct mortise *m, const struct mortise_live *live,
     *id = 0;
     if (s->event == NULL)
         return MORTISE_OK;
-    sub = subscription_new(m, s->event, s->event_ud);
+    sub = new_subscription(m, s->event, s->event_ud);
     if (sub == NULL)
         return mortise_nomem(err);
     rv = mortise_watch_add(m, &sub->watch, live->tenant, live->id, err);
@@ -314,13 +318,13 @@ static int subscribe(struct mortise *m, const struct mortise_live *live,
     return rv;
 }
 
-static void unsubscribe(struct mortise *m, uint64_t id)
+static void end_subscription(struct mortise *m, uint64_t id)
 {
     struct mortise_watch *w = mortise_watch_find(m, id);
 
-    if (w == NULL || w->event != on_event)
+    if (w == NULL || w->event != deliver_subscribed_event)
         return;
-    if (m->turning) { /* somebody is on the way through the watches */
+    if (m->turning) { /* the engine is iterating over its watches */
         MORTISE_OF(w, struct subscription, watch)->over = true;
         return;
     }
@@ -329,26 +333,27 @@ static void unsubscribe(struct mortise *m, uint64_t id)
                     sizeof(struct subscription));
 }
 
-/* A run that an API function begins on its stack. */
-struct starting {
+/* A start on the stack of an API function that waits for it. */
+struct start_wait {
     struct mortise_new_run run;
     const struct mortise_start_options *options;
     char *run_id;
     uint64_t *event_id;
-    struct wait admitted; /* until it is on disk */
+    struct wait admitted; /* until the run is on disk */
 };
 
-static void start_over(struct mortise_new_run *n, struct mortise_live *live,
-                       const struct mortise_err *err)
+static void finish_start(struct mortise_new_run *n, struct mortise_live *live,
+                         const struct mortise_err *err)
 {
-    struct starting *x = MORTISE_OF(n, struct starting, run);
+    struct start_wait *x = MORTISE_OF(n, struct start_wait, run);
     struct wait *w = &x->admitted;
     int rv = err->code;
 
     w->err = *err;
     if (rv == MORTISE_OK) {
-        strcpy(x->run_id, live->id); /* at most 128 bytes: live.c checked */
-        rv = subscribe(live->m, live, x->options, x->event_id, &w->err);
+        strcpy(x->run_id, live->id); /* live.c limits it to 128 bytes */
+        rv =
+            subscribe_to_start(live->m, live, x->options, x->event_id, &w->err);
     }
     if (rv == MORTISE_OK)
         rv = mortise_watch_add(live->m, &w->watch, live->tenant, live->id,
@@ -356,9 +361,9 @@ static void start_over(struct mortise_new_run *n, struct mortise_live *live,
     w->over |= rv != MORTISE_OK;
 }
 
-/* The actor of the caller, or of the process (NULL). */
-static int read_actor(const struct mortise *m, const char **actor,
-                      struct mortise_err *err)
+/* Check the caller's actor; NULL: use that of the process. */
+static int check_api_actor(const struct mortise *m, const char **actor,
+                           struct mortise_err *err)
 {
     if (*actor == NULL) {
         *actor = m->actor;
@@ -367,24 +372,24 @@ static int read_actor(const struct mortise *m, const char **actor,
     return mortise_utf8_check_line("actor", *actor, ACTOR_MAX, err);
 }
 
-static int start(struct mortise *m, struct mortise_graph *g,
-                 const struct mortise_start_options *s, char *run_id,
-                 uint64_t *event_id, struct mortise_err *err)
+static int start_and_wait(struct mortise *m, struct mortise_graph *g,
+                          const struct mortise_start_options *s, char *run_id,
+                          uint64_t *event_id, struct mortise_err *err)
 {
-    struct starting x = {
+    struct start_wait x = {
         .options = s,
         .run_id = run_id,
         .event_id = event_id,
-        .admitted.watch = {.until = MORTISE_UNTIL_SYNCED, .done = wait_over}};
+        .admitted.watch = {.until = MORTISE_UNTIL_SYNCED, .done = finish_wait}};
     int rv;
 
     x.run.actor = s->actor;
-    rv = read_actor(m, &x.run.actor, err);
+    rv = check_api_actor(m, &x.run.actor, err);
     if (rv == MORTISE_OK)
-        rv = parse_input(s->input, &x.run.input, err);
+        rv = parse_run_input(s->input, &x.run.input, err);
     if (rv != MORTISE_OK)
         return rv;
-    x.run.done = start_over;
+    x.run.done = finish_start;
     mortise_live_start(m, &x.run, g, tenant_or_default(s->tenant), s->run);
     while (!x.admitted.over)
         mortise_turn(m, -1);
@@ -392,7 +397,7 @@ static int start(struct mortise *m, struct mortise_graph *g,
     if (x.admitted.err.code == MORTISE_OK)
         return MORTISE_OK;
     *err = x.admitted.err;
-    unsubscribe(m, *event_id);
+    end_subscription(m, *event_id);
     *event_id = 0;
     run_id[0] = '\0';
     return err->code;
@@ -408,47 +413,48 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
 
     WITH_ERR(err);
     run_id[0] = '\0';
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv == MORTISE_OK)
-        rv = copy_start(&s, options, err);
+        rv = copy_start_options(&s, options, err);
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     mortise_enter(m);
-    rv = start(m, g, &s, run_id, &event_id, err);
+    rv = start_and_wait(m, g, &s, run_id, &event_id, err);
     mortise_leave(m);
     if (s.event_id != NULL)
         *s.event_id = event_id;
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
 
-/* ---- commands ----------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
-struct ordered {
+struct command_wait {
     struct mortise_order order;
     bool over;
     struct mortise_err err;
 };
 
-static void order_over(struct mortise_order *o, const struct mortise_err *err)
+static void finish_command(struct mortise_order *o,
+                           const struct mortise_err *err)
 {
-    struct ordered *x = MORTISE_OF(o, struct ordered, order);
+    struct command_wait *x = MORTISE_OF(o, struct command_wait, order);
 
     x->over = true;
     x->err = *err;
 }
 
-static void release_commands(struct mortise *m,
-                             struct mortise_run_command *list, size_t n)
+static void free_api_commands(struct mortise *m,
+                              struct mortise_run_command *list, size_t n)
 {
     for (size_t i = 0; list != NULL && i < n; i++)
         json_decref(list[i].value);
     mortise_release(m->mem, list, n * sizeof *list);
 }
 
-/* One of the caller's commands, whose struct may be larger than ours. */
-static int read_command(struct mortise_run_command *out,
-                        const struct mortise_command *from, size_t stride,
-                        size_t i, struct mortise_err *err)
+/* Read one of the caller's commands; its struct may be larger than ours. */
+static int read_api_command(struct mortise_run_command *out,
+                            const struct mortise_command *from, size_t stride,
+                            size_t i, struct mortise_err *err)
 {
     struct mortise_command c;
 
@@ -463,9 +469,10 @@ static int read_command(struct mortise_run_command *out,
     return mortise_command_read(out, &c, err);
 }
 
-static int read_commands(struct mortise *m, const struct mortise_command *from,
-                         size_t n, struct mortise_run_command **out,
-                         struct mortise_err *err)
+static int read_api_commands(struct mortise *m,
+                             const struct mortise_command *from, size_t n,
+                             struct mortise_run_command **out,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -478,7 +485,7 @@ static int read_commands(struct mortise *m, const struct mortise_command *from,
     if (*out == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = read_command(&(*out)[i], from, from->size, i, err);
+        rv = read_api_command(&(*out)[i], from, from->size, i, err);
     return rv;
 }
 
@@ -487,43 +494,43 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
                   uint32_t flags, const char *actor, struct mortise_err *err)
 {
     struct mortise_run_command *list = NULL;
-    struct ordered x = {.over = false};
+    struct command_wait x = {.over = false};
     int rv;
 
     WITH_ERR(err);
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv == MORTISE_OK &&
         (flags & ~(MORTISE_NO_CONTINUE | MORTISE_ACCEPT_PLUGINS)) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "flags has bits that this version does not support");
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     mortise_enter(m);
-    rv = read_actor(m, &actor, err);
+    rv = check_api_actor(m, &actor, err);
     if (rv == MORTISE_OK)
-        rv = read_commands(m, commands, n_commands, &list, err);
+        rv = read_api_commands(m, commands, n_commands, &list, err);
     x.order = (struct mortise_order){.list = list,
                                      .n = n_commands,
                                      .flags = flags,
                                      .actor = actor,
-                                     .done = order_over};
+                                     .done = finish_command};
     if (rv == MORTISE_OK)
         mortise_live_command(m, tenant_or_default(tenant), run, &x.order);
     mortise_leave(m);
     while (rv == MORTISE_OK && !x.over)
         mortise_turn(m, -1);
-    release_commands(m, list, n_commands);
+    free_api_commands(m, list, n_commands);
     if (rv == MORTISE_OK && x.err.code != MORTISE_OK) {
         *err = x.err;
         rv = err->code;
     }
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------- */
 
-/* A query that an API function waits for on its stack. */
-struct asking {
+/* A query on the stack of an API function that waits for it. */
+struct query_wait {
     struct mortise_query query;
     bool over;
     json_t *value;
@@ -531,10 +538,10 @@ struct asking {
     struct mortise_err err;
 };
 
-static void query_over(struct mortise_query *q, json_t *value, int rv,
-                       const struct mortise_err *err)
+static void finish_api_query(struct mortise_query *q, json_t *value, int rv,
+                             const struct mortise_err *err)
 {
-    struct asking *x = MORTISE_OF(q, struct asking, query);
+    struct query_wait *x = MORTISE_OF(q, struct query_wait, query);
 
     x->over = true;
     x->value = value;
@@ -543,18 +550,18 @@ static void query_over(struct mortise_query *q, json_t *value, int rv,
         x->err = *err;
 }
 
-static int ask(struct mortise *m, mortise_query_fn *fn, const char *tenant,
-               const char *word, size_t limit, char **json,
-               struct mortise_err *err)
+static int query_and_wait(struct mortise *m, mortise_query_fn *fn,
+                          const char *tenant, const char *word, size_t limit,
+                          char **json, struct mortise_err *err)
 {
-    struct asking x = {.query.done = query_over};
+    struct query_wait x = {.query.done = finish_api_query};
     int rv;
 
     WITH_ERR(err);
     *json = NULL;
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     mortise_enter(m);
     fn(m, &x.query, tenant_or_default(tenant), word, limit);
     mortise_leave(m);
@@ -566,31 +573,33 @@ static int ask(struct mortise *m, mortise_query_fn *fn, const char *tenant,
             x.rv = mortise_nomem(&x.err);
     }
     json_decref(x.value);
-    return told(x.rv, &x.err, their_err);
+    return copy_out_error(x.rv, &x.err, their_err);
 }
 
 int mortise_runs(struct mortise *m, const char *tenant, const char *after,
                  size_t limit, char **json, struct mortise_err *err)
 {
-    return ask(m, mortise_query_runs, tenant, after, limit, json, err);
+    return query_and_wait(m, mortise_query_runs, tenant, after, limit, json,
+                          err);
 }
 
 int mortise_inbox(struct mortise *m, const char *tenant, const char *after,
                   size_t limit, char **json, struct mortise_err *err)
 {
-    return ask(m, mortise_query_inbox, tenant, after, limit, json, err);
+    return query_and_wait(m, mortise_query_inbox, tenant, after, limit, json,
+                          err);
 }
 
 int mortise_show(struct mortise *m, const char *tenant, const char *run,
                  char **json, struct mortise_err *err)
 {
-    return ask(m, mortise_query_show, tenant, run, 0, json, err);
+    return query_and_wait(m, mortise_query_show, tenant, run, 0, json, err);
 }
 
 int mortise_history(struct mortise *m, const char *tenant, const char *run,
                     char **json, struct mortise_err *err)
 {
-    return ask(m, mortise_query_history, tenant, run, 0, json, err);
+    return query_and_wait(m, mortise_query_history, tenant, run, 0, json, err);
 }
 
 /* ---- reading events ------------------------------------------------------ */
@@ -607,15 +616,15 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     WITH_ERR(err);
     if (id != NULL)
         *id = 0;
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv == MORTISE_OK && (flags & ~MORTISE_EVENTS_FOLLOW) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "flags has bits that this version does not support");
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
-    s = subscription_new(m, fn, ud);
+        return copy_out_error(rv, err, their_err);
+    s = new_subscription(m, fn, ud);
     if (s == NULL)
-        return told(mortise_nomem(err), err, their_err);
+        return copy_out_error(mortise_nomem(err), err, their_err);
     if ((flags & MORTISE_EVENTS_FOLLOW) == 0)
         s->watch.until = MORTISE_UNTIL_NOW;
     s->watch.after = after;
@@ -625,7 +634,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     mortise_leave(m);
     if (rv != MORTISE_OK) {
         mortise_release(m->mem, s, sizeof *s);
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     }
     made = m->last_watch;
     while (!x.over && (s->watch.behind || s->watch.until == MORTISE_UNTIL_NOW))
@@ -633,7 +642,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     if (x.over) {
         if (x.err.code != MORTISE_OK)
             *err = x.err;
-        return told(x.err.code, err, their_err);
+        return copy_out_error(x.err.code, err, their_err);
     }
     s->first = NULL;
     if (id != NULL)
@@ -644,5 +653,5 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
 void mortise_unsubscribe(struct mortise *m, uint64_t id)
 {
     assert_on_loop(m);
-    unsubscribe(m, id);
+    end_subscription(m, id);
 }

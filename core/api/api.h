@@ -1,26 +1,26 @@
-/* api.h -- what the functions of mortise.h have in common.  [loop] */
+/* api.h -- helpers of the functions of mortise.h.  [loop] */
 #ifndef MORTISE_API_API_H
 #define MORTISE_API_API_H
 
 #include "core/engine/common/engine.h"
 
-/* Inner functions may count on an err, and may write to it on the way to a
- * success; a caller's may be NULL, and is written by failures alone. */
+/* Internal functions need an err, and may write to it before a success.  The
+ * caller's err may be NULL and is written only by failures. */
 #define WITH_ERR(err)                                                          \
     struct mortise_err own_err, *const their_err = (err);                      \
     err = &own_err
 
-static inline int told(int rv, const struct mortise_err *err,
-                       struct mortise_err *theirs)
+static inline int copy_out_error(int rv, const struct mortise_err *err,
+                                 struct mortise_err *theirs)
 {
     if (rv < 0 && theirs != NULL)
         *theirs = *err;
     return rv;
 }
 
-/* May the caller come in now?  A write error that is being dealt with is waited
- * for, so that the next call finds the engine going or broken. */
-static inline int begin(struct mortise *m, struct mortise_err *err)
+/* Check that the caller may use the engine now.  While a write error is being
+ * handled, wait, so that the engine is either ready or broken afterwards. */
+static inline int begin_api_call(struct mortise *m, struct mortise_err *err)
 {
     assert_on_loop(m);
     if (m->turning)

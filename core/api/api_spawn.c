@@ -1,9 +1,8 @@
-/* api_spawn.c -- mortise.h's functions for spawn handles.
+/* api_spawn.c -- the functions of mortise.h for spawn handles.
  *
- * As in api.c: the operation is handed in, and the loop turned until it is
- * decided and on disk.  One whose record somebody else moved between the two is
- * decided again: in this store that is a child, or a parent, which ended then.
- */
+ * As in api.c, a function submits its operation and turns the loop until it is
+ * decided and on disk.  If the record changed between the two, the operation is
+ * decided again: a child or a parent in this store ended in between. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +12,8 @@
 #include "core/json/value.h"
 #include "core/api/api.h"
 
-/* An operation that an API function waits for on its stack. */
-struct waiting {
+/* An operation on the stack of an API function that waits for it. */
+struct spawn_op_wait {
     struct mortise_spawn_op op;
     bool over;
     int rv;
@@ -22,16 +21,16 @@ struct waiting {
     struct mortise_spawn_claimed *out; /* CLAIMS */
 };
 
-/* ---- what a claim gives ----------------------------------------------------- */
+/* ---- the result of a claim ----------------------------------------------- */
 
-static void copy_text(char *to, size_t size, const char *from)
+static void copy_record_text(char *to, size_t size, const char *from)
 {
-    assert(strlen(from) < size); /* the store has no longer ones */
+    assert(strlen(from) < size); /* the store's limit */
     (void)size;
     strcpy(to, from);
 }
 
-static int fill(struct waiting *w)
+static int fill_claimed(struct spawn_op_wait *w)
 {
     const struct mortise_spawn *now = &w->op.put.change.now;
     struct mortise_spawn_claimed *out = w->out;
@@ -40,9 +39,9 @@ static int fill(struct waiting *w)
     out->state = now->state;
     out->terminal_status = now->status;
     mortise_spawns_handle(out->handle, w->op.parent, w->op.id);
-    copy_text(out->child, sizeof out->child, now->child);
+    copy_record_text(out->child, sizeof out->child, now->child);
     if (!mortise_spawn_is_over(now))
-        copy_text(out->token, sizeof out->token, now->token);
+        copy_record_text(out->token, sizeof out->token, now->token);
     if (now->result == NULL)
         return MORTISE_OK;
     out->terminal_result =
@@ -50,11 +49,11 @@ static int fill(struct waiting *w)
     return out->terminal_result != NULL ? MORTISE_OK : mortise_nomem(&w->err);
 }
 
-/* ---- waiting ------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
-static void landed(struct mortise_spawn_op *op, int result)
+static void handle_landed(struct mortise_spawn_op *op, int result)
 {
-    struct waiting *w = MORTISE_OF(op, struct waiting, op);
+    struct spawn_op_wait *w = MORTISE_OF(op, struct spawn_op_wait, op);
 
     w->over = true;
     w->rv = result;
@@ -65,13 +64,13 @@ static void landed(struct mortise_spawn_op *op, int result)
             "handle changed; open the store again to find out");
 }
 
-static void decided(struct mortise_spawn_op *op, int rv,
-                    const struct mortise_err *err)
+static void handle_decided(struct mortise_spawn_op *op, int rv,
+                           const struct mortise_err *err)
 {
-    struct waiting *w = MORTISE_OF(op, struct waiting, op);
+    struct spawn_op_wait *w = MORTISE_OF(op, struct spawn_op_wait, op);
 
     if (rv == MORTISE_OK && w->out != NULL)
-        rv = fill(w);
+        rv = fill_claimed(w);
     else if (rv != MORTISE_OK)
         w->err = *err;
     if (rv == MORTISE_OK && op->changes)
@@ -83,7 +82,7 @@ static void decided(struct mortise_spawn_op *op, int rv,
     mortise_spawns_drop(op);
 }
 
-static void clear(struct mortise *m, struct mortise_spawn_claimed *out)
+static void clear_claimed(struct mortise *m, struct mortise_spawn_claimed *out)
 {
     uint32_t size = out->size;
 
@@ -91,33 +90,35 @@ static void clear(struct mortise *m, struct mortise_spawn_claimed *out)
     *out = (struct mortise_spawn_claimed){.size = size};
 }
 
-/* `ask` as it is begun with each try. */
-static int wait_for(struct mortise *m, const struct mortise_spawn_op *ask,
-                    struct mortise_spawn_claimed *out, struct mortise_err *err)
+/* Run the operation; `ask` is its initial state for each try. */
+static int run_op_and_wait(struct mortise *m,
+                           const struct mortise_spawn_op *ask,
+                           struct mortise_spawn_claimed *out,
+                           struct mortise_err *err)
 {
-    struct waiting w;
+    struct spawn_op_wait w;
 
     do {
-        w = (struct waiting){.op = *ask, .out = out};
-        w.op.decided = decided;
-        w.op.landed = landed;
+        w = (struct spawn_op_wait){.op = *ask, .out = out};
+        w.op.decided = handle_decided;
+        w.op.landed = handle_landed;
         mortise_enter(m);
         mortise_spawns_begin(m, &w.op);
         mortise_leave(m);
         while (!w.over)
             mortise_turn(m, -1);
         if (w.rv != MORTISE_OK && out != NULL)
-            clear(m, out);
+            clear_claimed(m, out);
     } while (w.rv == MORTISE_ECONFLICT);
     if (w.rv != MORTISE_OK)
         *err = w.err;
     return w.rv;
 }
 
-/* ---- claims --------------------------------------------------------------------- */
+/* ---- claims -------------------------------------------------------------- */
 
-static int check_claim(const struct mortise_spawn_claim *c,
-                       struct mortise_err *err)
+static int check_claim_fields(const struct mortise_spawn_claim *c,
+                              struct mortise_err *err)
 {
     int rv = mortise_check_name("tenant", tenant_or_default(c->tenant), err);
 
@@ -139,9 +140,11 @@ static int check_claim(const struct mortise_spawn_claim *c,
     return rv;
 }
 
-/* Of a value, whatever the blanks and the order of members. */
-static int digest_task(const struct mortise *m, const char *text,
-                       uint8_t digest[MORTISE_DIGEST], struct mortise_err *err)
+/* The digest of a JSON value, independent of blanks and the order of
+ * members. */
+static int compute_task_digest(const struct mortise *m, const char *text,
+                               uint8_t digest[MORTISE_DIGEST],
+                               struct mortise_err *err)
 {
     json_t *task = json_null();
     int rv = MORTISE_OK;
@@ -166,18 +169,18 @@ int mortise_try_claim_spawn(struct mortise *m,
     WITH_ERR(err);
     if (c == NULL || c->size != sizeof *c || out == NULL ||
         out->size != sizeof *out || (c->flags & ~MORTISE_SPAWN_DETACHED) != 0)
-        return told(
+        return copy_out_error(
             mortise_fail(err, MORTISE_EINVAL,
                          "claim.size, claim.flags or claimed.size is invalid"),
             err, their_err);
     *out = (struct mortise_spawn_claimed){.size = sizeof *out};
-    rv = begin(m, err);
+    rv = begin_api_call(m, err);
     if (rv == MORTISE_OK)
-        rv = check_claim(c, err);
+        rv = check_claim_fields(c, err);
     if (rv == MORTISE_OK)
-        rv = digest_task(m, c->task, op.task, err);
+        rv = compute_task_digest(m, c->task, op.task, err);
     if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
+        return copy_out_error(rv, err, their_err);
     op.tenant = tenant_or_default(c->tenant);
     op.parent = c->run;
     op.execution = c->execution != NULL ? c->execution : "";
@@ -185,18 +188,18 @@ int mortise_try_claim_spawn(struct mortise *m,
     op.name = c->name;
     op.token = c->token;
     op.detached = (c->flags & MORTISE_SPAWN_DETACHED) != 0;
-    return told(wait_for(m, &op, out, err), err, their_err);
+    return copy_out_error(run_op_and_wait(m, &op, out, err), err, their_err);
 }
 
-/* ---- with a handle ------------------------------------------------------------------ */
+/* ---- operations on a handle ---------------------------------------------- */
 
-/* The operation that `op` begins, of that handle. */
-static int with_handle(struct mortise *m, const char *tenant,
-                       const char *handle, const char *token,
-                       struct mortise_spawn_op *op, struct mortise_err *err)
+/* Run the operation `op` on this handle. */
+static int run_handle_op(struct mortise *m, const char *tenant,
+                         const char *handle, const char *token,
+                         struct mortise_spawn_op *op, struct mortise_err *err)
 {
     char parent[MORTISE_NAME_MAX + 1];
-    int rv = begin(m, err);
+    int rv = begin_api_call(m, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -208,7 +211,7 @@ static int with_handle(struct mortise *m, const char *tenant,
     op->tenant = tenant_or_default(tenant);
     op->parent = parent;
     op->token = token;
-    return wait_for(m, op, NULL, err);
+    return run_op_and_wait(m, op, NULL, err);
 }
 
 int mortise_register_child_session(struct mortise *m, const char *tenant,
@@ -223,8 +226,8 @@ int mortise_register_child_session(struct mortise *m, const char *tenant,
     rv = mortise_utf8_check_line("child", child != NULL ? child : "",
                                  MORTISE_SPAWN_TEXT, err);
     if (rv == MORTISE_OK)
-        rv = with_handle(m, tenant, handle, token, &op, err);
-    return told(rv, err, their_err);
+        rv = run_handle_op(m, tenant, handle, token, &op, err);
+    return copy_out_error(rv, err, their_err);
 }
 
 int mortise_advance_spawn(struct mortise *m, const char *tenant,
@@ -237,18 +240,18 @@ int mortise_advance_spawn(struct mortise *m, const char *tenant,
 
     WITH_ERR(err);
     if (state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING)
-        rv = with_handle(m, tenant, handle, token, &op, err);
+        rv = run_handle_op(m, tenant, handle, token, &op, err);
     else
         rv = mortise_fail(
             err, MORTISE_EINVAL,
             "a spawn can be advanced only to dispatched or running; claiming, "
             "registering and settling set the other states");
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
 
-/* *text: the result as it is stored, without blanks. */
-static int read_result(const struct mortise *m, const char *result, char **text,
-                       struct mortise_err *err)
+/* Parse a result; *text is the compact JSON that is stored. */
+static int parse_result_text(const struct mortise *m, const char *result,
+                             char **text, struct mortise_err *err)
 {
     json_t *value;
     int rv;
@@ -279,16 +282,17 @@ int mortise_settle_spawn(struct mortise *m, const char *tenant,
 
     WITH_ERR(err);
     if (mortise_spawn_status_name(status) == NULL)
-        return told(mortise_fail(err, MORTISE_EINVAL,
-                                 "%d is not a status of an ended child (enum "
-                                 "mortise_spawn_status)",
-                                 status),
-                    err, their_err);
-    rv = read_result(m, result, &text, err);
+        return copy_out_error(
+            mortise_fail(err, MORTISE_EINVAL,
+                         "%d is not a status of an ended child (enum "
+                         "mortise_spawn_status)",
+                         status),
+            err, their_err);
+    rv = parse_result_text(m, result, &text, err);
     op.result = text;
     op.result_size = text != NULL ? strlen(text) : 0;
     if (rv == MORTISE_OK)
-        rv = with_handle(m, tenant, handle, token, &op, err);
+        rv = run_handle_op(m, tenant, handle, token, &op, err);
     mortise_release_str(m->mem, text);
-    return told(rv, err, their_err);
+    return copy_out_error(rv, err, their_err);
 }
