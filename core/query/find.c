@@ -1,42 +1,40 @@
-/* find.c -- which run is meant by a word: one of that id, one that was removed,
- * or those whose ids begin with it.
+/* find.c -- find a run by its id or the beginning of its id.
  *
- * Whoever asks decides what that is good for (cli/name.c): what changes a run
- * takes its whole id, what only reads may take the beginning of it.  Three
- * answers are kept apart for that: a run is there, a run was there and went
- * with store.retention (its tombstone answers for its id, and for no other), or
- * there never was one; and, whatever the answer, whose ids go on behind the
- * word.
- */
+ * The caller decides how to use the answer (cli/name.c): a command that changes
+ * a run needs the whole id, a command that only reads may accept a prefix.  The
+ * answer distinguishes three cases: the run exists; it existed and
+ * store.retention removed it (its tombstone answers for this id only); or it
+ * never existed.  In each case the answer also lists other ids that start with
+ * the word. */
 #include <string.h>
 
 #include "core/query/query.h"
 
-enum { SHOWN = 8 }; /* so many ids that go on */
+enum { SHOWN = 8 }; /* maximum number of listed ids */
 
-/* Run ids are of these, in the order that the store lists them. */
+/* The characters of run ids, in the store's order. */
 static const char id_chars[] = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
                                "abcdefghijklmnopqrstuvwxyz";
 
-/* Something that no id lies between, and `prefix`: so that listing what comes
- * after it begins at `prefix` itself.  "" is before everything. */
-static void just_before(const char *prefix, char out[MORTISE_RUN_MAX])
+/* Make a cursor directly before `prefix`: no id lies between the two, so a list
+ * after the cursor starts at `prefix` itself.  "" is before everything. */
+static void make_cursor_before(const char *prefix, char out[MORTISE_RUN_MAX])
 {
     size_t n = strlen(prefix);
     const char *last = strchr(id_chars, prefix[n - 1]);
 
-    assert(last != NULL); /* mortise_check_name() */
+    assert(last != NULL); /* checked by mortise_check_name() */
     memcpy(out, prefix, n - 1);
     out[n - 1] = '\0';
-    if (last == id_chars) /* "a-" comes right behind "a" */
+    if (last == id_chars) /* "a-" comes directly after "a" */
         return;
     out[n - 1] = last[-1];
     memset(out + n, 'z', MORTISE_RUN_MAX - 1 - n);
     out[MORTISE_RUN_MAX - 1] = '\0';
 }
 
-static int add_like(void *ud, const char *tenant, const char *run,
-                    const struct mortise_head *head)
+static int add_matching_id(void *ud, const char *tenant, const char *run,
+                           const struct mortise_head *head)
 {
     struct mortise_query *q = ud;
 
@@ -52,10 +50,10 @@ static int add_like(void *ud, const char *tenant, const char *run,
     return q->more || q->failed;
 }
 
-/* What is known of the run itself stands in q->rv: MORTISE_OK, it is there;
- * MORTISE_EEXISTS, it was; MORTISE_ENOTFOUND; the words for it in q->err. */
-static void like_read(struct mortise_read *r, int rv,
-                      const struct mortise_err *err)
+/* q->rv is the state of the run itself: MORTISE_OK: it exists; MORTISE_EEXISTS:
+ * it was removed; MORTISE_ENOTFOUND. q->err has the message. */
+static void finish_find(struct mortise_read *r, int rv,
+                        const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
     const char *what = q->rv == MORTISE_OK        ? "there"
@@ -73,21 +71,21 @@ static void like_read(struct mortise_read *r, int rv,
                                      "like", q->list, "more", (int)q->more));
 }
 
-static void find_like(struct mortise_query *q)
+static void find_matching_ids(struct mortise_query *q)
 {
-    just_before(q->word, q->after_run);
+    make_cursor_before(q->word, q->after_run);
     q->read = (struct mortise_read){
         .kind = MORTISE_READ_RUNS,
         .tenant = q->tenant,
         .run = q->after_run[0] != '\0' ? q->after_run : NULL,
-        .head = add_like,
+        .head = add_matching_id,
         .ud = q,
-        .done = like_read};
+        .done = finish_find};
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void head_read(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void handle_find_head(struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
@@ -97,7 +95,7 @@ static void head_read(struct mortise_stored *s, int rv,
     }
     q->err = *err;
     q->rv = s->removed ? MORTISE_EEXISTS : rv;
-    find_like(q);
+    find_matching_ids(q);
 }
 
 void mortise_query_find(struct mortise *m, struct mortise_query *q,
@@ -112,7 +110,7 @@ void mortise_query_find(struct mortise *m, struct mortise_query *q,
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, &err);
     else if (mortise_live_find(m, tenant, run) != NULL)
-        find_like(q);
+        find_matching_ids(q);
     else
-        mortise_stored_head(m, &q->stored, tenant, run, head_read);
+        mortise_stored_head(m, &q->stored, tenant, run, handle_find_head);
 }

@@ -1,19 +1,17 @@
-/* newest.c -- runs, those that began last first, and of those the ones that are
- * asked for: by status, by graph, since when.
+/* newest.c -- a list of runs, newest first, filtered by status, graph and time.
  *
- * A store has its runs by id, and ids that people choose say nothing of when a
- * run began; so a page of this list looks at the head of each run that the tenant
- * has.  The promises:
+ * The store orders runs by id, and ids do not tell when a run began.  Therefore
+ * a page of this list reads the head of each run of the tenant.  Promises:
  *
- *   (1) What a page holds in memory is its own entries, however many runs there
- *       are: the best so far, the worst of them on top of a heap.
- *   (2) SLICE heads are looked at in one go, and then others have their turn.
- *   (3) Pages meet.  A cursor is when the last entry began, and its id: neither
- *       ever changes, and what begins between two pages is newer than both.
- *   (4) An entry is what is stored of the run at the end of the page; one that was
- *       removed or begun meanwhile may be there or not.
- *   (5) An engine that closes does not leave a page behind: it is answered.
- */
+ *   (1) Memory holds only the entries of the page, whatever the number of runs:
+ *       a heap of the best so far, with the worst of them on top.
+ *   (2) SLICE heads are read at a time; then other work gets its turn.
+ *   (3) Pages are contiguous.  A cursor is the start time of the last entry,
+ *       and its id.  Neither ever changes, and a run that begins between two
+ *       pages is newer than both.
+ *   (4) An entry shows the run as stored at the end of the page.  A run that is
+ *       removed or begun meanwhile may be present or absent.
+ *   (5) If the engine closes, the query is answered. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,82 +20,84 @@
 
 enum { SLICE = 512, MS_DIGITS = 20 };
 
-/* A run as it may come to stand in the page. */
-struct one {
+/* A candidate for the page. */
+struct page_entry {
     uint64_t created_ms;
-    json_t *entry; /* ours */
+    json_t *entry; /* owned */
     char run[MORTISE_RUN_MAX];
 };
 
 struct mortise_newest {
     struct mortise_query *q;
     struct mortise_task task;
-    size_t wanted;  /* entries of a page, and one to know that there are more */
-    size_t n, seen; /* in the heap; of this slice */
-    bool begun, more;   /* behind the first slice; the slice ended early */
-    uint64_t before_ms; /* of the cursor; its id is the query's after_run */
+    size_t wanted;    /* entries of a page + 1, to detect that there are more */
+    size_t n, seen;   /* in the heap; heads read in this slice */
+    bool begun, more; /* the first slice was read; the slice ended early */
+    uint64_t before_ms; /* from the cursor; its id is the query's after_run */
     bool paged;
-    char run[MORTISE_RUN_MAX], after[MORTISE_RUN_MAX]; /* looked at last */
-    struct one heap[];
+    /* The last head that was read. */
+    char run[MORTISE_RUN_MAX], after[MORTISE_RUN_MAX];
+    struct page_entry heap[];
 };
 
-/* Does it stand behind in the list? */
-static bool is_behind(uint64_t created_ms, const char *run, uint64_t than_ms,
-                      const char *than)
+/* Does the run come later in the list? */
+static bool comes_later(uint64_t created_ms, const char *run, uint64_t than_ms,
+                        const char *than)
 {
     return created_ms != than_ms ? created_ms < than_ms : strcmp(run, than) < 0;
 }
 
-static bool one_is_behind(const struct one *a, const struct one *b)
+static bool entry_comes_later(const struct page_entry *a,
+                              const struct page_entry *b)
 {
-    return is_behind(a->created_ms, a->run, b->created_ms, b->run);
+    return comes_later(a->created_ms, a->run, b->created_ms, b->run);
 }
 
-/* ---- the heap ------------------------------------------------------------- */
+/* ---- the heap ------------------------------------------------------------ */
 
-static void swap(struct one *a, struct one *b)
+static void swap_entries(struct page_entry *a, struct page_entry *b)
 {
-    struct one c = *a;
+    struct page_entry c = *a;
 
     *a = *b;
     *b = c;
 }
 
-static void sift_up(struct one *heap, size_t i)
+static void sift_entry_up(struct page_entry *heap, size_t i)
 {
-    for (; i > 0 && one_is_behind(&heap[i], &heap[(i - 1) / 2]);
+    for (; i > 0 && entry_comes_later(&heap[i], &heap[(i - 1) / 2]);
          i = (i - 1) / 2)
-        swap(&heap[i], &heap[(i - 1) / 2]);
+        swap_entries(&heap[i], &heap[(i - 1) / 2]);
 }
 
-static void sift_down(struct one *heap, size_t n, size_t i)
+static void sift_entry_down(struct page_entry *heap, size_t n, size_t i)
 {
     for (;;) {
         size_t least = i, left = 2 * i + 1;
 
         for (size_t k = left; k < left + 2 && k < n; k++)
-            if (one_is_behind(&heap[k], &heap[least]))
+            if (entry_comes_later(&heap[k], &heap[least]))
                 least = k;
         if (least == i)
             return;
-        swap(&heap[i], &heap[least]);
+        swap_entries(&heap[i], &heap[least]);
         i = least;
     }
 }
 
-/* The page in its order, first of all the newest. */
-static void heap_sort(struct one *heap, size_t n)
+/* Sort the page, newest first. */
+static void sort_page(struct page_entry *heap, size_t n)
 {
     while (n > 1) {
-        swap(&heap[0], &heap[--n]);
-        sift_down(heap, n, 0);
+        swap_entries(&heap[0], &heap[--n]);
+        sift_entry_down(heap, n, 0);
     }
 }
 
-/* ---- what is wanted ------------------------------------------------------- */
+/* ---- the filter ---------------------------------------------------------- */
 
-/* The words of `status`, apart from each other by commas. */
-static bool is_among(const char *words, const char *word)
+/* Is the word in `words`, a list separated by commas? */
+static bool has_status_word(const char *words, const char *word)
 {
     size_t n = strlen(word);
 
@@ -111,9 +111,10 @@ static bool is_among(const char *words, const char *word)
 
 static const char interrupted[] = "interrupted";
 
-/* Its status as people are told it. */
-static const char *status_of(struct mortise *m, const char *tenant,
-                             const char *run, const struct mortise_head *h)
+/* The status as users see it. */
+static const char *get_shown_status(struct mortise *m, const char *tenant,
+                                    const char *run,
+                                    const struct mortise_head *h)
 {
     if (mortise_query_is_deadly(m, tenant, run, h))
         return mortise_run_status_name(MORTISE_RUN_BLOCKED);
@@ -124,24 +125,25 @@ static const char *status_of(struct mortise *m, const char *tenant,
     return mortise_run_status_name((int)h->status);
 }
 
-static bool is_wanted(const struct mortise_newest *w, const char *tenant,
-                      const char *run, const struct mortise_head *h)
+static bool is_run_wanted(const struct mortise_newest *w, const char *tenant,
+                          const char *run, const struct mortise_head *h)
 {
     const struct mortise_query *q = w->q;
     const struct mortise_query_filter *f = &q->filter;
 
     return h->created_ms >= f->since_ms &&
            (!w->paged ||
-            is_behind(h->created_ms, run, w->before_ms, q->after_run)) &&
-           (w->n < w->wanted || is_behind(w->heap[0].created_ms, w->heap[0].run,
-                                          h->created_ms, run)) &&
+            comes_later(h->created_ms, run, w->before_ms, q->after_run)) &&
+           (w->n < w->wanted ||
+            comes_later(w->heap[0].created_ms, w->heap[0].run, h->created_ms,
+                        run)) &&
            (f->graph == NULL || strcmp(f->graph, h->graph_name) == 0) &&
            (f->status == NULL ||
-            is_among(f->status, status_of(q->m, tenant, run, h)));
+            has_status_word(f->status, get_shown_status(q->m, tenant, run, h)));
 }
 
-/* `status` is a list of words that a run may have there. */
-static int check_status(const char *words, struct mortise_err *err)
+/* Check that each word of the list is a status. */
+static int check_status_filter(const char *words, struct mortise_err *err)
 {
     for (const char *p = words; p != NULL; p = strchr(p, ',')) {
         char word[32];
@@ -164,9 +166,10 @@ static int check_status(const char *words, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* "MS/RUN": when the last entry of the page before began, and which it was. */
-static int read_cursor(struct mortise_newest *w, const char *after,
-                       struct mortise_err *err)
+/* Parse "MS/RUN": the start time and id of the last entry of the previous
+ * page. */
+static int parse_newest_cursor(struct mortise_newest *w, const char *after,
+                               struct mortise_err *err)
 {
     char *end = NULL;
     size_t digits = strspn(after, "0123456789");
@@ -184,15 +187,15 @@ static int read_cursor(struct mortise_newest *w, const char *after,
     return MORTISE_OK;
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
-static void add(struct mortise_newest *w, const char *tenant, const char *run,
-                const struct mortise_head *h)
+static void add_to_page(struct mortise_newest *w, const char *tenant,
+                        const char *run, const struct mortise_head *h)
 {
-    struct one *to = &w->heap[w->n];
-    struct one new = {.created_ms = h->created_ms,
-                      .entry =
-                          mortise_query_run_entry(w->q->m, tenant, run, h)};
+    struct page_entry *to = &w->heap[w->n];
+    struct page_entry new = {
+        .created_ms = h->created_ms,
+        .entry = mortise_query_run_entry(w->q->m, tenant, run, h)};
 
     if (new.entry == NULL) {
         w->q->failed = true;
@@ -201,16 +204,16 @@ static void add(struct mortise_newest *w, const char *tenant, const char *run,
     snprintf(new.run, sizeof new.run, "%s", run);
     if (w->n < w->wanted) {
         *to = new;
-        sift_up(w->heap, w->n++);
+        sift_entry_up(w->heap, w->n++);
         return;
     }
     json_decref(w->heap[0].entry);
     w->heap[0] = new;
-    sift_down(w->heap, w->n, 0);
+    sift_entry_down(w->heap, w->n, 0);
 }
 
-static int look(void *ud, const char *tenant, const char *run,
-                const struct mortise_head *head)
+static int visit_head(void *ud, const char *tenant, const char *run,
+                      const struct mortise_head *head)
 {
     struct mortise_newest *w = ud;
 
@@ -219,83 +222,83 @@ static int look(void *ud, const char *tenant, const char *run,
         return 1;
     w->seen++;
     snprintf(w->run, sizeof w->run, "%s", run);
-    if (is_wanted(w, tenant, run, head))
-        add(w, tenant, run, head);
+    if (is_run_wanted(w, tenant, run, head))
+        add_to_page(w, tenant, run, head);
     return w->q->failed;
 }
 
-static void newest_free(struct mortise_newest *w)
+static void free_newest(struct mortise_newest *w)
 {
     for (size_t i = 0; i < w->n; i++)
         json_decref(w->heap[i].entry);
     mortise_release(w->q->m->mem, w, sizeof *w + w->wanted * sizeof *w->heap);
 }
 
-/* {runs: list, next: cursor or null}. */
-static void answer(struct mortise_newest *w)
+/* Answer {runs: list, next: cursor or null}. */
+static void answer_newest(struct mortise_newest *w)
 {
     struct mortise_query *q = w->q;
     size_t n = w->n < w->wanted ? w->n : w->wanted - 1;
     int rv = 0;
 
-    heap_sort(w->heap, w->n);
+    sort_page(w->heap, w->n);
     for (size_t i = 0; rv == 0 && i < n; i++)
         rv = json_array_append(q->list, w->heap[i].entry);
     if (w->n > n)
         snprintf(q->next, sizeof q->next, "%" PRIu64 "/%s",
                  w->heap[n - 1].created_ms, w->heap[n - 1].run);
     q->more = w->n > n;
-    newest_free(w);
+    free_newest(w);
     mortise_query_answer(q, rv != 0 || q->failed
                                 ? NULL
                                 : json_pack("{s:O, s:s?}", q->word, q->list,
                                             "next", q->more ? q->next : NULL));
 }
 
-static void end_badly(struct mortise_newest *w, int rv,
-                      const struct mortise_err *err)
+static void fail_newest(struct mortise_newest *w, int rv,
+                        const struct mortise_err *err)
 {
     struct mortise_query *q = w->q;
     struct mortise_err why = *err;
 
-    newest_free(w);
+    free_newest(w);
     mortise_query_fail(q, rv, &why);
 }
 
-static void slice_read(struct mortise_read *r, int rv,
-                       const struct mortise_err *err)
+static void finish_slice(struct mortise_read *r, int rv,
+                         const struct mortise_err *err)
 {
     struct mortise_newest *w =
         MORTISE_OF(r, struct mortise_query, read)->newest;
 
     if (rv != MORTISE_OK) {
-        end_badly(w, rv, err);
+        fail_newest(w, rv, err);
     } else if (w->more && !w->q->failed) {
         w->q->m->n_listing++;
         mortise_ready(w->q->m, &w->task);
     } else {
-        answer(w);
+        answer_newest(w);
     }
 }
 
-static void read_slice(struct mortise_newest *w)
+static void start_slice(struct mortise_newest *w)
 {
     struct mortise_query *q = w->q;
 
     w->more = false;
     w->seen = 0;
-    strcpy(w->after, w->run); /* what is looked at moves the other one on */
+    strcpy(w->after, w->run); /* visit_head() overwrites w->run */
     q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
                                     .tenant = q->tenant,
                                     .run = w->begun ? w->after : NULL,
-                                    .head = look,
+                                    .head = visit_head,
                                     .ud = w,
-                                    .done = slice_read};
+                                    .done = finish_slice};
     w->begun = true;
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void go_on(struct mortise_task *t)
+static void continue_newest(struct mortise_task *t)
 {
     struct mortise_newest *w = MORTISE_OF(t, struct mortise_newest, task);
     struct mortise_err err;
@@ -304,12 +307,12 @@ static void go_on(struct mortise_task *t)
     assert(w->q->m->n_listing > 0);
     w->q->m->n_listing--;
     if (rv != MORTISE_OK)
-        end_badly(w, rv, &err);
+        fail_newest(w, rv, &err);
     else
-        read_slice(w);
+        start_slice(w);
 }
 
-/* `q` is begun, with an empty list and room for so many entries. */
+/* `q` was started with an empty list and room for q->left entries. */
 void mortise_query_newest(struct mortise_query *q, const char *after)
 {
     size_t wanted = q->left + 1;
@@ -324,14 +327,14 @@ void mortise_query_newest(struct mortise_query *q, const char *after)
     }
     w->q = q;
     w->wanted = wanted;
-    w->task.run = go_on;
+    w->task.run = continue_newest;
     q->newest = w;
     if (q->filter.status != NULL)
-        rv = check_status(q->filter.status, &err);
+        rv = check_status_filter(q->filter.status, &err);
     if (rv == MORTISE_OK && after != NULL)
-        rv = read_cursor(w, after, &err);
+        rv = parse_newest_cursor(w, after, &err);
     if (rv != MORTISE_OK)
-        end_badly(w, rv, &err);
+        fail_newest(w, rv, &err);
     else
-        read_slice(w);
+        start_slice(w);
 }

@@ -1,8 +1,8 @@
-/* query.c -- what is asked about runs.
+/* query.c -- queries about runs.
  *
- * Everything here reads the store: what is shown is on disk.  A page costs its
- * own size, whatever the number of runs; one of the newest (newest.c) does not.
- */
+ * All queries read the store, so they show only data on disk.  The cost of a
+ * page depends on its size, not on the number of runs, except for pages of the
+ * newest runs (newest.c). */
 #include "core/query/query.h"
 
 #include <string.h>
@@ -14,12 +14,12 @@
 
 enum { PAGE = 50, PAGE_MAX = 1000 };
 
-static size_t page_size(size_t limit)
+static size_t clamp_page_size(size_t limit)
 {
     return limit == 0 ? PAGE : limit > PAGE_MAX ? PAGE_MAX : limit;
 }
 
-static json_t *time_json(uint64_t ms)
+static json_t *make_time_json(uint64_t ms)
 {
     char text[MORTISE_TIME_TEXT];
 
@@ -27,10 +27,10 @@ static json_t *time_json(uint64_t ms)
     return json_string(text);
 }
 
-/* ---- answers ------------------------------------------------------------ */
+/* ---- answers ------------------------------------------------------------- */
 
-/* With nothing but who asks. */
-static void query_begin(struct mortise *m, struct mortise_query *q,
+/* Reset all fields except those that the caller sets. */
+static void reset_query(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *word)
 {
     *q = (struct mortise_query){.done = q->done,
@@ -39,13 +39,14 @@ static void query_begin(struct mortise *m, struct mortise_query *q,
                                 .m = m,
                                 .tenant = tenant,
                                 .word = word};
-    mortise_arena_init(&q->stored.arena, m->mem); /* it may stay unread */
+    /* Finish_query_with() frees it in any case. */
+    mortise_arena_init(&q->stored.arena, m->mem);
 }
 
-static void end(struct mortise_query *q, json_t *value, int rv,
-                const struct mortise_err *err)
+static void finish_query_with(struct mortise_query *q, json_t *value, int rv,
+                              const struct mortise_err *err)
 {
-    struct mortise_err why = *err; /* it may stand in the query */
+    struct mortise_err why = *err; /* err may be a field of the query */
 
     json_decref(q->list);
     mortise_stored_finish(&q->stored);
@@ -55,7 +56,7 @@ static void end(struct mortise_query *q, json_t *value, int rv,
 void mortise_query_fail(struct mortise_query *q, int rv,
                         const struct mortise_err *err)
 {
-    end(q, NULL, rv, err);
+    finish_query_with(q, NULL, rv, err);
 }
 
 void mortise_query_answer(struct mortise_query *q, json_t *value)
@@ -64,12 +65,12 @@ void mortise_query_answer(struct mortise_query *q, json_t *value)
 
     if (value == NULL)
         mortise_nomem(&err);
-    end(q, value, err.code, &err);
+    finish_query_with(q, value, err.code, &err);
 }
 
-/* {NAME: list, next: cursor or null}. */
-static void page_read(struct mortise_read *r, int rv,
-                      const struct mortise_err *err)
+/* Answer {NAME: list, next: cursor or null}. */
+static void finish_page(struct mortise_read *r, int rv,
+                        const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
 
@@ -89,8 +90,8 @@ bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
     struct mortise_err err;
     int rv = mortise_check_name("tenant", tenant, &err);
 
-    query_begin(m, q, tenant, word);
-    q->left = page_size(limit);
+    reset_query(m, q, tenant, word);
+    q->left = clamp_page_size(limit);
     q->list = rv == MORTISE_OK ? json_array() : NULL;
     if (rv == MORTISE_OK && q->list == NULL)
         rv = mortise_nomem(&err);
@@ -99,24 +100,24 @@ bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
     return rv == MORTISE_OK;
 }
 
-/* ---- runs --------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
-static bool is_full(struct mortise_query *q)
+static bool is_page_full(struct mortise_query *q)
 {
     q->more = q->left == 0;
     return q->more;
 }
 
-/* Takes the entry; NULL is out of memory.  Nonzero: no more. */
-static int add_entry(struct mortise_query *q, json_t *entry)
+/* Add an entry, which is consumed; NULL is out of memory.  Nonzero: stop. */
+static int add_list_entry(struct mortise_query *q, json_t *entry)
 {
     q->left--;
     q->failed = json_array_append_new(q->list, entry) != 0;
     return q->failed;
 }
 
-/* Known without loading it: an execution of it took the process down too
- * often. */
+/* True if an execution of the run ended the process too often.  Needs only the
+ * head. */
 bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
                              const char *run, const struct mortise_head *h)
 {
@@ -140,19 +141,19 @@ json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
         "reason", blocked ? "plugin" : h->reason, "seq", (json_int_t)h->seq,
         "pending", (int)h->n_pending, "live",
         mortise_live_find(m, tenant, run) != NULL, "created",
-        time_json(h->created_ms), "updated", time_json(h->updated_ms),
+        make_time_json(h->created_ms), "updated", make_time_json(h->updated_ms),
         "unsigned", h->dev ? json_true() : NULL);
 }
 
-static int add_run(void *ud, const char *tenant, const char *run,
-                   const struct mortise_head *head)
+static int add_run_entry(void *ud, const char *tenant, const char *run,
+                         const struct mortise_head *head)
 {
     struct mortise_query *q = ud;
 
-    if (is_full(q))
+    if (is_page_full(q))
         return 1;
     snprintf(q->next, sizeof q->next, "%s", run);
-    return add_entry(q, mortise_query_run_entry(q->m, tenant, run, head));
+    return add_list_entry(q, mortise_query_run_entry(q->m, tenant, run, head));
 }
 
 void mortise_query_runs(struct mortise *m, struct mortise_query *q,
@@ -167,17 +168,17 @@ void mortise_query_runs(struct mortise *m, struct mortise_query *q,
     q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
                                     .tenant = tenant,
                                     .run = after,
-                                    .head = add_run,
+                                    .head = add_run_entry,
                                     .ud = q,
-                                    .done = page_read};
+                                    .done = finish_page};
     mortise_store_read(m->store, &q->read);
 }
 
-/* ---- inbox -------------------------------------------------------------- */
+/* ---- inbox --------------------------------------------------------------- */
 
-/* The request as it was stored, and where it belongs. */
-static json_t *request_json(const char *tenant, const char *run,
-                            const struct mortise_pending *q)
+/* The stored request, with its run, tenant, id and deadline. */
+static json_t *make_request_json(const char *tenant, const char *run,
+                                 const struct mortise_pending *q)
 {
     json_t *one;
 
@@ -188,7 +189,7 @@ static json_t *request_json(const char *tenant, const char *run,
         json_object_set_new(one, "tenant", json_string(tenant)) != 0 ||
         json_object_set_new(one, "id", json_string(q->id)) != 0 ||
         (q->deadline_ms != 0 &&
-         json_object_set_new(one, "deadline", time_json(q->deadline_ms)) !=
+         json_object_set_new(one, "deadline", make_time_json(q->deadline_ms)) !=
              0)) {
         json_decref(one);
         return NULL;
@@ -196,19 +197,19 @@ static json_t *request_json(const char *tenant, const char *run,
     return one;
 }
 
-static int add_request(void *ud, const char *tenant, const char *run,
-                       const struct mortise_pending *q)
+static int add_inbox_entry(void *ud, const char *tenant, const char *run,
+                           const struct mortise_pending *q)
 {
     struct mortise_query *p = ud;
 
-    if (is_full(p))
+    if (is_page_full(p))
         return 1;
     snprintf(p->next, sizeof p->next, "%s/%s", run, q->id);
-    return add_entry(p, request_json(tenant, run, q));
+    return add_list_entry(p, make_request_json(tenant, run, q));
 }
 
-/* "RUN/ID" in two; false when it is no cursor of ours. */
-static bool split_cursor(const char *after, char run[], const char **id)
+/* Split "RUN/ID"; false if it is not a cursor. */
+static bool split_inbox_cursor(const char *after, char run[], const char **id)
 {
     const char *slash = strchr(after, '/');
     size_t n = slash != NULL ? (size_t)(slash - after) : 0;
@@ -229,7 +230,7 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
 
     if (!mortise_query_begin_list(m, q, tenant, "pending", limit))
         return;
-    if (after != NULL && !split_cursor(after, q->after_run, &id)) {
+    if (after != NULL && !split_inbox_cursor(after, q->after_run, &id)) {
         mortise_fail(&err, MORTISE_EINVAL,
                      "'%.200s' is not a cursor of an inbox page", after);
         mortise_query_fail(q, err.code, &err);
@@ -239,24 +240,24 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
                                     .tenant = tenant,
                                     .run = after != NULL ? q->after_run : NULL,
                                     .id = id,
-                                    .pending = add_request,
+                                    .pending = add_inbox_entry,
                                     .ud = q,
-                                    .done = page_read};
+                                    .done = finish_page};
     mortise_store_read(m->store, &q->read);
 }
 
-/* ---- one run ------------------------------------------------------------ */
+/* ---- one run ------------------------------------------------------------- */
 
-/* A run in memory is what is stored, if nothing of it is on its way. */
-static bool is_as_stored(const struct mortise_live *live)
+/* A run in memory equals the stored one if it has no commit in flight. */
+static bool is_same_as_stored(const struct mortise_live *live)
 {
     return live != NULL && !live->lost && live->flying == 0 &&
            live->written == mortise_run_newest(live->run);
 }
 
-/* What an execution of it did to the process; NULL: none did anything. */
-static json_t *deaths_json(struct mortise *m, const char *tenant,
-                           const char *run)
+/* Deaths of the process that an execution of the run caused; NULL: none. */
+static json_t *make_deaths_json(struct mortise *m, const char *tenant,
+                                const char *run)
 {
     struct mortise_deaths d;
     const char *plugin;
@@ -265,21 +266,22 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
         return NULL;
     return json_pack("{s:s, s:s, s:s, s:i, s:o}", "plugin", plugin, "path",
                      d.path, "how", d.how, "times", (int)d.times, "last",
-                     time_json(d.last_ms));
+                     make_time_json(d.last_ms));
 }
 
-/* How it stands else, what is wrong, and what would let it go on. */
-static json_t *blocked_json(const struct mortise_stored *s,
-                            const struct mortise_graph *g,
-                            const struct mortise_run *r,
-                            const struct mortise_err *why)
+/* The stored status, the problem, and the commands that would let the run
+ * continue. */
+static json_t *make_blocked_json(const struct mortise_stored *s,
+                                 const struct mortise_graph *g,
+                                 const struct mortise_run *r,
+                                 const struct mortise_err *why)
 {
     json_t *v =
         json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
                   mortise_run_status_name(s->head.status), "reason",
                   s->head.reason, "code", mortise_result_name(why->code),
                   "message", mortise_json_strn(why->msg, strlen(why->msg)),
-                  "deaths", deaths_json(s->m, s->tenant, s->id));
+                  "deaths", make_deaths_json(s->m, s->tenant, s->id));
     struct mortise_obstacles o;
 
     mortise_live_obstacles(s->m, s->tenant, s->id, g, r, &o);
@@ -291,26 +293,26 @@ static json_t *blocked_json(const struct mortise_stored *s,
     return v;
 }
 
-/* It is over for good: neither it nor anything of it can go on here. */
-static bool is_past(int status)
+/* The run has ended and cannot be resumed. */
+static bool is_run_final(int status)
 {
     return mortise_run_has_ended(status) && status != MORTISE_RUN_FAILED;
 }
 
-/* A run that is not over, and could not go on here, is blocked, whatever it
- * was when it was left.  One that failed stays so: it is told what is in the way of
- * a resume. */
-static int show_blocked(const struct mortise_stored *s,
-                        const struct mortise_graph *g,
-                        const struct mortise_run *r, json_t *out,
-                        struct mortise_err *err)
+/* Show a run that has not ended and cannot continue here as blocked, whatever
+ * its stored status.  A failed run stays failed, with the obstacles to a
+ * resume. */
+static int add_blocked_state(const struct mortise_stored *s,
+                             const struct mortise_graph *g,
+                             const struct mortise_run *r, json_t *out,
+                             struct mortise_err *err)
 {
     bool failed = s->head.status == MORTISE_RUN_FAILED;
     struct mortise_err why;
     json_t *blocked;
     int rv;
 
-    if (is_past(s->head.status))
+    if (is_run_final(s->head.status))
         return MORTISE_OK;
     rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
     if (rv == MORTISE_OK)
@@ -319,7 +321,7 @@ static int show_blocked(const struct mortise_stored *s,
         *err = why;
         return rv;
     }
-    blocked = blocked_json(s, g, r, &why);
+    blocked = make_blocked_json(s, g, r, &why);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     if (failed)
@@ -331,16 +333,17 @@ static int show_blocked(const struct mortise_stored *s,
     return MORTISE_OK;
 }
 
-/* Replayed, it does not know that it was going when it was left. */
-static void show_as_left(json_t *out, const struct mortise_head_copy *head)
+/* A replayed run has lost its stored status; restore it from the head. */
+static void restore_stored_status(json_t *out,
+                                  const struct mortise_head_copy *head)
 {
     json_object_set_new(out, "status",
                         json_string(mortise_run_status_name(head->status)));
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
-/* The execution that a call belongs to; NULL: it is not shown. */
-static json_t *find_node(const json_t *nodes, const char *path)
+/* The execution of a call; NULL: it is not shown. */
+static json_t *find_execution_json(const json_t *nodes, const char *path)
 {
     MORTISE_JSON_EACH (node, i, nodes) {
         const char *own = mortise_json_text_of(node, "path");
@@ -351,16 +354,17 @@ static json_t *find_node(const json_t *nodes, const char *path)
     return NULL;
 }
 
-/* Executions whose calls wait until the engine has a file descriptor. */
-static int show_waits(const struct mortise_live *live, json_t *out,
-                      struct mortise_err *err)
+/* Mark executions with calls that wait for a free file descriptor. */
+static int add_descriptor_waits(const struct mortise_live *live, json_t *out,
+                                struct mortise_err *err)
 {
     const struct mortise_ongoing *c = live != NULL ? live->calls : NULL;
 
     for (; c != NULL; c = c->next) {
-        json_t *node = c->again.armed
-                           ? find_node(json_object_get(out, "nodes"), c->path)
-                           : NULL;
+        json_t *node =
+            c->again.armed
+                ? find_execution_json(json_object_get(out, "nodes"), c->path)
+                : NULL;
 
         if (node != NULL &&
             json_object_set_new(node, "waits_for", json_string("descriptor")))
@@ -369,10 +373,10 @@ static int show_waits(const struct mortise_live *live, json_t *out,
     return MORTISE_OK;
 }
 
-/* {handle, name, state, child?, status?, detached?, attempt, progress?}, of a handle
- * of the run. */
-static int show_child(void *ud, const char *tenant, const char *parent,
-                      const char *id, const struct mortise_spawn *s)
+/* Add {handle, name, state, child?, status?, detached?, attempt, progress?} for
+ * a handle of the run. */
+static int add_child_handle(void *ud, const char *tenant, const char *parent,
+                            const char *id, const struct mortise_spawn *s)
 {
     struct mortise_query *q = ud;
     char handle[MORTISE_SPAWN_HANDLE_MAX];
@@ -392,8 +396,8 @@ static int show_child(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-static void children_read(struct mortise_read *r, int rv,
-                          const struct mortise_err *err)
+static void finish_children(struct mortise_read *r, int rv,
+                            const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
     struct mortise_err why = *err;
@@ -411,8 +415,8 @@ static void children_read(struct mortise_read *r, int rv,
     mortise_query_answer(q, out);
 }
 
-/* The answer, but for the spawn handles of the run: takes it. */
-static void show_children(struct mortise_query *q, json_t *out)
+/* Add the spawn handles of the run to the answer `out`, which is consumed. */
+static void start_children_read(struct mortise_query *q, json_t *out)
 {
     struct mortise_err err;
 
@@ -424,19 +428,19 @@ static void show_children(struct mortise_query *q, json_t *out)
     q->read = (struct mortise_read){.kind = MORTISE_READ_SPAWNS,
                                     .tenant = q->stored.tenant,
                                     .run = q->stored.id,
-                                    .spawn = show_child,
+                                    .spawn = add_child_handle,
                                     .ud = q,
-                                    .done = children_read};
+                                    .done = finish_children};
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void show_stored(struct mortise_stored *s, int rv,
-                        const struct mortise_err *err);
+static void answer_show_stored(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err);
 
-/* The answer: the run, with what is known of its head.  Without `going` it is as
- * stored, and may be at work in memory. */
-static void show(struct mortise_query *q, const struct mortise_graph *g,
-                 const struct mortise_run *r, bool going, bool checked)
+/* Answer with the run and its head.  Without `going` it is the stored run, and
+ * may also be active in memory. */
+static void answer_show(struct mortise_query *q, const struct mortise_graph *g,
+                        const struct mortise_run *r, bool going, bool checked)
 {
     struct mortise_stored *s = &q->stored;
     const struct mortise_live *live = mortise_live_find(s->m, s->tenant, s->id);
@@ -447,37 +451,37 @@ static void show(struct mortise_query *q, const struct mortise_graph *g,
 
     if (mortise_stored_has_guessed(s)) {
         json_decref(out);
-        mortise_stored_again(s, show_stored);
+        mortise_stored_again(s, answer_show_stored);
         return;
     }
     if (rv == MORTISE_OK && !going)
-        show_as_left(out, &s->head);
+        restore_stored_status(out, &s->head);
     if (rv == MORTISE_OK && !checked)
-        rv = show_blocked(s, g, r, out, &err);
+        rv = add_blocked_state(s, g, r, out, &err);
     if (rv == MORTISE_OK)
-        rv = show_waits(live, out, &err);
+        rv = add_descriptor_waits(live, out, &err);
     if (rv != MORTISE_OK) {
         json_decref(out);
         mortise_query_fail(q, rv, &err);
         return;
     }
     json_object_set_new(out, "live", json_boolean(live != NULL));
-    show_children(q, out);
+    start_children_read(q, out);
 }
 
-static void show_stored(struct mortise_stored *s, int rv,
-                        const struct mortise_err *err)
+static void answer_show_stored(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
     else
-        show(q, s->graph, s->run, false, false);
+        answer_show(q, s->graph, s->run, false, false);
 }
 
-static void show_of_head(struct mortise_stored *s, int rv,
-                         const struct mortise_err *err)
+static void handle_show_head(struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
     const struct mortise_live *live;
@@ -487,27 +491,27 @@ static void show_of_head(struct mortise_stored *s, int rv,
         return;
     }
     live = mortise_live_find(s->m, s->tenant, s->id);
-    if (is_as_stored(live) && live->written == s->head.seq) {
-        show(q, live->graph, live->run, mortise_run_is_going(live->run),
-             live->checked);
+    if (is_same_as_stored(live) && live->written == s->head.seq) {
+        answer_show(q, live->graph, live->run, mortise_run_is_going(live->run),
+                    live->checked);
         return;
     }
-    s->names = is_past(s->head.status);
-    mortise_stored_rest(s, show_stored);
+    s->names = is_run_final(s->head.status);
+    mortise_stored_rest(s, answer_show_stored);
 }
 
 void mortise_query_show(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *run, size_t limit)
 {
     (void)limit;
-    query_begin(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
+    reset_query(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, handle_show_head);
 }
 
-/* ---- its graph ---------------------------------------------------------- */
+/* ---- the graph of a run -------------------------------------------------- */
 
-/* [{path, text}]; NULL when memory ran out. */
-static json_t *sources_json(const struct mortise_graph *g)
+/* [{path, text}]; NULL: out of memory. */
+static json_t *make_sources_json(const struct mortise_graph *g)
 {
     size_t n = mortise_graph_own_sources(g->sources, g->n_sources);
     json_t *list = json_array();
@@ -523,21 +527,21 @@ static json_t *sources_json(const struct mortise_graph *g)
     return list;
 }
 
-static json_t *graph_json(const struct mortise_query *q,
-                          const struct mortise_graph *g)
+static json_t *make_run_graph_json(const struct mortise_query *q,
+                                   const struct mortise_graph *g)
 {
     char digest[MORTISE_DIGEST_HEX];
 
     mortise_hex(digest, g->digest, MORTISE_DIGEST);
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "run", q->word, "tenant",
                      q->tenant, "graph", g->name, "digest", digest, "sources",
-                     sources_json(g));
+                     make_sources_json(g));
 }
 
-/* {run, tenant, report, findings}: the diff has some. */
-static json_t *found_json(const struct mortise_query *q,
-                          struct mortise_buf *report,
-                          const struct mortise_buf *findings)
+/* The findings of a diff: {run, tenant, report, findings}. */
+static json_t *make_diff_findings_json(const struct mortise_query *q,
+                                       struct mortise_buf *report,
+                                       const struct mortise_buf *findings)
 {
     json_t *all, *out;
 
@@ -550,7 +554,8 @@ static json_t *found_json(const struct mortise_query *q,
     return out;
 }
 
-static void answer_diff(struct mortise_query *q, const struct mortise_run *r)
+static void answer_graph_diff(struct mortise_query *q,
+                              const struct mortise_run *r)
 {
     struct mortise_steering s;
     struct mortise_buf report, findings;
@@ -564,9 +569,9 @@ static void answer_diff(struct mortise_query *q, const struct mortise_run *r)
     if (rv == MORTISE_OK)
         rv = mortise_run_may_steer(r, s.graph, &err);
     if (rv == MORTISE_OK)
-        value = graph_json(q, s.graph);
+        value = make_run_graph_json(q, s.graph);
     else if (report.n > 0 && (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED))
-        value = found_json(q, &report, &findings);
+        value = make_diff_findings_json(q, &report, &findings);
     mortise_steering_drop(q->m, &s);
     mortise_buf_finish(&report);
     mortise_buf_finish(&findings);
@@ -581,29 +586,30 @@ static bool has_diff(const struct mortise_query *q)
     return q->diff != NULL && !json_is_null(q->diff);
 }
 
-static void answer_graph(struct mortise_query *q, const struct mortise_run *r)
+static void answer_graph_query(struct mortise_query *q,
+                               const struct mortise_run *r)
 {
     if (has_diff(q))
-        answer_diff(q, r);
+        answer_graph_diff(q, r);
     else
-        mortise_query_answer(q, graph_json(q, mortise_run_graph(r)));
+        mortise_query_answer(q, make_run_graph_json(q, mortise_run_graph(r)));
 }
 
-static void graph_stored(struct mortise_stored *s, int rv,
-                         const struct mortise_err *err)
+static void finish_graph_read(struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
     else if (s->run != NULL)
-        answer_graph(q, s->run);
+        answer_graph_query(q, s->run);
     else
-        mortise_query_answer(q, graph_json(q, s->graph));
+        mortise_query_answer(q, make_run_graph_json(q, s->graph));
 }
 
-static void graph_of_head(struct mortise_stored *s, int rv,
-                          const struct mortise_err *err)
+static void handle_graph_head(struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
     const struct mortise_live *live;
@@ -613,25 +619,25 @@ static void graph_of_head(struct mortise_stored *s, int rv,
         return;
     }
     live = mortise_live_find(s->m, s->tenant, s->id);
-    if (live != NULL && !live->lost) /* it knows what has begun */
-        answer_graph(q, live->run);
+    if (live != NULL && !live->lost) /* it also has uncommitted work */
+        answer_graph_query(q, live->run);
     else if (has_diff(q))
-        mortise_stored_rest(s, graph_stored);
-    else /* the head names it: nothing is replayed */
-        mortise_stored_graph(s, graph_stored);
+        mortise_stored_rest(s, finish_graph_read);
+    else /* the head names the graph; no replay is needed */
+        mortise_stored_graph(s, finish_graph_read);
 }
 
 void mortise_query_graph(struct mortise *m, struct mortise_query *q,
                          const char *tenant, const char *run, size_t limit)
 {
     (void)limit;
-    query_begin(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, graph_of_head);
+    reset_query(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, handle_graph_head);
 }
 
-/* ---- history ------------------------------------------------------------ */
+/* ---- history ------------------------------------------------------------- */
 
-static const char *phase_name(enum mortise_phase phase)
+static const char *get_phase_name(enum mortise_phase phase)
 {
     static const char *const names[] = {
         "", "admit", "before", "after", "interrupt", "error", "command", "end"};
@@ -639,8 +645,8 @@ static const char *phase_name(enum mortise_phase phase)
     return phase <= MORTISE_PHASE_END ? names[phase] : "";
 }
 
-static json_t *checkpoint_json(const struct mortise_run *r,
-                               const struct mortise_checkpoint *cp)
+static json_t *make_checkpoint_json(const struct mortise_run *r,
+                                    const struct mortise_checkpoint *cp)
 {
     char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
 
@@ -649,26 +655,26 @@ static json_t *checkpoint_json(const struct mortise_run *r,
     return json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o, s:o}",
                      "seq", (json_int_t)cp->seq, "id", id, "parent",
                      cp->seq > 1 ? parent : NULL, "phase",
-                     phase_name(cp->phase), "steps", (int)cp->step,
+                     get_phase_name(cp->phase), "steps", (int)cp->step,
                      "first_event", (json_int_t)cp->first_event, "events",
                      (int)cp->n_events, "size", (json_int_t)cp->size, "entries",
                      mortise_run_describe(r, cp->entries, cp->size), "time",
-                     time_json(cp->time_ms));
+                     make_time_json(cp->time_ms));
 }
 
-static int add_checkpoint(struct mortise_stored *s,
-                          const struct mortise_checkpoint *cp,
-                          struct mortise_err *err)
+static int add_checkpoint_entry(struct mortise_stored *s,
+                                const struct mortise_checkpoint *cp,
+                                struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
-    return json_array_append_new(q->list, checkpoint_json(s->run, cp)) == 0
+    return json_array_append_new(q->list, make_checkpoint_json(s->run, cp)) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
 }
 
-static void history_read(struct mortise_stored *s, int rv,
-                         const struct mortise_err *err)
+static void finish_history(struct mortise_stored *s, int rv,
+                           const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
@@ -680,13 +686,13 @@ static void history_read(struct mortise_stored *s, int rv,
                                           q->list));
 }
 
-static void begin_again(struct mortise_stored *s)
+static void reset_history_list(struct mortise_stored *s)
 {
     json_array_clear(MORTISE_OF(s, struct mortise_query, stored)->list);
 }
 
-static void history_of_head(struct mortise_stored *s, int rv,
-                            const struct mortise_err *err)
+static void handle_history_head(struct mortise_stored *s, int rv,
+                                const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
@@ -695,16 +701,16 @@ static void history_of_head(struct mortise_stored *s, int rv,
         return;
     }
     q->list = json_array(); /* NULL: appending fails */
-    s->each = add_checkpoint;
+    s->each = add_checkpoint_entry;
     s->names = true;
-    s->again = begin_again;
-    mortise_stored_rest(s, history_read);
+    s->again = reset_history_list;
+    mortise_stored_rest(s, finish_history);
 }
 
 void mortise_query_history(struct mortise *m, struct mortise_query *q,
                            const char *tenant, const char *run, size_t limit)
 {
     (void)limit;
-    query_begin(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, history_of_head);
+    reset_query(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, handle_history_head);
 }
