@@ -1,9 +1,8 @@
-/* actions.c -- what a step asks of the world: the list of its actions, and what
- * goes with its commit.
+/* actions.c -- the list of a step's actions; timers and calls of executions.
  *
- * Calls and timers are named by their execution and its serial number: found
- * without searching, and a stale one is known as such.  An execution waits for
- * one timer at a time.
+ * A call or timer is identified by a handle: the index of its execution and a
+ * serial number.  So its execution is found without a search, and a stale
+ * handle is recognised.  An execution has at most one armed timer.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -73,8 +72,8 @@ void mortise_actions_finish(struct mortise_actions *a)
     mortise_actions_init(a, a->mem);
 }
 
-/* How much of an action is made zero: not the long texts at the end of some,
- * which are read as far as they were written. */
+/* The part of an action that is zeroed.  The long buffers at the end of some
+ * actions are excluded: readers stop at their terminating NUL. */
 enum {
     ZEROED =
         offsetof(struct mortise_action, u) + sizeof(struct mortise_run_commit)
@@ -132,15 +131,15 @@ void mortise_exec_stop_for(struct exec *x, enum stop_why why)
     x->stop = why;
 }
 
-/* `now_ms` is of the clock that at_ms is of. */
-static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-                  uint64_t now_ms, bool wall, struct mortise_err *err)
+/* `now_ms` is the current time of the clock that at_ms refers to. */
+static int arm_timer(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+                     uint64_t now_ms, bool wall, struct mortise_err *err)
 {
     struct mortise_action *a = mortise_action_new(r, MORTISE_ACT_ARM, err);
 
     if (a == NULL)
         return MORTISE_ENOMEM;
-    assert(!x->timer); /* one thing is waited for at a time */
+    assert(!x->timer); /* one timer at a time */
     x->timer = true;
     x->elapses = !wall;
     a->u.timer.id = mortise_exec_handle(x);
@@ -153,7 +152,7 @@ static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
 int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
                      struct mortise_err *err)
 {
-    return arm_by(r, x, at_ms, r->time_ms, true, err);
+    return arm_timer(r, x, at_ms, r->time_ms, true, err);
 }
 
 int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
@@ -162,7 +161,7 @@ int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
     uint64_t at_ms =
         in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
 
-    return arm_by(r, x, at_ms, r->steady_ms, false, err);
+    return arm_timer(r, x, at_ms, r->steady_ms, false, err);
 }
 
 int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
@@ -186,7 +185,8 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    if (x->state == X_STOPPING) { /* asked already; the graver reason holds */
+    if (x->state == X_STOPPING) { /* already stopping; the more severe reason
+                                     stays */
         x->stop = why > x->stop ? why : x->stop;
         return MORTISE_OK;
     }
@@ -202,7 +202,6 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* When the node's own timeout ends the call, by steady_ms; 0: never. */
 uint64_t mortise_call_end_ms(const struct exec *x)
 {
     uint64_t timeout = mortise_exec_timeout_ms(x);

@@ -1,16 +1,16 @@
-/* apply.c -- what each entry does to the struct of a run.
+/* apply.c -- applies entries to the run, and records them.
  *
- * Every durable change is an entry, and every entry is applied here, whether
- * it was decided a moment ago or read from a checkpoint.  So a replayed run is
- * the run that was, by construction; what only matters while it is live (calls,
- * timers) is kept apart and never written.
+ * Every durable change is an entry, and every entry is applied here, whether it
+ * was just recorded or read from a checkpoint.  So a replay rebuilds the same
+ * run.  State that matters only while the run is live (calls, timers) is kept
+ * in separate fields and never written.
  *
- * Applying decides nothing: which edges were taken stands in the entry.  What
- * follows by rule alone is derived (frame.c) and not stored: dead edges,
- * skipped nodes, activations.
+ * Applying decides nothing.  The entry lists the edges that were taken; dead
+ * edges, skipped nodes and activations follow from them by rule (frame.c) and
+ * are not stored.
  *
- * Entries come from a disk.  One that does not fit the run (an execution that
- * is not there, an edge of another node) makes it MORTISE_ECORRUPT.
+ * Entries come from disk.  An entry that does not fit the run (an unknown
+ * execution, an edge of another node) fails with MORTISE_ECORRUPT.
  */
 #include <assert.h>
 #include <string.h>
@@ -28,8 +28,8 @@ int mortise_entry_corrupt(struct mortise_err *err,
 
 /* ---- applying ------------------------------------------------------------ */
 
-/* What gathers the map that `node` is the entry of, in f. */
-static struct exec *gather_of(const struct frame *f, uint32_t node)
+/* The execution that gathers the map whose entry is `node`, in f. */
+static struct exec *find_gather(const struct frame *f, uint32_t node)
 {
     const struct mortise_region *all = f->graph->regions;
     const struct mortise_region *child;
@@ -44,9 +44,10 @@ static struct exec *gather_of(const struct frame *f, uint32_t node)
     return it->fan != NULL ? it->fan->gather : NULL;
 }
 
-/* Of a tool there may be several at once, and the newest first. */
-static struct exec *visit_of(const struct frame *f,
-                             const struct mortise_entry *e)
+/* An execution of e's node and visit, newest first: a tool may run several
+ * times at once. */
+static struct exec *find_visit(const struct frame *f,
+                               const struct mortise_entry *e)
 {
     struct exec *x = f->execs;
 
@@ -55,18 +56,18 @@ static struct exec *visit_of(const struct frame *f,
     return x;
 }
 
-/* An earlier visit of a settled join, which was replaced by a new one when its run
- * was resumed: its doubt is settled beside that (outcome/doubt.c (11)). */
-static struct exec *replaced_of(const struct frame *f,
-                                const struct mortise_entry *e)
+/* An earlier visit of a settled join, replaced by a new visit when the run was
+ * resumed.  It stays only to settle its doubt (outcome/doubt.c (11)). */
+static struct exec *find_replaced_visit(const struct frame *f,
+                                        const struct mortise_entry *e)
 {
-    struct exec *x = visit_of(f, e);
+    struct exec *x = find_visit(f, e);
 
     return x != NULL && x->was.state != 0 ? x : NULL;
 }
 
-static struct exec *exec_of(const struct mortise_run *r,
-                            const struct mortise_entry *e)
+static struct exec *find_entry_exec(const struct mortise_run *r,
+                                    const struct mortise_entry *e)
 {
     const struct frame *f = r->frames[e->frame];
     struct exec *x;
@@ -74,22 +75,23 @@ static struct exec *exec_of(const struct mortise_run *r,
     if (e->node >= f->graph->n_nodes)
         return NULL;
     if (f->graph->offers != NULL)
-        return visit_of(f, e);
+        return find_visit(f, e);
     if (f->graph->nodes[e->node].region != f->region->index)
-        x = gather_of(f, e->node);
+        x = find_gather(f, e->node);
     else if (mortise_item_of(f, e->node)->exec != 0)
         x = r->execs[mortise_item_of(f, e->node)->exec];
     else
         return NULL;
     if (x != NULL && x->visit == e->visit)
         return x;
-    return replaced_of(f, e);
+    return find_replaced_visit(f, e);
 }
 
-static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
-                         const struct mortise_entry *e, struct mortise_err *err)
+static int apply_exec_entry(struct mortise_run *r, const struct entry_rules *of,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
 {
-    struct exec *x = exec_of(r, e);
+    struct exec *x = find_entry_exec(r, e);
 
     if (x == NULL ||
         (mortise_exec_is_over(x) && !(of->of_failed && x->state == X_FAILED)) ||
@@ -99,13 +101,15 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
         mortise_exec_count_recorded(r, x);
     if (of->uses_decision)
         mortise_exec_went_on(x);
-    assert(x->frame->index <= e->frame); /* a map's stands in its home */
+    assert(x->frame->index <= e->frame); /* a map's gathering execution is in
+                                            its home frame */
     if (of->call != NULL)
         of->call(r, x);
     return of->of_exec(r, x, e, err);
 }
 
-static bool may_stand(const struct mortise_run *r, enum entry_stands where)
+static bool is_allowed_place(const struct mortise_run *r,
+                             enum entry_stands where)
 {
     return where == STANDS_ANYWHERE ||
            (where == STANDS_FIRST) == (r->n_execs == 0);
@@ -116,33 +120,36 @@ int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 {
     const struct entry_rules *of = mortise_entry_rules(e);
 
-    assert(of->of_run != NULL || of->of_exec != NULL); /* it is no mark */
-    if (e->frame >= r->n_frames || !may_stand(r, of->stands))
+    /* marks are never applied */
+    assert(of->of_run != NULL || of->of_exec != NULL);
+    if (e->frame >= r->n_frames || !is_allowed_place(r, of->stands))
         return mortise_entry_corrupt(err, e);
     return of->of_run != NULL ? of->of_run(r, e, err)
-                              : apply_of_exec(r, of, e, err);
+                              : apply_exec_entry(r, of, e, err);
 }
 
 /* ---- recording ---------------------------------------------------------- */
 
-/* Most entries are no longer: a record grows once for each, at most. */
+/* The length of most entries; the record grows at most once for each of
+ * them. */
 enum { ENTRY_ROOM = 128 };
 
-static bool is_timed(const struct mortise_entry *e)
+static bool has_entry_time(const struct mortise_entry *e)
 {
     return !e->looked && !mortise_entry_rules(e)->untimed;
 }
 
-/* What goes ahead of an entry: where it is, and when, if that is not as for the
- * one before it. */
-static void place(struct mortise_run *r, const struct mortise_entry *e)
+/* Write FRAME and TIME entries first, if the frame or the time differs from
+ * that of the previous entry. */
+static void write_frame_and_time(struct mortise_run *r,
+                                 const struct mortise_entry *e)
 {
     const struct mortise_entry frame = {.type = MORTISE_E_FRAME,
                                         .frame = e->frame};
     const struct mortise_entry now = {.type = MORTISE_E_TIME,
                                       .at_ms = r->time_ms};
 
-    if (is_timed(e) && r->record_ms != r->time_ms) {
+    if (has_entry_time(e) && r->record_ms != r->time_ms) {
         if (r->record_ms != 0)
             mortise_entry_write(&r->record, &now);
         r->record_ms = r->time_ms;
@@ -161,7 +168,7 @@ static bool may_wait(const struct mortise_run *r, const struct mortise_entry *e)
         return true;
     if (of->may_wait == NULL)
         return false;
-    x = exec_of(r, e);
+    x = find_entry_exec(r, e);
     return x != NULL && of->may_wait(r, x, e);
 }
 
@@ -187,7 +194,7 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
         e->key = e->method = "";
     assert(e->frame < r->n_frames);
     mortise_buf_reserve(&r->record, ENTRY_ROOM);
-    place(r, e);
+    write_frame_and_time(r, e);
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
         return mortise_nomem(err);

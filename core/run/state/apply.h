@@ -1,5 +1,5 @@
-/* apply.h -- what each entry of a journal does to the struct of a run, and by
- * which rules it is recorded.  The rows are in entries.def.
+/* apply.h -- applying journal entries to a run, and recording them.  The rules
+ * of each entry type are a row of record/entries.def.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_APPLY_H
@@ -11,78 +11,80 @@
 struct mortise_run;
 struct exec;
 
-/* What an entry does; its frame is there.  Where it does not fit the run, as
- * only one from a disk may not: mortise_entry_corrupt(). */
+/* Apply an entry; its frame exists.  If the entry, read from disk, does not fit
+ * the run, return mortise_entry_corrupt(). */
 typedef int apply_to_run(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err);
 typedef int apply_to_exec(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err);
 
-/* Members of what people see of an entry, besides those that are as for all.
- * What does not fit into memory is left out. */
+/* Add the members that are specific to the entry type to its description for
+ * people.  Members that do not fit into memory are left out. */
 typedef void describe_entry(json_t *out, const struct mortise_entry *e);
 
 enum entry_stands {
-    STANDS_LATER, /* behind the run's admission */
-    STANDS_FIRST, /* up to it */
+    STANDS_LATER, /* only after the admission */
+    STANDS_FIRST, /* only up to the admission */
     STANDS_ANYWHERE
 };
 
-/* What the entry says of the run's status. */
+/* The effect of the entry on the run's status. */
 enum entry_then {
     RUN_AS_BEFORE,
-    RUN_ENDS,   /* `how` is its status */
-    RUN_GOES_ON /* whether or not it had ended */
+    RUN_ENDS,   /* `how` is the final status */
+    RUN_GOES_ON /* the run continues, even if it had ended */
 };
 
 /* One row of entries.def. */
 struct entry_rules {
-    apply_to_run *of_run;   /* exactly one of the two is set */
-    apply_to_exec *of_exec; /* but of a mark neither is */
+    apply_to_run *of_run;   /* exactly one of the two is set, */
+    apply_to_exec *of_exec; /* and neither for a mark */
     describe_entry *describe;
-    const char *shows; /* as what people see its value; NULL: they do not */
+    const char *shows; /* member for the value in descriptions; NULL: hidden */
 
-    /* What a checkpoint that holds it is written for. */
+    /* The phase of a checkpoint that contains it. */
     enum mortise_phase phase;
-    enum mortise_phase (*phase_of)(const struct mortise_entry *e); /* or so */
+    /* if set, used instead of `phase` */
+    enum mortise_phase (*phase_of)(const struct mortise_entry *e);
 
     enum entry_stands stands;
     enum entry_then then;
 
-    /* It says of the call that x has out that it ends, lets go, or was cut off.
-     * NULL: nothing (budget.c). */
+    /* The entry ends, suspends or cuts off the call of x: update the
+     * reservation (budget.c).  NULL: it does none of these. */
     void (*call)(struct mortise_run *r, struct exec *x);
 
-    /* May it wait for the commit of a later step?  NULL: never (commit.c). */
+    /* May the entry wait for the commit of a later step?  NULL: never
+     * (commit.c). */
     bool (*may_wait)(const struct mortise_run *r, const struct exec *x,
                      const struct mortise_entry *e);
 
-    bool of_held;   /* it may be about an execution that is done, and held */
-    bool of_failed; /* ... about one that has failed */
-    bool uncounted; /* it does not make of its execution a step of the run */
-    bool uses_decision; /* the execution has gone on with what was decided */
-    bool untimed;       /* it is so, whenever it is recorded */
-    bool hidden;        /* people do not see it */
+    bool of_held;   /* also valid for an execution in X_HELD */
+    bool of_failed; /* ... for one in X_FAILED */
+    bool uncounted; /* it does not count its execution as a step of the run */
+    bool uses_decision; /* it shows that the execution acted on a decision */
+    bool untimed;       /* its meaning does not depend on the time */
+    bool hidden;        /* not shown to people */
 };
 
-/* Of any entry that was read. */
+/* The row of an entry that was read or is being recorded. */
 const struct entry_rules *mortise_entry_rules(const struct mortise_entry *e);
 
-/* Apply one entry, live or replayed; takes nothing of it. */
+/* Apply one entry, live or replayed.  Takes no references of it. */
 int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err);
-/* What was recorded, by this step and before, is committed with it: it waits for
- * no other.  The commit that has it, or that had the last of it. */
+/* Commit the current record with this step instead of letting it wait.  Returns
+ * the commit that contains it, or the last commit if there is no record. */
 uint64_t mortise_run_commit_now(struct mortise_run *r);
-/* Record an entry in the step's commit, and apply it. */
+/* Add an entry to the record of this step, and apply it. */
 int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
                        struct mortise_err *err);
-/* The same, with this value (NULL: out of memory), which is taken, as all in the
- * entry is. */
+/* The same with this value (NULL: out of memory).  Takes the value and the
+ * other references of the entry. */
 int mortise_run_record_value(struct mortise_run *r, struct mortise_entry *e,
                              json_t *value, struct mortise_err *err);
-/* MORTISE_ECORRUPT, for an entry that does not fit the run. */
+/* MORTISE_ECORRUPT: the entry does not fit the run. */
 int mortise_entry_corrupt(struct mortise_err *err,
                           const struct mortise_entry *e);
 

@@ -1,22 +1,22 @@
-/* diagnostics.c -- what came before an execution, counted: the name
- * `diagnostics` of expressions.
+/* diagnostics.c -- counts for the name `diagnostics` in expressions.
  *
  *     {NODE: {runs, attempts, usage: {model_calls, input_tokens, output_tokens,
  *                                     usd, by_model: {MODEL: the same four}},
  *            guardrails: {ID: {ACTION: n}}}}
  *
- *   (1) Of each node of the graph, over its executions in the causal past of
- *       the one that asks (all visits and elements), and over that one itself
- *       where its edges are chosen, when it has ended.  So timing does not
- *       show: what runs beside it is not counted, and all are sums.
- *   (2) What runs inside a subgraph node counts as the node's own usage.
- *   (2b) Of guardrails it is counted how often each said what: pass, warn,
- *       sanitize, reroute or block.  Their reasons, which are for people, and
- *       how long they took are in the record of the execution and in events.
- *   (3) There is no time in it: a graph that branched on how long a thing took
- *       would end otherwise on another day.
+ *   (1) The counts of a node are sums over its executions in the causal past
+ *       of the asking execution, for all visits and elements.  The asking
+ *       execution itself is included when its edges are chosen, because it has
+ *       ended then.  Executions that run beside it are not counted, so the
+ *       result does not depend on timing.
+ *   (2) The usage inside a subgraph node counts as usage of the node.
+ *   (2b) For guardrails, the counts are of verdicts: pass, warn, sanitize,
+ *       reroute or block.  Their reasons and durations are only in the record
+ *       of the execution and in events.
+ *   (3) There are no times: a graph that branched on a duration would take
+ *       another path on another day.
  *
- * Made for whoever asks, by a look at every execution of the run.
+ * The counts are computed on demand, by a scan of all executions of the run.
  */
 #include <string.h>
 
@@ -25,10 +25,10 @@
 struct tally {
     uint32_t runs, attempts;
     struct mortise_usage usage; /* amounts, and by model */
-    json_t *guardrails;         /* NULL: none said anything */
+    json_t *guardrails;         /* NULL: no verdicts */
 };
 
-/* One more of that verdict; MORTISE_ENOMEM. */
+/* Add one to the count of a verdict; MORTISE_ENOMEM. */
 static int count_verdict(struct tally *t, const json_t *note)
 {
     const char *id = json_string_value(json_object_get(note, "guardrail"));
@@ -63,16 +63,17 @@ static int count_verdicts(struct tally *t, const json_t *notes)
     return rv;
 }
 
-/* y is z, or in the graph of it; `asks`: it is y that asks, and what was said
- * of its output is not among its notes yet.  MORTISE_ENOMEM. */
-static int count(struct tally *tallies, const struct frame *top,
-                 const struct exec *y, const struct exec *z, bool asks)
+/* Count y, which is z or runs in the graph of z.  `asks`: y is the asking
+ * execution, and its newest verdicts are not in its notes yet.
+ * MORTISE_ENOMEM. */
+static int count_exec(struct tally *tallies, const struct frame *top,
+                      const struct exec *y, const struct exec *z, bool asks)
 {
     struct mortise_usage used = {.models = NULL};
     struct tally *t;
 
     if (z->node >= top->graph->n_nodes || z->fan != NULL)
-        return MORTISE_OK; /* START, an update, what a map gathered */
+        return MORTISE_OK; /* START, an update, or a gathered map */
     t = &tallies[z->node];
     t->runs += y == z;
     t->attempts += y == z ? y->attempt : 0;
@@ -83,12 +84,12 @@ static int count(struct tally *tallies, const struct frame *top,
     if (y->cost == NULL)
         return MORTISE_OK;
     memcpy(used.amount, y->cost->all.amount, sizeof used.amount);
-    used.by_model = y->cost->all.by_model; /* lent */
+    used.by_model = y->cost->all.by_model; /* borrowed */
     return mortise_usage_add(&t->usage, &used);
 }
 
-/* With `by_model`, whatever is in it. */
-static json_t *usage_json(const struct mortise_usage *u)
+/* `by_model` is always a member, even if it is empty. */
+static json_t *build_usage_json(const struct mortise_usage *u)
 {
     json_t *out = mortise_usage_shown(u);
 
@@ -106,12 +107,12 @@ static int put_guardrails(json_t *to, const struct tally *t)
                : json_object_set_new(to, "guardrails", json_object());
 }
 
-/* `one` (taken) with its members, and those of what is in it, in the order of their
- * names: which execution was counted first must not show. */
-static json_t *in_order(const struct mortise_run *r, json_t *one)
+/* Sort the members of `one` (taken) and of its values by name, so that the
+ * order of counting does not show. */
+static json_t *sort_members(const struct mortise_run *r, json_t *one)
 {
     struct mortise_buf text;
-    struct mortise_err why; /* it is memory, whatever it says */
+    struct mortise_err why; /* unused: the only possible failure is memory */
     json_t *out = NULL;
 
     mortise_buf_init(&text, r->mem);
@@ -123,9 +124,9 @@ static json_t *in_order(const struct mortise_run *r, json_t *one)
     return out;
 }
 
-static json_t *tally_json(const struct mortise_run *r,
-                          const struct mortise_graph *g,
-                          const struct tally *tallies)
+static json_t *build_tally_json(const struct mortise_run *r,
+                                const struct mortise_graph *g,
+                                const struct tally *tallies)
 {
     json_t *out = json_object();
 
@@ -133,11 +134,11 @@ static json_t *tally_json(const struct mortise_run *r,
         const struct tally *t = &tallies[i];
         json_t *one =
             json_pack("{s:i, s:i, s:o}", "runs", (int)t->runs, "attempts",
-                      (int)t->attempts, "usage", usage_json(&t->usage));
+                      (int)t->attempts, "usage", build_usage_json(&t->usage));
 
         if (one != NULL && put_guardrails(one, t) != 0)
             mortise_json_drop(&one);
-        one = in_order(r, one);
+        one = sort_members(r, one);
         if (one == NULL || json_object_set(out, g->nodes[i].id, one) != 0)
             mortise_json_drop(&out);
         json_decref(one);
@@ -160,12 +161,12 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
         const struct exec *z = mortise_exec_within(r->execs[i], top);
 
         if (z != NULL && (inside || z->mark == mark || (itself && z == x)))
-            rv = count(tallies, top, r->execs[i], z,
-                       itself && r->execs[i] == x) == MORTISE_OK
+            rv = count_exec(tallies, top, r->execs[i], z,
+                            itself && r->execs[i] == x) == MORTISE_OK
                      ? MORTISE_OK
                      : mortise_nomem(err);
     }
-    *out = rv == MORTISE_OK ? tally_json(r, top->graph, tallies) : NULL;
+    *out = rv == MORTISE_OK ? build_tally_json(r, top->graph, tallies) : NULL;
     if (rv == MORTISE_OK && *out == NULL)
         rv = mortise_nomem(err);
     for (uint32_t i = 0; tallies != NULL && i < n; i++) {

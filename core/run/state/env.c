@@ -1,9 +1,8 @@
-/* env.c -- the names that an expression of a graph may use, while an execution
- * is at work.
+/* env.c -- the names that an expression of a graph can use.
  *
- * `state`, `node`, `index`, `diagnostics` and the `error` that is handled are made
- * for whoever asks: few do.  The others are lent by the run; what has to be looked up in the state,
- * to whoever asks.
+ * `state`, `node`, `index`, `diagnostics` and the `error` being handled are
+ * built only if the expression uses them; few do.  All other values are
+ * borrowed from the run.
  */
 #include <string.h>
 
@@ -32,18 +31,19 @@ json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
     return seen;
 }
 
-/* Null where nothing that failed led to x. */
-static json_t *handled_by(const struct mortise_run *r, const struct exec *x)
+/* Null if no failure led to x. */
+static json_t *build_handled_error(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     const struct exec *of = r->execs[x->handles];
 
     return x->handles != 0 ? mortise_env_error(r, of, of->error) : json_null();
 }
 
-static int env_make(struct env *env, const struct mortise_run *r,
-                    const struct exec *x, const json_t *input,
-                    const json_t *scratch, const json_t *artifacts,
-                    uint32_t uses)
+static int build_env_values(struct env *env, const struct mortise_run *r,
+                            const struct exec *x, const json_t *input,
+                            const json_t *scratch, const json_t *artifacts,
+                            uint32_t uses)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct scope *at = x->frame->scope;
@@ -64,7 +64,7 @@ static int env_make(struct env *env, const struct mortise_run *r,
     if (index)
         env->index = json_integer(at->at[at->n_at - 1]);
     if (handled)
-        env->handled = handled_by(r, x);
+        env->handled = build_handled_error(r, x);
     return (state && env->state == NULL) || (node && env->node == NULL) ||
                    (index && env->index == NULL) ||
                    (handled && env->handled == NULL)
@@ -72,11 +72,12 @@ static int env_make(struct env *env, const struct mortise_run *r,
                : MORTISE_OK;
 }
 
-/* Where its edges are chosen, it has ended: the state is the one after it. */
-static int env_diagnostics(struct env *env, struct mortise_run *r,
-                           const struct exec *x, const struct frame *at,
-                           const json_t *state, uint32_t uses,
-                           struct mortise_err *err)
+/* The state is x->after only when the edges of x are chosen: then x has ended
+ * and counts itself. */
+static int build_env_diagnostics(struct env *env, struct mortise_run *r,
+                                 const struct exec *x, const struct frame *at,
+                                 const json_t *state, uint32_t uses,
+                                 struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -87,28 +88,31 @@ static int env_diagnostics(struct env *env, struct mortise_run *r,
     return rv;
 }
 
-/* The root `name` of a state, if it, or the state, is asked for. */
-static const json_t *root_of(const json_t *state, const char *name,
-                             enum mortise_scope_name in, uint32_t uses)
+/* The member `name` of a state, if the expression uses it or the whole
+ * state. */
+static const json_t *get_used_root(const json_t *state, const char *name,
+                                   enum mortise_scope_name in, uint32_t uses)
 {
     return uses & (1u << in | 1u << MORTISE_IN_STATE)
                ? json_object_get(state, name)
                : NULL;
 }
 
-/* In the scope of `at`'s graph. */
-static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
-                  const struct frame *at, const json_t *state, uint32_t uses,
-                  struct mortise_err *err)
+/* Build the names in the scope of `at`'s graph. */
+static int init_env_in(struct env *env, struct mortise_run *r, struct exec *x,
+                       const struct frame *at, const json_t *state,
+                       uint32_t uses, struct mortise_err *err)
 {
     const json_t *input = at->top->scope->input;
-    const json_t *scratch = root_of(state, "scratch", MORTISE_IN_SCRATCH, uses);
+    const json_t *scratch =
+        get_used_root(state, "scratch", MORTISE_IN_SCRATCH, uses);
     const json_t *artifacts =
-        root_of(state, "artifacts", MORTISE_IN_ARTIFACTS, uses);
+        get_used_root(state, "artifacts", MORTISE_IN_ARTIFACTS, uses);
     int rv;
 
     memset(env, 0, sizeof *env);
-    if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
+    if (build_env_values(env, r, x, input, scratch, artifacts, uses) !=
+        MORTISE_OK) {
         mortise_env_finish(env);
         return mortise_nomem(err);
     }
@@ -124,7 +128,7 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     env->values[MORTISE_IN_DISCOVERY] = x->found[MORTISE_LOOKUP_DISCOVER];
     env->cel.values = env->values;
     env->cel.cost_limit = at->graph->expr_cost;
-    rv = env_diagnostics(env, r, x, at, state, uses, err);
+    rv = build_env_diagnostics(env, r, x, at, state, uses, err);
     if (rv != MORTISE_OK)
         mortise_env_finish(env);
     return rv;
@@ -135,7 +139,7 @@ int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
                      const json_t *error, uint32_t uses,
                      struct mortise_err *err)
 {
-    int rv = env_of(env, r, x, x->frame, state, uses, err);
+    int rv = init_env_in(env, r, x, x->frame, state, uses, err);
 
     env->values[MORTISE_IN_INDEX] = env->index;
     for (const struct scope *at = x->frame->scope; at->fan != NULL;
@@ -151,9 +155,9 @@ int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
                            struct mortise_err *err)
 {
-    /* What is called `output` are the artifacts. */
-    int rv = env_of(env, r, x, x->child, x->child_state,
-                    uses | 1u << MORTISE_IN_ARTIFACTS, err);
+    /* `output` is the child's artifacts. */
+    int rv = init_env_in(env, r, x, x->child, x->child_state,
+                         uses | 1u << MORTISE_IN_ARTIFACTS, err);
 
     env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
     return rv;

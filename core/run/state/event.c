@@ -1,8 +1,9 @@
-/* event.c -- events: durable ones are counted, and made when somebody sees.
+/* event.c -- events of a run.
  *
- * A durable event is not stored by itself: it follows from an entry, so a
- * replay makes it again, with the same number.  Live ones (a call, a question
- * that is out) are for who watches now.
+ * A durable event is not stored: it follows from an entry, so a replay builds
+ * it again with the same number.  All durable events are counted, but they are
+ * built only if somebody watches.  An ephemeral event (a call, a question in
+ * flight) is only for current watchers.
  */
 #include <assert.h>
 #include <string.h>
@@ -15,9 +16,10 @@ bool mortise_run_is_seen(const struct mortise_run *r)
     return r->watched || r->sink != NULL;
 }
 
-/* Of x, or (NULL) of the run.  What it begins with is taken. */
-static json_t *event_of(const struct mortise_run *r, const struct exec *x,
-                        const char *type, const char *first, json_t *value)
+/* An event about x, or about the run if x is NULL.  Takes `value`, its first
+ * member. */
+static json_t *build_event(const struct mortise_run *r, const struct exec *x,
+                           const char *type, const char *first, json_t *value)
 {
     char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
 
@@ -44,7 +46,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
         json_decref(extra);
         return MORTISE_OK;
     }
-    event = event_of(r, x, type, "seq", json_integer((json_int_t)seq));
+    event = build_event(r, x, type, "seq", json_integer((json_int_t)seq));
     if (event == NULL ||
         (extra != NULL && json_object_update(event, extra) != 0)) {
         json_decref(extra);
@@ -72,7 +74,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
 json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
                            const char *type)
 {
-    return event_of(r, x, type, "ephemeral", json_true());
+    return build_event(r, x, type, "ephemeral", json_true());
 }
 
 int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
@@ -93,8 +95,7 @@ int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-/* A command that was recorded.  What it was about is in `node` or `reason`;
- * NULL: nothing. */
+/* `node` or `reason` is the object of the command; NULL: none. */
 int mortise_event_command(struct mortise_run *r, const char *command,
                           const char *actor, const char *node, json_t *reason,
                           struct mortise_err *err)
@@ -120,7 +121,6 @@ int mortise_event_interrupt(struct mortise_run *r, const struct exec *x,
         err);
 }
 
-/* A request of x that was settled. */
 int mortise_event_decision(struct mortise_run *r, const struct exec *x,
                            const struct mortise_entry *e,
                            struct mortise_err *err)
@@ -135,8 +135,8 @@ int mortise_event_decision(struct mortise_run *r, const struct exec *x,
     return mortise_event_announce(r, x, "decision", extra, err);
 }
 
-/* Does it take an acceptance back? */
-static bool overrides(const json_t *note)
+/* Does the verdict revoke an acceptance? */
+static bool is_override(const json_t *note)
 {
     const char *action = json_string_value(json_object_get(note, "action"));
 
@@ -144,7 +144,6 @@ static bool overrides(const json_t *note)
            strcmp(action, "block") == 0;
 }
 
-/* One event for each guardrail's verdict. */
 int mortise_event_notes(struct mortise_run *r, const struct exec *x,
                         const json_t *notes, struct mortise_err *err)
 {
@@ -157,7 +156,7 @@ int mortise_event_notes(struct mortise_run *r, const struct exec *x,
         if (rv == MORTISE_OK)
             rv = mortise_event_announce(r, x, "guardrail_result",
                                         json_deep_copy(note), err);
-        if (rv == MORTISE_OK && overrides(note))
+        if (rv == MORTISE_OK && is_override(note))
             rv = mortise_event_announce(r, x, "guardrail_override",
                                         json_deep_copy(note), err);
     }

@@ -1,7 +1,8 @@
-/* exec.c -- an execution: made, named, and moved from state to state.
+/* exec.c -- executions: creation, names, state changes and simple fields.
  *
- * mortise_exec_become() is the only way a state changes: it keeps the counters of the
- * run, of its graphs' clocks and of who is at work in them.
+ * mortise_exec_become() is the only function that changes the state of an
+ * execution.  It keeps the counters of the run, the call counters of its graphs
+ * (for their clocks) and the users of resources.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -9,12 +10,13 @@
 
 #include "core/run/state/state.h"
 
-/* Behind the `at` letters that are there; the texts are short. */
-static size_t append(char out[MORTISE_EXEC_PATH], size_t at, const char *text)
+/* Append `text` at position `at`; returns the new length. */
+static size_t append_text(char out[MORTISE_EXEC_PATH], size_t at,
+                          const char *text)
 {
     while ((out[at] = *text++) != '\0') {
         at++;
-        assert(at < MORTISE_EXEC_PATH); /* graph/ bounds ids and nested maps */
+        assert(at < MORTISE_EXEC_PATH); /* graph/ limits ids and nested maps */
     }
     return at;
 }
@@ -27,15 +29,15 @@ void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
 
     for (uint32_t v = x->visit; v > 0 || k == sizeof digits - 1; v /= 10)
         digits[--k] = (char)('0' + v % 10);
-    at = append(out, 0, x->frame->scope->prefix);
-    at = append(out, at,
-                x->node == MORTISE_START ? "START"
-                : x->node == NODE_UPDATE ? "update"
-                                         : mortise_exec_node(r, x)->id);
+    at = append_text(out, 0, x->frame->scope->prefix);
+    at = append_text(out, at,
+                     x->node == MORTISE_START ? "START"
+                     : x->node == NODE_UPDATE ? "update"
+                                              : mortise_exec_node(r, x)->id);
     out[at++] = '#';
-    at = append(out, at, digits + k);
-    at = append(out, at, x->frame->scope->suffix);
-    append(out, at, x->fan != NULL ? "[*]" : "");
+    at = append_text(out, at, digits + k);
+    at = append_text(out, at, x->frame->scope->suffix);
+    append_text(out, at, x->fan != NULL ? "[*]" : "");
 }
 
 bool mortise_exec_is_within_held(const struct mortise_run *r,
@@ -75,7 +77,7 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
     struct mortise_buf text;
     char *copy;
 
-    assert(as != NULL); /* who asks has looked */
+    assert(as != NULL); /* the caller checked this */
     if (n->path != NULL)
         return n;
     path = mortise_arena_alloc(&r->arena, sizeof *path);
@@ -157,10 +159,10 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     return x;
 }
 
-/* A call of x went out or came back: the clocks of its graph, and of those
- * around it, may start or stop (clock.c). */
-static void count_calls(struct mortise_run *r, const struct exec *x,
-                        uint32_t by)
+/* A call of x started (`by` 1) or ended (`by` all ones).  The clocks of its
+ * graph, and of the graphs around it, may have to start or stop (clock.c). */
+static void count_running_calls(struct mortise_run *r, const struct exec *x,
+                                uint32_t by)
 {
     struct scope *in = x->frame->top->scope;
 
@@ -179,64 +181,63 @@ static void count_calls(struct mortise_run *r, const struct exec *x,
     }
 }
 
-/* One more, or (`by` all ones) one less; what was never counted does not go. */
-static void add(uint32_t *n, uint32_t by)
+/* Add one or, if `by` is all ones, subtract one. */
+static void adjust_counter(uint32_t *n, uint32_t by)
 {
     assert(*n > 0 || by == 1);
     *n += by;
 }
 
-/* START is none, an update is none, and neither is what gathers a map, or a
- * tool. */
+/* START, an update, the gathering of a map and a tool are not steps. */
 static bool is_step(const struct exec *x)
 {
     return x->fan == NULL && x->node < x->frame->graph->n_nodes &&
            x->serves == 0;
 }
 
-/* How much a state weighs in the run's counters. */
-static void count(struct mortise_run *r, struct exec *x, uint32_t by)
+/* Add x to, or remove it from, the counters for its current state. */
+static void count_exec_state(struct mortise_run *r, struct exec *x, uint32_t by)
 {
     switch (x->state) {
     case X_READY:
     case X_INTENT:
     case X_BACKOFF:
-        add(&r->n_waiting, by);
+        adjust_counter(&r->n_waiting, by);
         break;
     case X_RUNNING:
     case X_STOPPING:
-        add(&r->n_running, by);
-        count_calls(r, x, by);
+        adjust_counter(&r->n_running, by);
+        count_running_calls(r, x, by);
         break;
     case X_ASKED:
-        add(&r->n_asked, by);
-        add(&r->n_asked_so[x->ask], by);
+        adjust_counter(&r->n_asked, by);
+        adjust_counter(&r->n_asked_so[x->ask], by);
         break;
     case X_HELD:
-        add(&r->n_asked, by);
+        adjust_counter(&r->n_asked, by);
         break;
     case X_INSIDE:
-        add(&r->n_inside, by);
+        adjust_counter(&r->n_inside, by);
         break;
     case X_SUSPENDED:
-        add(&r->n_suspended, by);
+        adjust_counter(&r->n_suspended, by);
         break;
     case X_DONE:
         if (is_step(x))
-            add(&r->n_finished, by);
+            adjust_counter(&r->n_finished, by);
         break;
     case X_FAILED:
         if (x->serves == 0)
-            add(&r->n_finished, by);
+            adjust_counter(&r->n_finished, by);
         if (!x->handled)
-            add(&r->n_failed, by);
+            adjust_counter(&r->n_failed, by);
         break;
     case X_CANCELLED:
         break;
     }
 }
 
-static bool is_at_work(enum exec_state s)
+static bool is_active_state(enum exec_state s)
 {
     return s != 0 && s < X_DONE;
 }
@@ -249,8 +250,9 @@ void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near)
     x->near = near;
 }
 
-/* Its node's; NULL: it shares none. */
-static uint32_t *resource_of(const struct mortise_run *r, const struct exec *x)
+/* The user of the node's resource; NULL: the node shares none. */
+static uint32_t *find_resource_user(const struct mortise_run *r,
+                                    const struct exec *x)
 {
     const struct mortise_graph *g = x->frame->graph;
 
@@ -260,11 +262,11 @@ static uint32_t *resource_of(const struct mortise_run *r, const struct exec *x)
     return &r->users[g->nodes[x->node].resource - 1];
 }
 
-/* Whoever is about to call, or calls, has its resource. */
-static void use_resource(const struct mortise_run *r, const struct exec *x,
-                         enum exec_state s)
+/* An execution uses its resource from INTENT until its call has ended. */
+static void set_resource_user(const struct mortise_run *r, const struct exec *x,
+                              enum exec_state s)
 {
-    uint32_t *user = resource_of(r, x);
+    uint32_t *user = find_resource_user(r, x);
 
     if (user == NULL)
         return;
@@ -276,7 +278,7 @@ static void use_resource(const struct mortise_run *r, const struct exec *x,
 
 bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
 {
-    const uint32_t *user = resource_of(r, x);
+    const uint32_t *user = find_resource_user(r, x);
 
     return user != NULL && *user != 0;
 }
@@ -295,7 +297,7 @@ void mortise_exec_withdraw(struct mortise_run *r, struct exec *x)
     while (*at != x)
         at = &(*at)->sibling;
     *at = x->sibling;
-    x->node = NODE_UPDATE; /* that is of no node, and wrote nothing */
+    x->node = NODE_UPDATE; /* belongs to no node and has no writes */
     mortise_exec_become(r, x, X_DONE);
 }
 
@@ -310,15 +312,14 @@ int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err)
 
         if (x->state == X_INTENT || x->state == X_RUNNING ||
             x->state == X_STOPPING)
-            use_resource(r, x, x->state);
+            set_resource_user(r, x, x->state);
     }
     return MORTISE_OK;
 }
 
-/* While its tools are at work it waits for them, and they have its place among
- * the calls that may be out at once: else those that all have a place would
- * wait for ever for one more. */
-static void lend(struct mortise_run *r, struct exec *x)
+/* While tools of x run, x waits for them and they use its slot.  Otherwise
+ * calls that occupy all slots would wait forever for a slot for their tools. */
+static void update_lent_slot(struct mortise_run *r, struct exec *x)
 {
     bool lends = (x->state == X_RUNNING || x->state == X_STOPPING) &&
                  x->tools->scope->n_live > 0;
@@ -359,19 +360,20 @@ void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x)
     }
 }
 
-/* Whoever had a tool run that x is, or is in, looks at it when the step ends. */
-static void tell_owners(struct mortise_run *r, const struct exec *x)
+/* The executions that x runs for as a tool check their tools at the end of this
+ * step. */
+static void notify_tool_owners(struct mortise_run *r, const struct exec *x)
 {
     struct exec *owner = x->frame->top->scope->owner;
 
     if (owner->tools == x->frame->top)
-        lend(r, owner);
+        update_lent_slot(r, owner);
     mortise_exec_list_askers_of(r, x);
 }
 
-/* A step that started and recorded nothing counts while it is at work: nobody would
- * know of it after a crash. */
-static void uncount(struct mortise_run *r, struct exec *x)
+/* A step that recorded nothing counts only while it runs: a crash would forget
+ * it. */
+static void uncount_unrecorded_step(struct mortise_run *r, struct exec *x)
 {
     if (!x->counted || x->is_recorded)
         return;
@@ -383,28 +385,29 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s)
 {
     assert(s != 0);
-    assert(!is_at_work(x->state) || x->frame->top->scope->n_live > 0);
+    assert(!is_active_state(x->state) || x->frame->top->scope->n_live > 0);
     assert(x->state != X_READY || x->counted || r->n_fresh > 0);
-    use_resource(r, x, s);
-    x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
+    set_resource_user(r, x, s);
+    x->frame->top->scope->n_live +=
+        is_active_state(s) - is_active_state(x->state);
     if (x->state != 0)
-        count(r, x, (uint32_t)-1);
+        count_exec_state(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
     if (x->near && s != X_SUSPENDED)
         mortise_exec_near(r, x, false);
-    if (s == X_READY || !is_at_work(s))
-        uncount(r, x);
+    if (s == X_READY || !is_active_state(s))
+        uncount_unrecorded_step(r, x);
     x->state = s;
-    if (!is_at_work(s) &&
+    if (!is_active_state(s) &&
         (s != X_DONE || x->by_on_error || x->child != NULL || x->tools != NULL))
         mortise_spawned_left(r);
     x->awaits_tools = false;
     r->n_fresh += s == X_READY && !x->counted;
-    count(r, x, 1);
+    count_exec_state(r, x, 1);
     if (x->tools != NULL)
-        lend(r, x);
+        update_lent_slot(r, x);
     if (x->frame->top->scope->owner != NULL)
-        tell_owners(r, x);
+        notify_tool_owners(r, x);
 }
 
 void mortise_exec_await_tools(struct mortise_run *r, struct exec *x)
@@ -417,22 +420,22 @@ void mortise_run_own_call(struct mortise_run *r, bool out)
 {
     assert(out || r->n_running > 0);
     r->n_own += out ? 1 : (uint32_t)-1;
-    add(&r->n_running, out ? 1 : (uint32_t)-1);
+    adjust_counter(&r->n_running, out ? 1 : (uint32_t)-1);
 }
 
 void mortise_run_own_wait(struct mortise_run *r, bool waits)
 {
-    add(&r->n_waiting, waits ? 1 : (uint32_t)-1);
+    adjust_counter(&r->n_waiting, waits ? 1 : (uint32_t)-1);
 }
 
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
-    /* What gathers a map waits for no slot. */
+    /* Gathering a map needs no slot. */
     struct indexes *queue = x->fan != NULL ? &r->gathers : &r->ready;
 
     assert(r->ready_head <= r->ready.n);
-    assert(x->fan == NULL || x->counted); /* it is no step, and takes no slot */
+    assert(x->fan == NULL || x->counted); /* it is no step and needs no slot */
     if (r->ready_head > 64 && 2 * r->ready_head > r->ready.n) {
         r->ready.n -= r->ready_head;
         memmove(r->ready.list, r->ready.list + r->ready_head,
@@ -451,7 +454,7 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
     assert(!mortise_exec_is_over(x));
     mortise_exec_begun(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
-        return MORTISE_OK; /* its reservation came just before */
+        return MORTISE_OK; /* its reservation was recorded just before */
     if (mortise_indexes_add(r->mem, &r->intents, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     x->intent_seq = r->seq + 1;
@@ -515,7 +518,7 @@ void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
 {
     assert(x->state != X_FAILED || (handled && !x->handled));
     if (x->state == X_FAILED)
-        add(&r->n_failed, (uint32_t)-1);
+        adjust_counter(&r->n_failed, (uint32_t)-1);
     x->handled = handled;
 }
 
@@ -594,7 +597,6 @@ void mortise_exec_forget_leaving(struct exec *x)
     x->n_chosen = 0;
 }
 
-/* Are the entry's edges among `out`, in its order? */
 bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
                             const struct mortise_entry *e)
 {
@@ -619,9 +621,9 @@ int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* Indexes of maps, the outermost first; what gathers comes after its elements.
- */
-static int by_element(const struct scope *a, const struct scope *b)
+/* By indexes of map elements, outermost first; the gathering execution follows
+ * its elements. */
+static int compare_elements(const struct scope *a, const struct scope *b)
 {
     for (uint32_t i = 0; i < a->n_at && i < b->n_at; i++) {
         if (a->at[i] != b->at[i])
@@ -632,13 +634,13 @@ static int by_element(const struct scope *a, const struct scope *b)
 
 int mortise_exec_compare(const struct exec *a, const struct exec *b)
 {
-    int c = by_element(a->frame->scope, b->frame->scope);
+    int c = compare_elements(a->frame->scope, b->frame->scope);
 
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
     if (a->visit != b->visit)
         return a->visit < b->visit ? -1 : 1;
-    /* Updates have no position: the order in which they were made. */
+    /* Updates have no position: compare the order of creation. */
     return c != 0 ? c : (a->index > b->index) - (a->index < b->index);
 }
 
@@ -649,7 +651,8 @@ uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a, uint32_t b)
     return mortise_exec_compare(r->execs[a], r->execs[b]) <= 0 ? a : b;
 }
 
-/* Frames are made from the outside in. */
+/* Frames are created from the outside in, so an outer frame has a lower
+ * index. */
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f)
 {
     return x->discard <= f->index;
@@ -673,14 +676,14 @@ void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x)
 
 void mortise_exec_is_no_step(struct exec *x)
 {
-    assert(x->state == 0); /* it is being made */
+    assert(x->state == 0); /* only while it is being created */
     x->counted = x->is_recorded = true;
 }
 
 /* ---- the run ------------------------------------------------------------- */
 
-/* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
- * others a resume asks what became of their effects, at most.) */
+/* A failed run can be resumed.  Resuming a completed or cancelled run only
+ * settles its effects in doubt. */
 bool mortise_run_is_over(const struct mortise_run *r)
 {
     return r->status == MORTISE_RUN_COMPLETED ||

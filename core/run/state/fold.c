@@ -1,14 +1,14 @@
 /* fold.c -- writes into the state, and the reducers.
  *
- * A reducer is asked only when a value is there already; the first write to a
- * path just sets it.  Each is a function of (old, operand) alone, so that a
- * fold in a given order is a given value.
+ * A reducer is called only if the path has a value; the first write sets it.
+ * Every reducer is a function of (old value, operand) alone, so a fold in a
+ * given order gives the same value every time.
  *
- * `avg` alone knows more than the value: how many operands it is the mean of,
- * and their sum.  A state keeps that beside scratch and artifacts, where nobody
- * else looks, as means.PATH = {n, sum}.  Whatever else writes the path, or what
- * it is part of (an update, say), makes that forgotten: the mean goes on from
- * the value that is there, as of one.
+ * `avg` needs more than the value: the number of operands and their sum.  The
+ * state stores them beside scratch and artifacts, as means.PATH = {n, sum};
+ * nothing else reads that.  Any other write to the path, or to a path around it
+ * (an update, for example), removes the entry.  The next average then starts
+ * with the current value as one operand.
  */
 #include "core/run/state/fold.h"
 
@@ -54,8 +54,8 @@ static int concat_strings(json_t **out, const json_t *old, const json_t *add,
 }
 
 /* A string has no items that max_items could count. */
-static int concat(json_t **out, json_t *old, const struct mortise_write *w,
-                  struct mortise_err *err)
+static int reduce_concat(json_t **out, json_t *old,
+                         const struct mortise_write *w, struct mortise_err *err)
 {
     bool capped = w->how != NULL && w->how->max_items > 0;
 
@@ -68,8 +68,9 @@ static int concat(json_t **out, json_t *old, const struct mortise_write *w,
     return type_error(err, w, "two arrays or two strings");
 }
 
-/* Deep, right wins.  The depth is bounded by what JSON we let in. */
-static json_t *merged(const json_t *old, json_t *add)
+/* A deep merge; `add` wins.  The recursion is bounded: JSON input has a maximum
+ * depth. */
+static json_t *merge_objects(const json_t *old, json_t *add)
 {
     json_t *out, *value;
     const char *key;
@@ -82,7 +83,8 @@ static json_t *merged(const json_t *old, json_t *add)
     json_object_foreach(add, key, value)
     {
         json_t *mine = json_object_get(old, key);
-        json_t *both = mine != NULL ? merged(mine, value) : json_incref(value);
+        json_t *both =
+            mine != NULL ? merge_objects(mine, value) : json_incref(value);
 
         if (both == NULL || json_object_set_new(out, key, both) != 0)
             goto nomem;
@@ -93,17 +95,17 @@ nomem:
     return NULL;
 }
 
-static int merge(json_t **out, const json_t *old, const struct mortise_write *w,
-                 struct mortise_err *err)
+static int reduce_merge(json_t **out, const json_t *old,
+                        const struct mortise_write *w, struct mortise_err *err)
 {
     if (!json_is_object(old) || !json_is_object(w->value))
         return type_error(err, w, "two objects");
-    *out = merged(old, w->value);
+    *out = merge_objects(old, w->value);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int sum(json_t **out, const json_t *old, const struct mortise_write *w,
-               struct mortise_err *err)
+static int reduce_sum(json_t **out, const json_t *old,
+                      const struct mortise_write *w, struct mortise_err *err)
 {
     json_int_t total;
 
@@ -117,15 +119,15 @@ static int sum(json_t **out, const json_t *old, const struct mortise_write *w,
         *out = json_integer(total);
     } else {
         *out = json_real(json_number_value(old) + json_number_value(w->value));
-        if (*out == NULL) /* jansson refuses infinity */
+        if (*out == NULL) /* jansson rejects infinity */
             return mortise_fail(err, MORTISE_EINVAL, "sum at %s overflows",
                                 w->path->text);
     }
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* -1, 0, 1; exact where both are integers. */
-static int compare_numbers(const json_t *a, const json_t *b)
+/* -1, 0, 1; exact if both are integers. */
+static int compare_json_numbers(const json_t *a, const json_t *b)
 {
     if (json_is_integer(a) && json_is_integer(b)) {
         json_int_t x = json_integer_value(a), y = json_integer_value(b);
@@ -137,18 +139,19 @@ static int compare_numbers(const json_t *a, const json_t *b)
     return (x > y) - (x < y);
 }
 
-static int extreme(json_t **out, json_t *old, const struct mortise_write *w,
-                   int sign, struct mortise_err *err)
+static int reduce_min_max(json_t **out, json_t *old,
+                          const struct mortise_write *w, int sign,
+                          struct mortise_err *err)
 {
     if (!json_is_number(old) || !json_is_number(w->value))
         return type_error(err, w, "two numbers");
-    *out =
-        json_incref(sign * compare_numbers(w->value, old) > 0 ? w->value : old);
+    *out = json_incref(sign * compare_json_numbers(w->value, old) > 0 ? w->value
+                                                                      : old);
     return MORTISE_OK;
 }
 
 /* Characters of a string, items of an array. */
-static size_t length_of(const json_t *v)
+static size_t get_value_length(const json_t *v)
 {
     const char *s = json_string_value(v);
     size_t n = 0;
@@ -160,27 +163,29 @@ static size_t length_of(const json_t *v)
     return n;
 }
 
-static int longest(json_t **out, json_t *old, const struct mortise_write *w,
-                   struct mortise_err *err)
+static int reduce_longest(json_t **out, json_t *old,
+                          const struct mortise_write *w,
+                          struct mortise_err *err)
 {
     if (!(json_is_array(old) && json_is_array(w->value)) &&
         !(json_is_string(old) && json_is_string(w->value)))
         return type_error(err, w, "two arrays or two strings");
-    *out = json_incref(length_of(w->value) > length_of(old) ? w->value : old);
+    *out = json_incref(
+        get_value_length(w->value) > get_value_length(old) ? w->value : old);
     return MORTISE_OK;
 }
 
 /* ---- means -------------------------------------------------------------- */
 
-/* Where a state keeps what is known of the mean at a path. */
+/* The path in the state of the count and the sum for a mean. */
 #define MEAN_OF(path)                                                          \
     {                                                                          \
         (struct mortise_path_step[]){{"means", 0}, {(path)->text, 0}}, 2,      \
             (path)->text                                                       \
     }
 
-static int avg(json_t **out, json_t **state, const json_t *old,
-               const struct mortise_write *w, struct mortise_err *err)
+static int reduce_avg(json_t **out, json_t **state, const json_t *old,
+                      const struct mortise_write *w, struct mortise_err *err)
 {
     const struct mortise_path at = MEAN_OF(w->path);
     const json_t *mean = mortise_path_get(*state, &at);
@@ -195,7 +200,7 @@ static int avg(json_t **out, json_t **state, const json_t *old,
         total = json_real_value(json_object_get(mean, "sum"));
     }
     total += json_number_value(w->value);
-    sum_of = json_real(total); /* jansson refuses infinity */
+    sum_of = json_real(total); /* jansson rejects infinity */
     if (sum_of == NULL)
         return mortise_fail(err, MORTISE_EINVAL, "avg at %s overflows",
                             w->path->text);
@@ -209,14 +214,14 @@ static int avg(json_t **out, json_t **state, const json_t *old,
         err);
 }
 
-/* Is the path `text` the one of length n, or below it? */
+/* Is the path `text` the path of length n, or below it? */
 static bool is_at_or_below(const char *text, const char *path, size_t n)
 {
     return strncmp(text, path, n) == 0 &&
            (text[n] == '\0' || text[n] == '.' || text[n] == '[');
 }
 
-/* Something else was written at a path: means at or below it are none. */
+/* Another reducer wrote the path: remove the means at and below it. */
 static int forget_means(json_t **state, const struct mortise_path *path,
                         struct mortise_err *err)
 {
@@ -241,9 +246,9 @@ static int forget_means(json_t **state, const struct mortise_path *path,
 
 /* ---- bounds ------------------------------------------------------------- */
 
-/* What the state and the documents about it put around a value (a path of at
- * most MORTISE_PATH_STEPS, a few members) fits twice into what is left of
- * MORTISE_JSON_DEPTH_OURS. */
+/* The deepest value.  The state and the documents that contain it nest the
+ * value in a path of at most MORTISE_PATH_STEPS and a few members: half of
+ * MORTISE_JSON_DEPTH_OURS is more than enough for that. */
 enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
 
 static bool is_deeper(const json_t *value, int than)
@@ -276,9 +281,9 @@ int mortise_fold_check_depth(const json_t *value, struct mortise_err *err)
                : MORTISE_OK;
 }
 
-/* A list that came to be longer than its reducer's max_items. */
-static int bound(json_t **now, const struct mortise_write *w,
-                 struct mortise_err *err)
+/* Apply max_items to a list that may have grown beyond it. */
+static int apply_max_items(json_t **now, const struct mortise_write *w,
+                           struct mortise_err *err)
 {
     const struct mortise_reducer *how = w->how;
     size_t n = json_array_size(*now);
@@ -301,31 +306,33 @@ static int bound(json_t **now, const struct mortise_write *w,
     return kept != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* May the list grow by these items as it stands? */
-static bool has_room(const json_t *list, const struct mortise_write *w)
+/* Can the list grow by these items without exceeding max_items? */
+static bool has_room_for_items(const json_t *list,
+                               const struct mortise_write *w)
 {
     return w->how == NULL || w->how->max_items == 0 ||
            json_array_size(list) + json_array_size(w->value) <=
                w->how->max_items;
 }
 
-/* A list that is ours alone grows in place: what is appended costs what it is
- * long, not what is there.  *done: so it was. */
-static int append(json_t *state, const struct mortise_write *w, bool *done,
-                  struct mortise_err *err)
+/* Append to a list in place if nothing else refers to it: the cost is the
+ * length of the operand, not of the list.  *done: it was appended. */
+static int append_in_place(json_t *state, const struct mortise_write *w,
+                           bool *done, struct mortise_err *err)
 {
     json_t *list = mortise_path_own(state, w->path);
 
-    *done = json_is_array(list) && json_is_array(w->value) && has_room(list, w);
+    *done = json_is_array(list) && json_is_array(w->value) &&
+            has_room_for_items(list, w);
     return !*done || json_array_extend(list, w->value) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
 }
 
-/* {expr}: over old and new. */
-static int compute(json_t **out, const json_t *old,
-                   const struct mortise_write *w, uint64_t expr_cost,
-                   struct mortise_err *err)
+/* {expr}: evaluate it with the names `old` and `new`. */
+static int reduce_expr(json_t **out, const json_t *old,
+                       const struct mortise_write *w, uint64_t expr_cost,
+                       struct mortise_err *err)
 {
     const json_t *values[MORTISE_REDUCE_NAMES] = {
         [MORTISE_REDUCE_OLD] = old, [MORTISE_REDUCE_NEW] = w->value};
@@ -341,10 +348,10 @@ static int compute(json_t **out, const json_t *old,
 
 /* ---- a write ------------------------------------------------------------ */
 
-/* What stands at the path after the write: a new reference. */
-static int reduced(json_t **out, json_t **state, json_t *old,
-                   const struct mortise_write *w, uint64_t expr_cost,
-                   struct mortise_err *err)
+/* The value at the path after the write: a new reference. */
+static int reduce_value(json_t **out, json_t **state, json_t *old,
+                        const struct mortise_write *w, uint64_t expr_cost,
+                        struct mortise_err *err)
 {
     *out = NULL;
     switch (w->reduce) {
@@ -352,21 +359,21 @@ static int reduced(json_t **out, json_t **state, json_t *old,
         *out = json_incref(old);
         return MORTISE_OK;
     case MORTISE_REDUCE_CONCAT:
-        return concat(out, old, w, err);
+        return reduce_concat(out, old, w, err);
     case MORTISE_REDUCE_MERGE:
-        return merge(out, old, w, err);
+        return reduce_merge(out, old, w, err);
     case MORTISE_REDUCE_SUM:
-        return sum(out, old, w, err);
+        return reduce_sum(out, old, w, err);
     case MORTISE_REDUCE_MIN:
-        return extreme(out, old, w, -1, err);
+        return reduce_min_max(out, old, w, -1, err);
     case MORTISE_REDUCE_MAX:
-        return extreme(out, old, w, 1, err);
+        return reduce_min_max(out, old, w, 1, err);
     case MORTISE_REDUCE_LONGEST:
-        return longest(out, old, w, err);
+        return reduce_longest(out, old, w, err);
     case MORTISE_REDUCE_AVG:
-        return avg(out, state, old, w, err);
+        return reduce_avg(out, state, old, w, err);
     case MORTISE_REDUCE_EXPR:
-        return compute(out, old, w, expr_cost, err);
+        return reduce_expr(out, old, w, expr_cost, err);
     case MORTISE_REDUCE_DEFAULT:
     case MORTISE_REDUCE_LAST:
         break;
@@ -375,11 +382,11 @@ static int reduced(json_t **out, json_t **state, json_t *old,
     return MORTISE_OK;
 }
 
-static bool joins(const json_t *old, const struct mortise_write *w)
+static bool can_concat(const json_t *old, const struct mortise_write *w)
 {
     bool lists = json_is_array(old) && json_is_array(w->value);
 
-    return (lists && has_room(old, w)) ||
+    return (lists && has_room_for_items(old, w)) ||
            (json_is_string(old) && json_is_string(w->value));
 }
 
@@ -392,7 +399,7 @@ bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w)
     case MORTISE_REDUCE_LAST:
         return mortise_path_fits(state, w->path);
     case MORTISE_REDUCE_CONCAT:
-        return old != NULL && joins(old, w);
+        return old != NULL && can_concat(old, w);
     case MORTISE_REDUCE_MERGE:
         return json_is_object(old) && json_is_object(w->value);
     default:
@@ -415,16 +422,16 @@ int mortise_fold_write(json_t **state, const struct mortise_write *w,
     if (w->reduce == MORTISE_REDUCE_DEFAULT || w->reduce == MORTISE_REDUCE_LAST)
         return mortise_path_set(state, w->path, json_incref(w->value), err);
     if (w->reduce == MORTISE_REDUCE_CONCAT)
-        rv = append(*state, w, &done, err);
+        rv = append_in_place(*state, w, &done, err);
     if (rv != MORTISE_OK || done)
         return rv;
     old = mortise_path_get(*state, w->path);
     if (old == NULL)
         now = json_incref(w->value);
     else
-        rv = reduced(&now, state, old, w, expr_cost, err);
+        rv = reduce_value(&now, state, old, w, expr_cost, err);
     if (rv == MORTISE_OK)
-        rv = bound(&now, w, err);
+        rv = apply_max_items(&now, w, err);
     if (rv != MORTISE_OK) {
         json_decref(now);
         return rv;

@@ -6,26 +6,27 @@
 
 /* One write: an operand for a path of {scratch, artifacts}. */
 struct mortise_write {
-    const struct mortise_path *path; /* root included; lent */
+    const struct mortise_path *path; /* root included; borrowed */
     enum mortise_reduce reduce;
-    json_t *value;                     /* owned by who holds the write */
-    const struct mortise_reducer *how; /* as declared for the path; NULL: by the
-                                          kind alone.  EXPR has one. */
-    /* It is the own of the map's element that it was written in (writes.c). */
+    json_t *value;                     /* owned by the holder of the write */
+    const struct mortise_reducer *how; /* the declared reducer of the path;
+                                          NULL: none, use `reduce` alone.
+                                          Always set for EXPR. */
+    /* The write belongs to the map element that made it (writes.c). */
     bool own;
 };
 
-/* Fold one write into *state.  What nobody else holds of *state is changed in
- * place (path.h).  MORTISE_EINVAL when the reducer cannot take the operand; the
- * state is then as it was. */
+/* Fold one write into *state.  Parts of *state without other references are
+ * changed in place (path.h).  MORTISE_EINVAL when the reducer cannot take the
+ * operand; *state is unchanged then. */
 int mortise_fold_write(json_t **state, const struct mortise_write *w,
                        uint64_t expr_cost, struct mortise_err *err);
 
-/* Would that surely succeed?  A no means that it has to be tried. */
+/* Is mortise_fold_write() certain to succeed?  False: it may succeed or
+ * fail. */
 bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w);
 
-/* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
- * written any more. */
+/* MORTISE_ELIMIT when a value nests too deep to be stored in a state. */
 int mortise_fold_check_depth(const json_t *value, struct mortise_err *err);
 
 #endif

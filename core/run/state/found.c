@@ -1,5 +1,5 @@
-/* found.c -- what was discovered for an execution, as those see it who offer it
- * tools, or run them. */
+/* found.c -- the tools that discovery found for an execution: which tools it is
+ * offered. */
 #include <string.h>
 
 #include "core/run/state/state.h"

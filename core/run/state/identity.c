@@ -1,8 +1,9 @@
-/* identity.c -- what names the things that an execution does: the same after a
- * restart, and never another's.
+/* identity.c -- stable identities for the effects and requests of an execution:
+ * idempotency keys, names and approval digests.
  *
- * All of it is hashed from the run's store (rules.c), tenant and id, and from
- * the path of the execution, so that a replayed run makes the same.
+ * An identity is a hash of the run's store (rules.c), tenant and id, and of the
+ * path of the execution.  So a replayed run computes the same identities, and
+ * no other execution has them.
  */
 #include <assert.h>
 #include <string.h>
@@ -34,8 +35,8 @@ void mortise_exec_name(const struct mortise_run *r, const struct exec *x,
     mortise_hex(out, digest, MORTISE_DIGEST);
 }
 
-/* A tool's execution is known by the key of the step that it runs for: the same
- * one in each attempt and generation of who asks for it. */
+/* A tool's execution is identified by the key of the step that it runs for.
+ * That key is the same in each attempt and generation of its asker. */
 void mortise_exec_effect_hasher(struct mortise_hasher *h,
                                 const struct mortise_run *r,
                                 const struct exec *x)
@@ -52,8 +53,6 @@ void mortise_exec_effect_hasher(struct mortise_hasher *h,
     mortise_hasher_field(h, x->served, sizeof x->served);
 }
 
-/* The same on every attempt and in every generation, different for another
- * operation or other arguments. */
 void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
                              uint8_t out[MORTISE_DIGEST])
 {
@@ -78,8 +77,8 @@ void mortise_exec_find_key(const struct mortise_run *r, struct exec *x)
     mortise_exec_effect_key(r, x, x->key);
 }
 
-/* An approval is bound to operation, plugin and effective arguments, and to the
- * definition of a tool if the run pins one. */
+/* An approval is bound to the operation, the plugin, the effective arguments
+ * and, if the run pins it, the definition of the tool. */
 void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
                               const uint8_t body[MORTISE_DIGEST],
                               uint8_t out[MORTISE_DIGEST])
@@ -89,7 +88,7 @@ void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    assert(n->plugin != NULL); /* what is approved is a plugin's call */
+    assert(n->plugin != NULL); /* only calls of plugins are approved */
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, mortise_pins_digest(r, n->plugin), MORTISE_DIGEST);

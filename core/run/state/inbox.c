@@ -1,20 +1,23 @@
-/* inbox.c -- what people told a run, until a model of it heard that.
+/* inbox.c -- messages from people to a run, until a model has received them.
  *
- *   (1) What is told waits in the order in which it was told, for the next call
- *       of a model: of any execution, or of those of the node that it is for,
- *       and what is inside of them.
- *   (2) A call hears all that waits for it, or nothing while another call that is
- *       out hears a part of that.  So what it heard are the first ones that wait
- *       for it, still when its answer is recorded: how many says all.
- *   (3) It is heard when that answer is, with a reply.  Until then it waits, and a
- *       call that failed, or died with its process, heard nothing.
+ *   (1) Messages wait in the order in which they were sent, for the next call
+ *       of a model: by any execution, or, if the message names a node, by an
+ *       execution of this node or inside of it.
+ *   (2) A call carries all messages that wait for it, or none while another
+ *       call in flight carries some of them.  So the messages that it carried
+ *       are still the first ones when its answer is recorded, and the entry
+ *       only needs their number.
+ *   (3) A message is removed when the answer with the reply is recorded.  Until
+ *       then it waits: a call that failed, or that was lost with its process,
+ *       delivers nothing.
  */
 #include "core/run/state/state.h"
 
 #include <string.h>
 
-/* Is that call still out? */
-static bool is_out(const struct mortise_run *r, const struct told *t)
+/* Is the call that carries the message in flight? */
+static bool is_message_in_flight(const struct mortise_run *r,
+                                 const struct told *t)
 {
     const struct exec *x;
     const struct step *s;
@@ -29,9 +32,9 @@ static bool is_out(const struct mortise_run *r, const struct told *t)
     return s->state == STEP_OUT && s->ask != 0;
 }
 
-/* Is it for x, or what x is inside of? */
-static bool is_for(const struct mortise_run *r, const struct told *t,
-                   const struct exec *x)
+/* Is the message for x, or for the node that x is inside of? */
+static bool is_message_for(const struct mortise_run *r, const struct told *t,
+                           const struct exec *x)
 {
     if (t->node[0] == '\0')
         return true;
@@ -61,7 +64,7 @@ void mortise_inbox_heard(struct mortise_run *r, const struct exec *x, size_t n)
     size_t kept = 0;
 
     for (size_t i = 0; i < r->n_inbox; i++) {
-        if (n > 0 && is_for(r, &r->inbox[i], x)) {
+        if (n > 0 && is_message_for(r, &r->inbox[i], x)) {
             json_decref(r->inbox[i].text);
             n--;
         } else {
@@ -81,7 +84,8 @@ void mortise_inbox_finish(struct mortise_run *r)
 bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x)
 {
     for (size_t i = 0; i < r->n_inbox; i++)
-        if (is_for(r, &r->inbox[i], x) && !is_out(r, &r->inbox[i]))
+        if (is_message_for(r, &r->inbox[i], x) &&
+            !is_message_in_flight(r, &r->inbox[i]))
             return true;
     return false;
 }
@@ -91,12 +95,13 @@ size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x)
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_inbox; i++)
-        if (is_for(r, &r->inbox[i], x) && !is_out(r, &r->inbox[i]))
+        if (is_message_for(r, &r->inbox[i], x) &&
+            !is_message_in_flight(r, &r->inbox[i]))
             n += json_string_length(r->inbox[i].text);
     return n;
 }
 
-static json_t *message_of(const struct told *t)
+static json_t *build_user_message(const struct told *t)
 {
     return json_pack("{s:s, s:[{s:s, s:O}]}", "role", "user", "parts", "type",
                      "text", "text", t->text);
@@ -108,22 +113,22 @@ json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
     json_t *list = json_array();
 
     for (size_t i = 0; i < r->n_inbox; i++)
-        if (is_for(r, &r->inbox[i], x) && is_out(r, &r->inbox[i]))
+        if (is_message_for(r, &r->inbox[i], x) &&
+            is_message_in_flight(r, &r->inbox[i]))
             return list; /* (2) */
     for (size_t i = 0; list != NULL && i < r->n_inbox; i++) {
         struct told *t = &r->inbox[i];
 
-        if (!is_for(r, t, x))
+        if (!is_message_for(r, t, x))
             continue;
         t->exec = x->index;
         t->step = step;
-        if (json_array_append_new(list, message_of(t)) != 0)
+        if (json_array_append_new(list, build_user_message(t)) != 0)
             mortise_json_drop(&list);
     }
     return list;
 }
 
-/* [{text, node?} ...], what nobody heard yet; NULL when memory ran out. */
 json_t *mortise_inbox_json(const struct mortise_run *r)
 {
     json_t *list = json_array();

@@ -1,4 +1,4 @@
-/* indexes.c -- lists of executions, frames or steps, by their indexes. */
+/* indexes.c -- growing lists of indexes: of executions, frames or steps. */
 #include "core/run/state/state.h"
 
 int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,

@@ -1,10 +1,10 @@
-/* items.c -- finding things in a frame: its edges, and what it knows of each
- * node and region in it (struct item). */
+/* items.c -- looks up the items of a frame (struct item) by node, by region and
+ * by edge. */
 #include <assert.h>
 
 #include "core/run/state/state.h"
 
-/* A child region's item: they stand by index. */
+/* Child regions are sorted by index: search them by halves. */
 struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
 {
     const uint32_t *list = f->region->regions;
@@ -19,7 +19,7 @@ struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
         else
             hi = mid;
     }
-    assert(list[lo] == region); /* it is a child of f's */
+    assert(list[lo] == region); /* the region is a child of f's region */
     return &f->items[f->region->n_nodes + lo];
 }
 
@@ -45,7 +45,8 @@ struct item *mortise_item_from(const struct frame *f, uint32_t edge,
     return mortise_item_to(f, mortise_frame_edge(f, edge)->from, child);
 }
 
-/* A node's item, as far inside as frames go. */
+/* Go to the newest visit of each loop around the node, as far as it has
+ * frames. */
 const struct item *mortise_frame_innermost(const struct frame *f, uint32_t node,
                                            const struct mortise_region **child)
 {

@@ -1,25 +1,27 @@
-/* order.c -- what somebody said as one, under the name that they gave it.
+/* order.c -- orders: ids of command lists, so that a repeated list is applied
+ * once.
  *
- * Whoever loses the engine before it answered must be able to find out whether
- * what they said is on disk, and somebody else may have said nearly the same
- * meanwhile.  So an order has an id, made by who gives it, and stands in the
- * commit of what it led to, ahead of that:
+ * If a client loses the engine before the answer, it must be able to find out
+ * whether its commands are on disk; somebody else may have sent almost the same
+ * commands.  So the client makes an id, the order, and the id is recorded in
+ * the same commit as the effects of the list, before them:
  *
- *   (1) The id is there when all of the order is, and else nothing of it.
- *   (2) What was recorded under an id is not done again under it: who says it
- *       again is answered, and the run goes on as it was told to.
- *   (3) An id that was used for something else is refused: a digest of what was
- *       said stands with it.
- *   (4) What changes nothing is not recorded, nor is its id.
+ *   (1) The id is recorded if and only if the whole list is.
+ *   (2) A list whose id is recorded is not applied again: the client gets its
+ *       answer, and the run continues if the list requires it.
+ *   (3) An id with other commands is rejected: a digest of the commands is
+ *       recorded with the id.
+ *   (4) A list that changes nothing is not recorded, and neither is its id.
  *
- * An order without one (through the API) has no such entry.
+ * A list without an id (from the API) has no such entry.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/state/state.h"
 
-static const struct order *find(const struct mortise_run *r, const char *id)
+static const struct order *find_order_by_id(const struct mortise_run *r,
+                                            const char *id)
 {
     for (size_t i = r->n_orders; i-- > 0;) {
         if (strcmp(r->orders[i].id, id) == 0)
@@ -30,18 +32,19 @@ static const struct order *find(const struct mortise_run *r, const char *id)
 
 bool mortise_run_knows_order(const struct mortise_run *r, const char *id)
 {
-    return id != NULL && find(r, id) != NULL;
+    return id != NULL && find_order_by_id(r, id) != NULL;
 }
 
-static void hash_text(struct mortise_hasher *h, const char *text)
+static void hash_optional_text(struct mortise_hasher *h, const char *text)
 {
     mortise_hasher_u64(h, text != NULL);
     mortise_hasher_str(h, text != NULL ? text : "");
 }
 
-/* Its values as they are written. */
-static int digest_of(const struct mortise_run *r, const struct mortise_said *h,
-                     uint8_t out[MORTISE_DIGEST], struct mortise_err *err)
+/* Values are hashed as their JSON text. */
+static int digest_commands(const struct mortise_run *r,
+                           const struct mortise_said *h,
+                           uint8_t out[MORTISE_DIGEST], struct mortise_err *err)
 {
     struct mortise_hasher hasher;
 
@@ -55,13 +58,13 @@ static int digest_of(const struct mortise_run *r, const struct mortise_said *h,
             return mortise_nomem(err);
         mortise_hasher_u64(&hasher, c->kind);
         mortise_hasher_u64(&hasher, c->flags);
-        hash_text(&hasher, c->id);
-        hash_text(&hasher, c->decision);
-        hash_text(&hasher, c->reason);
-        hash_text(&hasher, c->digest);
-        hash_text(&hasher, value);
+        hash_optional_text(&hasher, c->id);
+        hash_optional_text(&hasher, c->decision);
+        hash_optional_text(&hasher, c->reason);
+        hash_optional_text(&hasher, c->digest);
+        hash_optional_text(&hasher, value);
         mortise_release_str(r->mem, value);
-        hash_text(&hasher, c->node);
+        hash_optional_text(&hasher, c->node);
     }
     mortise_hasher_final(&hasher, out);
     return MORTISE_OK;
@@ -70,11 +73,11 @@ static int digest_of(const struct mortise_run *r, const struct mortise_said *h,
 int mortise_order_check(const struct mortise_run *r,
                         const struct mortise_said *h, struct mortise_err *err)
 {
-    const struct order *o = find(r, h->order);
+    const struct order *o = find_order_by_id(r, h->order);
     uint8_t digest[MORTISE_DIGEST];
-    int rv = digest_of(r, h, digest, err);
+    int rv = digest_commands(r, h, digest, err);
 
-    assert(o != NULL); /* the run knows it */
+    assert(o != NULL); /* the caller checked that the run has it */
     if (rv != MORTISE_OK)
         return rv;
     return memcmp(o->digest, digest, sizeof digest) == 0
@@ -96,7 +99,7 @@ int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
     if (h == NULL || h->order == NULL)
         return MORTISE_OK;
     e.id = h->order;
-    rv = digest_of(r, h, e.digest, err);
+    rv = digest_commands(r, h, e.digest, err);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
@@ -118,7 +121,7 @@ int mortise_apply_order(struct mortise_run *r, const struct mortise_entry *e,
     if (grown == NULL)
         return mortise_nomem(err);
     r->orders = grown;
-    if (e->id[0] == '\0' || find(r, e->id) != NULL)
+    if (e->id[0] == '\0' || find_order_by_id(r, e->id) != NULL)
         return mortise_entry_corrupt(err, e);
     id = mortise_arena_strdup(&r->arena, e->id);
     if (id == NULL)

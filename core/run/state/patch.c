@@ -1,22 +1,23 @@
-/* patch.c -- {scratch?, artifacts?} as writes.
+/* patch.c -- turns {scratch?, artifacts?} into writes.
  *
- * A person's update and an executor's say what the state is to be in the same
- * form.  It becomes writes, by path: of whole roots, or of each member, through
- * its own reducer, or further down to those of its members, or in the place of
- * what is there.
+ * A person's update and an executor's `update` have this form.  It becomes
+ * writes of whole roots, or one write for each member through the reducer of
+ * its path.  If reducers are declared only for paths below a member, the member
+ * is split further.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/state/state.h"
 
-static int add(struct patch *p, enum mortise_reduce reduce, const char *path,
-               json_t *value, const struct mortise_schema *s,
-               struct mortise_err *err)
+static int add_patch_write(struct patch *p, enum mortise_reduce reduce,
+                           const char *path, json_t *value,
+                           const struct mortise_schema *s,
+                           struct mortise_err *err)
 {
     struct mortise_entry_write *w = &p->writes[p->n];
 
-    assert(p->n < p->cap); /* mortise_patch_make() counted */
+    assert(p->n < p->cap); /* mortise_patch_make() counted them */
     w->ref = MORTISE_WRITE_SPELLED;
     w->reduce = reduce;
     w->text = path;
@@ -25,7 +26,7 @@ static int add(struct patch *p, enum mortise_reduce reduce, const char *path,
     return w->value != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* The path of a member, in the arena: any name may be one. */
+/* The path of a member, in the arena.  The key can be any string. */
 static const char *spell_member(struct patch *p, const char *path,
                                 const char *key)
 {
@@ -58,11 +59,12 @@ static bool is_reduced_below(const struct mortise_graph *g,
     return false;
 }
 
-static int merge(struct patch *p, const char *at, json_t *value,
-                 const struct mortise_schema *s, struct mortise_err *err);
+static int patch_members(struct patch *p, const char *at, json_t *value,
+                         const struct mortise_schema *s,
+                         struct mortise_err *err);
 
-/* Recursion ends with the value. */
-static int merge_member(struct patch *p, const char *at, json_t *value,
+/* The recursion is bounded by the depth of the value. */
+static int patch_member(struct patch *p, const char *at, json_t *value,
                         const struct mortise_schema *s, struct mortise_err *err)
 {
     struct mortise_path path;
@@ -74,13 +76,15 @@ static int merge_member(struct patch *p, const char *at, json_t *value,
     reduce = mortise_graph_reduce(p->graph, &path);
     if (reduce == MORTISE_REDUCE_DEFAULT && json_is_object(value) &&
         is_reduced_below(p->graph, &path))
-        return merge(p, at, value, s, err);
-    return add(p, reduce == MORTISE_REDUCE_DEFAULT ? p->plain : reduce, at,
-               value, s, err);
+        return patch_members(p, at, value, s, err);
+    return add_patch_write(p,
+                           reduce == MORTISE_REDUCE_DEFAULT ? p->plain : reduce,
+                           at, value, s, err);
 }
 
-static int merge(struct patch *p, const char *at, json_t *value,
-                 const struct mortise_schema *s, struct mortise_err *err)
+static int patch_members(struct patch *p, const char *at, json_t *value,
+                         const struct mortise_schema *s,
+                         struct mortise_err *err)
 {
     const char *key;
     json_t *member;
@@ -93,7 +97,7 @@ static int merge(struct patch *p, const char *at, json_t *value,
         if (path == NULL)
             return mortise_nomem(err);
         rv =
-            merge_member(p, path, member,
+            patch_member(p, path, member,
                          s != NULL ? mortise_schema_member(s, key) : NULL, err);
         if (rv != MORTISE_OK)
             return rv;
@@ -101,16 +105,17 @@ static int merge(struct patch *p, const char *at, json_t *value,
     return MORTISE_OK;
 }
 
-static int add_root(struct patch *p, const char *root, json_t *value,
-                    const struct mortise_schema *s, struct mortise_err *err)
+static int patch_root(struct patch *p, const char *root, json_t *value,
+                      const struct mortise_schema *s, struct mortise_err *err)
 {
     if (!json_is_object(value))
         return mortise_fail(err, MORTISE_EINVAL, "%s must be an object", root);
-    return p->whole ? add(p, MORTISE_REDUCE_LAST, root, value, s, err)
-                    : merge(p, root, value, s, err);
+    return p->whole
+               ? add_patch_write(p, MORTISE_REDUCE_LAST, root, value, s, err)
+               : patch_members(p, root, value, s, err);
 }
 
-/* Members of members count, too: each may become a write. */
+/* Nested members count, too: each may become a write. */
 static size_t count_members(const json_t *value)
 {
     size_t n = 0;
@@ -124,8 +129,8 @@ static size_t count_members(const json_t *value)
     return n;
 }
 
-static int add_roots(struct patch *p, const json_t *body,
-                     struct mortise_err *err)
+static int patch_roots(struct patch *p, const json_t *body,
+                       struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -136,9 +141,9 @@ static int add_roots(struct patch *p, const json_t *body,
         if (rv != MORTISE_OK)
             break;
         if (strcmp(key, "scratch") == 0)
-            rv = add_root(p, "scratch", value, p->graph->scratch, err);
+            rv = patch_root(p, "scratch", value, p->graph->scratch, err);
         else if (strcmp(key, "artifacts") == 0)
-            rv = add_root(p, "artifacts", value, p->graph->artifacts, err);
+            rv = patch_root(p, "artifacts", value, p->graph->artifacts, err);
         else
             rv = mortise_fail(
                 err, MORTISE_EINVAL,
@@ -166,7 +171,7 @@ int mortise_patch_make(struct patch *p, const json_t *body,
         return MORTISE_EINVAL;
     p->cap = 2 + count_members(body);
     p->writes = mortise_arena_alloc(&p->arena, p->cap * sizeof p->writes[0]);
-    return p->writes != NULL ? add_roots(p, body, err) : mortise_nomem(err);
+    return p->writes != NULL ? patch_roots(p, body, err) : mortise_nomem(err);
 }
 
 void mortise_patch_finish(struct patch *p)

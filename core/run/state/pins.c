@@ -1,22 +1,21 @@
-/* pins.c -- the plugins that a run goes on with, and definitions of tools (R4).
+/* pins.c -- pinned digests of plugins, and of the definitions of tools (R4).
  *
- * A run pins the digest of each plugin that its graph names.  If one has
- * changed, the run stands still until the old one is back, or until somebody
- * accepts the new one.  A tool of an MCP server is defined by the deployment's
- * lock, and not by its plugin: the run pins the digest of each definition that its
- * graph names, or offers to a model, as "tool:PLUGIN/OPERATION".
+ * A run pins the digest of each plugin that its graph names.  If a plugin has
+ * changed, the run pauses until the old plugin is back or a person accepts the
+ * new one.  A tool of an MCP server is defined by the deployment's lock, not by
+ * its plugin.  So the run also pins the digest of each tool definition that its
+ * graph names or offers to a model, as "tool:PLUGIN/OPERATION".
  *
- *   (1) What was accepted is recorded, in the commit of the command that said
- *       so: the next process need not be told again, and whoever reads the
- *       history sees which plugin did what.
- *   (2) An approval is for the plugin that it was given for, and for the tool's
- *       definition.  If one of them changes, a person is asked again about calls
- *       that wait for approval, or were approved and have not begun.
- *   (2a) What it asks models by is not named in the graph, but by who asks: that
- *       is pinned when it is used first.
- *   (3) A plugin that nobody signed stands as "dev:DIGEST".  The run says so
- *       from then on, with a signed one in its place, too: what it did before
- *       stays done.
+ *   (1) An accepted plugin is recorded in the commit of the command that
+ *       accepted it.  So the next process need not ask again, and the history
+ *       shows which plugin ran when.
+ *   (2) An approval is valid for one plugin and one tool definition.  If one of
+ *       them changes, a person is asked again about calls that wait for
+ *       approval, and about approved calls that have not started.
+ *   (2a) The plugin that connects to a model is not named in the graph, but by
+ *       the asking plugin: it is pinned at its first use.
+ *   (3) An unsigned plugin is recorded as "dev:DIGEST".  The run is marked from
+ *       then on, even if a signed plugin replaces it: the unsigned one ran.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,7 +25,8 @@
 
 static const char dev[] = "dev:";
 
-static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
+static struct mortise_pin *named_pin(const struct mortise_run *r,
+                                     const char *plugin)
 {
     for (size_t i = 0; i < r->n_pins; i++) {
         if (strcmp(r->pins[i].plugin, plugin) == 0)
@@ -35,29 +35,29 @@ static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
     return NULL;
 }
 
-/* Is that "tool:PLUGIN/OPERATION" of the node? */
-static bool is_tool_of(const char *pin, const struct mortise_node *n)
+/* Is this "tool:PLUGIN/OPERATION" of the node? */
+static bool is_tool_pin_of(const char *named_pin, const struct mortise_node *n)
 {
     static const char prefix[] = MORTISE_TOOL_PIN_PREFIX;
     size_t len = strlen(n->plugin);
 
-    if (strncmp(pin, prefix, sizeof prefix - 1) != 0)
+    if (strncmp(named_pin, prefix, sizeof prefix - 1) != 0)
         return false;
-    pin += sizeof prefix - 1;
-    return strncmp(pin, n->plugin, len) == 0 && pin[len] == '/' &&
-           strcmp(pin + len + 1, n->operation) == 0;
+    named_pin += sizeof prefix - 1;
+    return strncmp(named_pin, n->plugin, len) == 0 && named_pin[len] == '/' &&
+           strcmp(named_pin + len + 1, n->operation) == 0;
 }
 
-bool mortise_pins_is_of(const char *pin, const struct mortise_node *n)
+bool mortise_pins_is_of(const char *named_pin, const struct mortise_node *n)
 {
-    return strcmp(pin, n->plugin) == 0 || is_tool_of(pin, n);
+    return strcmp(named_pin, n->plugin) == 0 || is_tool_pin_of(named_pin, n);
 }
 
 const uint8_t *mortise_pins_tool(const struct mortise_run *r,
                                  const struct mortise_node *n)
 {
     for (size_t i = 0; i < r->n_pins; i++)
-        if (is_tool_of(r->pins[i].plugin, n))
+        if (is_tool_pin_of(r->pins[i].plugin, n))
             return r->pins[i].digest;
     return NULL;
 }
@@ -66,12 +66,13 @@ const uint8_t *mortise_pins_digest(const struct mortise_run *r,
                                    const char *plugin)
 {
     static const uint8_t none[MORTISE_DIGEST];
-    const struct mortise_pin *p = pin(r, plugin);
+    const struct mortise_pin *p = named_pin(r, plugin);
 
     return p != NULL ? p->digest : none;
 }
 
-static json_t *list(const struct mortise_pin *pins, size_t n, bool marked)
+static json_t *build_pins_json(const struct mortise_pin *pins, size_t n,
+                               bool marked)
 {
     json_t *out = json_object();
 
@@ -90,12 +91,12 @@ static json_t *list(const struct mortise_pin *pins, size_t n, bool marked)
 
 json_t *mortise_pins_json(const struct mortise_pin *pins, size_t n)
 {
-    return list(pins, n, true);
+    return build_pins_json(pins, n, true);
 }
 
 json_t *mortise_pins_show(const struct mortise_run *r)
 {
-    return list(r->pins, r->n_pins, false);
+    return build_pins_json(r->pins, r->n_pins, false);
 }
 
 bool mortise_pins_dev(const struct mortise_run *r)
@@ -119,21 +120,21 @@ json_t *mortise_pins_dev_json(const struct mortise_run *r)
     return out;
 }
 
-/* ---- what entries say --------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
-static bool is_dev(const json_t *value)
+static bool is_unsigned_digest(const json_t *value)
 {
     const char *s = json_string_value(value);
 
     return s != NULL && strncmp(s, dev, sizeof dev - 1) == 0;
 }
 
-static int read_digest(struct mortise_pin *p, const json_t *value,
-                       struct mortise_err *err)
+static int read_pin_digest(struct mortise_pin *p, const json_t *value,
+                           struct mortise_err *err)
 {
-    size_t skip = is_dev(value) ? sizeof dev - 1 : 0;
+    size_t skip = is_unsigned_digest(value) ? sizeof dev - 1 : 0;
 
-    p->dev |= is_dev(value);
+    p->dev |= is_unsigned_digest(value);
     if (json_is_string(value) &&
         mortise_unhex(p->digest, MORTISE_DIGEST,
                       json_string_value(value) + skip,
@@ -166,7 +167,7 @@ int mortise_pins_add(struct mortise_run *r, const json_t *pins,
         p->plugin = mortise_arena_strdup(&r->arena, key);
         if (p->plugin == NULL)
             return mortise_nomem(err);
-        if (read_digest(p, value, err) != MORTISE_OK)
+        if (read_pin_digest(p, value, err) != MORTISE_OK)
             return err->code;
         r->n_pins++;
     }
@@ -178,7 +179,7 @@ int mortise_pins_use(struct mortise_run *r, const struct mortise_pin *used,
 {
     struct mortise_entry e = {.type = MORTISE_E_USES};
 
-    return pin(r, used->plugin) != NULL
+    return named_pin(r, used->plugin) != NULL
                ? MORTISE_OK
                : mortise_run_record_value(r, &e, mortise_pins_json(used, 1),
                                           err);
@@ -192,14 +193,14 @@ int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
 
     json_object_foreach(mortise_json_unconst(pins), key, value)
     {
-        struct mortise_pin *p = pin(r, key);
+        struct mortise_pin *p = named_pin(r, key);
 
         if (p == NULL)
             return mortise_fail(
                 err, MORTISE_ECORRUPT,
                 "the run has no pin of '%s' that the new pin could replace",
                 key);
-        if (read_digest(p, value, err) != MORTISE_OK)
+        if (read_pin_digest(p, value, err) != MORTISE_OK)
             return err->code;
     }
     return MORTISE_OK;
@@ -216,7 +217,7 @@ int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
         json_t *extra = NULL;
         int rv;
 
-        if (!is_dev(value))
+        if (!is_unsigned_digest(value))
             continue;
         if (mortise_run_is_seen(r))
             extra =

@@ -1,14 +1,14 @@
-/* request.c -- a question that an execution puts to people: asked, settled, and
- * what of it goes to the store.
+/* request.c -- requests of executions to people: recording and settling them,
+ * and the matching changes of the store's list of pending requests.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/state/state.h"
 
-/* ---- what is pending in the store ---------------------------------------- */
+/* ---- pending requests in the store --------------------------------------- */
 
-/* To the list of what the step under way opens or closes. */
+/* Add to the requests that the next commit opens or closes. */
 static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
                        size_t *n, size_t *cap, const char *id,
                        const struct mortise_run_open *one,
@@ -17,7 +17,7 @@ static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
     struct mortise_run_open *grown;
 
     if (r->actions == NULL)
-        return MORTISE_OK; /* replaying: the store knows */
+        return MORTISE_OK; /* replaying: the store has them already */
     grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
@@ -124,7 +124,8 @@ int mortise_request_settle(struct mortise_run *r, struct exec *x,
     assert(x->state == X_ASKED || x->state == X_HELD);
     if (rv != MORTISE_OK)
         return rv;
-    memcpy(id, x->request, sizeof id); /* applying forgets it */
+    memcpy(id, x->request, sizeof id); /* applying the entry clears
+                                          x->request */
     e.id = id;
     e.how = (uint8_t)how;
     e.value = value;

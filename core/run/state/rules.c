@@ -1,16 +1,17 @@
-/* rules.c -- under which rules a run was admitted, and in which store.
+/* rules.c -- the version of the rules, and the store, under which a run was
+ * admitted.
  *
- * A journal records what was decided, and the rest follows by rule: whether a
- * join fires, which visit of a subgraph comes next.  Other rules would make
- * another run of the same journal.  Hence the entry `rules`, ahead of the
- * admission: its number changes with the meaning of graphs and journals, and a
- * run of another number is refused.  MORTISE_RULES is the only one so far, which
- * docs/man/mortise-graph.5 describes.
+ * A journal records decisions; everything else follows by rule, for example
+ * whether a join fires or which visit of a subgraph comes next.  Other rules
+ * would rebuild another run from the same journal.  So the entry `rules`,
+ * before the admission, has a version number that changes with the meaning of
+ * graphs and journals, and a run with another number is rejected.
+ * MORTISE_RULES is the only version so far; docs/man/mortise-graph.5 describes
+ * it.
  *
- * The store's identity is in every name by which somebody outside may know a
- * thing of the run again: the keys of effects, and the ids of requests.  So a
- * run of the same id in another store, or in one made anew, is another run to
- * them, too.
+ * The store's id is part of every identity that outside systems see: the keys
+ * of effects and the ids of requests.  So a run with the same id in another
+ * store, or in a store that was created anew, is a different run to them.
  */
 #include "core/run/state/state.h"
 

@@ -1,16 +1,17 @@
-/* settled.c -- requests that are settled, for who decides too late.
+/* settled.c -- settled requests, for the error message of a late decision.
  *
- * A person who says no to what another one approved is to hear that, and of
- * whom, rather than how the run stands.  What was settled follows from the
- * entries, so a replay knows it as well; nothing goes on by it.
+ * A person who rejects a request that another person approved should learn
+ * that, and from whom.  The list follows from the entries, so a replay rebuilds
+ * it; nothing else depends on it.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/state/state.h"
 
-/* In the word of who decided: an answer may say yes or no itself. */
-static const char *word_of(const struct mortise_entry *e)
+/* In the terms of the decision: an answer may itself be an approval or a
+ * rejection. */
+static const char *get_settled_word(const struct mortise_entry *e)
 {
     const json_t *approved = json_object_get(e->value, "approved");
 
@@ -28,8 +29,8 @@ static const char *word_of(const struct mortise_entry *e)
     }
 }
 
-/* Most requests of a run are settled by one and the same. */
-static const char *keep_actor(struct mortise_run *r, const char *actor)
+/* Reuse the previous copy: one person settles most requests of a run. */
+static const char *store_actor(struct mortise_run *r, const char *actor)
 {
     const struct settled *last =
         r->n_settled > 0 ? &r->settled[r->n_settled - 1] : NULL;
@@ -49,11 +50,13 @@ int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
     if (grown == NULL)
         return mortise_nomem(err);
     r->settled = grown;
-    actor = keep_actor(r, e->actor);
+    actor = store_actor(r, e->actor);
     if (actor == NULL)
         return mortise_nomem(err);
-    grown[r->n_settled] = (struct settled){.word = word_of(e), .actor = actor};
-    assert(strlen(e->id) == REQUEST_ID - 1); /* it was found by this id */
+    grown[r->n_settled] =
+        (struct settled){.word = get_settled_word(e), .actor = actor};
+    assert(strlen(e->id) == REQUEST_ID - 1); /* the request was found by this
+                                                id */
     memcpy(grown[r->n_settled++].id, e->id, REQUEST_ID);
     return MORTISE_OK;
 }

@@ -1,26 +1,27 @@
-/* size.c -- limits.state: how large the state may become.
+/* size.c -- limits.state: the maximum size of the state.
  *
- * A commit whose state would pass the limit fails its node.  What counts is
- * the state that the execution itself leaves, the fold over its causal past:
- * that does not depend on what others, beside it, have done by then, so timing
- * does not show in who fails.
+ * A commit whose state would exceed the limit fails its node.  The measured
+ * state is the one after the execution itself, the fold over its causal past.
+ * It does not depend on executions that run beside it, so timing does not
+ * decide which node fails.
  *
- * To measure a state at each commit would cost what the state is large, and a
- * step may not.  So there is a bound that costs what was written: no state is
- * larger than all that was ever written into it.  Of an execution's view that
- * is the bound of its dominator's view (state_view.c) and everything that the
- * run has committed since that one was made.  Only when the bound passes the
- * limit the state is measured, and what was measured is the new bound.
+ * Measuring at each commit would cost time in proportion to the state.  So an
+ * upper bound is kept, whose cost depends only on the writes: no state is
+ * larger than everything that was ever written into it.  The bound of an
+ * execution's view is the bound of its dominator's view (state_view.c) plus
+ * everything that the run committed since the dominator was created.  The state
+ * is measured only when the bound exceeds the limit; the measured size becomes
+ * the new bound.
  *
- * An {expr} reducer may give more than was written.  What it gave is measured
- * while it is there; after a recovery it is not, and counts as too much, so
- * that the next commit behind it measures.
+ * An {expr} reducer may return more than was written.  Its result is measured
+ * while it is in memory.  After a recovery it is not, and counts as UNKNOWN, so
+ * the next commit after it measures the state.
  *
- * What a person's update would make is measured before it is recorded: that is
- * as large as what it was given, and rare.
+ * The state after a person's update is measured before the update is recorded.
+ * Updates are rare, so the cost does not matter.
  *
- * Sizes are about those of the JSON: of strings their bytes, of other scalars
- * eight.
+ * Sizes approximate the length of the JSON: strings count their bytes, other
+ * scalars count eight.
  */
 #include <assert.h>
 #include <string.h>
@@ -29,8 +30,9 @@
 
 #define UNKNOWN ((uint64_t)1 << 40) /* more than any memory holds */
 
-/* Values are at most as deep as mortise_stage_depths() lets them be. */
-static uint64_t size_of(const json_t *v)
+/* The recursion is bounded: mortise_stage_depths() limits the depth of
+ * values. */
+static uint64_t measure_value(const json_t *v)
 {
     uint64_t n = 2;
     const char *key;
@@ -43,11 +45,11 @@ static uint64_t size_of(const json_t *v)
         return 8;
     json_array_foreach(mortise_json_unconst(v), i, member)
     {
-        n += size_of(member) + 1;
+        n += measure_value(member) + 1;
     }
     json_object_foreach(mortise_json_unconst(v), key, member)
     {
-        n += strlen(key) + 4 + size_of(member);
+        n += strlen(key) + 4 + measure_value(member);
     }
     return n;
 }
@@ -66,7 +68,7 @@ void mortise_size_add(struct mortise_run *r, struct exec *x,
 {
     uint64_t n = w->reduce == MORTISE_REDUCE_EXPR
                      ? UNKNOWN
-                     : size_of(w->value) + strlen(w->path->text) + 4;
+                     : measure_value(w->value) + strlen(w->path->text) + 4;
 
     x->size_own += n;
     r->size_written += n;
@@ -74,15 +76,16 @@ void mortise_size_add(struct mortise_run *r, struct exec *x,
 
 void mortise_size_forget(struct mortise_run *r, struct exec *x)
 {
-    assert(x->size_own <= r->size_written); /* of which it is a part */
+    assert(x->size_own <= r->size_written); /* which includes the part of x */
     r->size_written -= x->size_own;
     x->size_own = x->size_saved = 0;
 }
 
-/* The state was measured: what comes after x starts from there. */
-static void learn(struct mortise_run *r, struct exec *x, uint64_t exact)
+/* The state after x was measured: lower the bounds of x to that size. */
+static void lower_size_bounds(struct mortise_run *r, struct exec *x,
+                              uint64_t exact)
 {
-    if (x->size_own > exact) { /* UNKNOWN, say */
+    if (x->size_own > exact) { /* for example UNKNOWN */
         r->size_written -= x->size_own - exact;
         x->size_own = exact;
     }
@@ -93,7 +96,7 @@ static void learn(struct mortise_run *r, struct exec *x, uint64_t exact)
 int mortise_size_within(const struct mortise_graph *g, const json_t *state,
                         uint64_t *size, struct mortise_err *why)
 {
-    *size = size_of(state);
+    *size = measure_value(state);
     if (*size <= g->limits.state)
         return MORTISE_OK;
     return mortise_fail(
@@ -116,9 +119,9 @@ int mortise_size_check(struct mortise_run *r, struct exec *x,
 
     if (mortise_size_is_small(x))
         return MORTISE_OK;
-    assert(x->after != NULL); /* whoever asks has folded its writes */
+    assert(x->after != NULL); /* the caller has folded its writes */
     rv = mortise_size_within(g, x->after, &exact, why);
     if (rv == MORTISE_OK)
-        learn(r, x, exact);
+        lower_size_bounds(r, x, exact);
     return rv;
 }

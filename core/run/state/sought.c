@@ -1,10 +1,11 @@
-/* sought.c -- what the discovery edges of an execution found (core/run/outcome/sought.c),
- * as those see it who follow them. */
+/* sought.c -- results of the discovery edges of an execution, for the code that
+ * follows those edges (core/run/outcome/sought.c looks them up). */
 #include "core/run/state/state.h"
 
-/* What the node looks for at that place, from 0; NULL: nothing. */
-static const struct mortise_edge_discovery *asked_at(const struct exec *x,
-                                                     size_t place)
+/* The discovery edge of the node's outgoing edges that is looked up at that
+ * position, from 0; NULL: none. */
+static const struct mortise_edge_discovery *
+find_discovery_edge(const struct exec *x, size_t place)
 {
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_node *n = &g->nodes[x->node];
@@ -22,7 +23,7 @@ static const struct mortise_edge_discovery *asked_at(const struct exec *x,
 const struct mortise_edge_discovery *
 mortise_exec_sought_next(const struct exec *x)
 {
-    return asked_at(x, json_array_size(x->sought));
+    return find_discovery_edge(x, json_array_size(x->sought));
 }
 
 const json_t *mortise_exec_sought(const struct exec *x,
@@ -30,7 +31,7 @@ const json_t *mortise_exec_sought(const struct exec *x,
 {
     const struct mortise_edge_discovery *one;
 
-    for (size_t i = 0; (one = asked_at(x, i)) != NULL; i++)
+    for (size_t i = 0; (one = find_discovery_edge(x, i)) != NULL; i++)
         if (one == d)
             return json_array_get(x->sought, i);
     return NULL;

@@ -1,9 +1,10 @@
-/* spawned.c -- a run that is a child: of which spawn handle, which its end
- * settles; and a run that has children.
+/* spawned.c -- the spawn handle of a run that is a child, and whether a run has
+ * children.
  *
- * Executions that are given up leave their children behind (flow/left.c).  `leaves`
- * marks the commit that may do so: the engine looks for such children when the commit
- * is written.  A run in which no handle was claimed marks none. */
+ * Executions that are given up abandon their children (flow/left.c).  `leaves`
+ * marks a commit that may do so; the engine looks for abandoned children when
+ * that commit is written.  A run that never claimed a handle marks no commits.
+ */
 #include "core/run/state/state.h"
 
 int mortise_apply_spawned(struct mortise_run *r, const struct mortise_entry *e,

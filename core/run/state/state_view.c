@@ -1,47 +1,49 @@
-/* state_view.c -- who is in whose causal past, and views by folding.
+/* state_view.c -- causal pasts, and views of the state by folding.
  *
  * graph.md 7: an execution sees the fold of every commit in its causal past,
  * each once, over the start state, in the least topological order by declared
- * position.  Folding all of that at each step would make a chain quadratic.
+ * position.  Folding the whole past at each step would make a chain quadratic.
  * Three facts make it cheap:
  *
- *   (1) Each execution knows its immediate dominator D: the last execution
- *       that every way from START to it passes (kept as Cooper, Harvey and
- *       Kennedy do, in "A Simple, Fast Dominance Algorithm"; one pass is enough
- *       since executions are made in topological order).
+ *   (1) Each execution knows its immediate dominator D: the last execution on
+ *       every path from START to it (computed as in Cooper, Harvey and Kennedy,
+ *       "A Simple, Fast Dominance Algorithm"; one pass is enough because
+ *       executions are created in topological order).
  *   (2) Every commit in x's past is in D's past, is D, or comes after D.  So
  *       any topological order that takes the least available first takes D's
  *       past and D before the rest: view(x) = fold(rest, after(D)).
- *   (3) With one predecessor, D, the rest is empty: view(x) = after(D).  In a
- *       chain nobody else needs after(pred), so it is handed on and changed in
- *       place, and a step costs its own writes.
+ *   (3) If D is the only predecessor, the rest is empty: view(x) = after(D).
+ *       In a chain no other execution needs after(D).  So x takes it over and
+ *       changes it in place, and a step costs only its own writes.
  *
  * The rest between D and x is found by walking preds back from x to D; a join
- * costs what lies between the fork and itself.
+ * costs only the executions between the fork and itself.
  *
- * Branches out of one fork share its after, and the join behind them starts
- * from there: what is after a branch's last execution nobody may ever ask for.
- * So where its writes surely succeed it is not made until somebody does; else
- * each of a thousand branches would copy what it writes into.
+ * Branches out of one fork share its `after`, and the join behind them starts
+ * from there.  The `after` of a branch's last execution may never be needed.
+ * So if its writes are certain to succeed, it is computed on demand; otherwise
+ * each of a thousand branches would copy the parts of the state that it writes.
  *
- * An `after` that was handed on is computed again, from START if need be, in
- * the rare case that somebody asks (a goto, an update).  Writes are kept for
- * that; so every state is a function of the writes, in whatever order they
- * came to be known.
+ * An `after` that was taken over is computed again, from START if necessary, in
+ * the rare case that it is needed again (a goto, an update).  Writes are kept
+ * for that.  So every state is a function of the writes and does not depend on
+ * the order in which they arrived.
  *
  * Two writes to overlapping paths conflict when neither execution is in the
  * other's past and one of them has no declared reducer.
  *
- * What is a map's element's own (writes.c) is seen in the element alone, so x's
- * state may be made from D's only where both see the same of what was before D:
+ * The own writes of a map element (writes.c) are visible only in that element.
+ * So x's state may be built from D's only if both see the same of everything
+ * before D:
  *
  *   (4) D is in no element that x is not in; and for each element that x is in
- *       and D is not, D was there before the map began.  A dominator that is not
- *       so is passed over, for its own: START always is.  (An update is not: it
- *       comes after all that elements wrote, and sees nothing of theirs.)
- *   (5) An element's own are folded behind the others.  That is no other order:
- *       what they touch nobody else writes but an update, which is about the run,
- *       and what an element has of its own it keeps.
+ *       and D is not, D was created before the map began.  A dominator that
+ *       does not meet this is skipped in favour of its own dominator; START
+ *       always meets it.  (An update does not: it follows all writes of the
+ *       elements, and sees none of their own.)
+ *   (5) An element's own writes are folded after the others.  The result is the
+ *       same: no other execution writes these paths, except an update, which
+ *       changes the run's values and leaves the element's.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -49,10 +51,12 @@
 
 #include "core/run/state/state.h"
 
-enum { FEW_WRITES = 8 }; /* that are compared with each other */
+/* Up to this number, all pairs of writes are compared. */
+enum { FEW_WRITES = 8 };
 
 /* The last common dominator. */
-static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
+static uint32_t find_common_dominator(const struct mortise_run *r, uint32_t a,
+                                      uint32_t b)
 {
     assert(a < r->n_execs && b < r->n_execs);
     while (a != b) {
@@ -66,21 +70,21 @@ static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
     return a;
 }
 
-static uint32_t common_dominator(const struct mortise_run *r,
-                                 const uint32_t *list, size_t n)
+static uint32_t find_dominator_of_all(const struct mortise_run *r,
+                                      const uint32_t *list, size_t n)
 {
     uint32_t dom = list[0];
 
     assert(dom < r->n_execs);
     for (size_t i = 1; i < n; i++) {
         assert(list[i] < r->n_execs);
-        dom = meet(r, dom, list[i]);
+        dom = find_common_dominator(r, dom, list[i]);
     }
     return dom;
 }
 
-/* (4): may the state of one who is in `from` be made from that of d? */
-static bool sees_alike(const struct exec *d, const struct scope *from)
+/* (4): can the state seen from scope `from` be built from that of d? */
+static bool has_same_view_before(const struct exec *d, const struct scope *from)
 {
     const struct fan *inside = NULL; /* the outermost map that d is not in */
 
@@ -89,13 +93,14 @@ static bool sees_alike(const struct exec *d, const struct scope *from)
     return from != NULL && (inside == NULL || d->index < inside->made);
 }
 
-static uint32_t dominator_for(const struct mortise_run *r,
-                              const struct scope *from, const uint32_t *list,
-                              size_t n)
+static uint32_t find_usable_dominator(const struct mortise_run *r,
+                                      const struct scope *from,
+                                      const uint32_t *list, size_t n)
 {
-    uint32_t dom = common_dominator(r, list, n);
+    uint32_t dom = find_dominator_of_all(r, list, n);
 
-    while (r->execs[dom]->n_preds > 0 && !sees_alike(r->execs[dom], from))
+    while (r->execs[dom]->n_preds > 0 &&
+           !has_same_view_before(r->execs[dom], from))
         dom = r->execs[dom]->idom;
     return dom;
 }
@@ -103,7 +108,7 @@ static uint32_t dominator_for(const struct mortise_run *r,
 int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, size_t n, struct mortise_err *err)
 {
-    /* Everything but START was led to. */
+    /* Everything but START has a predecessor. */
     assert(n > 0 || x->node == MORTISE_START);
     x->idom = x->index;
     if (n == 0)
@@ -114,7 +119,7 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     memcpy(x->preds, preds, n * sizeof preds[0]);
     x->n_preds = (uint32_t)n;
-    x->idom = dominator_for(r, x->frame->scope, preds, n);
+    x->idom = find_usable_dominator(r, x->frame->scope, preds, n);
     assert(x->idom != x->index);
     x->depth = r->execs[x->idom]->depth + 1;
     mortise_size_link(r, x);
@@ -148,8 +153,9 @@ static bool has_committed(const struct exec *x)
 
 /* ---- the rest between D and x ------------------------------------------- */
 
-/* Everything from `preds` back to (without) the dominator; marked. */
-static int region_collect(struct mortise_run *r, struct indexes *g,
+/* Collect and mark everything from `preds` back to the dominator, without
+ * it. */
+static int collect_region(struct mortise_run *r, struct indexes *g,
                           const uint32_t *preds, uint32_t n, uint32_t dom,
                           struct mortise_err *err)
 {
@@ -179,23 +185,23 @@ int mortise_view_mark(struct mortise_run *r, const struct exec *x,
                       uint32_t *mark, struct mortise_err *err)
 {
     struct indexes g = {.n = 0};
-    int rv = region_collect(r, &g, x->preds, x->n_preds, 0, err);
+    int rv = collect_region(r, &g, x->preds, x->n_preds, 0, err);
 
     *mark = r->stamp;
     mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
-/* What did not commit is no part of the order and must not hold up what comes
- * after it: it goes first. */
-static int by_position(const struct exec *a, const struct exec *b)
+/* An execution without a commit has no place in the order and must not delay
+ * its successors: it goes first. */
+static int compare_fold_order(const struct exec *a, const struct exec *b)
 {
     if (has_committed(a) != has_committed(b))
         return has_committed(a) ? 1 : -1;
     return mortise_exec_compare(a, b);
 }
 
-static void swap(struct exec **a, struct exec **b)
+static void swap_execs(struct exec **a, struct exec **b)
 {
     struct exec *was = *a;
 
@@ -203,15 +209,15 @@ static void swap(struct exec **a, struct exec **b)
     *b = was;
 }
 
-static void sift_up(struct exec **heap, size_t i)
+static void heap_sift_up(struct exec **heap, size_t i)
 {
-    while (i > 0 && by_position(heap[i], heap[(i - 1) / 2]) < 0) {
-        swap(&heap[i], &heap[(i - 1) / 2]);
+    while (i > 0 && compare_fold_order(heap[i], heap[(i - 1) / 2]) < 0) {
+        swap_execs(&heap[i], &heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
 }
 
-static struct exec *pop_least(struct exec **heap, size_t *n)
+static struct exec *heap_pop_least(struct exec **heap, size_t *n)
 {
     struct exec *least = heap[0];
     size_t i = 0;
@@ -221,56 +227,57 @@ static struct exec *pop_least(struct exec **heap, size_t *n)
     for (;;) {
         size_t c = 2 * i + 1;
 
-        if (c < *n && c + 1 < *n && by_position(heap[c + 1], heap[c]) < 0)
+        if (c < *n && c + 1 < *n &&
+            compare_fold_order(heap[c + 1], heap[c]) < 0)
             c++;
-        if (c >= *n || by_position(heap[i], heap[c]) <= 0)
+        if (c >= *n || compare_fold_order(heap[i], heap[c]) <= 0)
             return least;
-        swap(&heap[i], &heap[c]);
+        swap_execs(&heap[i], &heap[c]);
         i = c;
     }
 }
 
-static int by_index(const void *a, const void *b)
+static int compare_newest_first(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
 
     return (*x < *y) - (*x > *y);
 }
 
-/* The newest first.  Often they are so as they were gathered: a look is
- * cheaper. */
+/* Newest first.  Often the list is sorted already, so check that before
+ * sorting. */
 static void sort_by_index(struct indexes *g)
 {
     for (size_t i = 1; i < g->n; i++) {
         if (g->list[i - 1] < g->list[i]) {
-            qsort(g->list, g->n, sizeof g->list[0], by_index);
+            qsort(g->list, g->n, sizeof g->list[0], compare_newest_first);
             return;
         }
     }
 }
 
-/* The place of an execution in the region, which is sorted by index; the
- * region's size if it is not there. */
-static size_t place_of(const struct indexes *g, uint32_t index)
+/* The position of an execution in the region, which is sorted by index; the
+ * region's size if it is not in it. */
+static size_t find_region_place(const struct indexes *g, uint32_t index)
 {
     const uint32_t *at =
-        bsearch(&index, g->list, g->n, sizeof g->list[0], by_index);
+        bsearch(&index, g->list, g->n, sizeof g->list[0], compare_newest_first);
 
     return at != NULL ? (size_t)(at - g->list) : g->n;
 }
 
-/* Of a region that is being ordered. */
+/* Nodes and edges of a region that is being sorted. */
 struct place {        /* an execution */
-    uint32_t missing; /* so many before it are not done */
-    uint32_t first;   /* of those after it */
+    uint32_t missing; /* number of predecessors that are not done */
+    uint32_t first;   /* its first successor in the list of edges */
 };
-struct after {            /* it comes after another */
-    uint32_t place, next; /* the next that does; 0: none */
+struct after {            /* a successor of an execution */
+    uint32_t place, next; /* the next successor of the same one; 0: none */
 };
 
 /* Kahn's algorithm with a heap instead of a queue. */
-static int region_order(struct mortise_run *r, struct indexes *g,
-                        struct mortise_err *err)
+static int sort_region(struct mortise_run *r, struct indexes *g,
+                       struct mortise_err *err)
 {
     struct mortise_arena a;
     size_t n_after = 0, n_heap = 0, n_done = 0;
@@ -293,12 +300,12 @@ static int region_order(struct mortise_run *r, struct indexes *g,
         mortise_arena_finish(&a);
         return mortise_nomem(err);
     }
-    n_after = 0; /* the one at 0 is "none" */
+    n_after = 0; /* entry 0 stands for "none" */
     for (size_t i = 0; i < g->n; i++) {
         struct exec *x = r->execs[g->list[i]];
 
         for (uint32_t k = 0; k < x->n_preds; k++) {
-            size_t p = place_of(g, x->preds[k]);
+            size_t p = find_region_place(g, x->preds[k]);
 
             if (p == g->n)
                 continue;
@@ -308,23 +315,23 @@ static int region_order(struct mortise_run *r, struct indexes *g,
         }
         if (places[i].missing == 0) {
             heap[n_heap] = x;
-            sift_up(heap, n_heap++);
+            heap_sift_up(heap, n_heap++);
         }
     }
     while (n_heap > 0) {
-        uint32_t x = pop_least(heap, &n_heap)->index;
+        uint32_t x = heap_pop_least(heap, &n_heap)->index;
 
         done[n_done++] = x;
-        for (uint32_t e = places[place_of(g, x)].first; e != 0;
+        for (uint32_t e = places[find_region_place(g, x)].first; e != 0;
              e = after[e].next) {
             assert(places[after[e].place].missing > 0);
             if (--places[after[e].place].missing == 0) {
                 heap[n_heap] = r->execs[g->list[after[e].place]];
-                sift_up(heap, n_heap++);
+                heap_sift_up(heap, n_heap++);
             }
         }
     }
-    assert(n_done == g->n); /* pasts have no cycles */
+    assert(n_done == g->n); /* causal pasts have no cycles */
     memcpy(g->list, done, g->n * sizeof done[0]);
     mortise_arena_finish(&a);
     return MORTISE_OK;
@@ -335,11 +342,11 @@ static int region_order(struct mortise_run *r, struct indexes *g,
 struct claim { /* one write of a region */
     const struct mortise_write *write;
     struct exec *by;
-    size_t order; /* in the fold */
+    size_t order; /* position in the fold */
 };
 
-static int compare_steps(const struct mortise_path_step *a,
-                         const struct mortise_path_step *b)
+static int compare_path_steps(const struct mortise_path_step *a,
+                              const struct mortise_path_step *b)
 {
     if ((a->key == NULL) != (b->key == NULL))
         return a->key == NULL ? -1 : 1;
@@ -348,14 +355,14 @@ static int compare_steps(const struct mortise_path_step *a,
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* A path stands before all that it covers, and those stand together. */
-static int by_path(const void *a, const void *b)
+/* A path sorts directly before all paths that it covers. */
+static int compare_claim_paths(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
     const struct mortise_path *p = x->write->path, *q = y->write->path;
 
     for (size_t i = 0; i < p->n && i < q->n; i++) {
-        int c = compare_steps(&p->steps[i], &q->steps[i]);
+        int c = compare_path_steps(&p->steps[i], &q->steps[i]);
 
         if (c != 0)
             return c;
@@ -365,29 +372,29 @@ static int by_path(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Is `a` in the past of `b`?  Only the region between needs a look. */
-static int is_before(struct mortise_run *r, struct exec *a, struct exec *b,
-                     bool *out, struct mortise_err *err)
+/* Is `a` in the past of `b`?  Only the region between them is searched. */
+static int is_exec_in_past(struct mortise_run *r, struct exec *a,
+                           struct exec *b, bool *out, struct mortise_err *err)
 {
     struct indexes g = {.n = 0};
     int rv;
 
-    rv = region_collect(r, &g, b->preds, b->n_preds, b->idom, err);
+    rv = collect_region(r, &g, b->preds, b->n_preds, b->idom, err);
     *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
-    /* It may lie behind b's dominator, or that one's, and so on. */
+    /* It may be before b's dominator, or before that one's, and so on. */
     for (struct exec *d = r->execs[b->idom];
          rv == MORTISE_OK && !*out && d->index > a->index;
          d = r->execs[d->idom]) {
         g.n = 0;
-        rv = region_collect(r, &g, d->preds, d->n_preds, d->idom, err);
+        rv = collect_region(r, &g, d->preds, d->n_preds, d->idom, err);
         *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
     }
     mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
-static int check_pair(struct mortise_run *r, const struct claim *a,
-                      const struct claim *b, struct mortise_err *err)
+static int check_claim_pair(struct mortise_run *r, const struct claim *a,
+                            const struct claim *b, struct mortise_err *err)
 {
     bool ordered = true;
     char one[MORTISE_EXEC_PATH], two[MORTISE_EXEC_PATH];
@@ -396,8 +403,8 @@ static int check_pair(struct mortise_run *r, const struct claim *a,
     if (a->by == b->by || (a->write->reduce != MORTISE_REDUCE_DEFAULT &&
                            b->write->reduce != MORTISE_REDUCE_DEFAULT))
         return MORTISE_OK;
-    rv = a->order < b->order ? is_before(r, a->by, b->by, &ordered, err)
-                             : is_before(r, b->by, a->by, &ordered, err);
+    rv = a->order < b->order ? is_exec_in_past(r, a->by, b->by, &ordered, err)
+                             : is_exec_in_past(r, b->by, a->by, &ordered, err);
     if (rv != MORTISE_OK || ordered)
         return rv;
     mortise_exec_path(r, a->order < b->order ? a->by : b->by, one);
@@ -408,15 +415,16 @@ static int check_pair(struct mortise_run *r, const struct claim *a,
                         one, two, b->write->path->text);
 }
 
-/* Every claim against those that cover it: its equals in fold order (a chain
- * of ordered neighbours is ordered) and the paths above it. */
+/* Check every claim against the claims that cover it: those with an equal path,
+ * in fold order (if neighbours are ordered, the whole chain is), and those with
+ * a path above it. */
 static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
                         struct mortise_err *err)
 {
     size_t stack[MORTISE_JSON_DEPTH + 1], depth = 0;
     int rv = MORTISE_OK;
 
-    qsort(claims, n, sizeof claims[0], by_path);
+    qsort(claims, n, sizeof claims[0], compare_claim_paths);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         const struct mortise_path *p = claims[i].write->path;
 
@@ -424,7 +432,7 @@ static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
                !mortise_path_covers(claims[stack[depth - 1]].write->path, p))
             depth--;
         for (size_t k = 0; rv == MORTISE_OK && k < depth; k++)
-            rv = check_pair(r, &claims[stack[k]], &claims[i], err);
+            rv = check_claim_pair(r, &claims[stack[k]], &claims[i], err);
         if (depth > 0 &&
             mortise_path_equal(claims[stack[depth - 1]].write->path, p))
             depth--;
@@ -434,9 +442,9 @@ static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
     return rv;
 }
 
-/* Does one who is in `from` see what `by` wrote there? */
-static bool is_seen(const struct mortise_write *w, const struct exec *by,
-                    const struct scope *from)
+/* Does scope `from` see this write of `by`? */
+static bool is_write_visible(const struct mortise_write *w,
+                             const struct exec *by, const struct scope *from)
 {
     while (w->own && from != NULL && from != by->frame->scope)
         from = from->outer;
@@ -447,15 +455,17 @@ static size_t put_claims(struct exec *x, const struct scope *from,
                          struct claim *claims, size_t k)
 {
     for (size_t w = 0; has_committed(x) && w < x->n_writes; w++)
-        if (is_seen(&x->writes[w], x, from)) {
+        if (is_write_visible(&x->writes[w], x, from)) {
             claims[k] = (struct claim){&x->writes[w], x, k};
             k++;
         }
     return k;
 }
 
-static int region_check(struct mortise_run *r, const struct indexes *g,
-                        const struct scope *from, struct mortise_err *err)
+static int check_region_conflicts(struct mortise_run *r,
+                                  const struct indexes *g,
+                                  const struct scope *from,
+                                  struct mortise_err *err)
 {
     struct claim *claims;
     size_t n = 0, k = 0;
@@ -481,8 +491,8 @@ static int region_check(struct mortise_run *r, const struct indexes *g,
 
 /* ---- views -------------------------------------------------------------- */
 
-/* What x writes: the run's, or its element's own.  Not `strict`: a write that
- * its reducer cannot take is passed over. */
+/* Fold the writes of x: those of the run, or its element's own.  Not `strict`:
+ * skip writes that their reducer cannot take. */
 static int fold_writes(json_t **state, const struct exec *x, bool own,
                        bool strict, struct mortise_err *err)
 {
@@ -498,18 +508,18 @@ static int fold_writes(json_t **state, const struct exec *x, bool own,
     return MORTISE_OK;
 }
 
-/* Is x in an element that one who is in `from` is in, too? */
-static bool is_around(const struct exec *x, const struct scope *from)
+/* Is x in a map element that contains scope `from`? */
+static bool is_in_element_around(const struct exec *x, const struct scope *from)
 {
     while (from != NULL && from != x->frame->scope)
         from = from->outer;
     return from != NULL && from->fan != NULL;
 }
 
-/* In the order of g; (5). */
-static int fold_all(struct mortise_run *r, const struct indexes *g,
-                    const struct scope *from, bool strict, json_t **state,
-                    struct mortise_err *err)
+/* In the order of g, with the elements' own writes last (5). */
+static int fold_region_writes(struct mortise_run *r, const struct indexes *g,
+                              const struct scope *from, bool strict,
+                              json_t **state, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -519,14 +529,14 @@ static int fold_all(struct mortise_run *r, const struct indexes *g,
     for (size_t i = 0; rv == MORTISE_OK && i < g->n && from->fan != NULL; i++) {
         const struct exec *x = r->execs[g->list[i]];
 
-        if (has_committed(x) && is_around(x, from))
+        if (has_committed(x) && is_in_element_around(x, from))
             rv = fold_writes(state, x, true, strict, err);
     }
     return rv;
 }
 
-/* The fold of the commits between `dom` and a join of `preds`, on `*state`, as
- * one who is in `from` sees it. */
+/* Fold the commits between `dom` and a join of `preds` into `*state`, as scope
+ * `from` sees them. */
 static int fold_region(struct mortise_run *r, const struct scope *from,
                        const uint32_t *preds, uint32_t n, uint32_t dom,
                        bool strict, json_t **state, struct mortise_err *err)
@@ -534,19 +544,19 @@ static int fold_region(struct mortise_run *r, const struct scope *from,
     struct indexes g = {.n = 0};
     int rv;
 
-    rv = region_collect(r, &g, preds, n, dom, err);
+    rv = collect_region(r, &g, preds, n, dom, err);
     if (rv == MORTISE_OK)
-        rv = region_order(r, &g, err);
+        rv = sort_region(r, &g, err);
     if (rv == MORTISE_OK && strict)
-        rv = region_check(r, &g, from, err);
+        rv = check_region_conflicts(r, &g, from, err);
     if (rv == MORTISE_OK)
-        rv = fold_all(r, &g, from, strict, state, err);
+        rv = fold_region_writes(r, &g, from, strict, state, err);
     mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
-/* The state before anything. */
-static json_t *empty_state(void)
+/* The start state. */
+static json_t *make_empty_state(void)
 {
     json_t *state = json_object();
 
@@ -558,9 +568,9 @@ static json_t *empty_state(void)
     return NULL;
 }
 
-/* view(x) from after(dominator), which is there. */
-static int view_from_dominator(struct mortise_run *r, struct exec *x,
-                               bool strict, struct mortise_err *err)
+/* Make view(x) from after(dominator), which exists. */
+static int make_view_from_dominator(struct mortise_run *r, struct exec *x,
+                                    bool strict, struct mortise_err *err)
 {
     struct exec *d = r->execs[x->idom];
     bool alone = x->n_preds == 1 && x->preds[0] == d->index;
@@ -569,7 +579,7 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
 
     assert(d->after != NULL && x->view == NULL);
     if (alone && d->n_taken <= 1 && !d->shared) {
-        state = d->after; /* (3): handed on */
+        state = d->after; /* (3): taken over */
         d->after = NULL;
     } else {
         state = json_incref(d->after);
@@ -585,9 +595,9 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* after(x) from view(x), which is there.  An execution that committed needs
- * its view no more; one that did not has none after. */
-static int after_from_view(struct exec *x, struct mortise_err *err)
+/* Make after(x) from view(x), which exists.  An execution that committed does
+ * not need its view any more; one that did not commit has no `after`. */
+static int make_after_from_view(struct exec *x, struct mortise_err *err)
 {
     json_t *state = x->view;
     int rv;
@@ -605,8 +615,8 @@ static int after_from_view(struct exec *x, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* after(x), walking up the dominators to one whose after is there and down
- * again; not recursive, since a chain may be long. */
+/* Make after(x): walk up the dominators to one that has its `after`, and down
+ * again.  Not recursive, because a chain may be long. */
 int mortise_view_after(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -614,7 +624,8 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (x->after == NULL && x->view != NULL)
-        return after_from_view(x, err); /* no way at all, which is common */
+        return make_after_from_view(x,
+                                    err); /* the common case: nothing to walk */
     for (struct exec *d = x; rv == MORTISE_OK && d->after == NULL;
          d = r->execs[d->idom]) {
         rv = mortise_indexes_add(r->mem, &way, d->index, err);
@@ -625,15 +636,15 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
         struct exec *d = r->execs[way.list[--way.n]];
 
         if (d->n_preds == 0 && d->view == NULL) {
-            d->view = empty_state();
+            d->view = make_empty_state();
             rv = d->view != NULL ? MORTISE_OK : mortise_nomem(err);
         } else if (d->view == NULL) {
-            /* A person who writes the state settles what was in conflict, or
-             * what a reducer could not take. */
-            rv = view_from_dominator(r, d, d->node != NODE_UPDATE, err);
+            /* A person's update resolves conflicts, and operands that a reducer
+             * could not take. */
+            rv = make_view_from_dominator(r, d, d->node != NODE_UPDATE, err);
         }
         if (rv == MORTISE_OK)
-            rv = after_from_view(d, err);
+            rv = make_after_from_view(d, err);
     }
     mortise_indexes_finish(r->mem, &way);
     assert(rv != MORTISE_OK || x->after != NULL);
@@ -648,11 +659,11 @@ int mortise_view_before(struct mortise_run *r, struct exec *x,
     if (x->view != NULL)
         return MORTISE_OK;
     rv = mortise_view_after(r, r->execs[x->idom], err);
-    return rv != MORTISE_OK ? rv : view_from_dominator(r, x, true, err);
+    return rv != MORTISE_OK ? rv : make_view_from_dominator(r, x, true, err);
 }
 
-/* None of these writes touches what another does. */
-static bool are_apart(const struct mortise_write *w, size_t n)
+/* Do no two of these writes overlap? */
+static bool are_writes_disjoint(const struct mortise_write *w, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
@@ -675,7 +686,7 @@ bool mortise_view_may_wait(const struct exec *x)
         if (!mortise_fold_is_sure(x->view, &x->writes[i]))
             return false;
     }
-    return are_apart(x->writes, x->n_writes);
+    return are_writes_disjoint(x->writes, x->n_writes);
 }
 
 static int gather_execs(const struct mortise_run *r, const struct frame *f,
@@ -703,8 +714,8 @@ int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
         rv = gather_execs(r, frames[i], &all, err);
     mortise_view_walk(r);
     sort_by_index(&all);
-    /* What somebody came after is marked before its own turn: executions are
-     * made after their preds. */
+    /* Predecessors have lower indexes: by its turn, an execution with a
+     * successor is marked. */
     for (size_t i = 0; rv == MORTISE_OK && i < all.n; i++) {
         const struct exec *x = r->execs[all.list[i]];
         bool followed = mortise_view_was_met(r, x);
@@ -713,7 +724,7 @@ int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
         if (counts_here && !followed)
             rv = mortise_indexes_add(r->mem, preds, x->index, err);
         if (!counts_here && !followed)
-            continue; /* its preds stand for themselves */
+            continue; /* its preds are checked on their own */
         for (uint32_t m = 0; m < x->n_preds; m++)
             mortise_view_meet(r, r->execs[x->preds[m]]);
     }
@@ -753,7 +764,7 @@ int mortise_view_total(struct mortise_run *r, const struct frame *f,
 
     assert(rv != MORTISE_OK || preds.n > 0); /* START committed */
     if (rv == MORTISE_OK) {
-        dom = dominator_for(r, f->scope, preds.list, preds.n);
+        dom = find_usable_dominator(r, f->scope, preds.list, preds.n);
         rv = mortise_view_after(r, r->execs[dom], err);
     }
     if (rv == MORTISE_OK)

@@ -1,28 +1,28 @@
-/* writes.c -- what an execution writes: of an entry, put on it; and taken back.
+/* writes.c -- the writes of an execution: set from an entry, and undone.
  *
- * What a node in the body of a map writes to the artifacts is its element's own:
- * who comes after it in the element sees it, or in an element of a map in there,
- * and nobody else does; the same path of the run is hidden there, and stays as it
- * was.  A path that a declared reducer is about is the run's, in a body as
- * anywhere: so no write that is an element's own ever touches one that is not.
- * (An update alone may write both; that is about the run, and hides nothing of
- * an element's: state_view.c.)
+ * A write to the artifacts in the body of a map belongs to its element.  Later
+ * executions of the same element see it, and so do elements of a map nested in
+ * it; nothing else does.  It hides the value of the run at that path, which
+ * stays unchanged.  A path with a declared reducer belongs to the run, in a
+ * body as everywhere else, so the two kinds of writes never touch the same
+ * path.  (Only an update may write both; it changes the run's state, and hides
+ * nothing of an element's: state_view.c.)
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/state/state.h"
 
-static int write_of(struct mortise_run *r, struct exec *x,
-                    const struct mortise_entry_write *from,
-                    struct mortise_write *to, struct mortise_err *err)
+static int decode_write(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry_write *from,
+                        struct mortise_write *to, struct mortise_err *err)
 {
     const struct mortise_node *n =
         x->node == NODE_UPDATE ? NULL : mortise_exec_node(r, x);
     struct mortise_path *path;
     int rv;
 
-    assert(from->value != NULL); /* the codec reads no write without one */
+    assert(from->value != NULL); /* the codec rejects writes without a value */
     if (from->ref == MORTISE_WRITE_SPELLED) {
         path = mortise_arena_alloc(&r->arena, sizeof *path);
         if (path == NULL)
@@ -69,21 +69,21 @@ static int write_of(struct mortise_run *r, struct exec *x,
     to->how = mortise_graph_reducer(x->frame->graph, to->path);
     to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
     if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {
-        to->reduce = MORTISE_REDUCE_LAST; /* in place means in place */
+        to->reduce = MORTISE_REDUCE_LAST; /* a guardrail replaces its target */
         to->how = NULL;
     }
     return MORTISE_OK;
 }
 
-/* Is what x writes there its element's own? */
-static bool is_own(const struct exec *x, const struct mortise_path *path)
+/* Does the write of x to this path belong to its map element? */
+static bool belongs_to_element(const struct exec *x,
+                               const struct mortise_path *path)
 {
     return x->frame->scope->fan != NULL &&
            mortise_graph_is_own(x->frame->graph, path);
 }
 
-/* The writes of an entry become the execution's; unless the decision left
- * them there already. */
+/* A live decision may have set them already. */
 int mortise_writes_put(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -94,20 +94,19 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
     if (x->writes == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < e->n_writes; i++) {
-        int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
+        int rv = decode_write(r, x, &e->writes[i], &x->writes[i], err);
 
         assert(x->n_writes == i);
         if (rv != MORTISE_OK)
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
-        x->writes[i].own = is_own(x, x->writes[i].path);
+        x->writes[i].own = belongs_to_element(x, x->writes[i].path);
         x->n_writes++;
         mortise_size_add(r, x, &x->writes[i]);
     }
     return MORTISE_OK;
 }
 
-/* Take back what a result would have written. */
 void mortise_writes_undo(struct mortise_run *r, struct exec *x)
 {
     mortise_size_forget(r, x);
