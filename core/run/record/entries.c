@@ -1,11 +1,11 @@
-/* entries.c -- the rows of entries.def as a table.  It names what every entry
- * does, wherever that stands, and nothing else does: who records or applies an
- * entry finds it here. */
+/* entries.c -- entries.def as a table.  Only this file includes the functions
+ * of all entry types, wherever they are defined; code that records or applies
+ * an entry looks up its row here. */
 #include <assert.h>
 
 #include "core/run/commit.h"
 
-static const struct entry_rules rules[MORTISE_E_N] = {
+static const struct entry_rules entry_rules_by_type[MORTISE_E_N] = {
 #define ROW(type, scope, apply, how, ...)                                      \
     [MORTISE_E_##type] = {                                                     \
         .scope = mortise_##apply, .describe = mortise_##how, __VA_ARGS__},
@@ -20,6 +20,6 @@ static const struct entry_rules rules[MORTISE_E_N] = {
 
 const struct entry_rules *mortise_entry_rules(const struct mortise_entry *e)
 {
-    assert((unsigned)e->type < MORTISE_E_N); /* journal.c reads no other */
-    return &rules[e->type];
+    assert((unsigned)e->type < MORTISE_E_N); /* journal.c rejects other types */
+    return &entry_rules_by_type[e->type];
 }

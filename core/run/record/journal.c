@@ -1,8 +1,9 @@
-/* journal.c -- a run's entries, as values and as bytes.
+/* journal.c -- encodes and decodes the entries of a run's journal.
  *
- * An entry is its type (u8) and then the fields that the type has, in the
- * order of its row in entries.def; numbers little-endian, strings and JSON values as
- * length (u32) + bytes, JSON compact, an absent value as length 0.
+ * An entry is its type (u8) and then the fields of the type, in the order of
+ * its row in entries.def.  Numbers are little-endian; strings and JSON values
+ * are a length (u32) and bytes, JSON is compact, and an absent value has length
+ * 0.
  *
  *   f  frame u32
  *   n  node u32, visit u32            v  value     s  actor
@@ -12,12 +13,12 @@
  *   u  at u64, ms                     h  how u8
  *   k  step: ordinal u32, key         m  method
  *   x  status i32, after u32          y  a store's identity, 16 bytes
- *   w  writes: count u32, then each: ref u16, flags u8, reduce u8, text where
- *      ref says "spelled", and the value unless flags bit 0 says that it is
- *      the entry's own value, which is the common case and stored once
+ *   w  writes: count u32, then each: ref u16, flags u8, reduce u8, text if
+ *      ref is MORTISE_WRITE_SPELLED, and the value unless flags bit 0 is set:
+ *      then the value is the entry's own, which is common and stored once
  *
  * A record is never changed after it is written (R8), so there is nothing to
- * migrate: a reader that meets a type it does not know refuses the run.
+ * migrate: a reader rejects a run with an entry of unknown type.
  */
 #include "core/run/record/journal.h"
 
@@ -27,7 +28,7 @@
 
 static const struct {
     const char *name, *fields;
-} types[MORTISE_E_N] = {
+} entry_types[MORTISE_E_N] = {
 #define ENTRY_OF_RUN(type, number, name, fields, ...)                          \
     [MORTISE_E_##type] = {name, fields},
 #define ENTRY_OF_EXEC ENTRY_OF_RUN
@@ -35,13 +36,13 @@ static const struct {
 #include "core/run/record/entries.def"
 };
 
-/* What letters stand for: members of an entry, in the order in which they are
+/* The letters of `fields`: members of an entry, in the order in which they are
  * stored. */
 enum part_kind {
     PART_U8,
     PART_U32,
     PART_U64,
-    PART_BYTES, /* as they lie: another number, a digest, an identity */
+    PART_BYTES, /* copied as they are: other numbers, a digest, an identity */
     PART_TEXT,
     PART_JSON,
     PART_EDGES,
@@ -50,11 +51,11 @@ enum part_kind {
 
 struct part {
     uint8_t kind; /* enum part_kind */
-    uint8_t size; /* 0: there is none */
+    uint8_t size; /* 0: no part */
     uint16_t at;
 };
 
-enum { PARTS = 4 }; /* of a letter: two at most, and one of size 0 */
+enum { PARTS = 4 }; /* of a letter: at most two, and an empty one */
 
 #define PART(kind, member)                                                     \
     {                                                                          \
@@ -83,15 +84,15 @@ static const struct part parts['z' - 'a' + 1][PARTS] = {
 };
 #undef PART
 
-static const struct part *parts_of(char letter)
+static const struct part *get_letter_parts(char letter)
 {
     assert(letter >= 'a' && letter <= 'z'); /* as in entries.def */
     return parts[letter - 'a'];
 }
 
-enum { SAME_VALUE = 1 }; /* a write's flags */
+enum { SAME_VALUE = 1 }; /* flag of a write */
 
-static void put_json(struct mortise_buf *b, const json_t *v)
+static void encode_json_field(struct mortise_buf *b, const json_t *v)
 {
     size_t at = b->n;
     uint32_t len;
@@ -109,7 +110,7 @@ static void put_json(struct mortise_buf *b, const json_t *v)
     memcpy(b->p + at, &len, sizeof len);
 }
 
-static void put_writes(struct mortise_buf *b, const struct mortise_entry *e)
+static void encode_writes(struct mortise_buf *b, const struct mortise_entry *e)
 {
     mortise_buf_u32(b, (uint32_t)e->n_writes);
     for (size_t i = 0; i < e->n_writes; i++) {
@@ -122,12 +123,12 @@ static void put_writes(struct mortise_buf *b, const struct mortise_entry *e)
         if (w->ref == MORTISE_WRITE_SPELLED)
             mortise_buf_str(b, w->text);
         if (!same)
-            put_json(b, w->value);
+            encode_json_field(b, w->value);
     }
 }
 
-static void put_part(struct mortise_buf *b, const struct part *part,
-                     const struct mortise_entry *e)
+static void encode_part(struct mortise_buf *b, const struct part *part,
+                        const struct mortise_entry *e)
 {
     const void *at = (const char *)e + part->at;
 
@@ -148,14 +149,14 @@ static void put_part(struct mortise_buf *b, const struct part *part,
         mortise_buf_str(b, *(const char *const *)at);
         break;
     case PART_JSON:
-        put_json(b, *(json_t *const *)at);
+        encode_json_field(b, *(json_t *const *)at);
         break;
     case PART_EDGES:
         mortise_buf_u32(b, (uint32_t)e->n_edges);
         mortise_buf_put(b, e->edges, e->n_edges * sizeof e->edges[0]);
         break;
     case PART_WRITES:
-        put_writes(b, e);
+        encode_writes(b, e);
         break;
     }
 }
@@ -163,14 +164,14 @@ static void put_part(struct mortise_buf *b, const struct part *part,
 void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
 {
     mortise_buf_u8(b, (uint8_t)e->type);
-    for (const char *f = types[e->type].fields; *f != '\0'; f++) {
-        for (const struct part *p = parts_of(*f); p->size != 0; p++)
-            put_part(b, p, e);
+    for (const char *f = entry_types[e->type].fields; *f != '\0'; f++) {
+        for (const struct part *p = get_letter_parts(*f); p->size != 0; p++)
+            encode_part(b, p, e);
     }
 }
 
-static int get_json(json_t **out, struct mortise_reader *r,
-                    struct mortise_err *err)
+static int decode_json_field(json_t **out, struct mortise_reader *r,
+                             struct mortise_err *err)
 {
     size_t n;
     const char *p = mortise_read_blob(r, &n);
@@ -179,8 +180,8 @@ static int get_json(json_t **out, struct mortise_reader *r,
     return n == 0 ? MORTISE_OK : mortise_json_read(out, p, n, err);
 }
 
-static int get_str(const char **out, struct mortise_reader *r,
-                   struct mortise_arena *a, struct mortise_err *err)
+static int decode_text_field(const char **out, struct mortise_reader *r,
+                             struct mortise_arena *a, struct mortise_err *err)
 {
     size_t n;
     const char *p = mortise_read_blob(r, &n);
@@ -189,8 +190,8 @@ static int get_str(const char **out, struct mortise_reader *r,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int get_edges(struct mortise_entry *e, struct mortise_reader *r,
-                     struct mortise_arena *a, struct mortise_err *err)
+static int decode_edges(struct mortise_entry *e, struct mortise_reader *r,
+                        struct mortise_arena *a, struct mortise_err *err)
 {
     size_t n = mortise_read_u32(r);
     const void *p;
@@ -199,7 +200,7 @@ static int get_edges(struct mortise_entry *e, struct mortise_reader *r,
         return MORTISE_OK;
     p = mortise_read_raw(r, n * sizeof e->edges[0]);
     if (p == NULL)
-        return MORTISE_OK; /* the reader is bad; the caller sees it */
+        return MORTISE_OK; /* r->bad is set; the caller checks it */
     e->edges = mortise_arena_alloc(a, n * sizeof e->edges[0]);
     if (e->edges == NULL)
         return mortise_nomem(err);
@@ -208,9 +209,10 @@ static int get_edges(struct mortise_entry *e, struct mortise_reader *r,
     return MORTISE_OK;
 }
 
-static int get_write(struct mortise_entry *e, struct mortise_entry_write *w,
-                     struct mortise_reader *r, struct mortise_arena *a,
-                     struct mortise_err *err)
+static int decode_entry_write(struct mortise_entry *e,
+                              struct mortise_entry_write *w,
+                              struct mortise_reader *r, struct mortise_arena *a,
+                              struct mortise_err *err)
 {
     uint8_t flags, reduce;
     int rv = MORTISE_OK;
@@ -222,20 +224,21 @@ static int get_write(struct mortise_entry *e, struct mortise_entry_write *w,
         r->bad = true;
     w->reduce = (enum mortise_reduce)reduce;
     if (w->ref == MORTISE_WRITE_SPELLED)
-        rv = get_str(&w->text, r, a, err);
+        rv = decode_text_field(&w->text, r, a, err);
     if (rv != MORTISE_OK)
         return rv;
     if (flags & SAME_VALUE)
         w->value = json_incref(e->value);
     else
-        rv = get_json(&w->value, r, err);
+        rv = decode_json_field(&w->value, r, err);
     if (w->value == NULL)
         r->bad = true;
     return rv;
 }
 
-static int get_writes(struct mortise_entry *e, struct mortise_reader *r,
-                      struct mortise_arena *a, struct mortise_err *err)
+static int decode_entry_writes(struct mortise_entry *e,
+                               struct mortise_reader *r,
+                               struct mortise_arena *a, struct mortise_err *err)
 {
     size_t n = mortise_read_u32(r);
     int rv = MORTISE_OK;
@@ -248,13 +251,13 @@ static int get_writes(struct mortise_entry *e, struct mortise_reader *r,
     if (e->writes == NULL)
         return mortise_nomem(err);
     while (rv == MORTISE_OK && !r->bad && e->n_writes < n)
-        rv = get_write(e, &e->writes[e->n_writes++], r, a, err);
+        rv = decode_entry_write(e, &e->writes[e->n_writes++], r, a, err);
     return rv;
 }
 
-static inline int get_part(struct mortise_entry *e, const struct part *part,
-                           struct mortise_reader *r, struct mortise_arena *a,
-                           struct mortise_err *err)
+static inline int decode_part(struct mortise_entry *e, const struct part *part,
+                              struct mortise_reader *r, struct mortise_arena *a,
+                              struct mortise_err *err)
 {
     void *at = (char *)e + part->at;
 
@@ -272,25 +275,26 @@ static inline int get_part(struct mortise_entry *e, const struct part *part,
         mortise_read_number(r, at, part->size);
         break;
     case PART_TEXT:
-        return get_str(at, r, a, err);
+        return decode_text_field(at, r, a, err);
     case PART_JSON:
-        return get_json(at, r, err);
+        return decode_json_field(at, r, err);
     case PART_EDGES:
-        return get_edges(e, r, a, err);
+        return decode_edges(e, r, a, err);
     case PART_WRITES:
-        return get_writes(e, r, a, err);
+        return decode_entry_writes(e, r, a, err);
     }
     return MORTISE_OK;
 }
 
-/* The parts of these letters, up to one that does not read. */
-static int get_fields(struct mortise_entry *e, const char *letters,
-                      struct mortise_reader *r, struct mortise_arena *a,
-                      struct mortise_err *err)
+/* Decode the fields of these letters; stop at the first that fails. */
+static int decode_fields(struct mortise_entry *e, const char *letters,
+                         struct mortise_reader *r, struct mortise_arena *a,
+                         struct mortise_err *err)
 {
     for (; *letters != '\0'; letters++) {
-        for (const struct part *p = parts_of(*letters); p->size != 0; p++) {
-            int rv = get_part(e, p, r, a, err);
+        for (const struct part *p = get_letter_parts(*letters); p->size != 0;
+             p++) {
+            int rv = decode_part(e, p, r, a, err);
 
             if (rv != MORTISE_OK || r->bad)
                 return rv;
@@ -299,9 +303,9 @@ static int get_fields(struct mortise_entry *e, const char *letters,
     return MORTISE_OK;
 }
 
-/* A record that does not read is corrupt, whatever the part that noticed
- * called it; only running out of memory is something else. */
-static int mortise_entry_corrupt(struct mortise_err *err, int rv)
+/* Every decoding error is reported as MORTISE_ECORRUPT, except running out of
+ * memory. */
+static int make_decode_error(struct mortise_err *err, int rv)
 {
     if (rv == MORTISE_ENOMEM)
         return rv;
@@ -320,15 +324,15 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
         return MORTISE_ENOTFOUND;
     *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
     type = mortise_read_u8(r);
-    if (type >= MORTISE_E_N || types[type].fields == NULL)
+    if (type >= MORTISE_E_N || entry_types[type].fields == NULL)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "journal entry of unknown type %u", type);
     e->type = (enum mortise_entry_type)type;
-    rv = get_fields(e, types[type].fields, r, a, err);
+    rv = decode_fields(e, entry_types[type].fields, r, a, err);
     if (rv == MORTISE_OK && !r->bad)
         return MORTISE_OK;
     mortise_entry_finish(e);
-    return mortise_entry_corrupt(err, rv);
+    return make_decode_error(err, rv);
 }
 
 void mortise_entry_finish(struct mortise_entry *e)
@@ -343,12 +347,12 @@ void mortise_entry_finish(struct mortise_entry *e)
 
 const char *mortise_entry_type_name(enum mortise_entry_type type)
 {
-    return types[type].name;
+    return entry_types[type].name;
 }
 
 bool mortise_entry_has_node(const struct mortise_entry *e)
 {
-    return strchr(types[e->type].fields, 'n') != NULL;
+    return strchr(entry_types[e->type].fields, 'n') != NULL;
 }
 
 const char *mortise_ask_name(enum mortise_ask ask)
