@@ -1,53 +1,54 @@
-/* budget.c -- what a graph may spend: reserved before a call, settled after.
+/* budget.c -- budgets of graphs: reserved before a call, settled after it.
  *
- * A graph with a `budget` has a purse in each going through it (struct scope).
- * A call of an operation draws on the purse of its graph and on those of all
- * graphs around that.  `tool_calls` counts attempts: each time that an
- * executor's operation is called anew, retries and elements of maps included.
- * Guardrails and reconciliations are none, nor is being entered again after a
- * suspension, which is the same call going on.  What calls of models cost
- * (`model_calls`, `tokens`, `usd` ...) is what executors tell (usage.c), and
- * what their operations' manifests say that they use at most.
+ * A graph with a `budget` has a purse in each of its scopes.  A call of an
+ * operation spends from the purse of its graph and from those of all graphs
+ * around it.  `tool_calls` counts attempts: each new call of an executor's
+ * operation, including retries and the elements of maps.  Guardrails and
+ * reconciliations do not count, and neither does a re-entry after a suspension,
+ * which continues the same call.  The amounts for models (`model_calls`,
+ * `tokens`, `usd` ...) come from the reports of executors (usage.c), and their
+ * maxima from the manifests of the operations.
  *
- *   (1) The most that a call may spend is reserved, by an entry, before it is
- *       called, and the call waits until that is on disk: whatever dies, what
- *       was spent is never forgotten.
- *   (2) A reservation is settled by the entry that ends the call, or its
- *       suspension; what of it is usage by what the call told (`used`).  One
- *       whose call was cut off (a crash, a plugin that was given up) counts in
- *       full: nobody knows what it spent.  What an operation tells beyond what
- *       its manifest says counts all the same, with a warning: nothing is worse
- *       than money that nobody counts.
- *   (3) What would fit once others have settled waits for them; where it is a tool,
- *       its asker suspends meanwhile, which settles what that holds (tools.c (8)).  What does not
- *       fit whatever they come to has exceeded the budget: one more of
- *       `tool_calls` at once, since a call counts before it is made.  Once more is
- *       spent than there was, no call fits.  The outermost purse that says so
- *       decides what follows: a question to people (`pause`), on which that
- *       execution alone waits, or the end of its graph (`fail`).
- *       For `goto`, too, all in the graph is stopped, and when it is quiet the
- *       graph goes on at that node, after everything that was done; what is
- *       exceeded again after that fails it.
- *   (4) A purse warns once that four fifths are spent or reserved, and says
- *       once that it was exceeded, until somebody raises it.
+ *   (1) The most that a call may spend is reserved by an entry before the call,
+ *       and the call waits until the entry is on disk.  So no spent amount is
+ *       forgotten, whichever process dies.
+ *   (2) The entry that ends or suspends the call settles the reservation; usage
+ *       is settled by the report of the call (`used`).  If the call was cut off
+ *       (a crash, an abandoned plugin), all of the reservation counts, because
+ *       the real use is unknown.  Usage above the maximum of the manifest
+ *       counts as well, with a warning: spent money is never left uncounted.
+ *   (3) A call that would fit after others have settled waits for them.  If it
+ *       is a tool, its asker suspends meanwhile, which settles the asker's
+ *       reservation (tools.c (8)).  A call that would not fit even then exceeds
+ *       the budget.  For `tool_calls` this is immediate, because a call counts
+ *       before it starts.  Once more is spent than the limit, no call fits.
+ *       The outermost purse that the call does not fit into decides: a request
+ *       to people (`pause`), which only blocks that execution, or the end of
+ *       its graph (`fail`).  With `goto`, everything in the graph is stopped,
+ *       too, and when it is quiet the graph continues at that node, after
+ *       everything that was done.  An amount that is exceeded after that fails
+ *       the graph.
+ *   (4) A purse emits one warning when four fifths are spent or reserved, and
+ *       one event when it is exceeded, until a person raises it.
  *   (5) Time cannot be reserved: `wall` counts while any call of the graph is
- *       out, side by side or not.  When it is used up, calls that only read are
- *       stopped, to be made anew, and those with an effect awaited; nothing new
- *       is called.  (on_exceeded: fail and goto stop all of them.)
- *   (6) Which of two calls gets what is left is a race that the graph asks for:
- *       the order of the entries is its decision.
- *   (7) What an operation asks of models by the host is known when it asks.  It
- *       reserves the least that a call of one costs; each ask takes the place of
- *       that with the most that it may cost (`prompt`), and its answer gives
- *       that back and spends what it told.  Where there is no room when it asks
- *       it is stopped, to be called anew, and behind what it was answered, once
- *       there is: (3) decides whether, and who says so.  What nobody knows
- *       beforehand (no max_tokens, no price) counts as the least: by that alone
- *       a budget may be passed, once for each execution that is at work.  Of an
- *       ask that was out when its call was stopped all counts, as in (2).
- *   (8) A run of a spawn tree has the purse of its own graph in common with the
- *       tree's other runs (tree.c): what these have counts there as if it were
- *       its own.
+ *       in flight; parallel calls count once.  When it is used up, calls that
+ *       only read are stopped, to be repeated later, and calls with an effect
+ *       are allowed to end; no new call starts.  (on_exceeded: fail and goto
+ *       stop all calls.)
+ *   (6) If two calls compete for the rest of a budget, the order of their
+ *       entries decides.
+ *   (7) The cost of an ask of a model through the host is known when the call
+ *       asks.  The call reserves the least cost of one ask.  The first ask
+ *       replaces that by the most that it may cost (`prompt`), and further asks
+ *       add to it.  Each answer releases its part and spends the reported
+ *       usage.  If an ask does not fit, its call is stopped, and called again
+ *       when it may fit; its recorded answers are replayed.  (3) decides
+ *       whether and by which purse.  A cost that is unknown in advance (no
+ *       max_tokens, no price) counts as the least; only by that a budget can be
+ *       exceeded, once for each running execution.  If a call was stopped while
+ *       an ask was in flight, all of the ask counts, as in (2).
+ *   (8) A run of a spawn tree shares the purse of its own graph with the tree's
+ *       other runs (tree.c): amounts of these count as if they were its own.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -56,7 +57,6 @@
 #include "core/base/real.h"
 #include "core/run/spend/spend.h"
 
-/* An amount in words: dollars as people write them. */
 const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
                                  uint64_t amount)
 {
@@ -67,13 +67,13 @@ const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
     return out;
 }
 
-static const char *names(int what)
+static const char *get_spend_name(int what)
 {
     return mortise_spend_name((enum mortise_spend)what);
 }
 
-/* The purse of the graph around this one's; NULL: there is none around. */
-static struct scope *outer(const struct scope *in)
+/* The scope of the graph around this one; NULL: none. */
+static struct scope *get_outer_scope(const struct scope *in)
 {
     return in->owner != NULL ? in->owner->frame->top->scope : NULL;
 }
@@ -83,7 +83,7 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
 {
     if (!mortise_budget_is_set(&g->budget))
         return MORTISE_OK;
-    assert(in->purse == NULL); /* a graph is gone through with one purse */
+    assert(in->purse == NULL); /* a scope has only one purse */
     in->purse = mortise_arena_alloc(&r->arena, sizeof *in->purse);
     if (in->purse == NULL)
         return mortise_nomem(err);
@@ -101,15 +101,14 @@ int mortise_budget_renew(struct mortise_run *r, struct scope *in,
 
 /* ---- reservations ------------------------------------------------------- */
 
-/* What a call of a model costs, of which more is not known (7). */
-static void at_least_one(uint64_t most[MORTISE_USED_N])
+/* The cost of an ask of a model, as far as it is unknown (7). */
+static void set_least_usage(uint64_t most[MORTISE_USED_N])
 {
     for (int k = 0; k <= MORTISE_USED_USD; k++)
         if (most[k] == 0)
             most[k] = 1;
 }
 
-/* The most that a new call of x spends.  One that goes on has told a part. */
 void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
                          uint64_t need[MORTISE_N_SPENDS])
 {
@@ -117,13 +116,13 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     bool goes_on = x->hold != NULL && x->hold->goes_on;
     struct mortise_usage most = {0};
 
-    assert(op != NULL); /* or it calls nothing */
+    assert(op != NULL); /* the execution calls an operation */
     memcpy(most.amount, op->usage.most, sizeof most.amount);
     if (goes_on && x->cost != NULL)
         mortise_usage_less(&most, &x->cost->again);
     if (op->asks_models)
-        at_least_one(most.amount);
-    need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
+        set_least_usage(most.amount);
+    need[MORTISE_SPEND_WALL] = 0; /* unknown in advance; see (5) */
     mortise_spend_of_usage(need, most.amount);
     for (int k = MORTISE_SPEND_FIRST_USED;
          x->hold != NULL && k < MORTISE_N_SPENDS; k++)
@@ -132,11 +131,11 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
 }
 
-/* Does any purse that x draws on bound any of this? */
-static bool is_bounded(const struct exec *x, const uint64_t *need)
+/* Does any purse that x spends from limit any of this? */
+static bool is_need_limited(const struct exec *x, const uint64_t *need)
 {
     for (const struct scope *in = x->frame->top->scope; in != NULL;
-         in = outer(in)) {
+         in = get_outer_scope(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++) {
             if (need[k] > 0 && in->purse->most[k] != UINT64_MAX)
                 return true;
@@ -145,26 +144,28 @@ static bool is_bounded(const struct exec *x, const uint64_t *need)
     return false;
 }
 
-/* What plugins tell does not overflow. */
-static uint64_t sum(uint64_t a, uint64_t b)
+/* Saturates: plugins may report any amount. */
+static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
     return a < BUDGET_MOST - b ? a + b : BUDGET_MOST;
 }
 
-/* So much is spent, in all purses. */
-static void spend(struct mortise_run *r, const struct exec *x,
-                  const uint64_t *amount)
+/* Add the amounts to `spent`, in all purses. */
+static void add_spent(struct mortise_run *r, const struct exec *x,
+                      const uint64_t *amount)
 {
-    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+    for (struct scope *in = x->frame->top->scope; in != NULL;
+         in = get_outer_scope(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
-            in->purse->spent[k] = sum(in->purse->spent[k], amount[k]);
+            in->purse->spent[k] = add_saturated(in->purse->spent[k], amount[k]);
     }
     r->purses_moved = true;
 }
 
-/* So much of what it holds, or all that there is, is held no more. */
-static void give_back(struct mortise_run *r, struct exec *x, int from,
-                      const uint64_t *most)
+/* Release at most these amounts of the reservation of x, or all (NULL), from
+ * amount `from` on. */
+static void release_amounts(struct mortise_run *r, struct exec *x, int from,
+                            const uint64_t *most)
 {
     assert(x->hold != NULL);
     for (int k = from; k < MORTISE_N_SPENDS; k++) {
@@ -174,25 +175,26 @@ static void give_back(struct mortise_run *r, struct exec *x, int from,
             n = most[k];
         x->hold->amount[k] -= n;
         for (struct scope *in = x->frame->top->scope; in != NULL;
-             in = outer(in))
+             in = get_outer_scope(in))
             if (in->purse != NULL)
                 in->purse->held[k] -= n;
     }
     r->purses_moved = true;
 }
 
-/* What it holds is held no more. */
-static void let_go(struct mortise_run *r, struct exec *x)
+/* Release all of the reservation of x. */
+static void release_hold(struct mortise_run *r, struct exec *x)
 {
-    give_back(r, x, 0, NULL);
+    release_amounts(r, x, 0, NULL);
     x->hold->asks = 0;
     x->hold->open = x->hold->uncalled = false;
 }
 
-/* Of what it holds, what it may have spent.  What was reserved for asks of models
- * is not, as long as none was out (7). */
-static void at_stake(const struct mortise_run *r, const struct exec *x,
-                     uint64_t out[MORTISE_N_SPENDS])
+/* The part of the reservation that may have been spent.  The part for asks of
+ * models is not, as long as none was in flight (7). */
+static void get_amounts_at_stake(const struct mortise_run *r,
+                                 const struct exec *x,
+                                 uint64_t out[MORTISE_N_SPENDS])
 {
     const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     uint64_t own[MORTISE_N_SPENDS] = {0};
@@ -213,7 +215,7 @@ bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
 
     if (x->hold == NULL || !x->hold->open)
         return false;
-    at_stake(r, x, held);
+    get_amounts_at_stake(r, x, held);
     memset(used, 0, MORTISE_USED_N * sizeof used[0]);
     used[MORTISE_USED_CALLS] = held[MORTISE_SPEND_MODEL_CALLS];
     used[MORTISE_USED_INPUT] = held[MORTISE_SPEND_INPUT_TOKENS];
@@ -226,42 +228,42 @@ bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
     return false;
 }
 
-/* From held to spent. */
-static void move(struct mortise_run *r, struct exec *x)
+/* Count the reservation as spent. */
+static void spend_hold(struct mortise_run *r, struct exec *x)
 {
     uint64_t used[MORTISE_USED_N], held[MORTISE_N_SPENDS];
 
     assert(x->hold->open); /* or it would be spent twice */
     if (mortise_budget_owes(r, x, used))
         mortise_usage_assume(r, x, used);
-    at_stake(r, x, held);
-    let_go(r, x);
-    spend(r, x, held);
+    get_amounts_at_stake(r, x, held);
+    release_hold(r, x);
+    add_spent(r, x, held);
 }
 
 void mortise_budget_cut_off(struct mortise_run *r, struct exec *x)
 {
     if (x->hold != NULL && x->hold->open && !x->hold->uncalled)
-        move(r, x);
+        spend_hold(r, x);
 }
 
-static void settle(struct mortise_run *r, struct exec *x, bool goes_on)
+static void settle_hold(struct mortise_run *r, struct exec *x, bool goes_on)
 {
     if (x->hold == NULL)
         return;
     if (x->hold->open)
-        move(r, x); /* a call is one, however it went */
+        spend_hold(r, x); /* a call counts, however it ended */
     x->hold->goes_on = goes_on;
 }
 
 void mortise_budget_call_ended(struct mortise_run *r, struct exec *x)
 {
-    settle(r, x, false);
+    settle_hold(r, x, false);
 }
 
 void mortise_budget_call_let_go(struct mortise_run *r, struct exec *x)
 {
-    settle(r, x, true);
+    settle_hold(r, x, true);
 }
 
 void mortise_budget_not_called(struct exec *x)
@@ -270,23 +272,22 @@ void mortise_budget_not_called(struct exec *x)
         x->hold->uncalled = true;
 }
 
-/* Four fifths of it are gone. */
-static bool is_low(const struct purse *p, int k)
+/* Are four fifths used? */
+static bool is_amount_low(const struct purse *p, int k)
 {
     uint64_t used = mortise_budget_used_of(p, k);
 
     return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
 }
 
-/* {budget, limit, used, graph?, on_exceeded?}: `used` counts what is reserved,
- * too. */
-static json_t *purse_json(const struct purse *p, int k, const char *graph,
-                          const char *on_exceeded)
+/* {budget, limit, used, graph?, on_exceeded?}; `used` includes reservations. */
+static json_t *build_purse_json(const struct purse *p, int k, const char *graph,
+                                const char *on_exceeded)
 {
     enum mortise_spend what = (enum mortise_spend)k;
 
-    return json_pack("{s:s, s:o, s:o, s:s*, s:s*}", "budget", names(k), "limit",
-                     mortise_spend_json(what, p->most[k]), "used",
+    return json_pack("{s:s, s:o, s:o, s:s*, s:s*}", "budget", get_spend_name(k),
+                     "limit", mortise_spend_json(what, p->most[k]), "used",
                      mortise_spend_json(what, mortise_budget_used_of(p, k)),
                      "graph", graph, "on_exceeded", on_exceeded);
 }
@@ -299,39 +300,41 @@ int mortise_budget_warn(struct mortise_run *r, struct scope *in,
 
     assert(p != NULL);
     for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_SPENDS; k++) {
-        if (p->warned[k] || !is_low(p, k))
+        if (p->warned[k] || !is_amount_low(p, k))
             continue;
         p->warned[k] = true;
         rv = mortise_event_announce(
             r, in->owner, "budget_warning",
-            mortise_run_is_seen(r) ? purse_json(p, k, NULL, NULL) : NULL, err);
+            mortise_run_is_seen(r) ? build_purse_json(p, k, NULL, NULL) : NULL,
+            err);
     }
     return rv;
 }
 
-static int warn_all(struct mortise_run *r, const struct exec *x,
-                    struct mortise_err *err)
+static int warn_outer_purses(struct mortise_run *r, const struct exec *x,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct scope *in = x->frame->top->scope;
-         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+         rv == MORTISE_OK && in != NULL; in = get_outer_scope(in)) {
         if (in->purse != NULL)
             rv = mortise_budget_warn(r, in, err);
     }
     return rv;
 }
 
-/* So much more of what x holds. */
-static int hold_in_all(struct mortise_run *r, struct exec *x,
-                       const uint64_t *amount, struct mortise_err *err)
+/* Add to the reservation of x, in all purses. */
+static int reserve_in_purses(struct mortise_run *r, struct exec *x,
+                             const uint64_t *amount, struct mortise_err *err)
 {
     assert(x->hold != NULL && x->hold->open);
-    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+    for (struct scope *in = x->frame->top->scope; in != NULL;
+         in = get_outer_scope(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
             in->purse->held[k] += amount[k];
     }
-    return warn_all(r, x, err);
+    return warn_outer_purses(r, x, err);
 }
 
 int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
@@ -364,12 +367,13 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     if (x->hold == NULL || mortise_usage_begin(r, x, err) != MORTISE_OK)
         return mortise_nomem(err);
     mortise_budget_cut_off(r, x); /* (2) */
-    assert(!x->hold->open);       /* or what it holds would be held for good */
+    assert(!x->hold->open);       /* or the old reservation would never be
+                                     released */
     memcpy(x->hold->amount, amount, sizeof amount);
     memset(x->hold->wants, 0, sizeof x->hold->wants);
     x->hold->open = true;
     x->hold->goes_on = false;
-    rv = hold_in_all(r, x, x->hold->amount, err);
+    rv = reserve_in_purses(r, x, x->hold->amount, err);
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
@@ -380,15 +384,15 @@ json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
     for (int k = 0; amounts != NULL && k < MORTISE_N_SPENDS; k++) {
         if (need[k] > 0 &&
             json_object_set_new(
-                amounts, names(k),
+                amounts, get_spend_name(k),
                 mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
             mortise_json_drop(&amounts);
     }
     return amounts;
 }
 
-static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
-                   struct mortise_err *err)
+static int record_reservation(struct mortise_run *r, struct exec *x,
+                              const uint64_t *need, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
 
@@ -396,12 +400,12 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
     return mortise_run_record_value(r, &e, mortise_budget_write(need), err);
 }
 
-/* ---- what calls told ---------------------------------------------------- */
+/* ---- reported usage ----------------------------------------------------- */
 
-/* Has it told more than it had reserved of something that is bounded?  Nobody
- * says beforehand what models cost (7). */
-static bool is_more(const struct mortise_run *r, const struct exec *x,
-                    const uint64_t *amount)
+/* Is the reported usage more than the reservation, for a limited amount?  The
+ * cost of models is not known in advance (7). */
+static bool is_above_reservation(const struct mortise_run *r,
+                                 const struct exec *x, const uint64_t *amount)
 {
     const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     uint64_t beyond[MORTISE_N_SPENDS] = {0};
@@ -410,17 +414,17 @@ static bool is_more(const struct mortise_run *r, const struct exec *x,
         return false;
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
         beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
-    return is_bounded(x, beyond) && !mortise_operation_asks_models(op);
+    return is_need_limited(x, beyond) && !mortise_operation_asks_models(op);
 }
 
-/* Once for each execution. */
-static int warn_of_more(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* Emits one warning for each execution. */
+static int warn_above_reservation(struct mortise_run *r, struct exec *x,
+                                  struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *extra = NULL;
 
-    assert(x->cost != NULL); /* it told something (usage.c) */
+    assert(x->cost != NULL); /* it reported something (usage.c) */
     if (x->cost->warned)
         return MORTISE_OK;
     x->cost->warned = true;
@@ -441,27 +445,29 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     mortise_spend_of_usage(amount, used->amount);
-    if (is_more(r, x, amount))
-        rv = warn_of_more(r, x, err);
+    if (is_above_reservation(r, x, amount))
+        rv = warn_above_reservation(r, x, err);
     if (ended && x->hold != NULL && x->hold->open) {
         amount[MORTISE_SPEND_TOOL_CALLS] =
             x->hold->amount[MORTISE_SPEND_TOOL_CALLS];
-        let_go(r, x);
+        release_hold(r, x);
     }
     if (!ended && x->hold != NULL && x->hold->asks > 0)
-        give_back(r, x, MORTISE_SPEND_FIRST_USED,
-                  --x->hold->asks == 0 ? NULL : amount); /* (7) */
-    spend(r, x, amount);
-    return rv == MORTISE_OK ? warn_all(r, x, err) : rv;
+        release_amounts(r, x, MORTISE_SPEND_FIRST_USED,
+                        /* (7) */
+                        --x->hold->asks == 0 ? NULL : amount);
+    add_spent(r, x, amount);
+    return rv == MORTISE_OK ? warn_outer_purses(r, x, err) : rv;
 }
 
-/* ---- what does not fit -------------------------------------------------- */
+/* ---- amounts that do not fit -------------------------------------------- */
 
-enum fit { FITS, FITS_LATER, FITS_NEVER };
+enum budget_fit { FITS, FITS_LATER, FITS_NEVER };
 
-/* Does a need fit into what is left of one bound?  Time that is used up, and
- * what is spent beyond its bound, leaves nothing for anybody. */
-static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
+/* Does the k-th amount of `need` fit into the rest of its limit?  Used up time,
+ * or an amount spent beyond its limit, leaves no room. */
+static enum budget_fit check_amount_fits(const struct purse *p,
+                                         const uint64_t *need, int k)
 {
     uint64_t spent = p->spent[k] + p->others[k] - p->out[k];
     uint64_t left = p->most[k] > spent ? p->most[k] - spent : 0;
@@ -471,7 +477,8 @@ static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
         return FITS_NEVER;
     if (need[k] == 0 || need[k] + p->held[k] + p->out[k] <= left)
         return FITS;
-    /* A call counts before it is made: what is reserved of them never returns. */
+    /* A call counts before it starts, so reserved `tool_calls` are never
+     * released. */
     return k == MORTISE_SPEND_TOOL_CALLS || need[k] > left ? FITS_NEVER
                                                            : FITS_LATER;
 }
@@ -479,40 +486,44 @@ static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
 bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
                                 int k)
 {
-    return fit_one(p, need, k) != FITS_NEVER;
+    return check_amount_fits(p, need, k) != FITS_NEVER;
 }
 
-static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
+static enum budget_fit check_purse_fits(const struct purse *p,
+                                        const uint64_t *need, int *what)
 {
-    enum fit fit = FITS;
+    enum budget_fit budget_fit = FITS;
 
-    for (int k = 0; p != NULL && fit != FITS_NEVER && k < MORTISE_N_SPENDS;
-         k++) {
-        enum fit one = fit_one(p, need, k);
+    for (int k = 0;
+         p != NULL && budget_fit != FITS_NEVER && k < MORTISE_N_SPENDS; k++) {
+        enum budget_fit one = check_amount_fits(p, need, k);
 
-        if (one <= fit)
+        if (one <= budget_fit)
             continue;
-        fit = one;
+        budget_fit = one;
         *what = k;
     }
-    return fit;
+    return budget_fit;
 }
 
-/* The outermost purse in which it never fits decides. */
-static enum fit fit(const struct mortise_run *r, const struct exec *x,
-                    const uint64_t *need, struct scope **by, int *what)
+/* The outermost purse that it never fits into decides. */
+static enum budget_fit budget_fit(const struct mortise_run *r,
+                                  const struct exec *x, const uint64_t *need,
+                                  struct scope **by, int *what)
 {
-    enum fit worst = FITS;
+    enum budget_fit worst = FITS;
 
-    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+    for (struct scope *in = x->frame->top->scope; in != NULL;
+         in = get_outer_scope(in)) {
         int k = 0;
         struct purse now;
-        enum fit one;
+        enum budget_fit one;
 
         if (in->owner == NULL && in->purse != NULL) /* (8) */
             now = mortise_tree_purse(r);
-        one = fit_in(in->owner == NULL && in->purse != NULL ? &now : in->purse,
-                     need, &k);
+        one = check_purse_fits(
+            in->owner == NULL && in->purse != NULL ? &now : in->purse, need,
+            &k);
 
         if (one == FITS || one < worst)
             continue;
@@ -523,21 +534,21 @@ static enum fit fit(const struct mortise_run *r, const struct exec *x,
     return worst;
 }
 
-/* ---- what is asked of models (7) ---------------------------------------- */
+/* ---- asks of models (7) ------------------------------------------------- */
 
-static void need_of_ask(uint64_t need[MORTISE_N_SPENDS],
-                        const uint64_t most[MORTISE_USED_N])
+static void get_ask_need(uint64_t need[MORTISE_N_SPENDS],
+                         const uint64_t most[MORTISE_USED_N])
 {
     uint64_t at_most[MORTISE_USED_N];
 
     memcpy(at_most, most, sizeof at_most);
-    at_least_one(at_most);
+    set_least_usage(at_most);
     memset(need, 0, MORTISE_N_SPENDS * sizeof need[0]);
     mortise_spend_of_usage(need, at_most);
 }
 
-/* Of what a call holds, the place of which its first ask takes. */
-static uint64_t made_way(const struct hold *h, int k)
+/* The part of the reservation that the first ask replaces. */
+static uint64_t get_replaced_amount(const struct hold *h, int k)
 {
     return h->asks == 0 && k >= MORTISE_SPEND_FIRST_USED ? h->amount[k] : 0;
 }
@@ -550,20 +561,20 @@ int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
     struct scope *by;
     int what;
 
-    need_of_ask(need, most);
-    *room = x->hold == NULL || !x->hold->open || !is_bounded(x, need);
+    get_ask_need(need, most);
+    *room = x->hold == NULL || !x->hold->open || !is_need_limited(x, need);
     if (*room)
         return MORTISE_OK;
     for (int k = 0; k < MORTISE_N_SPENDS; k++) {
-        uint64_t held = made_way(x->hold, k);
+        uint64_t held = get_replaced_amount(x->hold, k);
 
         more[k] = need[k] > held ? need[k] - held : 0;
     }
     *room = !mortise_tree_is_unknown(r, need) &&
-            fit(r, x, more, &by, &what) == FITS;
+            budget_fit(r, x, more, &by, &what) == FITS;
     if (*room)
         return mortise_tree_look(r, err);
-    memcpy(x->hold->wants, need, sizeof need); /* its next call claims it */
+    memcpy(x->hold->wants, need, sizeof need); /* its next call reserves it */
     return MORTISE_OK;
 }
 
@@ -574,8 +585,8 @@ int mortise_budget_amounts(json_t **out, const struct exec *x,
     uint64_t need[MORTISE_N_SPENDS];
 
     *out = NULL;
-    need_of_ask(need, most);
-    if (x->hold == NULL || !x->hold->open || !is_bounded(x, need))
+    get_ask_need(need, most);
+    if (x->hold == NULL || !x->hold->open || !is_need_limited(x, need))
         return MORTISE_OK;
     *out = mortise_budget_write(need);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -592,18 +603,19 @@ int mortise_budget_ask(struct mortise_run *r, struct exec *x,
         return mortise_fail(err, MORTISE_EINVAL,
                             "the amounts cannot be reserved");
     if (h->asks++ == 0)
-        give_back(r, x, MORTISE_SPEND_FIRST_USED, NULL);
+        release_amounts(r, x, MORTISE_SPEND_FIRST_USED, NULL);
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
-        h->amount[k] = sum(h->amount[k], need[k]);
-    return hold_in_all(r, x, need, err);
+        h->amount[k] = add_saturated(h->amount[k], need[k]);
+    return reserve_in_purses(r, x, need, err);
 }
 
-/* Until others settle. */
-static int wait_for_others(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+/* Wait until other executions settle. */
+static int wait_for_release(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     assert(x->state == X_READY);
-    mortise_exec_list_askers_of(r, x); /* one of them may hold it */
+    mortise_exec_list_askers_of(r, x); /* an asker of x may hold the
+                                          reservation */
     return mortise_indexes_add(r->mem, &r->shorts, x->index, err);
 }
 
@@ -627,8 +639,9 @@ int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         struct exec *x = r->execs[r->shorts.list[i]];
 
-        assert(r->shorts.n <= i); /* who waits again comes behind who did */
-        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+        assert(r->shorts.n <= i); /* the list refills from its start */
+        /* it still waits */
+        if (x->state == X_READY && x->loss == LOSS_NONE)
             rv = mortise_exec_ready(r, x, err);
     }
     return rv;
@@ -639,7 +652,6 @@ void mortise_budget_moved(struct mortise_run *r)
     r->purses_moved = true;
 }
 
-/* Where its graph is: the path of the subgraph's execution; "": the run's. */
 const char *mortise_budget_path(const struct mortise_run *r,
                                 const struct scope *in,
                                 char room[MORTISE_EXEC_PATH])
@@ -650,14 +662,16 @@ const char *mortise_budget_path(const struct mortise_run *r,
     return room;
 }
 
-/* With how much the call would spend at most (0: it is up, whatever follows). */
-static json_t *request(const struct mortise_run *r, const struct scope *in,
-                       int what, uint64_t need)
+/* `need`: the most that the call would spend (0: the limit is used up in any
+ * case). */
+static json_t *build_budget_request(const struct mortise_run *r,
+                                    const struct scope *in, int what,
+                                    uint64_t need)
 {
     char room[MORTISE_EXEC_PATH];
     const char *path = mortise_budget_path(r, in, room);
     json_t *out =
-        purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
+        build_purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
 
     if (out != NULL && need > 0 &&
         json_object_set_new(
@@ -667,10 +681,10 @@ static json_t *request(const struct mortise_run *r, const struct scope *in,
     return out;
 }
 
-/* What it exceeded; or that it halts for that. */
-static int record_of(struct mortise_run *r, const struct scope *in,
-                     enum mortise_entry_type type, int how,
-                     struct mortise_err *err)
+/* Record an exceeded limit, or that the graph halts because of it. */
+static int record_scope_entry(struct mortise_run *r, const struct scope *in,
+                              enum mortise_entry_type type, int how,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = {
         .type = type, .frame = in->root->index, .how = (uint8_t)how};
@@ -679,21 +693,23 @@ static int record_of(struct mortise_run *r, const struct scope *in,
     return mortise_run_record(r, &e, err);
 }
 
-static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
-                  int what, uint64_t need, struct mortise_err *err)
+static int handle_exceeded(struct mortise_run *r, struct exec *x,
+                           struct scope *in, int what, uint64_t need,
+                           struct mortise_err *err)
 {
     bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
     int rv = MORTISE_OK;
 
     assert(in->purse != NULL && x->state == X_READY);
     if (!pause || !in->purse->told[what])
-        rv = record_of(r, in, MORTISE_E_EXCEEDED, what, err);
+        rv = record_scope_entry(r, in, MORTISE_E_EXCEEDED, what, err);
     if (rv != MORTISE_OK)
         return rv;
     if (pause)
         return mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
-                                   request(r, in, what, need), 0, err);
-    rv = record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
+                                   build_budget_request(r, in, what, need), 0,
+                                   err);
+    rv = record_scope_entry(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
     return rv == MORTISE_OK && x->loss == LOSS_NONE /* it is a finaliser now */
                ? mortise_exec_ready(r, x, err)
                : rv;
@@ -711,7 +727,7 @@ int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
     if (mortise_run_is_seen(r)) {
-        extra = purse_json(
+        extra = build_purse_json(
             in->purse, e->how, NULL,
             mortise_on_exceeded_name(in->root->graph->budget.on_exceeded));
         if (extra == NULL)
@@ -728,7 +744,7 @@ bool mortise_budget_leads(const struct scope *in)
 
 void mortise_budget_has_led(struct scope *in)
 {
-    assert(in->purse != NULL && !in->purse->led); /* once */
+    assert(in->purse != NULL && !in->purse->led); /* only once */
     in->purse->led = true;
 }
 
@@ -753,19 +769,20 @@ json_t *mortise_budget_error(const struct scope *in)
     assert(p != NULL && p->exceeded < MORTISE_N_SPENDS);
     mortise_fail(
         &words, MORTISE_ELIMIT, "the %s limit of the budget (%s) is used up",
-        names((int)p->exceeded),
+        get_spend_name((int)p->exceeded),
         mortise_budget_spell(limit, p->exceeded, p->most[p->exceeded]));
     return mortise_error_new(NULL, "budget", "permanent", words.msg);
 }
 
-/* Is the time of a graph around x used up, which was not stored so far? */
-static int see_walls(struct mortise_run *r, const struct exec *x,
-                     struct mortise_err *err)
+/* Record the wall time of a graph around x, if it is used up and not recorded
+ * yet. */
+static int record_used_up_walls(struct mortise_run *r, const struct exec *x,
+                                struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct scope *in = x->frame->top->scope;
-         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+         rv == MORTISE_OK && in != NULL; in = get_outer_scope(in)) {
         struct purse *p = in->purse;
 
         if (mortise_budget_is_walled(in) &&
@@ -781,11 +798,12 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
 {
     uint64_t need[MORTISE_N_SPENDS];
     struct scope *by = NULL;
-    enum fit how;
-    int what = 0, rv = see_walls(r, x, err);
+    enum budget_fit how;
+    int what = 0, rv = record_used_up_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
-    assert(x->state == X_READY && x->loss == LOSS_NONE); /* it starts */
+    /* it is about to start */
+    assert(x->state == X_READY && x->loss == LOSS_NONE);
     assert(!reserved || x->hold->open);
     mortise_budget_need(r, x, need);
     *out = CLAIM_FREE;
@@ -793,17 +811,18 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
         return rv;
     mortise_budget_cut_off(r, x);
     how = mortise_tree_is_unknown(r, need) ? FITS_LATER
-                                           : fit(r, x, need, &by, &what);
-    if (how == FITS && !is_bounded(x, need))
+                                           : budget_fit(r, x, need, &by, &what);
+    if (how == FITS && !is_need_limited(x, need))
         return MORTISE_OK;
     *out = how == FITS ? CLAIM_RESERVED : CLAIM_LATER;
     if (how == FITS_LATER)
-        return wait_for_others(r, x, err);
+        return wait_for_release(r, x, err);
     rv = mortise_tree_look(r, err);
     if (rv != MORTISE_OK || how == FITS)
-        return rv == MORTISE_OK ? reserve(r, x, need, err) : rv;
-    assert(by != NULL && by->purse != NULL); /* what does not fit is bounded */
-    return exceed(r, x, by, what, need[what], err);
+        return rv == MORTISE_OK ? record_reservation(r, x, need, err) : rv;
+    assert(by != NULL && by->purse != NULL); /* an amount that does not fit is
+                                                limited */
+    return handle_exceeded(r, x, by, what, need[what], err);
 }
 
 /* ---- time --------------------------------------------------------------- */
@@ -822,19 +841,20 @@ int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
     return mortise_budget_warn(r, in, err);
 }
 
-/* Is x at work in that graph, or in one in it? */
-static bool is_in(const struct exec *x, const struct scope *graph)
+/* Does x run in that graph, or in a graph inside of it? */
+static bool runs_in_scope(const struct exec *x, const struct scope *graph)
 {
     const struct scope *in = x->frame->top->scope;
 
     while (in != NULL && in != graph)
-        in = outer(in);
+        in = get_outer_scope(in);
     return in != NULL;
 }
 
-/* What only reads is stopped; it asks when it is to be called again. */
-static int stop_reads(struct mortise_run *r, const struct scope *in,
-                      struct mortise_err *err)
+/* Stop the calls that only read.  They ask for budget when they are to be
+ * called again. */
+static int stop_reading_calls(struct mortise_run *r, const struct scope *in,
+                              struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -842,7 +862,8 @@ static int stop_reads(struct mortise_run *r, const struct scope *in,
         struct exec *x = r->execs[i];
 
         if (x->state == X_RUNNING && x->call == MORTISE_RUN_EXECUTE &&
-            mortise_exec_node(r, x)->effect < MORTISE_WRITE && is_in(x, in))
+            mortise_exec_node(r, x)->effect < MORTISE_WRITE &&
+            runs_in_scope(x, in))
             rv = mortise_exec_cancel(r, x, STOP_BUDGET, err);
     }
     return rv;
@@ -855,23 +876,25 @@ int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
 
     assert(mortise_budget_is_walled(in));
     if (rv == MORTISE_OK)
-        rv = record_of(r, in, MORTISE_E_EXCEEDED, MORTISE_SPEND_WALL, err);
+        rv = record_scope_entry(r, in, MORTISE_E_EXCEEDED, MORTISE_SPEND_WALL,
+                                err);
     if (rv != MORTISE_OK)
         return rv;
     return in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE
-               ? stop_reads(r, in, err)
-               : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
+               ? stop_reading_calls(r, in, err)
+               : record_scope_entry(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
 }
 
-/* 0: that bound stays. */
-static void bound(struct mortise_run *r, struct purse *p, const uint64_t *most)
+/* 0: the limit stays. */
+static void set_purse_limits(struct mortise_run *r, struct purse *p,
+                             const uint64_t *most)
 {
     for (int k = 0; k < MORTISE_N_SPENDS; k++) {
         if (most[k] == 0 || most[k] == p->most[k])
             continue;
         p->most[k] = most[k];
         p->told[k] = false;
-        p->warned[k] &= is_low(p, k);
+        p->warned[k] &= is_amount_low(p, k);
     }
     r->purses_moved = true;
 }
@@ -880,7 +903,7 @@ void mortise_budget_bound(struct mortise_run *r,
                           const uint64_t most[MORTISE_N_SPENDS])
 {
     assert(r->frames[0]->scope->purse != NULL);
-    bound(r, r->frames[0]->scope->purse, most);
+    set_purse_limits(r, r->frames[0]->scope->purse, most);
 }
 
 int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
@@ -893,13 +916,13 @@ int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
 
     if (p == NULL || mortise_budget_read(e->value, most) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
-    bound(r, p, most);
+    set_purse_limits(r, p, most);
     mortise_budget_path(r, in, path);
     return mortise_event_command(r, "raise_budget", e->actor,
                                  path[0] != '\0' ? path : NULL, e->value, err);
 }
 
-/* ---- looking at it ------------------------------------------------------ */
+/* ---- show --------------------------------------------------------------- */
 
 json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
 {
@@ -919,7 +942,7 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
         if (p->most[k] == UINT64_MAX)
             json_decref(own);
         else if (json_object_set_new(
-                     out, names(k),
+                     out, get_spend_name(k),
                      json_pack(
                          "{s:o, s:o, s:o*}", "limit",
                          mortise_spend_json(what, p->most[k]), "used",
@@ -930,9 +953,10 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
     return out;
 }
 
-/* The purse that the request of x is about; NULL: none has its name. */
-static const struct scope *asked_of(const struct mortise_run *r,
-                                    const struct exec *x)
+/* The purse that the request of x is about; NULL: there is none with its
+ * path. */
+static const struct scope *find_requested_scope(const struct mortise_run *r,
+                                                const struct exec *x)
 {
     const char *graph = json_string_value(json_object_get(x->payload, "graph"));
     const struct scope *in = x->frame->top->scope;
@@ -941,7 +965,7 @@ static const struct scope *asked_of(const struct mortise_run *r,
     while (in != NULL &&
            (in->purse == NULL || strcmp(mortise_budget_path(r, in, path),
                                         graph != NULL ? graph : "") != 0))
-        in = outer(in);
+        in = get_outer_scope(in);
     return in;
 }
 
@@ -950,14 +974,14 @@ json_t *mortise_budget_request(const struct mortise_run *r,
 {
     const char *name = json_string_value(json_object_get(x->payload, "budget"));
     enum mortise_spend k = mortise_spend_find(name != NULL ? name : "");
-    const struct scope *in = asked_of(r, x);
+    const struct scope *in = find_requested_scope(r, x);
     json_t *out = json_copy(x->payload), *budget, *now;
 
     assert(x->ask == MORTISE_ASK_BUDGET);
     if (out == NULL || in == NULL || k == MORTISE_N_SPENDS)
-        return out; /* it was on a disk */
+        return out; /* the payload came from disk */
     budget = mortise_budget_json(r, in);
-    now = json_object_get(budget, names((int)k));
+    now = json_object_get(budget, get_spend_name((int)k));
     if (json_object_set(out, "limit", json_object_get(now, "limit")) != 0 ||
         json_object_set(out, "used", json_object_get(now, "used")) != 0)
         mortise_json_drop(&out);

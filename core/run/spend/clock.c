@@ -1,33 +1,34 @@
-/* clock.c -- how long a graph was active: limits.timeout, the timeout of a
- * subgraph's attempt, and budget.wall of either.
+/* clock.c -- active time of graphs: limits.timeout, the timeout of a subgraph's
+ * attempt, and the budget.wall of either.
  *
- * A graph is active while a call of it is out, or of a graph in it; waiting for
- * a person, a timer or a retry is not.  Time stands still within a step, so it
- * is enough to look at the end of each at the graphs in which the first call
- * went out or the last came back (r->clocks).  While one is active, a timer of
- * its owner's (of START's, for the run) is armed for when its time is up.
+ * A graph is active while a call in it, or in a graph inside it, is in flight.
+ * Waiting for a person, a timer or a retry does not count.  Time does not
+ * advance within a step, so it is enough to check, at the end of each step, the
+ * graphs in which the first call started or the last call ended (r->clocks).
+ * While a graph is active, a timer of its owner (of START, for the run) is
+ * armed for the end of its time.
  *
- * All of it is measured by a clock that is not set (steady_ms).
+ * All durations are measured by a clock that is never adjusted (steady_ms).
  *
- *   (1) That time is up is decided by an entry (`halt`), and replay follows it.
- *   (2) The run's active time is stored with each commit, so that a crash does
- *       not give it anew; an attempt's begins again with it, like a call's.
- *       What is used of a budget is stored with each commit after it grew, and
- *       nothing gives that anew.
+ *   (1) An entry (`halt`) decides that the time is up; a replay follows it.
+ *   (2) The run's active time is stored with each commit, so a crash does not
+ *       reset it.  An attempt's active time restarts after a crash, like the
+ *       timeout of a call.  The used part of a budget is stored with each
+ *       commit after it grew, and nothing resets it.
  */
 
 #include <assert.h>
 
 #include "core/run/spend/spend.h"
 
-static struct exec *timer_of(const struct mortise_run *r,
-                             const struct scope *in)
+static struct exec *get_timer_owner(const struct mortise_run *r,
+                                    const struct scope *in)
 {
     return in->owner != NULL ? in->owner : r->execs[0];
 }
 
-/* 0: it may take as long as it likes.  What tools take is told by who asked. */
-static uint64_t most_ms(const struct scope *in)
+/* 0: no limit.  The time of tools counts for their asker. */
+static uint64_t get_time_limit_ms(const struct scope *in)
 {
     if (in->root->graph->offers != NULL)
         return 0;
@@ -35,13 +36,14 @@ static uint64_t most_ms(const struct scope *in)
                              : in->root->graph->limits.timeout_ms;
 }
 
-static bool is_timed(const struct scope *in)
+static bool is_time_limited(const struct scope *in)
 {
-    return most_ms(in) != 0 || mortise_budget_is_walled(in);
+    return get_time_limit_ms(in) != 0 || mortise_budget_is_walled(in);
 }
 
-/* Since it began to tick. */
-static uint64_t lately_ms(const struct mortise_run *r, const struct scope *in)
+/* The time since the clock started. */
+static uint64_t get_running_ms(const struct mortise_run *r,
+                               const struct scope *in)
 {
     return in->ticks && r->steady_ms > in->since_ms
                ? r->steady_ms - in->since_ms
@@ -51,30 +53,31 @@ static uint64_t lately_ms(const struct mortise_run *r, const struct scope *in)
 uint64_t mortise_clock_active_ms(const struct mortise_run *r,
                                  const struct scope *in)
 {
-    return in->active_ms + lately_ms(r, in);
+    return in->active_ms + get_running_ms(r, in);
 }
 
 uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
                                const struct scope *in)
 {
-    return in->wall_ms + lately_ms(r, in);
+    return in->wall_ms + get_running_ms(r, in);
 }
 
-static uint64_t left(uint64_t used, uint64_t most)
+static uint64_t get_time_left(uint64_t used, uint64_t most)
 {
     return used < most ? most - used : 0;
 }
 
 /* UINT64_MAX: never. */
-static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
+static uint64_t get_clock_due_ms(const struct mortise_run *r,
+                                 const struct scope *in)
 {
-    uint64_t in_ms = UINT64_MAX, most = most_ms(in), wall;
+    uint64_t in_ms = UINT64_MAX, most = get_time_limit_ms(in), wall;
 
     if (most != 0)
-        in_ms = left(mortise_clock_active_ms(r, in), most);
+        in_ms = get_time_left(mortise_clock_active_ms(r, in), most);
     if (mortise_budget_is_walled(in) && !in->wall_over) {
-        wall = left(mortise_clock_wall_ms(r, in),
-                    in->purse->most[MORTISE_SPEND_WALL]);
+        wall = get_time_left(mortise_clock_wall_ms(r, in),
+                             in->purse->most[MORTISE_SPEND_WALL]);
         in_ms = wall < in_ms ? wall : in_ms;
     }
     return in_ms != UINT64_MAX ? r->steady_ms + in_ms : UINT64_MAX;
@@ -83,15 +86,16 @@ static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
 static int arm_clock(struct mortise_run *r, struct scope *in,
                      struct mortise_err *err)
 {
-    uint64_t due = due_ms(r, in);
+    uint64_t due = get_clock_due_ms(r, in);
 
-    return due != UINT64_MAX ? mortise_exec_arm_in(r, timer_of(r, in),
+    return due != UINT64_MAX ? mortise_exec_arm_in(r, get_timer_owner(r, in),
                                                    due - r->steady_ms, err)
                              : MORTISE_OK;
 }
 
-/* It is stored while it ticks, and once more. */
-static void note_wall(struct mortise_run *r, struct scope *in)
+/* Add to r->walls: the wall time is stored while the clock runs, and once after
+ * that. */
+static void list_wall(struct mortise_run *r, struct scope *in)
 {
     assert(in->ticks);
     if (!mortise_budget_is_walled(in) || in->walled)
@@ -104,14 +108,14 @@ static void note_wall(struct mortise_run *r, struct scope *in)
 static int start_clock(struct mortise_run *r, struct scope *in,
                        struct mortise_err *err)
 {
-    struct exec *x = timer_of(r, in);
+    struct exec *x = get_timer_owner(r, in);
 
     if (in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
     in->ticks = true;
     in->since_ms = r->steady_ms;
     in->wall_over = false;
-    note_wall(r, in);
+    list_wall(r, in);
     mortise_exec_renew(x);
     return arm_clock(r, in, err);
 }
@@ -119,7 +123,7 @@ static int start_clock(struct mortise_run *r, struct scope *in,
 int mortise_clock_again(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err)
 {
-    struct exec *x = timer_of(r, in);
+    struct exec *x = get_timer_owner(r, in);
     int rv;
 
     in->wall_over = false;
@@ -133,8 +137,8 @@ int mortise_clock_again(struct mortise_run *r, struct scope *in,
 static int stop_clock(struct mortise_run *r, struct scope *in,
                       struct mortise_err *err)
 {
-    struct exec *x = timer_of(r, in);
-    /* A call, and a retry, have armed a timer of their own. */
+    struct exec *x = get_timer_owner(r, in);
+    /* A call and a retry have armed their own timer of x. */
     bool ours =
         in->owner == NULL || (x->state != X_RUNNING && x->state != X_STOPPING &&
                               x->state != X_BACKOFF);
@@ -154,10 +158,10 @@ int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
     while (rv == MORTISE_OK && r->clocks != NULL) {
         struct scope *in = r->clocks;
 
-        assert(in->changed); /* that is why it is in the list */
+        assert(in->changed); /* true for members of the list */
         r->clocks = in->next_changed;
         in->changed = false;
-        if (!is_timed(in))
+        if (!is_time_limited(in))
             continue;
         rv = in->n_running > 0 ? start_clock(r, in, err)
                                : stop_clock(r, in, err);
@@ -182,7 +186,7 @@ int mortise_apply_wall(struct mortise_run *r, const struct mortise_entry *e,
 
     if (!mortise_budget_is_walled(in))
         return mortise_entry_corrupt(err, e);
-    in->wall_ms = e->at_ms - lately_ms(r, in);
+    in->wall_ms = e->at_ms - get_running_ms(r, in);
     return mortise_budget_wall(r, in, e->at_ms, err);
 }
 
@@ -212,13 +216,13 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     int rv = r->record.n != 0 ? store_walls(r, err) : MORTISE_OK;
 
     assert(in->owner == NULL); /* the run's own graph */
-    if (rv != MORTISE_OK || r->record.n == 0 || most_ms(in) == 0)
+    if (rv != MORTISE_OK || r->record.n == 0 || get_time_limit_ms(in) == 0)
         return rv;
     e.at_ms = mortise_clock_active_ms(r, in);
     return mortise_run_record(r, &e, err);
 }
 
-/* The run was active for so long. */
+/* Set the stored active time of the run. */
 int mortise_apply_clock(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
@@ -239,12 +243,14 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
         .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_TIME};
     int rv;
 
-    assert(timer_of(r, in) == x);
+    assert(get_timer_owner(r, in) == x);
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
-    if (most_ms(in) != 0 && mortise_clock_active_ms(r, in) >= most_ms(in))
+    if (get_time_limit_ms(in) != 0 &&
+        mortise_clock_active_ms(r, in) >= get_time_limit_ms(in))
         return mortise_run_record(r, &e, err);
-    if (due_ms(r, in) > r->steady_ms) /* there is more to spend since */
+    if (get_clock_due_ms(r, in) >
+        r->steady_ms) /* the budget was raised since */
         return arm_clock(r, in, err);
     in->wall_over = true;
     rv = mortise_budget_wall_over(r, in, err);

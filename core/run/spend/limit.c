@@ -1,30 +1,31 @@
-/* limit.c -- limits that pause a run, and raising them.
+/* limit.c -- the limits `steps` and `visits`, which pause a run, and raising
+ * them.
  *
- * `steps` counts executions that were started, in nested graphs and maps too;
- * `visits`, and a node's `max_visits`, how often a node came to be in its
- * naming scope.  What would pass a limit does not start, nor does anything else
- * that has not: what runs comes to its end, its retries included, and then the
- * run is paused.  Nothing is thrown away: a command raises the limit, and the
- * run goes on.
+ * `steps` limits the number of started executions, including those in nested
+ * graphs and maps.  `visits`, or a node's `max_visits`, limits the visits of a
+ * node in one scope.  An execution that would exceed a limit does not start,
+ * and no other execution starts either.  Running executions end normally,
+ * including their retries; then the run pauses.  Nothing is lost: after a
+ * command raises the limit, the run continues.
  *
  *   (1) An execution is counted once, when it first starts (x->counted); in a
- *       replayed run, when its first entry says that it did.  One that leaves its
- *       call without an entry (a pause, a lost race) is not counted any more, so
- *       that a crash changes nothing.
- *   (2) Whether a limit holds the run is derived, not stored.
+ *       replay, when its first entry shows that it started.  An execution that
+ *       ends its call without an entry (a pause, a lost race) is uncounted, so
+ *       a crash does not change the count.
+ *   (2) Whether a limit holds the run is computed, not stored.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/spend/spend.h"
 
-/* How many steps may start: the graph's bound, or what a person said. */
+/* The limit of the graph, or the raised one. */
 static uint64_t most_steps(const struct mortise_run *r)
 {
     return r->steps_raised != 0 ? r->steps_raised : r->graph->limits.steps;
 }
 
-/* How often this node may come: its own bound, or what a person said. */
+/* The limit of the node, or the raised one. */
 static uint64_t most_visits(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t own = mortise_exec_node(r, x)->max_visits;
@@ -41,8 +42,8 @@ enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x)
     return x->visit > most_visits(r, x) ? LIMIT_VISITS : LIMIT_NONE;
 }
 
-/* The first that waits to start; NULL: none. */
-static const struct exec *next_ready(const struct mortise_run *r)
+/* The first execution that waits to start; NULL: none. */
+static const struct exec *find_first_ready(const struct mortise_run *r)
 {
     for (size_t i = r->ready_head; i < r->ready.n; i++) {
         const struct exec *x = r->execs[r->ready.list[i]];
@@ -60,7 +61,7 @@ const struct exec *mortise_limit_holds(const struct mortise_run *r)
 
     if (r->n_running > 0 || r->n_fresh == 0 || r->n_waiting > r->n_fresh)
         return NULL;
-    x = next_ready(r);
+    x = find_first_ready(r);
     return x != NULL && mortise_limit_of(r, x) != LIMIT_NONE ? x : NULL;
 }
 
@@ -76,13 +77,14 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
     json_t *out;
 
     mortise_exec_path(r, x, path);
-    assert(mortise_limit_of(r, x) != LIMIT_NONE); /* it is what holds the run */
+    assert(mortise_limit_of(r, x) != LIMIT_NONE); /* the limit that holds the
+                                                     run */
     if (most != 0 && raise > most)
         raise = most;
     out = json_pack("{s:s, s:I, s:s, s:s}", "limit", name, "value",
                     (json_int_t)value, "node", mortise_exec_node(r, x)->id,
                     "path", path);
-    if (raise <= value || out == NULL) /* the deployment allows no more */
+    if (raise <= value || out == NULL) /* the deployment does not allow more */
         return out;
     json_object_set_new(out, "raise", json_integer((json_int_t)raise));
     json_object_set_new(out, "command",
@@ -93,10 +95,11 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
 
 /* ---- raising ------------------------------------------------------------ */
 
-/* One member of {steps?, visits?}: a number beyond what holds now, and within
- * what the deployment allows (0: any). */
-static int check_member(const char *name, const json_t *value, uint64_t now,
-                        uint64_t most, struct mortise_err *err)
+/* Check one member of {steps?, visits?}: a number above the current limit, and
+ * within the limit of the deployment (0: none). */
+static int check_raised_limit(const char *name, const json_t *value,
+                              uint64_t now, uint64_t most,
+                              struct mortise_err *err)
 {
     json_int_t said = json_integer_value(value);
 
@@ -116,8 +119,9 @@ static int check_member(const char *name, const json_t *value, uint64_t now,
     return MORTISE_OK;
 }
 
-/* The bound that `visits` has to be beyond: that of the node which is held. */
-static uint64_t visits_now(const struct mortise_run *r)
+/* The limit that a new `visits` must exceed: that of the held node, if there is
+ * one. */
+static uint64_t get_current_visit_limit(const struct mortise_run *r)
 {
     const struct exec *x = mortise_limit_holds(r);
 
@@ -143,11 +147,11 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
         if (rv != MORTISE_OK)
             break;
         if (strcmp(key, "steps") == 0)
-            rv = check_member(key, value, most_steps(r),
-                              r->graph->limits.most_steps, err);
+            rv = check_raised_limit(key, value, most_steps(r),
+                                    r->graph->limits.most_steps, err);
         else if (strcmp(key, "visits") == 0)
-            rv = check_member(key, value, visits_now(r),
-                              r->graph->limits.most_visits, err);
+            rv = check_raised_limit(key, value, get_current_visit_limit(r),
+                                    r->graph->limits.most_visits, err);
         else
             rv = mortise_fail(
                 err, MORTISE_EINVAL,

@@ -1,4 +1,5 @@
-/* spend.h -- what a run may spend: budgets, the usage of models, limits, time.
+/* spend.h -- limits of a run: budgets, the usage of models, steps, visits,
+ * time.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_SPEND_H
@@ -7,174 +8,180 @@
 #include "core/run/state/state.h"
 
 /* ---- usage.c ---- */
-/* The call of x that was out ended, and this (NULL: nothing) is what it said
- * that it used; `lost`: it was given up, and may have used more. */
+/* The call of x ended and reported this usage (NULL: none).  `lost`: the call
+ * was abandoned and may have used more. */
 int mortise_usage_note(struct mortise_run *r, struct exec *x,
                        const struct mortise_usage *said, bool lost,
                        struct mortise_err *err);
-/* A step of x was answered, and this entry's value says in `usage` what that
- * cost. */
+/* A step of x was answered; the `usage` in the entry's value is spent. */
 int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err);
-/* x, of which x->cost is there, has used so much that nobody told. */
+/* Add usage of x that was never reported.  x->cost exists. */
 void mortise_usage_assume(struct mortise_run *r, struct exec *x,
                           const uint64_t used[MORTISE_USED_N]);
-/* x->cost is there. */
+/* Make x->cost. */
 int mortise_usage_begin(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err);
-/* The next call of x begins without a journal: it says nothing again. */
+/* The next call of x starts without a journal and repeats no earlier usage. */
 void mortise_usage_forget(struct exec *x);
-/* Free what x->cost holds. */
+/* Free the contents of x->cost. */
 void mortise_usage_drop(struct exec *x);
-/* Put a member `usage`, of an execution, of a run, where it used any.  0, or -1
- * when memory ran out. */
+/* Add a member `usage`, of an execution or of a run, unless it is zero.  0, or
+ * -1 when memory ran out. */
 int mortise_usage_put(json_t *to, const struct exec *x);
 int mortise_usage_put_all(json_t *to, const struct mortise_run *r);
 
 /* ---- budget.c ---- */
-/* `in`, a going through g, has the purse that the budget of g says. */
+/* Give `in`, a scope that runs g, the purse for the budget of g. */
 int mortise_budget_begin(struct mortise_run *r, struct scope *in,
                          const struct mortise_graph *g,
                          struct mortise_err *err);
-/* Nothing of it was spent, and it is that of another graph now. */
+/* Nothing of the purse was spent; replace it by that of another graph. */
 int mortise_budget_renew(struct mortise_run *r, struct scope *in,
                          const struct mortise_graph *g,
                          struct mortise_err *err);
 enum claimed {
     CLAIM_FREE,     /* x may be called */
-    CLAIM_RESERVED, /* once its reservation is on disk (X_INTENT) */
-    CLAIM_LATER     /* not now: it waits, asks, or has lost */
+    CLAIM_RESERVED, /* x may be called once its reservation is on disk
+                       (X_INTENT) */
+    CLAIM_LATER     /* not now: x waits, asks a person, or is stopped */
 };
-/* May x be called, as far as budgets go? */
+/* May x be called within all budgets? */
 int mortise_budget_claim(struct mortise_run *r, struct exec *x,
                          enum claimed *out, struct mortise_err *err);
-/* The call of x is about to ask a model that uses so much at most (0: nobody
- * knows).  Is there room for it?  If not, its next call claims that room. */
+/* The call of x is about to ask a model with at most this usage (0: unknown).
+ * Is there room for it?  If not, the next call of x reserves that room. */
 int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
                             const uint64_t most[MORTISE_USED_N], bool *room,
                             struct mortise_err *err);
-/* {NAME: amount} of that, to be reserved; *out NULL: nothing bounds it. */
+/* {NAME: amount} to reserve for this ask; *out NULL: no budget limits it. */
 int mortise_budget_amounts(json_t **out, const struct exec *x,
                            const uint64_t most[MORTISE_USED_N],
                            struct mortise_err *err);
-/* Apply that it is: the call of x holds them, instead of what it held for models
- * before any was out.  MORTISE_EINVAL: x cannot hold that. */
+/* Apply the reservation for an ask of a model.  The first one replaces the
+ * amount that the call had reserved for models.  MORTISE_EINVAL: x cannot
+ * reserve it. */
 int mortise_budget_ask(struct mortise_run *r, struct exec *x,
                        const json_t *amounts, struct mortise_err *err);
-/* The call of x used so much; `ended`: and is over, so the rest of what it
- * reserved is given back. */
+/* The call of x used this.  `ended`: the call ended, so release the rest of its
+ * reservation. */
 int mortise_budget_used(struct mortise_run *r, struct exec *x,
                         const struct mortise_usage *used, bool ended,
                         struct mortise_err *err);
-/* What the call of x has reserved of usage, and has not told; false: nothing.
- */
+/* The reserved usage that the call of x has not reported; false: none. */
 bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
                          uint64_t used[MORTISE_USED_N]);
-/* The call of x ended; it let go, to be entered again; it was cut off, so that
- * all that it reserved is spent; it was never made, so that what it reserved is
- * for the next one. */
+/* Settle the reservation of x.  The call of x: ended; suspended, to be
+ * re-entered; was cut off, so that all of the reservation is spent; never
+ * started, so that the next call keeps the reservation. */
 void mortise_budget_call_ended(struct mortise_run *r, struct exec *x);
 void mortise_budget_call_let_go(struct mortise_run *r, struct exec *x);
 void mortise_budget_cut_off(struct mortise_run *r, struct exec *x);
 void mortise_budget_not_called(struct exec *x);
-/* Has `in` a budget.wall; so much of it is used, as was stored; it is used up.
- */
+/* Does `in` have a budget.wall?  Set its used time, from an entry.  It is used
+ * up. */
 bool mortise_budget_is_walled(const struct scope *in);
 int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
                         struct mortise_err *err);
 int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
                              struct mortise_err *err);
-/* Does x wait for what others have reserved? */
+/* Does x wait until other executions release reservations? */
 bool mortise_budget_is_short(const struct mortise_run *r, const struct exec *x);
-/* Executions that wait for what others have reserved are READY again, if any of
- * it was given back. */
+/* Executions that wait for reservations become READY again, if any reservation
+ * was released. */
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err);
-/* ... or others of its tree gave some of it back. */
+/* ... or other runs of its tree released some. */
 void mortise_budget_moved(struct mortise_run *r);
-/* Does `in`, which is halted and quiet, go on where its on_exceeded leads?
- * Lead it there; it was led. */
+/* Does `in`, which is halted and quiet, continue at the target of its
+ * on_exceeded?  Record that it does; mark that it did. */
 bool mortise_budget_leads(const struct scope *in);
 int mortise_budget_lead(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err);
 void mortise_budget_has_led(struct scope *in);
-/* What `in`, which its budget halted, failed of. */
+/* The error of `in`, which its budget halted. */
 json_t *mortise_budget_error(const struct scope *in);
 enum { BUDGET_TEXT = MORTISE_REAL_TEXT };
-#define BUDGET_MOST ((uint64_t)INT64_MAX / 2) /* and no more can be spent */
-/* An amount in words: dollars as people write them. */
+/* The upper bound of all sums of amounts. */
+#define BUDGET_MOST ((uint64_t)INT64_MAX / 2)
+/* Print an amount; dollars as a decimal. */
 const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
                                  uint64_t amount);
 /* The path of the execution that `in` is inside of; "" for the run. */
 const char *mortise_budget_path(const struct mortise_run *r,
                                 const struct scope *in,
                                 char path[MORTISE_EXEC_PATH]);
-/* The most that a new call of x spends.  One that goes on has told a part. */
+/* The most that a new call of x spends.  A call that continues has reported a
+ * part of it. */
 void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
                          uint64_t need[MORTISE_N_SPENDS]);
-/* May this need of the k-th amount fit, once others have settled? */
+/* Can the k-th amount of `need` fit after other executions have settled? */
 bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
                                 int k);
-/* Spent, or reserved, by whomever. */
+/* Spent or reserved, by this run and by others. */
 static inline uint64_t mortise_budget_used_of(const struct purse *p, int k)
 {
     return p->spent[k] + p->held[k] + p->others[k];
 }
-/* The bounds of the run's own budget are these, where they are others. */
+/* Set the limits of the run's own budget; 0: unchanged. */
 void mortise_budget_bound(struct mortise_run *r,
                           const uint64_t most[MORTISE_N_SPENDS]);
-/* {NAME: amount} of those that are not 0 (NULL: memory ran out); and back:
+/* Encode as {NAME: amount}, without zeroes (NULL: memory ran out); and decode:
  * MORTISE_EINVAL. */
 json_t *mortise_budget_write(const uint64_t amounts[MORTISE_N_SPENDS]);
 int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS]);
-/* Say of `in` what is low, once. */
+/* Emit a warning, once, for each amount of `in` that is low. */
 int mortise_budget_warn(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err);
-/* The request for a budget that x waits for, with the limit and the use as they
- * are: a new reference, NULL if memory ran out. */
+/* The request for a budget that x waits for, with the current limit and use: a
+ * new reference, NULL if memory ran out. */
 json_t *mortise_budget_request(const struct mortise_run *r,
                                const struct exec *x);
-/* {NAME: {limit, used}} of `in`, which has a purse; {own} besides, of one that
- * others spend from, too. */
+/* {NAME: {limit, used}} of `in`, which has a purse; with {own} if the purse is
+ * shared with other runs. */
 json_t *mortise_budget_json(const struct mortise_run *r,
                             const struct scope *in);
 
 /* ---- tree.c ---- */
-/* The run's own purse, as it stands with what was told of its tree. */
+/* The run's own purse, with the latest view of its tree. */
 struct purse mortise_tree_purse(const struct mortise_run *r);
-/* Nothing can be decided by what bounds any of this: it is not known yet. */
+/* Is any of this limited by a view of the tree that the run has not received
+ * yet? */
 bool mortise_tree_is_unknown(const struct mortise_run *r,
                              const uint64_t need[MORTISE_N_SPENDS]);
-/* What was told of its tree is recorded, and so may decide something. */
+/* Record the view of the tree, so that a decision may depend on it. */
 int mortise_tree_look(struct mortise_run *r, struct mortise_err *err);
-/* It is about to spawn something: whoever comes of that spends with it. */
+/* The run is about to spawn: its budget becomes the budget of a tree. */
 int mortise_tree_open(struct mortise_run *r, struct mortise_err *err);
-/* It is another run's budget, of which it has asked for nothing yet. */
+/* Does the budget belong to another run, and has this run not reserved any of
+ * it? */
 bool mortise_tree_is_foreign(const struct mortise_run *r);
-/* Bounds of its budget were raised, by somebody, just now. */
+/* A person raised limits of its budget. */
 void mortise_tree_raised(struct mortise_run *r);
-/* At the end of a step that is committed: what it has is counted so. */
+/* At the end of a step that is committed: record the amounts that the tree
+ * counts for this run. */
 int mortise_tree_count(struct mortise_run *r, struct mortise_err *err);
-/* The same of a run that waits for others, where it has less than is counted: to be
- * committed with this step. */
+/* The same for a run that waits for others and has less than the tree counts:
+ * commit it with this step. */
 int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err);
-/* What the commit of that changes of the tree's purse: once. */
+/* The change of the tree's purse for the next commit; it is reset. */
 struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r);
 
 /* ---- clock.c ---- */
 /* At the end of a step: start and stop the clocks of graphs in which calls
- * began or ended; and record how long the run was active. */
+ * started or ended; and record how long the run was active. */
 int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err);
 int mortise_clock_store(struct mortise_run *r, struct mortise_err *err);
-/* How long `in` was active; of its owner's newest attempt. */
+/* How long `in` was active, in its owner's newest attempt. */
 uint64_t mortise_clock_active_ms(const struct mortise_run *r,
                                  const struct scope *in);
-/* What `in` has used of its budget.wall, by now; record that. */
+/* The used part of the budget.wall of `in`; and record it. */
 uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
                                const struct scope *in);
 int mortise_clock_store_wall(struct mortise_run *r, struct scope *in,
                              struct mortise_err *err);
-/* The budget.wall of `in` was raised. */
+/* The budget.wall of `in` was raised, or its time limit changed: arm its timer
+ * anew. */
 int mortise_clock_again(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err);
 /* The timer of x's child, or of the run (START), is due. */
@@ -183,13 +190,13 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
 
 /* ---- limit.c ---- */
 enum limit { LIMIT_NONE, LIMIT_STEPS, LIMIT_VISITS };
-/* The limit that x would pass if it started now. */
+/* The limit that x would exceed if it started now. */
 enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x);
-/* The execution that a limit holds back, when nothing else is left to do; NULL:
- * none. */
+/* The execution that a limit prevents from starting, when nothing else is left
+ * to do; NULL: none. */
 const struct exec *mortise_limit_holds(const struct mortise_run *r);
 json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x);
-/* The value of a command that raises limits. */
+/* Check the value of a command that raises limits. */
 int mortise_limit_check(const struct mortise_run *r, const json_t *body,
                         struct mortise_err *err);
 

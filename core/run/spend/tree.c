@@ -1,32 +1,32 @@
-/* tree.c -- what a run spends with others: the runs of a spawn tree have one
- * budget, that of their origin.
+/* tree.c -- budgets of spawn trees: all runs of a tree spend from the budget of
+ * their origin.
  *
- * A child's graph says the budget of who made it, and is bound by it; but what
- * bounds it is the origin's purse, from which all runs of the tree spend.  A run
- * sees of it what it is told between its steps: the bounds, and what the others
- * have.  Whoever tells (core/engine/common/tree_purses.c) knows all that was decided, on
- * disk or not.
+ * A child's graph has the budget of the run that spawned it.  The limits that
+ * count are those of the origin's purse, from which all runs of the tree spend.
+ * Between its steps, a run receives a view of that purse: the limits, and the
+ * amounts of the other runs.  The sender (core/engine/common/tree_purses.c)
+ * knows all decisions, on disk or not.
  *
- *   (1) What a run has, spent or reserved, is what it counts for in its tree.  The
- *       commit that changes it has it counted so (`counted`), in the same batch: so
- *       what the tree has is at all times what its runs have, and whatever dies,
- *       nothing of it is lost, or counted twice.
- *   (2) Nothing is reserved, and no bound said to be exceeded, by what is not
- *       recorded: `tree`, ahead of it, says what the others had.  Until a run was
- *       told anything, whatever the tree's budget bounds waits.
- *   (3) What others have reserved, and may give back by themselves, is waited for,
- *       as within a run (budget.c (3)).  Nobody waits for a run in which somebody
- *       waits for a child, or for people: it may be the child that would wait.
- *       Who waits itself gives back at once what it holds no more: of that no entry
- *       may tell, and runs that waited for each other's next commits would wait
- *       for good.
- *   (4) An origin counts from the commit of its first handle on, with all that it
- *       had by then; a child from what it reserves first.
- *   (5) A bound that is raised in one of these runs is raised for all.
- *   (6) Time is nobody's to spend in another's place: `wall` bounds each run by
- *       itself.
- *   (7) A run that nobody spawned, and that spawned nothing, or whose graph has no
- *       budget, knows nothing of this: nothing is told, recorded or counted.
+ *   (1) The tree counts the amounts that each run has spent or reserved.  A
+ *       commit that changes them also changes the tree's count (`counted`), in
+ *       the same batch.  So the tree's count always equals the sum over its
+ *       runs; no crash loses an amount or counts it twice.
+ *   (2) A reservation or an exceeded limit depends only on recorded amounts: an
+ *       entry `tree` before it has the amounts of the other runs.  Until a run
+ *       receives its first view, everything that the tree's budget limits
+ *       waits.
+ *   (3) If other runs have reserved amounts that they may release by
+ *       themselves, the run waits for them, as within a run (budget.c (3)).  It
+ *       does not wait for a run in which a step waits for a child or for
+ *       people: that child may be the run that would wait.  A run that waits
+ *       releases its unused amounts at once.  Otherwise, without a commit of
+ *       their own, runs that wait for each other would wait forever.
+ *   (4) An origin is counted from the commit of its first handle on, with all
+ *       its amounts up to then; a child from its first reservation on.
+ *   (5) A limit that is raised in one of these runs is raised for all.
+ *   (6) Time is not shared: `wall` limits each run separately.
+ *   (7) For a run that is no child and has no children, or whose graph has no
+ *       budget, none of this applies: it receives, records and counts nothing.
  */
 #include <assert.h>
 #include <string.h>
@@ -36,8 +36,8 @@
 _Static_assert(MORTISE_N_SPENDS == (int)MORTISE_SPAWN_AMOUNTS,
                "a tree counts what a budget bounds");
 
-/* The purse that it may have in common; NULL: it has none. */
-static struct purse *own(const struct mortise_run *r)
+/* The purse that may be shared; NULL: the run has none. */
+static struct purse *get_shared_purse(const struct mortise_run *r)
 {
     struct purse *p = r->frames[0]->scope->purse;
 
@@ -49,16 +49,18 @@ static struct purse *own(const struct mortise_run *r)
 
 static bool is_in_tree(const struct mortise_run *r)
 {
-    return (r->tree.origin != NULL || r->spawned_by != NULL) && own(r) != NULL;
+    return (r->tree.origin != NULL || r->spawned_by != NULL) &&
+           get_shared_purse(r) != NULL;
 }
 
-static bool is_told(const struct mortise_run *r)
+static bool has_tree_view(const struct mortise_run *r)
 {
     return is_in_tree(r) && r->tree.known && r->tree.is_open;
 }
 
-/* What it has: as much as an entry can say. */
-static void use_of(const struct purse *p, uint64_t out[MORTISE_N_SPENDS])
+/* The amounts of the run, up to the largest that an entry can have. */
+static void get_used_amounts(const struct purse *p,
+                             uint64_t out[MORTISE_N_SPENDS])
 {
     for (int k = 0; k < MORTISE_N_SPENDS; k++) {
         uint64_t n = p->spent[k] + p->held[k];
@@ -68,7 +70,7 @@ static void use_of(const struct purse *p, uint64_t out[MORTISE_N_SPENDS])
     out[MORTISE_SPEND_WALL] = 0; /* (6) */
 }
 
-/* ---- what it is told ------------------------------------------------------- */
+/* ---- the view of the tree ------------------------------------------------ */
 
 void mortise_run_tell_tree(struct mortise_run *r, bool known,
                            const struct mortise_tree_view *v)
@@ -84,7 +86,7 @@ struct purse mortise_tree_purse(const struct mortise_run *r)
     struct purse now = *r->frames[0]->scope->purse;
     const struct mortise_tree_view *v = &r->tree.told;
 
-    for (int k = 0; is_told(r) && k < MORTISE_N_SPENDS; k++) {
+    for (int k = 0; has_tree_view(r) && k < MORTISE_N_SPENDS; k++) {
         if (k == MORTISE_SPEND_WALL)
             continue;
         assert(v->out[k] <= v->others[k]);
@@ -98,7 +100,7 @@ struct purse mortise_tree_purse(const struct mortise_run *r)
 bool mortise_tree_is_unknown(const struct mortise_run *r,
                              const uint64_t need[MORTISE_N_SPENDS])
 {
-    const struct purse *p = own(r);
+    const struct purse *p = get_shared_purse(r);
 
     for (int k = 0; is_in_tree(r) && !r->tree.known && k < MORTISE_N_SPENDS;
          k++)
@@ -107,12 +109,12 @@ bool mortise_tree_is_unknown(const struct mortise_run *r,
     return false;
 }
 
-/* ---- looking (2) ------------------------------------------------------------- */
+/* ---- recording the view (2) ---------------------------------------------- */
 
-/* Would it be recorded as it is? */
-static bool is_seen(const struct mortise_run *r)
+/* Is the view recorded already, without a change? */
+static bool is_view_recorded(const struct mortise_run *r)
 {
-    const struct purse *p = own(r);
+    const struct purse *p = get_shared_purse(r);
     const struct mortise_tree_view *v = &r->tree.told;
 
     for (int k = 0; k < MORTISE_N_SPENDS; k++)
@@ -122,9 +124,9 @@ static bool is_seen(const struct mortise_run *r)
     return r->tree.origin != NULL;
 }
 
-static int record(struct mortise_run *r, const char *origin,
-                  const uint64_t *most, const uint64_t *others,
-                  struct mortise_err *err)
+static int record_tree_view(struct mortise_run *r, const char *origin,
+                            const uint64_t *most, const uint64_t *others,
+                            struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_TREE};
     uint64_t bounds[MORTISE_N_SPENDS] = {0}, used[MORTISE_N_SPENDS] = {0};
@@ -149,8 +151,8 @@ int mortise_tree_look(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_tree_view *v = &r->tree.told;
 
-    return is_told(r) && !is_seen(r)
-               ? record(r, v->origin, v->most, v->others, err)
+    return has_tree_view(r) && !is_view_recorded(r)
+               ? record_tree_view(r, v->origin, v->most, v->others, err)
                : MORTISE_OK;
 }
 
@@ -159,12 +161,13 @@ int mortise_tree_open(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_tree_view alone = {.origin = r->id};
 
-    if (own(r) == NULL || r->tree.origin != NULL || r->spawned_by != NULL)
+    if (get_shared_purse(r) == NULL || r->tree.origin != NULL ||
+        r->spawned_by != NULL)
         return MORTISE_OK;
-    memcpy(alone.most, own(r)->most, sizeof alone.most);
+    memcpy(alone.most, get_shared_purse(r)->most, sizeof alone.most);
     r->tree.spend.opens = true;
-    mortise_run_tell_tree(r, true, &alone); /* until it is told more */
-    return record(r, r->id, alone.most, alone.others, err);
+    mortise_run_tell_tree(r, true, &alone); /* until the run receives a view */
+    return record_tree_view(r, r->id, alone.most, alone.others, err);
 }
 
 bool mortise_tree_is_foreign(const struct mortise_run *r)
@@ -180,7 +183,7 @@ void mortise_tree_raised(struct mortise_run *r)
     if (r->tree.origin == NULL)
         return;
     r->tree.spend.raises = true;
-    for (int k = 0; k < MORTISE_N_SPENDS; k++) /* it was told before */
+    for (int k = 0; k < MORTISE_N_SPENDS; k++) /* the view may be older */
         if (r->tree.told.most[k] < p->most[k])
             r->tree.told.most[k] = p->most[k];
 }
@@ -192,7 +195,7 @@ int mortise_apply_tree(struct mortise_run *r, const struct mortise_entry *e,
     uint64_t most[MORTISE_N_SPENDS], used[MORTISE_N_SPENDS];
     struct scope *in = r->frames[0]->scope;
 
-    if (own(r) == NULL || origin == NULL ||
+    if (get_shared_purse(r) == NULL || origin == NULL ||
         (r->tree.origin != NULL && strcmp(r->tree.origin, origin) != 0) ||
         mortise_budget_read(json_object_get(e->value, "limit"), most) !=
             MORTISE_OK ||
@@ -209,7 +212,7 @@ int mortise_apply_tree(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_budget_warn(r, in, err);
 }
 
-/* ---- counting (1) ------------------------------------------------------------- */
+/* ---- counting (1) -------------------------------------------------------- */
 
 int mortise_tree_count(struct mortise_run *r, struct mortise_err *err)
 {
@@ -220,10 +223,10 @@ int mortise_tree_count(struct mortise_run *r, struct mortise_err *err)
 
     if (r->tree.origin == NULL)
         return MORTISE_OK; /* (7) */
-    use_of(own(r), used);
+    get_used_amounts(get_shared_purse(r), used);
     if (s->opens || s->raises) {
         s->origin = r->tree.origin;
-        memcpy(s->most, own(r)->most, sizeof s->most);
+        memcpy(s->most, get_shared_purse(r)->most, sizeof s->most);
         s->most[MORTISE_SPEND_WALL] = UINT64_MAX;
     }
     if (memcmp(used, was, sizeof used) == 0)
@@ -243,7 +246,7 @@ int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err)
 
     if (r->tree.origin == NULL || r->shorts.n == 0)
         return MORTISE_OK;
-    use_of(own(r), used);
+    get_used_amounts(get_shared_purse(r), used);
     for (int k = 0; k < MORTISE_N_SPENDS; k++)
         less |= used[k] < r->tree.counted[k];
     return less ? mortise_tree_count(r, err) : MORTISE_OK;
@@ -272,10 +275,10 @@ void mortise_run_tree_counted(const struct mortise_run *r,
     memcpy(out, r->tree.counted, sizeof r->tree.counted);
 }
 
-/* ---- for the others ------------------------------------------------------------ */
+/* ---- for the other runs -------------------------------------------------- */
 
-/* (3) */
-static bool gives_back(const struct mortise_run *r)
+/* May reservations of this run be released by themselves (3)? */
+static bool is_releasing(const struct mortise_run *r)
 {
     return r->live && r->n_awaited + r->n_questions == 0;
 }
@@ -283,7 +286,7 @@ static bool gives_back(const struct mortise_run *r)
 bool mortise_run_tree_use(const struct mortise_run *r,
                           struct mortise_tree_use *out)
 {
-    const struct purse *p = own(r);
+    const struct purse *p = get_shared_purse(r);
 
     if (!is_in_tree(r))
         return false;
@@ -291,8 +294,8 @@ bool mortise_run_tree_use(const struct mortise_run *r,
         .origin = r->tree.origin,
         .waits = r->shorts.n > 0 || r->n_asked_so[MORTISE_ASK_BUDGET] > 0};
     memcpy(out->most, p->most, sizeof out->most);
-    use_of(p, out->used);
-    for (int k = 0; gives_back(r) && k < MORTISE_N_SPENDS; k++)
+    get_used_amounts(p, out->used);
+    for (int k = 0; is_releasing(r) && k < MORTISE_N_SPENDS; k++)
         out->out[k] = p->held[k] < out->used[k] ? p->held[k] : out->used[k];
     return true;
 }

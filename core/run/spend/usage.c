@@ -1,25 +1,25 @@
-/* usage.c -- what calls of models cost, as executors tell it.
+/* usage.c -- the usage of models that executors report.
  *
- * A call says what it used while it runs (plugin.h, "usage"); when it ends,
- * however it ends, an entry of its own (`used`) keeps that, in the commit of
- * the entry about its end.
+ * A call reports its usage while it runs (plugin.h, "usage").  When it ends,
+ * however it ends, an entry (`used`) records the usage in the commit of the
+ * entry that ends it.
  *
- *   (1) Money that was spent is spent: attempts that failed count, calls that
- *       were stopped, and those that lost a race.  What was recorded is never
- *       taken back, whatever people do with the run.
- *   (2) An executor that is entered again after a suspension or a crash says
- *       again what it said before: it is a function of its request and of the
- *       answers.  So from a call that goes on after its journal only what is
- *       more than before counts.  One that begins anew counts in full.
- *   (3) The entry says what is added, so replaying needs no judgement.
- *       What models cost that it asked by the host is spent with each answer,
- *       once, and is no part of what the call says.
- *   (4) A call of which nobody knows how it ended has used what was reserved
- *       for it (budget.c), which stands in its record, too; and so has one that
- *       ended while a model that it asked had yet to answer, and a reply of
- *       which its server did not say.  The same holds if an amount was reported
- *       that is no number from 0 (`unclear`); an event `warning` then says so, once
- *       for each execution.
+ *   (1) Spent money is spent: failed attempts, stopped calls and lost races
+ *       count.  A recorded amount is never removed, whatever people do with the
+ *       run.
+ *   (2) An executor that is re-entered after a suspension or a crash reports
+ *       its earlier usage again, because it is a function of its request and of
+ *       the answers.  So if a call continues after its journal, only the
+ *       increase counts.  If it starts anew, all of it counts.
+ *   (3) The entry has the amounts to add, so a replay decides nothing.  Usage
+ *       of models that the call asked through the host is spent with each
+ *       answer, once, and is not part of the call's report.
+ *   (4) A call with an unknown end has used its whole reservation (budget.c),
+ *       and its record shows this.  The same rule applies to a call that ended
+ *       while an ask of a model was in flight, and to a reply without usage
+ *       from its server.  It also applies to a report with an amount that is
+ *       not a number of at least 0 (`unclear`); then an event `warning` is
+ *       emitted, once for each execution.
  */
 #include <assert.h>
 #include <string.h>
@@ -27,21 +27,23 @@
 #include "core/run/spend/spend.h"
 
 enum used_how {                  /* of a `used` entry; journaled */
-                USED_ON = 0,     /* besides what this journal's calls used */
-                USED_ANEW = 1,   /* the call began without a journal */
-                USED_BESIDES = 2 /* a call with nothing to say again */
+                USED_ON = 0,     /* added to the usage of the calls of this
+                                    journal */
+                USED_ANEW = 1,   /* the call started without a journal */
+                USED_BESIDES = 2 /* a call that never repeats a report */
 };
 
-static enum used_how how_of(const struct exec *x)
+static enum used_how get_used_how(const struct exec *x)
 {
     if (x->call != MORTISE_RUN_EXECUTE)
         return USED_BESIDES;
     return x->goes_on ? USED_ON : USED_ANEW;
 }
 
-/* All that it may have used. */
-static void assume_all(const struct mortise_run *r, const struct exec *x,
-                       struct mortise_usage *more)
+/* Raise `more` to the reserved amounts. */
+static void assume_reserved_usage(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  struct mortise_usage *more)
 {
     uint64_t owed[MORTISE_USED_N];
 
@@ -56,17 +58,17 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
                        const struct mortise_usage *said, bool lost,
                        struct mortise_err *err)
 {
-    enum used_how how = how_of(x);
+    enum used_how how = get_used_how(x);
     struct mortise_usage more = {0};
     uint64_t owed[MORTISE_USED_N];
     struct mortise_entry e;
 
     if (said != NULL)
-        more = *said; /* its names are lent */
+        more = *said; /* its names are borrowed */
     if (how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
     if (lost || more.unclear || (x->hold != NULL && x->hold->asks > 0))
-        assume_all(r, x, &more);
+        assume_reserved_usage(r, x, &more);
     if (mortise_usage_is_none(&more) &&
         (how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
         return MORTISE_OK;
@@ -95,9 +97,10 @@ static int warn_unclear(struct mortise_run *r, const struct exec *x,
     return mortise_event_announce(r, x, "warning", extra, err);
 }
 
-/* To the sums of x and of the run. */
-static int add_up(struct mortise_run *r, struct exec *x,
-                  const struct mortise_usage *more, struct mortise_err *err)
+/* Add to the sums of x and of the run. */
+static int add_to_sums(struct mortise_run *r, struct exec *x,
+                       const struct mortise_usage *more,
+                       struct mortise_err *err)
 {
     bool warns = more->unclear && !x->cost->all.unclear;
 
@@ -107,28 +110,29 @@ static int add_up(struct mortise_run *r, struct exec *x,
     return warns ? warn_unclear(r, x, err) : MORTISE_OK;
 }
 
-static int add(struct mortise_run *r, struct exec *x, enum used_how how,
-               const struct mortise_usage *more, struct mortise_err *err)
+static int add_used(struct mortise_run *r, struct exec *x, enum used_how how,
+                    const struct mortise_usage *more, struct mortise_err *err)
 {
     struct mortise_usage amounts = *more;
 
-    assert(how <= USED_BESIDES); /* whoever applies it looked */
+    assert(how <= USED_BESIDES); /* the caller checked this */
     amounts.models = amounts.by_model = NULL;
     if (mortise_usage_begin(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how == USED_ANEW)
         mortise_usage_forget(x);
-    if (add_up(r, x, more, err) != MORTISE_OK)
+    if (add_to_sums(r, x, more, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how != USED_BESIDES)
-        mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
+        mortise_usage_add(&x->cost->again, &amounts); /* without names it
+                                                         allocates nothing */
     return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
 }
 
-/* A server did not report what a reply used, or not in numbers: then that is what was
- * reserved for it (4). */
-static void assume_share(const struct mortise_run *r, const struct exec *x,
-                         struct mortise_usage *more)
+/* If the server did not report the usage of a reply, or not in numbers, count
+ * the share of the reservation (4). */
+static void assume_reply_share(const struct mortise_run *r,
+                               const struct exec *x, struct mortise_usage *more)
 {
     uint64_t owed[MORTISE_USED_N];
     uint64_t said =
@@ -156,8 +160,8 @@ int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
     if (json_object_get(e->value, "reply") != NULL)
-        assume_share(r, x, &more);
-    rv = add_up(r, x, &more, err);
+        assume_reply_share(r, x, &more);
+    rv = add_to_sums(r, x, &more, err);
     if (rv == MORTISE_OK)
         rv = mortise_budget_used(r, x, &more, false, err);
     mortise_usage_finish(&more);
@@ -170,14 +174,14 @@ void mortise_usage_assume(struct mortise_run *r, struct exec *x,
     struct mortise_usage more = {0};
 
     memcpy(more.amount, used, sizeof more.amount);
-    assert(x->cost != NULL); /* made with what is reserved for it */
+    assert(x->cost != NULL); /* made with the reservation */
     mortise_usage_add(&x->cost->all, &more);
     mortise_usage_add(&r->usage, &more);
 }
 
-/* Is there anybody who could use something for it: its operation, one that is asked
- * beside it, or a guardrail that asks models? */
-static bool may_use(const struct mortise_node *n)
+/* Can anything use models for this node: its operation, its compaction, its
+ * judge, or a guardrail? */
+static bool can_use_models(const struct mortise_node *n)
 {
     bool may = n->op != NULL || n->compaction != NULL || n->judge != NULL;
 
@@ -190,13 +194,13 @@ int mortise_apply_used(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
     struct mortise_usage more;
-    int rv = e->how <= USED_BESIDES && may_use(mortise_exec_node(r, x))
+    int rv = e->how <= USED_BESIDES && can_use_models(mortise_exec_node(r, x))
                  ? mortise_usage_read(&more, e->value, err)
                  : MORTISE_EINVAL;
 
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
-    rv = add(r, x, (enum used_how)e->how, &more, err);
+    rv = add_used(r, x, (enum used_how)e->how, &more, err);
     mortise_usage_finish(&more);
     return rv;
 }
@@ -213,9 +217,9 @@ void mortise_usage_drop(struct exec *x)
         mortise_usage_finish(&x->cost->all);
 }
 
-/* ---- looking at it ------------------------------------------------------ */
+/* ---- show --------------------------------------------------------------- */
 
-static int put(json_t *to, const struct mortise_usage *u)
+static int put_usage_member(json_t *to, const struct mortise_usage *u)
 {
     return mortise_usage_is_none(u)
                ? 0
@@ -224,10 +228,10 @@ static int put(json_t *to, const struct mortise_usage *u)
 
 int mortise_usage_put(json_t *to, const struct exec *x)
 {
-    return x->cost != NULL ? put(to, &x->cost->all) : 0;
+    return x->cost != NULL ? put_usage_member(to, &x->cost->all) : 0;
 }
 
 int mortise_usage_put_all(json_t *to, const struct mortise_run *r)
 {
-    return put(to, &r->usage);
+    return put_usage_member(to, &r->usage);
 }
