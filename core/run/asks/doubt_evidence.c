@@ -1,13 +1,12 @@
-/* doubt_evidence.c -- what is known of an effect whose answer is open: of a
- * step, what was heard of it; of a call, what people were told.  doubt.c says
- * what follows. */
+/* doubt_evidence.c -- evidence about an effect in doubt: the unclear answer of
+ * a step, and the evidence in the request to people.  doubt.c decides by it. */
 #include <assert.h>
 
 #include "core/run/asks/asks.h"
 
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
 {
-    assert(n->op != NULL); /* what has an effect calls an operation */
+    assert(n->op != NULL); /* only an operation has an effect */
     return n->on_in_doubt == MORTISE_DOUBT_RETRY ||
            mortise_operation_is_idempotent(n->op);
 }
@@ -26,7 +25,7 @@ int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
     struct heard *h = s->heard;
 
     assert(x->journal != NULL && x->journal->steps[s->index] == s);
-    assert(s->state == STEP_OPEN); /* what is answered is heard of no more */
+    assert(s->state == STEP_OPEN); /* an answered step is not in doubt */
     if (h == NULL)
         h = s->heard = mortise_zalloc(r->mem, sizeof *h);
     if (h == NULL)

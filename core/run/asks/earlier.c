@@ -1,10 +1,10 @@
-/* earlier.c -- what ran for an execution in its earlier attempts.
+/* earlier.c -- tools that ran for an execution in earlier attempts.
  *
- * A model that is asked again makes the calls again that it made before.  An
- * attempt begins with an empty journal, so its calls are compared with the
- * executions that earlier attempts left: by the key of the step that each of
- * them ran for, which is the same in each attempt (identity.c).  step.c decides
- * what becomes of a call by that, flow/tools.c has its rules (9) and (10).
+ * A model that is asked again repeats its earlier tool calls.  An attempt
+ * starts with an empty journal, so its tool calls are compared with the
+ * executions of earlier attempts, by the key of the step that each of them ran
+ * for: the key is the same in each attempt (identity.c).  step.c decides how
+ * such a call continues; its rules are flow/tools.c (9) and (10).
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y)
     return json_pack("{s:o}", "error", error);
 }
 
-static bool was_refused(const struct exec *y)
+static bool is_refusal_error(const struct exec *y)
 {
     const char *code = mortise_json_text_of(y->error, "code");
 
@@ -48,7 +48,7 @@ bool mortise_tool_is_refused(const struct exec *x, const struct exec *y)
 {
     return y->turned_down == x->generation &&
            (y->effect_open || mortise_step_is_open(y) ||
-            (y->state == X_FAILED && was_refused(y)));
+            (y->state == X_FAILED && is_refusal_error(y)));
 }
 
 json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y)

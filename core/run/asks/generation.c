@@ -1,10 +1,10 @@
-/* generation.c -- what an execution has for one generation, and forgets between
- * two of them: its arguments, what guardrails said, a decision.
+/* generation.c -- the fields of an execution that last for one generation: its
+ * arguments, guardrail verdicts and decisions.
  *
- * A generation is a new start of the same visit.  It begins with no journal and
- * finds its arguments, and what is looked up for them, anew; unless an effect of
- * the one before is in doubt, which is settled first, and is about the arguments
- * that it was begun with.
+ * A generation is a new start of the same visit.  It starts without a journal,
+ * and evaluates its arguments and lookups anew.  The exception: if an effect of
+ * the previous generation is in doubt, that is settled first, with the
+ * arguments that the effect started with.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "core/base/utf8.h"
 #include "core/run/asks/asks.h"
 
-/* ---- arguments ------------------------------------------------------------ */
+/* ---- arguments ----------------------------------------------------------- */
 
 void mortise_generation_find(struct exec *x, json_t *body)
 {
@@ -27,7 +27,7 @@ void mortise_generation_choose(struct exec *x, uint32_t choice)
 
 void mortise_generation_given(struct exec *x, json_t *body)
 {
-    assert(x->body == NULL && x->state == 0); /* it is being made */
+    assert(x->body == NULL && x->state == 0); /* it is being created */
     mortise_json_hold(&x->body, body);
     x->body_is_given = true;
 }
@@ -55,7 +55,7 @@ void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited)
         x->body_is_given = true;
     }
     if (edited != NULL)
-        x->checked = 0; /* guardrails have not seen these */
+        x->checked = 0; /* guardrails have not checked these */
 }
 
 int mortise_generation_approved_by(struct exec *x,
@@ -77,9 +77,8 @@ int mortise_generation_approved_by(struct exec *x,
     return MORTISE_OK;
 }
 
-/* They are to be found anew; unless an effect is in doubt, which is about those
- * that it was begun with. */
-static void drop_body(struct exec *x)
+/* Evaluate the arguments anew, unless an effect in doubt started with them. */
+static void drop_stale_body(struct exec *x)
 {
     if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
         return;
@@ -87,7 +86,7 @@ static void drop_body(struct exec *x)
     x->body_is_given = false;
 }
 
-/* ---- what was looked up --------------------------------------------------- */
+/* ---- lookups ------------------------------------------------------------- */
 
 void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
                                   json_t *value)
@@ -95,8 +94,8 @@ void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
     mortise_json_hold(&x->found[which], value);
 }
 
-/* It stays where an effect is in doubt, which is about what it was begun with. */
-static void drop_found(struct exec *x)
+/* Keep the results if an effect in doubt started with them. */
+static void drop_stale_lookups(struct exec *x)
 {
     if (x->effect_open || mortise_step_is_kept(x))
         return;
@@ -104,14 +103,14 @@ static void drop_found(struct exec *x)
         mortise_json_drop(&x->found[i]);
 }
 
-/* ---- what is told of it --------------------------------------------------- */
+/* ---- output for successors ----------------------------------------------- */
 
 void mortise_generation_compacted(struct exec *x, json_t *told)
 {
     mortise_json_hold(&x->compacted, told);
 }
 
-/* ---- what was said of it -------------------------------------------------- */
+/* ---- verdicts and decisions ---------------------------------------------- */
 
 int mortise_generation_note(struct exec *x, json_t *verdicts,
                             struct mortise_err *err)
@@ -152,7 +151,7 @@ void mortise_generation_came_about(struct mortise_run *r)
         r->execs[i]->refused = false;
 }
 
-/* ---- what it goes on from ------------------------------------------------ */
+/* ---- continuing ---------------------------------------------------------- */
 
 void mortise_generation_go_on(struct exec *x, bool again, bool asks)
 {
@@ -175,33 +174,32 @@ int mortise_apply_left(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* ---- its end -------------------------------------------------------------- */
+/* ---- its end ------------------------------------------------------------- */
 
 int mortise_generation_rest(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
-    drop_body(x);
+    drop_stale_body(x);
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->refusal);
     return mortise_step_is_kept(x) ? mortise_step_rest(r, x, err)
                                    : mortise_step_clear(r, x, err);
 }
 
-/* A new start of the same visit, with an empty journal; unless a step in it is
- * to be settled first. */
+/* The journal is empty, unless a step in it must be settled first. */
 int mortise_generation_next(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     assert(x->state != X_RUNNING &&
-           x->state != X_STOPPING); /* no call is out */
+           x->state != X_STOPPING); /* no call is in flight */
     mortise_exec_start_over(x);
     if (!x->effect_open && !mortise_step_is_kept(x))
         x->choice = 0;
     mortise_generation_go_on(x, false, false);
     x->ordinal = 0;
     x->unknown = false;
-    drop_body(x);
-    drop_found(x);
+    drop_stale_body(x);
+    drop_stale_lookups(x);
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->refusal);
     mortise_json_drop(&x->advice);

@@ -1,17 +1,18 @@
-/* prompt.c -- what models are asked for executions, and what they answer.
+/* prompt.c -- asks of models: recording them, and the events about them.
  *
- * An ask of a model is a step like any other (step.c).  Besides, what is said to
- * the model is recorded when it is asked (`prompt`): for people, who read there
- * why it answered what it did, and for the budgets that it draws on, where that
- * is on disk before it is asked (budget.c (7)).  A prompt whose answer was lost
- * with a process stands in the record twice: the model was asked twice.
+ * An ask of a model is a step like any other (step.c).  In addition, the
+ * messages to the model are recorded when it is asked (`prompt`).  People can
+ * read there why the model answered as it did, and budgets need it: if a budget
+ * limits the ask, the entry is synced before the model is asked, as in budget.c
+ * (7).  If an answer was lost with its process, the prompt is recorded twice:
+ * the model was asked twice.
  */
 #include <assert.h>
 
 #include "core/run/asks/asks.h"
 
-/* With the step that it is about; `extra` NULL: memory ran out. */
-static json_t *with_step(const struct mortise_entry *e, json_t *extra)
+/* Add the name of the entry's step; `extra` NULL: memory ran out. */
+static json_t *add_step_name(const struct mortise_entry *e, json_t *extra)
 {
     const struct step_id id = {e->ordinal, e->key};
 
@@ -20,31 +21,31 @@ static json_t *with_step(const struct mortise_entry *e, json_t *extra)
     return extra;
 }
 
-/* What a guardrail shows a model is what it judges, and nobody is told of that
- * before it may pass. */
-static void forget_judged(json_t *event)
+/* A guardrail's prompt quotes the value that it checks, which must not be shown
+ * before it has passed. */
+static void drop_checked_messages(json_t *event)
 {
     if (json_is_true(json_object_get(event, "check")))
         json_object_del(event, "messages");
 }
 
-static int announce(struct mortise_run *r, const struct exec *x,
-                    const char *type, const struct mortise_entry *e,
-                    json_t *(*made)(const json_t *value),
-                    struct mortise_err *err)
+static int emit_model_event(struct mortise_run *r, const struct exec *x,
+                            const char *type, const struct mortise_entry *e,
+                            json_t *(*made)(const json_t *value),
+                            struct mortise_err *err)
 {
     json_t *extra = NULL;
 
     if (mortise_run_is_seen(r)) {
-        extra = with_step(e, made(e->value));
+        extra = add_step_name(e, made(e->value));
         if (extra == NULL)
             return mortise_nomem(err);
-        forget_judged(extra);
+        drop_checked_messages(extra);
     }
     return mortise_event_announce(r, x, type, extra, err);
 }
 
-/* ---- asked ---------------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------- */
 
 int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
                           const struct mortise_model_ask *ask, json_t *budget,
@@ -59,15 +60,15 @@ int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
     return mortise_run_record_value(r, e, value, err);
 }
 
-static json_t *call_json(const json_t *value)
+static json_t *copy_call_json(const json_t *value)
 {
     return json_copy(mortise_json_unconst(value));
 }
 
-/* ---- what is told of it ------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
-/* A copy of a message, without what only its provider understands. */
-static json_t *plain(const json_t *message)
+/* A copy of a message, without the parts that only its provider understands. */
+static json_t *strip_provider_parts(const json_t *message)
 {
     json_t *out = json_copy(mortise_json_unconst(message));
     json_t *parts = json_array();
@@ -85,8 +86,7 @@ static json_t *plain(const json_t *message)
     return out;
 }
 
-/* {alias, reply? | error?, usage?, told?, left_out?}; of vectors nothing but
- * that they are there. */
+/* {alias, reply? | error?, usage?, told?, left_out?}; vectors are left out. */
 static json_t *reply_json(const json_t *value)
 {
     static const char *const same[] = {"alias", "error", "usage", "told",
@@ -105,7 +105,8 @@ static json_t *reply_json(const json_t *value)
         json_t *one = json_copy(mortise_json_unconst(reply));
 
         if (one == NULL ||
-            json_object_set_new(one, "message", plain(message)) != 0 ||
+            json_object_set_new(one, "message",
+                                strip_provider_parts(message)) != 0 ||
             json_object_set_new(out, "reply", json_incref(one)) != 0)
             mortise_json_drop(&out);
         json_decref(one);
@@ -113,31 +114,33 @@ static json_t *reply_json(const json_t *value)
     return out;
 }
 
-/* ---- held ------------------------------------------------------------------ */
+/* ---- held back ----------------------------------------------------------- */
 
-/* What the node, or one around it, gives is judged by guardrails: what a model
- * says to a watcher is what they let pass.  Nothing of a reply but that it came is
- * told (a call of a tool has its own event, where it is made), nor of what is said
- * to the model behind it, which may quote it, nor the words of an error. */
-static bool is_held(const struct mortise_run *r, const struct exec *x)
+/* Guardrails check the output of the node, or of a node around it.  So watchers
+ * of a model's text only see text that passed.  The event of a reply only shows
+ * that it arrived; a tool call has an event of its own.  The event of the next
+ * prompt omits the messages that may quote the reply, and errors are shown
+ * without their message. */
+static bool is_output_checked(const struct mortise_run *r, const struct exec *x)
 {
     return mortise_exec_node(r, x)->guards[MORTISE_GUARD_OUTPUT].n > 0 ||
            mortise_exec_is_within_held(r, x);
 }
 
-static json_t *only(const json_t *object, const char *member)
+static json_t *copy_one_member(const json_t *object, const char *member)
 {
     return json_pack("{s:O*}", member, json_object_get(object, member));
 }
 
-static json_t *held_call(const json_t *value)
+static json_t *build_held_call(const json_t *value)
 {
     const json_t *messages = json_object_get(value, "messages");
     json_t *out = json_copy(mortise_json_unconst(value));
     json_t *list = messages != NULL ? json_array() : NULL;
 
     MORTISE_JSON_EACH (one, i, messages)
-        if (list != NULL && json_array_append_new(list, only(one, "role")) != 0)
+        if (list != NULL &&
+            json_array_append_new(list, copy_one_member(one, "role")) != 0)
             mortise_json_drop(&list);
     if (out != NULL && messages != NULL &&
         (json_object_set_new(out, "messages", list) != 0 ||
@@ -146,8 +149,8 @@ static json_t *held_call(const json_t *value)
     return out;
 }
 
-/* Takes what is told of an answer: its error is as it is, without its words. */
-static json_t *wordless(json_t *out)
+/* Takes the members of an event; removes the message of its error. */
+static json_t *strip_error_message(json_t *out)
 {
     json_t *error = json_copy(json_object_get(out, "error"));
 
@@ -159,11 +162,11 @@ static json_t *wordless(json_t *out)
     return out;
 }
 
-/* Of parts that are no text their types. */
-static json_t *held_reply(const json_t *value)
+/* For parts other than text, keep the type only. */
+static json_t *build_held_reply(const json_t *value)
 {
-    json_t *out = wordless(reply_json(value));
-    json_t *reply = json_object_get(out, "reply"); /* a copy of ours */
+    json_t *out = strip_error_message(reply_json(value));
+    json_t *reply = json_object_get(out, "reply"); /* our own copy */
     json_t *message = json_object_get(reply, "message"), *parts;
     bool held = false;
 
@@ -175,7 +178,7 @@ static json_t *held_reply(const json_t *value)
 
         held = held || text == NULL || json_string_length(text) > 0;
         if (parts != NULL && text == NULL &&
-            json_array_append_new(parts, only(part, "type")) != 0)
+            json_array_append_new(parts, copy_one_member(part, "type")) != 0)
             mortise_json_drop(&parts);
     }
     if (json_object_set_new(message, "parts", parts) != 0 ||
@@ -184,12 +187,12 @@ static json_t *held_reply(const json_t *value)
     return out;
 }
 
-static json_t *held_result(const json_t *value)
+static json_t *build_held_result(const json_t *value)
 {
-    return wordless(json_copy(mortise_json_unconst(value)));
+    return strip_error_message(json_copy(mortise_json_unconst(value)));
 }
 
-/* ---- told ------------------------------------------------------------------ */
+/* ---- applying ------------------------------------------------------------ */
 
 static bool has_reply(const struct exec *x)
 {
@@ -208,24 +211,28 @@ int mortise_apply_prompt(struct mortise_run *r, struct exec *x,
     if (budget != NULL && mortise_budget_ask(r, x, budget, err) != MORTISE_OK)
         rv = err->code == MORTISE_EINVAL ? mortise_entry_corrupt(err, e)
                                          : err->code;
-    held = is_held(r, x) && (has_reply(x) || mortise_exec_is_within_held(r, x));
-    return rv != MORTISE_OK ? rv
-                            : announce(r, x, "model_call", e,
-                                       held ? held_call : call_json, err);
+    held = is_output_checked(r, x) &&
+           (has_reply(x) || mortise_exec_is_within_held(r, x));
+    return rv != MORTISE_OK
+               ? rv
+               : emit_model_event(r, x, "model_call", e,
+                                  held ? build_held_call : copy_call_json, err);
 }
 
 int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
                             const struct mortise_entry *e,
                             struct mortise_err *err)
 {
-    return announce(r, x, "model_reply", e,
-                    is_held(r, x) ? held_reply : reply_json, err);
+    return emit_model_event(
+        r, x, "model_reply", e,
+        is_output_checked(r, x) ? build_held_reply : reply_json, err);
 }
 
 int mortise_prompt_untooled(struct mortise_run *r, const struct exec *x,
                             const struct mortise_entry *e,
                             struct mortise_err *err)
 {
-    return announce(r, x, "tool_result", e,
-                    is_held(r, x) ? held_result : call_json, err);
+    return emit_model_event(
+        r, x, "tool_result", e,
+        is_output_checked(r, x) ? build_held_result : copy_call_json, err);
 }

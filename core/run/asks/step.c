@@ -1,74 +1,74 @@
-/* step.c -- the journal inside an execution: what it asked, and the answers.
+/* step.c -- steps: the asks of a call, their journal, and its replay.
  *
- * An executor that does several things must not start over when its third one
- * is interrupted.  So each of its asks is a step, identified by its ordinal
- * (or by a key that the asker gave), and kept with its method and a digest of
- * its arguments.  An execution that is entered again, after a crash or a
- * suspension, asks the same again; what was answered comes back from here, and
- * it runs forward to the first thing that was not.
+ * An executor that does several things must not start over when the third one
+ * is interrupted.  So each of its asks is a step.  A step is named by its
+ * ordinal, or by a key that the asker gave, and the journal has its method, a
+ * digest of its arguments and its answer.  An execution that is re-entered,
+ * after a crash or a suspension, makes the same asks again.  It receives the
+ * recorded answers and so reaches the first ask without an answer.
  *
  *   (1) A question about the world (READ, LOOK) is performed at once and its
- *       answer recorded.  A LOOK (state.get) is recorded with whatever
- *       is committed next: until something depends on it, looking again does
- *       as well.
- *   (2) An EFFECT is performed once its intent is on disk, and its answer is
- *       recorded before, or together with, whatever depends on it, since
- *       commits are in order.  Between intent and answer it is in doubt
- *       (doubt.c), unless the call was stopped before the intent was on disk:
- *       then it did not begin, and that is recorded when the call has ended.
- *   (3) A PUT is its own answer, and both are one commit with what is put:
- *       it is never in doubt.  The asker hears of it once that is on disk.  What
- *       a spawn handle comes to is put so, too: decided before it is asked here,
- *       and changed by this commit or not at all.  A
- *       GET is a READ that waits until all that its run has put is there; so
- *       it sees that, and of other runs what is on disk by then.
- *   (4) A QUESTION and a TIMER are answered by somebody, later; a CHILD by its
- *       end, of which the engine tells.  The asker is told so
- *       (MORTISE_S_SUSPENDED), lets go, and is entered again.
- *       It asks nothing more by then, and answers that come behind what it would
- *       have asked come later, too.
- *       Or it stays for a while (`holds`), in the middle of something that would be
- *       lost, or as long as nobody needs its place: then the answer comes to it, once it is on disk, and the time that
- *       it takes is nobody's.  What is asked inside of a step that a plugin
- *       performs itself (a question, or a model) is part of that: when the step is
- *       answered it is not asked again, so it is in no order with others.
- *   (5) Recorded answers come back in the order in which they were recorded,
- *       each after as many asks as preceded it then; live answers behind them.
- *   (6) The same step with another method or other arguments, or a success
- *       that left recorded steps unasked, breaks the executor's one rule: the
- *       node fails with the code `determinism`.
- *   (7) A new attempt or generation begins with an empty journal.  What
- *       happened in the world goes along: an effect that was completed gives
- *       its recorded answer when it is asked for again, equal in operation,
- *       method, arguments and occurrence.  A PUT is put again: in between
- *       there may have been others.
+ *       answer recorded.  A LOOK (state.get) is recorded with the next commit:
+ *       until something depends on the answer, it may as well be read again.
+ *   (2) An EFFECT is performed after its intent is synced.  Commits are in
+ *       order, so its answer is recorded before, or together with, everything
+ *       that depends on it.  Between intent and answer it is in doubt
+ *       (doubt.c), unless the call was stopped before the intent was synced:
+ *       then the effect did not start, and that is recorded when the call has
+ *       ended.
+ *   (3) A PUT is its own answer, and both are in one commit with the written
+ *       value: it is never in doubt.  The asker receives the answer after the
+ *       sync.  A change of a spawn handle is put in the same way: it is decided
+ *       before the ask arrives here, and this commit makes the change or
+ *       nothing does.  A GET is a READ that waits until all puts of its run are
+ *       synced; so it sees those, and the synced puts of other runs.
+ *   (4) A QUESTION and a TIMER are answered later, by a person or by time; a
+ *       CHILD is answered by the end of a child run, which the engine reports.
+ *       The asker receives MORTISE_S_SUSPENDED, suspends, and is re-entered.
+ *       After that answer it makes no more asks in this entrance.  So an answer
+ *       that follows a later ask in the journal cannot be sent either; its
+ *       asker receives MORTISE_S_SUSPENDED, too.  Alternatively the asker stays
+ *       (`holds`): in the middle of something that would be lost, or as long as
+ *       no other call needs its slot.  Then it receives the answer once that is
+ *       synced, and the wait does not count for its timeout.  An ask inside a
+ *       step that a plugin performs itself (a question, or a model) is part of
+ *       that step: once the step is answered, it is not asked again, so it has
+ *       no place in the order.
+ *   (5) Recorded answers are sent in the order in which they were recorded,
+ *       each after the number of asks that preceded it then; live answers
+ *       follow them.
+ *   (6) A step with another method or other arguments than recorded, or a
+ *       success that left recorded steps unasked, violates the only rule for
+ *       executors: the node fails with the code `determinism`.
+ *   (7) A new attempt or generation starts with an empty journal.  Completed
+ *       effects are kept: an effect that is asked for again, with the same
+ *       operation, method, arguments and occurrence, is answered from the
+ *       record.  A PUT is made again: other puts may have followed the first.
+ *   (8) If the answer to an EFFECT is unclear about whether it happened, it is
+ *       not recorded: the asker suspends as in (4), and doubt.c settles the
+ *       doubt.  A REPEAT is an effect that can be repeated without harm (PUT):
+ *       the same, but never in doubt.
+ *   (9) A guardrail can only read: it has no effects, puts nothing, and waits
+ *       for nothing.  Its answers are recorded like an executor's, in a journal
+ *       of their own (x->checks), under the identity of the check: its stage,
+ *       its position there and a digest of the checked value.  So a check that
+ *       is repeated after a crash receives the same answers, and a check of
+ *       another value asks anew.
+ *  (10) A TOOL is run by an execution of its own (flow/tools.c); the entry that
+ *       ends this execution answers the step.  While all of the tool only
+ *       waits, its asker suspends as in (4).  A tool that completed in an
+ *       earlier attempt or generation is answered from the record, as in (7):
+ *       for the same tool, arguments and occurrence, wherever a model asks for
+ *       it.  A tool that failed or was stopped there continues, by
+ *       flow/tools.c (9).
+ *  (11) An ask of a model is a READ that costs money.  It is made after
+ *       everything that was recorded before is synced; so after a crash, only
+ *       the ask that was in flight is paid for twice.  If a budget limits it,
+ *       it also needs room for its cost, which is reserved (prompt.c).
  *
- *   (8) Where the answer to an EFFECT leaves it open whether it happened, none is
- *       recorded: the asker is told as in (4), and doubt.c settles it.  A REPEAT
- *       is an effect of which twice is once (PUT): the same, but never in doubt.
- *
- *   (9) A guardrail reads, and no more: it has no effect, puts nothing, and
- *       waits for nobody.  Its answers are recorded like an executor's, in a
- *       journal of their own (x->checks), under the check that asked: its
- *       stage, its place in it and a digest of what it judges.  So a check that
- *       is made again, after a crash, is told the same; and one of something
- *       else asks anew.
- *
- *  (10) A TOOL is run by an execution of its own (flow/tools.c), and its step is
- *       answered by whatever entry ends that.  As long as all that it does is to
- *       wait, its asker is told as in (4).  What a tool had done in an earlier
- *       attempt or generation it gives again, as in (7): for the same tool,
- *       arguments and occurrence, wherever a model asks for it.  What failed or
- *       was stopped there goes on (flow/tools.c (9)).
- *
- *  (11) A call of a model is a READ that costs money: it is made once all that was
- *       recorded before is on disk, so that after a crash no more than the one
- *       that was out is paid for twice; and where a budget has room for it, what
- *       it may cost reserved (prompt.c).
- *
- * What a reconciliation asks, or the deployment's memory while it is asked, is part
- * of that one call: it may read, and nothing is kept of it; so it puts nothing,
- * either.
+ * The asks of a reconciliation, and those of the memory or discovery of the
+ * deployment, are part of that one call: they can only read, and nothing of
+ * them is recorded.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -78,42 +78,42 @@
 #include "core/run/asks/asks.h"
 
 enum {
-    NEAR_MS = 60000, /* a timer that is worth staying in memory for */
-    KEY_MAX = 129    /* of a step that its asker named, with a NUL */
+    NEAR_MS = 60000, /* a wait this short keeps the run in memory */
+    KEY_MAX = 129    /* of a key that an asker gave, with a NUL */
 };
 
 #define NO_STEP 0xFFFFFFFFu
 
-/* What the call of x asks is in this one. */
-static struct journal *journal_of(const struct exec *x)
+/* The journal for the asks of the call of x. */
+static struct journal *get_call_journal(const struct exec *x)
 {
     return mortise_call_is_aside(x->call) ? x->checks : x->journal;
 }
 
-/* Was s asked by the call under way, or by an earlier one like it? */
-static bool is_own(const struct journal *j, const struct step *s)
+/* Was s asked by the current call, or by an earlier call of the same kind? */
+static bool is_in_call_scope(const struct journal *j, const struct step *s)
 {
     return strncmp(s->key, j->scope, strlen(j->scope)) == 0;
 }
 
-/* Is its answer handed back in its turn? */
-static bool has_turn(const struct journal *j, const struct step *s)
+/* Is its answer sent in the recorded order? */
+static bool is_step_in_order(const struct journal *j, const struct step *s)
 {
-    return is_own(j, s) && !s->inside;
+    return is_in_call_scope(j, s) && !s->inside;
 }
 
-/* The next answer that is to be handed back; NULL: there is none yet. */
-static struct step *next_answer(struct journal *j)
+/* The next answer to send; NULL: there is none yet. */
+static struct step *find_next_answer(struct journal *j)
 {
     while (j->told < j->answers.n &&
-           !has_turn(j, j->steps[j->answers.list[j->told]]))
+           !is_step_in_order(j, j->steps[j->answers.list[j->told]]))
         j->told++;
     return j->told < j->answers.n ? j->steps[j->answers.list[j->told]] : NULL;
 }
 
-/* ---- what the world is asked to do -------------------------------------- */
+/* ---- actions ------------------------------------------------------------- */
 
-/* `value`: borrowed; words when status is none of success. */
+/* `value`: borrowed; an error message if `status` is no success. */
 static int reply(struct mortise_run *r, uint64_t ask, int32_t status,
                  json_t *value, struct mortise_err *err)
 {
@@ -127,8 +127,8 @@ static int reply(struct mortise_run *r, uint64_t ask, int32_t status,
     return MORTISE_OK;
 }
 
-static int reply_words(struct mortise_run *r, uint64_t ask, int32_t status,
-                       const char *words, struct mortise_err *err)
+static int send_error_reply(struct mortise_run *r, uint64_t ask, int32_t status,
+                            const char *words, struct mortise_err *err)
 {
     json_t *text = json_string(words);
     int rv =
@@ -152,16 +152,17 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     return MORTISE_OK;
 }
 
-/* An effect, whose intent is on disk. */
-static int make(struct mortise_run *r, struct step *s, struct mortise_err *err)
+/* Perform an effect, after its intent was synced. */
+static int perform_effect(struct mortise_run *r, struct step *s,
+                          struct mortise_err *err)
 {
     s->made = true;
     return perform(r, s->ask, s->index, s->effect, err);
 }
 
-/* The answers of questions inside of steps, which have no turn. */
-static int pump_inside(struct mortise_run *r, struct journal *j,
-                       struct mortise_err *err)
+/* Send the answers of steps that have no place in the order (`inside`). */
+static int send_inside_answers(struct mortise_run *r, struct journal *j,
+                               struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -177,49 +178,51 @@ static int pump_inside(struct mortise_run *r, struct journal *j,
     return rv;
 }
 
-/* The call is to let go, and to ask again when it is entered again. */
-static int reply_later(struct mortise_run *r, struct journal *j, uint64_t ask,
-                       const char *words, struct mortise_err *err)
+/* The call must suspend, and ask again when it is re-entered. */
+static int send_suspend_reply(struct mortise_run *r, struct journal *j,
+                              uint64_t ask, const char *words,
+                              struct mortise_err *err)
 {
     j->leaves = true;
-    return reply_words(r, ask, MORTISE_S_SUSPENDED, words, err);
+    return send_error_reply(r, ask, MORTISE_S_SUSPENDED, words, err);
 }
 
-static int tell_later(struct mortise_run *r, struct journal *j, struct step *s,
-                      struct mortise_err *err)
+static int suspend_asker(struct mortise_run *r, struct journal *j,
+                         struct step *s, struct mortise_err *err)
 {
     uint64_t ask = s->ask;
 
     s->ask = 0;
     s->later = true;
-    return reply_later(r, j, ask, "the answer is not available yet", err);
+    return send_suspend_reply(r, j, ask, "the answer is not available yet",
+                              err);
 }
 
-/* Of a call that asks nothing more (4): an answer that comes behind an ask that it
- * did not make in this entrance would never be handed back. */
-static int tell_blocked(struct mortise_run *r, struct journal *j,
-                        struct mortise_err *err)
+/* Suspend the asks of a call that asks nothing more (4): an answer that follows
+ * an ask which this entrance did not make cannot be sent. */
+static int suspend_blocked_askers(struct mortise_run *r, struct journal *j,
+                                  struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = j->told; rv == MORTISE_OK && i < j->answers.n; i++) {
         struct step *s = j->steps[j->answers.list[i]];
 
-        if (has_turn(j, s) && s->entrance == j->entrance && s->ask != 0)
-            rv = tell_later(r, j, s, err);
+        if (is_step_in_order(j, s) && s->entrance == j->entrance && s->ask != 0)
+            rv = suspend_asker(r, j, s, err);
     }
     return rv;
 }
 
-/* Hand back what may be handed back (5). */
-static int pump(struct mortise_run *r, struct journal *j,
-                struct mortise_err *err)
+/* Send the answers that can be sent (5). */
+static int send_ready_answers(struct mortise_run *r, struct journal *j,
+                              struct mortise_err *err)
 {
     bool blocked = false;
     struct step *s;
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && (s = next_answer(j)) != NULL) {
+    while (rv == MORTISE_OK && (s = find_next_answer(j)) != NULL) {
         blocked = s->entrance != j->entrance || s->after > j->issued;
         if (blocked || s->seq > r->synced)
             break;
@@ -230,16 +233,17 @@ static int pump(struct mortise_run *r, struct journal *j,
         s->ask = 0;
     }
     if (rv == MORTISE_OK && blocked && j->leaves)
-        rv = tell_blocked(r, j, err);
-    return rv == MORTISE_OK && j->n_inside > 0 ? pump_inside(r, j, err) : rv;
+        rv = suspend_blocked_askers(r, j, err);
+    return rv == MORTISE_OK && j->n_inside > 0 ? send_inside_answers(r, j, err)
+                                               : rv;
 }
 
 /* ---- recording ---------------------------------------------------------- */
 
-static struct mortise_entry entry_for(const struct mortise_run *r,
-                                      const struct exec *x,
-                                      const struct step *s,
-                                      enum mortise_entry_type type)
+static struct mortise_entry make_step_entry(const struct mortise_run *r,
+                                            const struct exec *x,
+                                            const struct step *s,
+                                            enum mortise_entry_type type)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, type);
 
@@ -250,10 +254,11 @@ static struct mortise_entry entry_for(const struct mortise_run *r,
     return e;
 }
 
-/* A step that waits until this commit is on disk.  (The one under way, or the
- * last: so the waits are in order.) */
-static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
-                    uint64_t seq, struct mortise_err *err)
+/* Let a step wait until a commit is synced.  `seq` is the current commit or the
+ * previous one, so the list stays sorted. */
+static int wait_for_commit(struct mortise_run *r, const struct exec *x,
+                           struct step *s, uint64_t seq,
+                           struct mortise_err *err)
 {
     struct step_wait *grown =
         mortise_grow(r->mem, r->step_waits, r->n_step_waits, &r->cap_step_waits,
@@ -269,30 +274,32 @@ static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
     return MORTISE_OK;
 }
 
-static int wait_for_sync(struct mortise_run *r, const struct exec *x,
-                         struct step *s, struct mortise_err *err)
+static int wait_for_this_commit(struct mortise_run *r, const struct exec *x,
+                                struct step *s, struct mortise_err *err)
 {
-    return wait_for(r, x, s, r->seq + 1, err);
+    return wait_for_commit(r, x, s, r->seq + 1, err);
 }
 
-static bool has_heard(const json_t *answer)
+static bool has_received_messages(const json_t *answer)
 {
     return json_array_size(json_object_get(answer, "told")) > 0;
 }
 
 /* Takes the value (NULL: out of memory). */
-static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
-                         int32_t status, json_t *value, bool completed,
-                         struct mortise_err *err)
+static int record_step_answer(struct mortise_run *r, struct exec *x,
+                              struct step *s, int32_t status, json_t *value,
+                              bool completed, struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_ANSWER);
 
     e.status = status;
-    assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
-    e.after = journal_of(x)->issued;
+    /* a step is answered only once */
+    assert(s->state == STEP_OUT || s->state == STEP_OPEN);
+    e.after = get_call_journal(x)->issued;
     e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
                       (s->spends ? ANSWER_SPENT : 0) |
-                      (s->spends && has_heard(value) ? ANSWER_HEARD : 0) |
+                      (s->spends && has_received_messages(value) ? ANSWER_HEARD
+                                                                 : 0) |
                       (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0) |
                       (s->of_model ? ANSWER_MODEL : 0) |
                       (s->inside ? ANSWER_INSIDE : 0));
@@ -302,9 +309,10 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* ---- checks (9) --------------------------------------------------------- */
 
-/* Which check it is, and of what; of another call aside, which. */
-static int set_scope(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+/* Set the prefix of the keys of this check's steps: a hash of its position and
+ * of the checked value; for another call aside, of the kind of call. */
+static int set_check_scope(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     const bool check = x->call == MORTISE_RUN_CHECK;
     uint8_t digest[MORTISE_DIGEST] = {0};
@@ -325,32 +333,34 @@ static int set_scope(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* The journal of what is asked now. */
-static int journal_for(struct mortise_run *r, struct exec *x,
-                       struct journal **out, struct mortise_err *err)
+/* The journal for the current ask, created if necessary. */
+static int get_or_make_journal(struct mortise_run *r, struct exec *x,
+                               struct journal **out, struct mortise_err *err)
 {
     bool of_check = mortise_call_is_aside(x->call);
-    bool is_new = journal_of(x) == NULL;
+    bool is_new = get_call_journal(x) == NULL;
     int rv = mortise_step_journal(r, x, of_check, out, err);
 
-    return rv == MORTISE_OK && is_new && of_check ? set_scope(r, x, err) : rv;
+    return rv == MORTISE_OK && is_new && of_check ? set_check_scope(r, x, err)
+                                                  : rv;
 }
 
-/* ---- asking for the first time ------------------------------------------ */
+/* ---- the first ask ------------------------------------------------------- */
 
-/* The intent of an effect. */
-static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
-                       const struct mortise_ask_in *in, struct mortise_err *err)
+/* Record the intent of an effect. */
+static int record_effect_intent(struct mortise_run *r, struct exec *x,
+                                struct step *s, const struct mortise_ask_in *in,
+                                struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_STEP);
     int rv;
 
-    assert(s->has_effect); /* its key is in the intent, and goes out with it */
+    assert(s->has_effect); /* the key is known before the intent is recorded */
     e.how = (uint8_t)s->kind;
     e.value = in->body;
     s->made = false;
     rv = mortise_run_record(r, &e, err);
-    return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+    return rv != MORTISE_OK ? rv : wait_for_this_commit(r, x, s, err);
 }
 
 static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
@@ -365,9 +375,9 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
     mortise_step_become_effect(r, x, s);
     known = mortise_step_effect_answer(x, s->effect);
     if (known != NULL)
-        return record_answer(r, x, s, MORTISE_S_OK, json_incref(known), true,
-                             err);
-    return record_step(r, x, s, in, err);
+        return record_step_answer(r, x, s, MORTISE_S_OK, json_incref(known),
+                                  true, err);
+    return record_effect_intent(r, x, s, in, err);
 }
 
 /* (3) */
@@ -375,12 +385,12 @@ static int ask_get(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
     if (r->put_seq > r->synced)
-        return wait_for(r, x, s, r->seq, err);
+        return wait_for_commit(r, x, s, r->seq, err);
     return perform(r, in->ask, s->index, NULL, err);
 }
 
-static int keep_kv(struct mortise_run *r, const char *plugin,
-                   const json_t *body, struct mortise_err *err)
+static int add_kv_to_commit(struct mortise_run *r, const char *plugin,
+                            const json_t *body, struct mortise_err *err)
 {
     struct mortise_run_kv *grown = mortise_grow(
         r->mem, r->kept.kvs, r->kept.n_kvs, &r->kept.cap_kvs, sizeof *grown);
@@ -417,21 +427,22 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
         in->decided != NULL ? json_incref(in->decided) : json_null();
     int rv = MORTISE_OK;
 
-    if (in->refused != NULL) { /* that is recorded, so that it stays so */
+    if (in->refused != NULL) { /* recorded, so that a replay is denied, too */
         json_decref(answer);
-        return record_answer(r, x, s, MORTISE_S_DENIED,
-                             json_string(in->refused), false, err);
+        return record_step_answer(r, x, s, MORTISE_S_DENIED,
+                                  json_string(in->refused), false, err);
     }
     if (in->decided == NULL)
-        rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
+        rv =
+            add_kv_to_commit(r, mortise_exec_node(r, x)->plugin, in->body, err);
     else if (in->spawn != NULL)
         rv = mortise_run_keep_spawn(r, in->spawn, err);
     if (rv == MORTISE_OK && in->spawn != NULL)
         rv = mortise_tree_open(r, err);
     if (rv == MORTISE_OK)
-        rv = wait_for_sync(r, x, s, err);
+        rv = wait_for_this_commit(r, x, s, err);
     if (rv == MORTISE_OK)
-        return record_answer(r, x, s, MORTISE_S_OK, answer, false, err);
+        return record_step_answer(r, x, s, MORTISE_S_OK, answer, false, err);
     json_decref(answer);
     return rv;
 }
@@ -443,11 +454,11 @@ const char *mortise_step_kind_name(const struct step *s)
                                            : "custom";
 }
 
-/* {id, kind, node, path, ...}: what people see of a question; a timer has
- * for_ms besides, when it is for so and so long and not until a time of day. */
-static json_t *request_payload(const struct mortise_run *r,
-                               const struct exec *x, const struct step *s,
-                               const json_t *body, const char *id)
+/* The request for people: {id, kind, node, path, ...}.  A timer with a duration
+ * has for_ms. */
+static json_t *build_request_payload(const struct mortise_run *r,
+                                     const struct exec *x, const struct step *s,
+                                     const json_t *body, const char *id)
 {
     static const char *const asked[] = {"prompt", "payload", "schema",
                                         "assignees", NULL};
@@ -472,10 +483,10 @@ static json_t *request_payload(const struct mortise_run *r,
     return out;
 }
 
-/* Stable across restarts; another one in each attempt, and in another run of
- * the same name: of another store, or of one made anew. */
-static void request_id(const struct mortise_run *r, const struct exec *x,
-                       const struct step *s, char out[REQUEST_ID])
+/* Stable across restarts, and different in each attempt, for another store, and
+ * for a run of the same name that was created anew. */
+static void make_request_id(const struct mortise_run *r, const struct exec *x,
+                            const struct step *s, char out[REQUEST_ID])
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
@@ -491,31 +502,33 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
 }
 
-/* Who asked for what somebody answers later lets go, or stays. */
-static int tell_pending(struct mortise_run *r, struct exec *x, struct step *s,
-                        const struct mortise_ask_in *in,
-                        struct mortise_err *err)
+/* The asker of a pending request suspends, or stays (`holds`). */
+static int suspend_or_hold_asker(struct mortise_run *r, struct exec *x,
+                                 struct step *s,
+                                 const struct mortise_ask_in *in,
+                                 struct mortise_err *err)
 {
     s->ask = in->holds ? in->ask : 0;
-    return in->holds ? mortise_exec_disarm(r, x, err) /* its timeout */
-                     : reply_later(r, x->journal, in->ask,
-                                   "the answer is not available yet", err);
+    return in->holds
+               ? mortise_exec_disarm(r, x, err) /* its timeout does not
+                                                   run while it waits */
+               : send_suspend_reply(r, x->journal, in->ask,
+                                    "the answer is not available yet", err);
 }
 
-static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
-                        const struct mortise_ask_in *in,
-                        struct mortise_err *err)
+static int ask_pending(struct mortise_run *r, struct exec *x, struct step *s,
+                       const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_STEP);
     const json_t *wait = json_object_get(in->body, "for_ms");
     const json_t *until = json_object_get(in->body, "until_ms");
     char id[REQUEST_ID];
     int rv;
 
     if (in->refused != NULL)
-        return record_answer(r, x, s, MORTISE_S_DENIED,
-                             json_string(in->refused), false, err);
-    request_id(r, x, s, id);
+        return record_step_answer(r, x, s, MORTISE_S_DENIED,
+                                  json_string(in->refused), false, err);
+    make_request_id(r, x, s, id);
     assert(s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER ||
            s->kind == MORTISE_STEP_CHILD);
     e.id = id;
@@ -525,19 +538,19 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
         e.at_ms = r->time_ms + (uint64_t)json_integer_value(wait);
     else if (until != NULL)
         e.at_ms = (uint64_t)json_integer_value(until);
-    e.value = request_payload(r, x, s, in->body, id);
+    e.value = build_request_payload(r, x, s, in->body, id);
     rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     if (s->lasts_ms != 0)
         s->ends_ms = r->steady_ms + s->lasts_ms;
-    return rv != MORTISE_OK ? rv : tell_pending(r, x, s, in, err);
+    return rv != MORTISE_OK ? rv : suspend_or_hold_asker(r, x, s, in, err);
 }
 
 /* (11) */
 static int ask_model(struct mortise_run *r, struct exec *x, struct step *s,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_PROMPT);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_PROMPT);
     uint64_t seq = mortise_run_commit_now(r);
     json_t *budget = NULL;
     int rv = MORTISE_OK;
@@ -551,7 +564,7 @@ static int ask_model(struct mortise_run *r, struct exec *x, struct step *s,
     json_decref(budget);
     if (rv != MORTISE_OK)
         return rv;
-    return seq > r->synced ? wait_for(r, x, s, seq, err)
+    return seq > r->synced ? wait_for_commit(r, x, s, seq, err)
                            : perform(r, in->ask, s->index, NULL, err);
 }
 
@@ -562,18 +575,20 @@ static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
                              : perform(r, in->ask, s->index, NULL, err);
 }
 
-/* ---- tools (10) ----------------------------------------------------------- */
+/* ---- tools (10) ---------------------------------------------------------- */
 
-/* An answer that is no execution's: takes the value (NULL: out of memory). */
+/* Answer a step for which no execution runs: takes the value (NULL: out of
+ * memory). */
 static int answer_tool(struct mortise_run *r, struct exec *x, struct step *s,
                        json_t *value, struct mortise_err *err)
 {
-    return record_answer(r, x, s, MORTISE_S_OK, value, false, err);
+    return record_step_answer(r, x, s, MORTISE_S_OK, value, false, err);
 }
 
-/* {error} for a name that no tool has, with those that there are. */
-static json_t *unknown_tool(const struct exec *x,
-                            const struct mortise_graph *tools, const char *name)
+/* {error} for an unknown tool name, with the names of the tools. */
+static json_t *build_unknown_tool_error(const struct exec *x,
+                                        const struct mortise_graph *tools,
+                                        const char *name)
 {
     const char *between = "; the tools are: ";
     struct mortise_buf b;
@@ -595,15 +610,15 @@ static json_t *unknown_tool(const struct exec *x,
     return out;
 }
 
-/* What an earlier attempt had run for the same call goes on; else it is run.
- * Takes the value (NULL: out of memory). */
-static int record_invoke(struct mortise_run *r, struct exec *x, struct step *s,
-                         const char *tool, json_t *value,
-                         struct mortise_err *err)
+/* Continue the execution of an earlier attempt for the same call, if there is
+ * one; otherwise start the tool.  Takes the value (NULL: out of memory). */
+static int invoke_or_continue_tool(struct mortise_run *r, struct exec *x,
+                                   struct step *s, const char *tool,
+                                   json_t *value, struct mortise_err *err)
 {
     struct exec *earlier =
         s->has_effect ? mortise_tool_earlier(x, s->effect) : NULL;
-    struct mortise_entry e = entry_for(
+    struct mortise_entry e = make_step_entry(
         r, x, s, earlier != NULL ? MORTISE_E_INVOKE_AGAIN : MORTISE_E_INVOKE);
 
     if (earlier != NULL && mortise_tool_is_refused(x, earlier)) {
@@ -632,34 +647,36 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
     if (n == NULL && to != NULL)
         return answer_tool(r, x, s, json_pack("{s:s}", "goto", to->node), err);
     if (n == NULL)
-        return answer_tool(r, x, s, unknown_tool(x, tools, name), err);
+        return answer_tool(r, x, s, build_unknown_tool_error(x, tools, name),
+                           err);
     if (mortise_node_acts(n)) {
         mortise_step_become_effect(r, x, s);
         known = mortise_step_effect_answer(x, s->effect);
     }
     if (known != NULL)
-        return record_answer(r, x, s, MORTISE_S_OK, json_incref(known), true,
-                             err);
-    return record_invoke(r, x, s, n->id,
-                         json_pack("{s:O, s:s*}", "arguments",
-                                   json_object_get(in->body, "arguments"),
-                                   "tool_use_id",
-                                   in->alias[0] != '\0' ? in->alias : NULL),
-                         err);
+        return record_step_answer(r, x, s, MORTISE_S_OK, json_incref(known),
+                                  true, err);
+    return invoke_or_continue_tool(
+        r, x, s, n->id,
+        json_pack("{s:O, s:s*}", "arguments",
+                  json_object_get(in->body, "arguments"), "tool_use_id",
+                  in->alias[0] != '\0' ? in->alias : NULL),
+        err);
 }
 
-/* Was it asked for before, and what was run for it stopped? */
-static bool was_stopped(const struct step *s)
+/* Was the tool of this step started and stopped? */
+static bool was_tool_stopped(const struct step *s)
 {
     return s->kind == MORTISE_STEP_TOOL && s->state == STEP_OUT && s->exec != 0;
 }
 
-/* ... and is asked for again, by the same name. */
-static int invoke_again(struct mortise_run *r, struct exec *x, struct step *s,
-                        struct mortise_err *err)
+/* Then it is started again, by the same name. */
+static int invoke_stopped_tool(struct mortise_run *r, struct exec *x,
+                               struct step *s, struct mortise_err *err)
 {
-    return record_invoke(r, x, s, mortise_exec_node(r, r->execs[s->exec])->id,
-                         json_incref(s->payload), err);
+    return invoke_or_continue_tool(r, x, s,
+                                   mortise_exec_node(r, r->execs[s->exec])->id,
+                                   json_incref(s->payload), err);
 }
 
 int mortise_step_look(struct mortise_run *r, struct exec *x,
@@ -677,59 +694,63 @@ int mortise_step_look(struct mortise_run *r, struct exec *x,
 
         if (s->kind != MORTISE_STEP_TOOL || s->ask == 0 || s->exec == 0)
             continue;
-        if (was_stopped(s))
-            rv = invoke_again(r, x, s, err);
+        if (was_tool_stopped(s))
+            rv = invoke_stopped_tool(r, x, s, err);
         else if (s->state == STEP_OPEN && waits(r, r->execs[s->exec]))
-            rv = tell_later(r, j, s, err);
+            rv = suspend_asker(r, j, s, err);
     }
-    return rv == MORTISE_OK ? pump(r, j, err) : rv;
+    return rv == MORTISE_OK ? send_ready_answers(r, j, err) : rv;
 }
 
-/* What is asked for the first time, by its kind; and who may ask it. */
+/* The function for the first ask of each kind, and the restrictions on its
+ * askers. */
 static const struct {
     int (*ask)(struct mortise_run *r, struct exec *x, struct step *s,
                const struct mortise_ask_in *in, struct mortise_err *err);
-    bool changes; /* the world */
-    bool waits;   /* somebody answers it later, or time does */
-} kinds[] = {[MORTISE_STEP_READ] = {.ask = ask_read},
-             [MORTISE_STEP_LOOK] = {.ask = ask_read},
-             [MORTISE_STEP_EFFECT] = {.ask = ask_effect, .changes = true},
-             [MORTISE_STEP_QUESTION] = {.ask = ask_somebody, .waits = true},
-             [MORTISE_STEP_TIMER] = {.ask = ask_somebody, .waits = true},
-             [MORTISE_STEP_GET] = {.ask = ask_get},
-             [MORTISE_STEP_PUT] = {.ask = ask_put, .changes = true},
-             [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true},
-             [MORTISE_STEP_TOOL] = {.ask = ask_tool, .changes = true},
-             [MORTISE_STEP_CHILD] = {.ask = ask_somebody, .waits = true}};
+    bool changes; /* it changes the world */
+    bool waits;   /* a person or time answers it later */
+} step_kind_rules[] = {
+    [MORTISE_STEP_READ] = {.ask = ask_read},
+    [MORTISE_STEP_LOOK] = {.ask = ask_read},
+    [MORTISE_STEP_EFFECT] = {.ask = ask_effect, .changes = true},
+    [MORTISE_STEP_QUESTION] = {.ask = ask_pending, .waits = true},
+    [MORTISE_STEP_TIMER] = {.ask = ask_pending, .waits = true},
+    [MORTISE_STEP_GET] = {.ask = ask_get},
+    [MORTISE_STEP_PUT] = {.ask = ask_put, .changes = true},
+    [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true},
+    [MORTISE_STEP_TOOL] = {.ask = ask_tool, .changes = true},
+    [MORTISE_STEP_CHILD] = {.ask = ask_pending, .waits = true}};
 
-/* ---- asking again ------------------------------------------------------- */
+/* ---- asking again ------------------------------------------------------ */
 
-static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
-                     const struct mortise_ask_in *in, struct mortise_err *err)
+static int repeat_ask(struct mortise_run *r, struct exec *x, struct step *s,
+                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    /* Its wait may be under way still.  mortise_step_put() replaces what was
-     * never recorded. */
-    assert(s->state != STEP_OUT || was_stopped(s));
-    if (was_stopped(s))
-        return invoke_again(r, x, s, err);
+    /* Its sync may still be pending.  mortise_step_put() replaced a step with
+     * nothing recorded. */
+    assert(s->state != STEP_OUT || was_tool_stopped(s));
+    if (was_tool_stopped(s))
+        return invoke_stopped_tool(r, x, s, err);
     if (s->state == STEP_OPEN && s->kind == MORTISE_STEP_TOOL) {
-        mortise_exec_list_asker(r, x); /* it may wait by now */
+        mortise_exec_list_asker(r, x); /* the tool may only wait by now */
         return MORTISE_OK;
     }
     if (s->state == STEP_ANSWERED ||
         (s->state == STEP_OPEN && s->seq > r->synced))
         return MORTISE_OK;
     if (s->state == STEP_PENDING)
-        return tell_pending(r, x, s, in, err);
-    return s->cleared /* else doubt.c let it go on */
-               ? record_step(r, x, s, in, err)
-               : make(r, s, err);
+        return suspend_or_hold_asker(r, x, s, in, err);
+    return s->cleared /* otherwise doubt.c allowed the repetition */
+               ? record_effect_intent(r, x, s, in, err)
+               : perform_effect(r, s, err);
 }
 
-/* (6).  The call has to stop; what it was told is its failure. */
-static int violation(struct mortise_run *r, struct exec *x,
-                     const struct step *s, const struct mortise_ask_in *in,
-                     struct mortise_err *err)
+/* (6): the error is the answer, and the failure of the call, which must
+ * stop. */
+static int fail_determinism(struct mortise_run *r, struct exec *x,
+                            const struct step *s,
+                            const struct mortise_ask_in *in,
+                            struct mortise_err *err)
 {
     const char *name =
         mortise_step_called((struct step_id){s->ordinal, s->key});
@@ -737,7 +758,7 @@ static int violation(struct mortise_run *r, struct exec *x,
     char which[160];
     int rv;
 
-    assert(x->state == X_RUNNING); /* who broke its word asked */
+    assert(x->state == X_RUNNING); /* it made the ask */
     snprintf(which, sizeof which, name[0] != '\0' ? "'%.128s'" : "%s%u", name,
              (unsigned)s->ordinal);
     mortise_json_drop(&x->broke);
@@ -763,10 +784,10 @@ json_t *mortise_step_take_broke(struct exec *x)
     return words;
 }
 
-/* The name of what is asked now; `room` for a guardrail's key. */
-static struct step_id name_of(struct journal *j,
-                              const struct mortise_ask_in *in, char *room,
-                              size_t size)
+/* The name of the current ask; `room` is the buffer for a guardrail's key. */
+static struct step_id make_ask_name(struct journal *j,
+                                    const struct mortise_ask_in *in, char *room,
+                                    size_t size)
 {
     bool of_check = j->scope[0] != '\0', named = in->key[0] != '\0';
     struct step_id id = {MORTISE_STEP_UNORDERED, in->key};
@@ -782,16 +803,16 @@ static struct step_id name_of(struct journal *j,
     return id;
 }
 
-/* It is called again when there is something to be spent (budget.c (7)); but in
- * the middle of an effect nothing is stopped for money, which would leave that
- * in doubt. */
+/* The call is started again when there is budget (budget.c (7)).  But it is not
+ * stopped in the middle of an effect (`inside`), which would then be in
+ * doubt. */
 static int stop_for_budget(struct mortise_run *r, struct exec *x,
                            const struct mortise_ask_in *in,
                            struct mortise_err *err)
 {
-    int rv = reply_words(r, in->ask,
-                         in->inside ? MORTISE_S_DENIED : MORTISE_S_CANCELLED,
-                         "the budget is used up", err);
+    int rv = send_error_reply(
+        r, in->ask, in->inside ? MORTISE_S_DENIED : MORTISE_S_CANCELLED,
+        "the budget is used up", err);
 
     return rv == MORTISE_OK && !in->inside
                ? mortise_exec_cancel(r, x, STOP_BUDGET, err)
@@ -808,30 +829,31 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     struct step_id id;
     struct step *s;
     bool room_left = true;
-    int rv = journal_for(r, x, &j, err);
+    int rv = get_or_make_journal(r, x, &j, err);
 
     if (rv != MORTISE_OK ||
         mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    assert(strlen(in->key) < KEY_MAX); /* host_calls.c lets no longer name in */
-    id = name_of(j, in, room, sizeof room);
+    assert(strlen(in->key) < KEY_MAX); /* host_calls.c limits the length */
+    id = make_ask_name(j, in, room, sizeof room);
     s = mortise_step_find(j, id);
     if (s != NULL && s->entrance == j->entrance &&
         !(s->state == STEP_OPEN && s->cleared))
-        return reply_words(r, in->ask, MORTISE_S_INVALID,
-                           "another ask of this call has the same step name",
-                           err);
+        return send_error_reply(
+            r, in->ask, MORTISE_S_INVALID,
+            "another ask of this call has the same step name", err);
     if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
         x->call == MORTISE_RUN_EXECUTE)
         rv = mortise_budget_has_room(r, x, in->model->most, &room_left, err);
     if (rv != MORTISE_OK || !room_left)
         return rv == MORTISE_OK ? stop_for_budget(r, x, in, err) : rv;
     if (s == NULL && j->n >= STEPS_MAX)
-        return reply_words(r, in->ask, MORTISE_S_FAILED,
-                           "an execution can make at most 65536 asks", err);
-    assert(!in->inside || in->key[0] != '\0'); /* host_calls.c asks for it */
+        return send_error_reply(r, in->ask, MORTISE_S_FAILED,
+                                "an execution can make at most 65536 asks",
+                                err);
+    assert(!in->inside || in->key[0] != '\0'); /* host_calls.c requires a key */
     j->issued += !in->inside;
-    if (s == NULL || (s->state == STEP_OUT && !was_stopped(s))) {
+    if (s == NULL || (s->state == STEP_OUT && !was_tool_stopped(s))) {
         rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
@@ -844,15 +866,18 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         if (in->model != NULL)
             rv = mortise_pins_use(r, in->model->by, err);
         if (rv == MORTISE_OK)
-            rv = kinds[s->kind].ask(r, x, s, in, err);
+            rv = step_kind_rules[s->kind].ask(r, x, s, in, err);
     } else if (!mortise_step_is_like(s, in->method, digest)) {
-        return violation(r, x, s, in, err);
+        return fail_determinism(r, x, s, in, err);
     } else {
         s->entrance = j->entrance;
         s->ask = in->ask;
-        rv = ask_again(r, x, s, in, err);
+        rv = repeat_ask(r, x, s, in, err);
     }
-    return rv != MORTISE_OK ? rv : pump(r, j, err); /* one more was asked */
+    return rv != MORTISE_OK
+               ? rv
+               : send_ready_answers(r, j, err); /* this ask may allow more
+                                                   answers */
 }
 
 /* (9) */
@@ -863,28 +888,28 @@ static int ask_aside(struct mortise_run *r, struct exec *x,
                                                    : "a compaction or a judge";
     char words[128];
 
-    if (kinds[in->kind].changes) {
+    if (step_kind_rules[in->kind].changes) {
         snprintf(words, sizeof words,
                  "%s cannot have effects: it can only read", who);
-        return reply_words(r, in->ask, MORTISE_S_DENIED, words, err);
+        return send_error_reply(r, in->ask, MORTISE_S_DENIED, words, err);
     }
-    if (kinds[in->kind].waits) {
+    if (step_kind_rules[in->kind].waits) {
         snprintf(words, sizeof words,
                  "%s cannot wait for a person or a time: only an operation can",
                  who);
-        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED, words, err);
+        return send_error_reply(r, in->ask, MORTISE_S_UNSUPPORTED, words, err);
     }
     return ask_journaled(r, x, in, err);
 }
 
-/* Of a reconciliation, a lookup, or what remembers. */
+/* An ask of a reconciliation, a lookup or a write to the memory. */
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
-    if (kinds[in->kind].waits || in->kind == MORTISE_STEP_PUT ||
+    if (step_kind_rules[in->kind].waits || in->kind == MORTISE_STEP_PUT ||
         in->kind == MORTISE_STEP_TOOL)
-        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
-                           "only an operation can ask for this", err);
+        return send_error_reply(r, in->ask, MORTISE_S_UNSUPPORTED,
+                                "only an operation can ask for this", err);
     return perform(r, in->ask, NO_STEP, NULL, err);
 }
 
@@ -896,7 +921,8 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
     if (mortise_run_is_own(r, in->call))
         return ask_plain(r, in, err);
     if (x == NULL || x->state != X_RUNNING)
-        return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
+        return send_error_reply(r, in->ask, MORTISE_S_CANCELLED, "cancelled",
+                                err);
     assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_CHILD &&
            in->kind != MORTISE_STEP_INNER);
     if (mortise_call_is_aside(x->call))
@@ -907,19 +933,19 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* It was told to stop before it had begun to be anything: when it is asked for
- * again, it is made as if for the first time. */
-static int take_back(struct mortise_run *r, const struct exec *x,
+/* The effect was stopped before it started: the next ask for it performs it as
+ * if for the first time. */
+static int undo_step(struct mortise_run *r, const struct exec *x,
                      struct step *s, int32_t status, json_t *words,
                      struct mortise_err *err)
 {
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_ANSWER);
 
     assert(s->state == STEP_OUT || s->state == STEP_OPEN);
     s->ask = 0;
     e.status = status;
     e.how = ANSWER_UNDONE;
-    return s->state == STEP_OPEN /* its intent is on the record */
+    return s->state == STEP_OPEN /* its intent is recorded */
                ? mortise_run_record_value(r, &e, json_incref(words), err)
                : MORTISE_OK;
 }
@@ -940,32 +966,33 @@ int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
         if (words == NULL &&
             (words = json_string("the effect did not start")) == NULL)
             return mortise_nomem(err);
-        rv = take_back(r, x, s, MORTISE_S_CANCELLED, words, err);
+        rv = undo_step(r, x, s, MORTISE_S_CANCELLED, words, err);
     }
     json_decref(words);
     return rv;
 }
 
-/* (8): its asker is to let go, until somebody knows. */
-static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
-                        const struct mortise_answer_in *in, json_t *value,
-                        struct mortise_err *err)
+/* (8): the asker suspends until the doubt is settled. */
+static int keep_unclear_answer(struct mortise_run *r, struct exec *x,
+                               struct step *s,
+                               const struct mortise_answer_in *in,
+                               json_t *value, struct mortise_err *err)
 {
     int rv = mortise_doubt_heard(r, x, s, in, value, err);
 
     s->ask = 0;
     return rv != MORTISE_OK
                ? rv
-               : reply_later(r, x->journal, in->ask,
-                             "it is not known yet whether the effect happened",
-                             err);
+               : send_suspend_reply(
+                     r, x->journal, in->ask,
+                     "it is not known yet whether the effect happened", err);
 }
 
 int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
                         struct mortise_err *err)
 {
     const struct heard *h = s->heard;
-    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_ANSWER);
 
     e.status = h != NULL ? h->status : MORTISE_S_CANCELLED;
     e.after = h != NULL ? h->after : x->journal->issued;
@@ -981,7 +1008,7 @@ int mortise_step_answer(struct mortise_run *r,
                         struct mortise_err *err)
 {
     struct exec *x = mortise_exec_at(r, in->call);
-    struct journal *j = x != NULL ? journal_of(x) : NULL;
+    struct journal *j = x != NULL ? get_call_journal(x) : NULL;
     json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
                                                : json_string(in->words);
     struct step *s;
@@ -994,27 +1021,28 @@ int mortise_step_answer(struct mortise_run *r,
     } else if (j == NULL || in->step >= j->n ||
                j->steps[in->step]->ask != in->ask ||
                (x->state != X_RUNNING && x->state != X_STOPPING)) {
-        rv = MORTISE_OK; /* it was ended without it */
+        rv = MORTISE_OK; /* the call ended without the answer */
     } else {
         s = j->steps[in->step];
         if (in->undone) {
-            rv = take_back(r, x, s, in->status, value, err);
+            rv = undo_step(r, x, s, in->status, value, err);
             if (rv == MORTISE_OK)
                 rv = reply(r, in->ask, in->status, value, err);
         } else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
-            rv = answer_later(r, x, s, in, value, err);
+            rv = keep_unclear_answer(r, x, s, in, value, err);
         else
-            rv = record_answer(r, x, s, in->status, json_incref(value),
-                               s->has_effect && in->completed, err);
+            rv = record_step_answer(r, x, s, in->status, json_incref(value),
+                                    s->has_effect && in->completed, err);
         if (rv == MORTISE_OK)
-            rv = pump(r, j, err);
+            rv = send_ready_answers(r, j, err);
     }
     json_decref(value);
     return rv;
 }
 
-static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
-                        struct mortise_err *err)
+static int continue_synced_step(struct mortise_run *r,
+                                const struct step_wait *w,
+                                struct mortise_err *err)
 {
     struct exec *x = r->execs[w->exec];
     struct journal *j = w->of_check ? x->checks : x->journal;
@@ -1026,10 +1054,11 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
         s->entrance != j->entrance)
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
-        return make(r, s, err);
+        return perform_effect(r, s, err);
     if (s->state == STEP_OUT && s->ask != 0)
-        return perform(r, s->ask, s->index, NULL, err); /* a GET */
-    return pump(r, j, err);
+        /* a GET, or an ask of a model */
+        return perform(r, s->ask, s->index, NULL, err);
+    return send_ready_answers(r, j, err);
 }
 
 int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
@@ -1039,7 +1068,7 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
 
     while (n < r->n_step_waits && r->step_waits[n].seq <= r->synced &&
            rv == MORTISE_OK)
-        rv = went_to_disk(r, &r->step_waits[n++], err);
+        rv = continue_synced_step(r, &r->step_waits[n++], err);
     r->n_step_waits -= n;
     if (n > 0)
         memmove(r->step_waits, r->step_waits + n,
@@ -1047,10 +1076,10 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-/* ---- coming and going --------------------------------------------------- */
+/* ---- start and end of a call --------------------------------------------- */
 
-/* What its journal was told before is told again, from the first on. */
-static void begin_again(struct journal *j)
+/* Replay the journal from its start. */
+static void restart_replay(struct journal *j)
 {
     assert(j->recorded <= j->n && j->answers.n <= j->recorded);
     j->entrance++;
@@ -1066,34 +1095,34 @@ static void begin_again(struct journal *j)
 int mortise_step_enter(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
-    struct journal *j = journal_of(x);
+    struct journal *j = get_call_journal(x);
 
     if (x->call == MORTISE_RUN_EXECUTE)
         x->goes_on = j != NULL && j->recorded > 0;
     if (j == NULL)
         return MORTISE_OK;
-    begin_again(j);
-    return mortise_call_is_aside(x->call) ? set_scope(r, x, err) : MORTISE_OK;
+    restart_replay(j);
+    return mortise_call_is_aside(x->call) ? set_check_scope(r, x, err)
+                                          : MORTISE_OK;
 }
 
 bool mortise_step_left_unasked(const struct exec *x)
 {
-    const struct journal *j = journal_of(x);
+    const struct journal *j = get_call_journal(x);
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         if (j->steps[i]->state != STEP_OUT && !j->steps[i]->inside &&
-            j->steps[i]->entrance != j->entrance && is_own(j, j->steps[i]))
+            j->steps[i]->entrance != j->entrance &&
+            is_in_call_scope(j, j->steps[i]))
             return true;
     }
     return false;
 }
 
-/* The pending request of x that is due first, and has a deadline. */
-/* How long until its deadline: by the clock that is never set, when it waits
- * for so and so long.  Of one that an earlier process began to wait for, that
- * clock knows nothing: the wall clock says what is left, but never more than
- * all. */
-static uint64_t left_ms(const struct mortise_run *r, struct step *s)
+/* The time until its deadline.  A duration is measured by steady_ms.  If an
+ * earlier process began the wait, steady_ms does not know its start: the wall
+ * clock gives the rest, which is at most the whole duration. */
+static uint64_t get_step_wait_ms(const struct mortise_run *r, struct step *s)
 {
     uint64_t left =
         s->deadline_ms > r->time_ms ? s->deadline_ms - r->time_ms : 0;
@@ -1105,7 +1134,8 @@ static uint64_t left_ms(const struct mortise_run *r, struct step *s)
     return s->ends_ms > r->steady_ms ? s->ends_ms - r->steady_ms : 0;
 }
 
-static struct step *soonest(const struct mortise_run *r, const struct exec *x)
+static struct step *find_soonest_request(const struct mortise_run *r,
+                                         const struct exec *x)
 {
     const struct journal *j = x->journal;
     struct step *best = NULL;
@@ -1114,7 +1144,8 @@ static struct step *soonest(const struct mortise_run *r, const struct exec *x)
         struct step *s = j->steps[i];
 
         if (mortise_step_is_request(s) && s->deadline_ms != 0 &&
-            (best == NULL || left_ms(r, s) < left_ms(r, best)))
+            (best == NULL ||
+             get_step_wait_ms(r, s) < get_step_wait_ms(r, best)))
             best = s;
     }
     return best;
@@ -1123,16 +1154,18 @@ static struct step *soonest(const struct mortise_run *r, const struct exec *x)
 int mortise_step_arm(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    struct step *s = soonest(r, x);
+    struct step *s = find_soonest_request(r, x);
 
     assert(x->state == X_SUSPENDED);
     if (s == NULL || x->timer)
         return MORTISE_OK;
-    mortise_exec_near(
-        r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
+    mortise_exec_near(r, x,
+                      s->kind == MORTISE_STEP_TIMER &&
+                          get_step_wait_ms(r, s) <= NEAR_MS);
     mortise_exec_renew(x);
-    return s->lasts_ms != 0 ? mortise_exec_arm_in(r, x, left_ms(r, s), err)
-                            : mortise_exec_arm(r, x, s->deadline_ms, err);
+    return s->lasts_ms != 0
+               ? mortise_exec_arm_in(r, x, get_step_wait_ms(r, s), err)
+               : mortise_exec_arm(r, x, s->deadline_ms, err);
 }
 
 int mortise_step_let_go(struct mortise_run *r, struct exec *x,
@@ -1143,8 +1176,9 @@ int mortise_step_let_go(struct mortise_run *r, struct exec *x,
     bool pending = false, settled = false;
     int rv;
 
-    assert(x->call == MORTISE_RUN_EXECUTE); /* a check waits for nobody (9) */
-    /* Answered meanwhile: told it would be later, and is there now. */
+    assert(x->call == MORTISE_RUN_EXECUTE); /* a check never waits (9) */
+    /* Some steps may have been answered since their asker was told to
+     * suspend. */
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         const struct step *s = j->steps[i];
 
@@ -1167,8 +1201,8 @@ int mortise_step_expired(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     assert(x->state == X_SUSPENDED);
-    while (rv == MORTISE_OK && (s = soonest(r, x)) != NULL &&
-           left_ms(r, s) == 0) {
+    while (rv == MORTISE_OK && (s = find_soonest_request(r, x)) != NULL &&
+           get_step_wait_ms(r, s) == 0) {
         struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
 
         e.how = MORTISE_SETTLE_EXPIRED;
@@ -1221,16 +1255,16 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
         rv = mortise_run_record(r, &e, err);
     if (rv != MORTISE_OK || s->ask == 0 || x->state != X_RUNNING)
         return rv;
-    /* its asker stayed, and has as long as at first for what it does now */
+    /* its asker stayed: its timeout starts again */
     if (mortise_exec_timeout_ms(x) != 0 && !x->timer)
         rv = mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err);
-    return rv == MORTISE_OK ? wait_for_sync(r, x, s, err) : rv;
+    return rv == MORTISE_OK ? wait_for_this_commit(r, x, s, err) : rv;
 }
 
 /* ---- children ------------------------------------------------------------ */
 
-/* The handle of the child for whose end s waits; NULL: it does not. */
-static const char *awaited(const struct step *s)
+/* The handle of the child that s waits for; NULL: s waits for none. */
+static const char *get_awaited_handle(const struct step *s)
 {
     return s->kind == MORTISE_STEP_CHILD && mortise_step_is_request(s)
                ? json_string_value(json_object_get(s->payload, "handle"))
@@ -1244,8 +1278,8 @@ void mortise_run_awaited(const struct mortise_run *r,
         const struct journal *j = r->execs[i]->journal;
 
         for (size_t k = 0; j != NULL && k < j->n; k++)
-            if (awaited(j->steps[k]) != NULL)
-                fn(ud, awaited(j->steps[k]));
+            if (get_awaited_handle(j->steps[k]) != NULL)
+                fn(ud, get_awaited_handle(j->steps[k]));
     }
 }
 
@@ -1260,7 +1294,7 @@ int mortise_step_child_ended(struct mortise_run *r, const char *handle,
         struct journal *j = x->journal;
 
         for (size_t k = 0; j != NULL && rv == MORTISE_OK && k < j->n; k++) {
-            const char *waits = awaited(j->steps[k]);
+            const char *waits = get_awaited_handle(j->steps[k]);
 
             if (waits != NULL && strcmp(waits, handle) == 0)
                 rv = mortise_step_answered(r, x, j->steps[k], end, "", err);
@@ -1269,12 +1303,13 @@ int mortise_step_child_ended(struct mortise_run *r, const char *handle,
     return rv;
 }
 
-/* ---- places ---------------------------------------------------------------- */
+/* ---- slots --------------------------------------------------------------- */
 
-/* One that is answered is told of its answer, and stays. */
-static bool stays_for(const struct step *s, const struct mortise_yield_in *in)
+/* Does the asker of s stay for it, and should release its slot?  An answered
+ * step is sent its answer instead. */
+static bool is_held_for(const struct step *s, const struct mortise_yield_in *in)
 {
-    const char *waits = awaited(s);
+    const char *waits = get_awaited_handle(s);
 
     if (s->ask == 0 || in->ask != 0)
         return s->ask != 0 && s->ask == in->ask;
@@ -1298,21 +1333,21 @@ int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
             (in->call != 0 && mortise_exec_handle(x) != in->call))
             continue;
         for (size_t k = 0; rv == MORTISE_OK && k < j->n; k++)
-            if (stays_for(j->steps[k], in))
-                rv = tell_later(r, j, j->steps[k], err);
+            if (is_held_for(j->steps[k], in))
+                rv = suspend_asker(r, j, j->steps[k], err);
         if (rv == MORTISE_OK)
-            rv = pump(r, j, err);
+            rv = send_ready_answers(r, j, err);
     }
     return rv;
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- queries ------------------------------------------------------------- */
 
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 {
     struct exec *x = mortise_exec_at(r, call);
-    struct journal *j = x != NULL ? journal_of(x) : NULL;
-    const struct step *s = j != NULL ? next_answer(j) : NULL;
+    struct journal *j = x != NULL ? get_call_journal(x) : NULL;
+    const struct step *s = j != NULL ? find_next_answer(j) : NULL;
 
     return s != NULL && s->settled != j->entrance;
 }

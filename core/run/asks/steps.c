@@ -1,9 +1,9 @@
-/* steps.c -- the steps of an execution's journal: kept, recorded, forgotten.
+/* steps.c -- the steps of an execution's journal: lookup, entries and removal.
  *
- * A step has a name (an ordinal, or the asker's key) by which it is found when
- * it is asked for again.  step.c decides what is asked and answered; here is
- * what the entries about that do, live or replayed, and what outlives the
- * journal: effects that were completed, by their idempotency keys.
+ * A step is found by its name (an ordinal, or the asker's key) when it is asked
+ * for again.  step.c decides which asks are made and answered; this file
+ * applies the entries about that, live or replayed, and keeps the completed
+ * effects, by their idempotency keys, longer than the journal.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "mortise/plugin.h"
 #include "core/run/asks/asks.h"
 
-static uint64_t hash_of(struct step_id id)
+static uint64_t hash_step_name(struct step_id id)
 {
     return mortise_hash_u64s(
         id.ordinal, id.key[0] != '\0' ? mortise_hash_strs(id.key, "") : 0);
@@ -46,8 +46,8 @@ int mortise_step_put_name(json_t *to, struct step_id id)
                : 0;
 }
 
-/* Can that be the name of a step? */
-static bool is_name(struct step_id id)
+/* Is this a valid name of a step? */
+static bool is_valid_step_name(struct step_id id)
 {
     return mortise_step_is_of_check(id)
                ? strlen(id.key) >= MORTISE_DIGEST_HEX - 1
@@ -57,7 +57,7 @@ static bool is_name(struct step_id id)
 struct step *mortise_step_find(const struct journal *j, struct step_id id)
 {
     struct mortise_hashed *e =
-        j != NULL ? mortise_table_find(&j->by_name, hash_of(id)) : NULL;
+        j != NULL ? mortise_table_find(&j->by_name, hash_step_name(id)) : NULL;
 
     for (; e != NULL; e = mortise_table_more(e)) {
         struct step *s = MORTISE_OF(e, struct step, by_name);
@@ -68,8 +68,8 @@ struct step *mortise_step_find(const struct journal *j, struct step_id id)
     return NULL;
 }
 
-static struct step *step_new(struct mortise_run *r, struct step_id id,
-                             const char *method, const uint8_t *digest)
+static struct step *alloc_step(struct mortise_run *r, struct step_id id,
+                               const char *method, const uint8_t *digest)
 {
     size_t n = strlen(id.key) + 1, m = strlen(method) + 1;
     size_t size = sizeof(struct step) + n + m;
@@ -88,7 +88,7 @@ static struct step *step_new(struct mortise_run *r, struct step_id id,
     return s;
 }
 
-static void step_free(struct mortise_run *r, struct step *s)
+static void free_step(struct mortise_run *r, struct step *s)
 {
     mortise_heard_forget(r, s);
     json_decref(s->answer);
@@ -112,7 +112,6 @@ int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
     return MORTISE_OK;
 }
 
-/* A new step; one of that identity that was never recorded makes way. */
 int mortise_step_put(struct mortise_run *r, struct journal *j,
                      struct step_id id, const char *method,
                      const uint8_t *digest, struct step **out,
@@ -125,18 +124,18 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
     if (grown == NULL)
         return mortise_nomem(err);
     j->steps = grown;
-    s = *out = step_new(r, id, method, digest);
+    s = *out = alloc_step(r, id, method, digest);
     if (s == NULL)
         return mortise_nomem(err);
     s->index = old != NULL ? old->index : (uint32_t)j->n++;
     assert(s->index < j->n && j->n <= j->cap);
     j->steps[s->index] = s;
     if (old != NULL) {
-        assert(!old->has_effect); /* those are recorded when they are asked */
+        assert(!old->has_effect); /* effects are recorded when they are asked */
         mortise_table_remove(&j->by_name, &old->by_name);
-        step_free(r, old);
+        free_step(r, old);
     }
-    mortise_table_add(&j->by_name, &s->by_name, hash_of(id));
+    mortise_table_add(&j->by_name, &s->by_name, hash_step_name(id));
     return MORTISE_OK;
 }
 
@@ -145,10 +144,10 @@ bool mortise_step_is_request(const struct step *s)
     return s->state == STEP_PENDING;
 }
 
-static void free_all(struct mortise_run *r, struct journal *j)
+static void free_journal_contents(struct mortise_run *r, struct journal *j)
 {
     for (size_t i = 0; i < j->n; i++)
-        step_free(r, j->steps[i]);
+        free_step(r, j->steps[i]);
     mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
     mortise_table_finish(&j->by_name);
     mortise_table_finish(&j->effects);
@@ -156,27 +155,28 @@ static void free_all(struct mortise_run *r, struct journal *j)
     mortise_release(r->mem, j, sizeof *j);
 }
 
-/* Most executions never ask anything. */
-static inline void journal_free(struct mortise_run *r, struct journal **at)
+/* Most executions have no journal. */
+static inline void free_journal(struct mortise_run *r, struct journal **at)
 {
     if (*at != NULL)
-        free_all(r, *at);
+        free_journal_contents(r, *at);
     *at = NULL;
 }
 
 void mortise_step_finish(struct mortise_run *r, struct exec *x)
 {
-    journal_free(r, &x->journal);
-    journal_free(r, &x->checks);
+    free_journal(r, &x->journal);
+    free_journal(r, &x->checks);
     mortise_json_drop(&x->effects);
     mortise_json_drop(&x->resolved);
 }
 
-static int request_over(struct mortise_run *r, const struct step *s,
-                        struct mortise_err *err)
+static int close_step_request(struct mortise_run *r, const struct step *s,
+                              struct mortise_err *err)
 {
     assert(s->request[0] != '\0');
-    if (s->kind == MORTISE_STEP_CHILD) { /* the store has its handle for that */
+    if (s->kind == MORTISE_STEP_CHILD) { /* the store tracks its handle
+                                            instead */
         assert(r->n_awaited > 0);
         r->n_awaited--;
         return MORTISE_OK;
@@ -185,9 +185,9 @@ static int request_over(struct mortise_run *r, const struct step *s,
                                  s->kind == MORTISE_STEP_TIMER, err);
 }
 
-/* A request that nobody needs to answer any more. */
-static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
-                    struct mortise_err *err)
+/* A request that no longer needs an answer. */
+static int withdraw_step_request(struct mortise_run *r, struct exec *x,
+                                 struct step *s, struct mortise_err *err)
 {
     const struct mortise_entry e = {
         .how = MORTISE_SETTLE_WITHDRAWN, .id = s->request, .actor = ""};
@@ -199,11 +199,11 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
         r->n_questions--;
         rv = mortise_event_decision(r, x, &e, err);
     }
-    return rv == MORTISE_OK ? request_over(r, s, err) : rv;
+    return rv == MORTISE_OK ? close_step_request(r, s, err) : rv;
 }
 
 /* Keys are hashes already. */
-static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
+static uint64_t hash_effect_key(const uint8_t key[MORTISE_DIGEST])
 {
     uint64_t h;
 
@@ -211,7 +211,6 @@ static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
     return h;
 }
 
-/* NULL: it did not happen in an earlier attempt or generation. */
 json_t *mortise_step_effect_answer(const struct exec *x,
                                    const uint8_t key[MORTISE_DIGEST])
 {
@@ -221,15 +220,15 @@ json_t *mortise_step_effect_answer(const struct exec *x,
     return json_object_get(x->effects, name);
 }
 
-/* What happened in the world outlives the journal (7). */
-static int keep_effect(struct exec *x, const struct step *s,
-                       struct mortise_err *err)
+/* Completed effects outlive the journal (7). */
+static int store_completed_effect(struct exec *x, const struct step *s,
+                                  struct mortise_err *err)
 {
     char name[MORTISE_DIGEST_HEX];
 
     assert(s->has_effect && s->state == STEP_ANSWERED);
     if (mortise_step_effect_answer(x, s->effect) != NULL)
-        return MORTISE_OK; /* it was told of one from before */
+        return MORTISE_OK; /* answered from an earlier attempt */
     if (x->effects == NULL)
         x->effects = json_object();
     mortise_hex(name, s->effect, MORTISE_DIGEST);
@@ -248,23 +247,23 @@ int mortise_step_clear(struct mortise_run *r, struct exec *x,
         struct step *s = j->steps[i];
 
         if (mortise_step_is_request(s))
-            rv = withdraw(r, x, s, err);
+            rv = withdraw_step_request(r, x, s, err);
         else if (s->completed)
-            rv = keep_effect(x, s, err);
+            rv = store_completed_effect(x, s, err);
     }
     if (rv == MORTISE_OK)
-        journal_free(r, &x->journal);
-    journal_free(r, &x->checks);
+        free_journal(r, &x->journal);
+    free_journal(r, &x->checks);
     mortise_usage_forget(x);
     return rv;
 }
 
-/* A request is none any more, as if it had never been recorded. */
-static int take_back(struct mortise_run *r, struct exec *x, struct step *s,
-                     struct mortise_err *err)
+/* Reset a request as if it had never been recorded. */
+static int reset_request(struct mortise_run *r, struct exec *x, struct step *s,
+                         struct mortise_err *err)
 {
     struct journal *j = x->journal;
-    int rv = withdraw(r, x, s, err);
+    int rv = withdraw_step_request(r, x, s, err);
 
     assert(j->recorded > 0 && j->n_inside >= s->inside);
     s->state = STEP_OUT;
@@ -276,8 +275,8 @@ static int take_back(struct mortise_run *r, struct exec *x, struct step *s,
     return rv;
 }
 
-/* How many were recorded that have a turn. */
-static uint32_t recorded_in_turn(const struct journal *j)
+/* The number of recorded steps that have a place in the order. */
+static uint32_t count_ordered_steps(const struct journal *j)
 {
     assert(j->recorded >= j->n_inside);
     return (uint32_t)(j->recorded - j->n_inside);
@@ -289,12 +288,12 @@ int mortise_step_rest(struct mortise_run *r, struct exec *x,
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
 
-    assert(j != NULL); /* what let go had asked something */
+    assert(j != NULL); /* a suspended execution has asked something */
     for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
         struct step *s = j->steps[i];
 
         if (mortise_step_is_request(s))
-            rv = take_back(r, x, s, err);
+            rv = reset_request(r, x, s, err);
     }
     return rv;
 }
@@ -306,15 +305,15 @@ bool mortise_step_is_like(const struct step *s, const char *method,
            memcmp(s->digest, digest, sizeof s->digest) == 0;
 }
 
-/* How many effects like this were asked for before it.  A step with a name of
- * its own is like no other; but a tool's name is where a model asked for it, and
- * says nothing of what it does. */
-static uint64_t occurrence_of(struct journal *j, struct step *s)
+/* The number of equal effects that were asked for before.  A step with a key is
+ * never equal to another.  A tool's key only shows the place where a model
+ * asked for it, not the effect, so tools are compared. */
+static uint64_t count_equal_effects(struct journal *j, struct step *s)
 {
-    uint64_t hash = hash_of_key(s->digest);
+    uint64_t hash = hash_effect_key(s->digest);
     struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
 
-    assert(s->has_effect && s->n_like_it == 0); /* it is counted once */
+    assert(s->has_effect && s->n_like_it == 0); /* counted only once */
     if (s->key[0] != '\0' && s->kind != MORTISE_STEP_TOOL)
         return 0;
     for (; e != NULL; e = mortise_table_more(e)) {
@@ -328,8 +327,6 @@ static uint64_t occurrence_of(struct journal *j, struct step *s)
     return 0;
 }
 
-/* It is an effect, with a key that is the same in every attempt and generation,
- * and never another's. */
 void mortise_step_become_effect(const struct mortise_run *r,
                                 const struct exec *x, struct step *s)
 {
@@ -340,7 +337,7 @@ void mortise_step_become_effect(const struct mortise_run *r,
     if (s->has_effect)
         return;
     s->has_effect = true;
-    occurrence = occurrence_of(x->journal, s);
+    occurrence = count_equal_effects(x->journal, s);
     mortise_exec_effect_hasher(&h, r, x);
     mortise_hasher_str(&h, mortise_exec_node(r, x)->plugin);
     mortise_hasher_str(&h, mortise_exec_node(r, x)->operation);
@@ -351,7 +348,8 @@ void mortise_step_become_effect(const struct mortise_run *r,
     mortise_hasher_final(&h, s->effect);
 }
 
-static const struct step *first_open(const struct exec *x, uint64_t synced)
+static const struct step *find_open_effect(const struct exec *x,
+                                           uint64_t synced)
 {
     const struct journal *j = x->journal;
 
@@ -375,12 +373,12 @@ void mortise_step_clear_doubts(const struct exec *x)
 const struct step *mortise_step_in_doubt(const struct mortise_run *r,
                                          const struct exec *x)
 {
-    return first_open(x, r->synced);
+    return find_open_effect(x, r->synced);
 }
 
 bool mortise_step_is_open(const struct exec *x)
 {
-    return first_open(x, UINT64_MAX) != NULL;
+    return find_open_effect(x, UINT64_MAX) != NULL;
 }
 
 bool mortise_step_is_kept(const struct exec *x)
@@ -413,17 +411,17 @@ struct step *mortise_step_requested(const struct exec *x, const char *id)
     return NULL;
 }
 
-static bool is_kind(uint8_t how)
+static bool is_journaled_kind(uint8_t how)
 {
     return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
            how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT ||
            how == MORTISE_STEP_INNER || how == MORTISE_STEP_CHILD;
 }
 
-/* The step of an entry; made when it was not known, or not recorded. */
-static int step_of(struct mortise_run *r, struct exec *x,
-                   const struct mortise_entry *e, struct step **out,
-                   struct mortise_err *err)
+/* The step of an entry, created if it is unknown or not recorded. */
+static int find_entry_step(struct mortise_run *r, struct exec *x,
+                           const struct mortise_entry *e, struct step **out,
+                           struct mortise_err *err)
 {
     struct step_id id = {e->ordinal, e->key};
     struct journal *j;
@@ -435,7 +433,7 @@ static int step_of(struct mortise_run *r, struct exec *x,
     *out = mortise_step_find(j, id);
     is_like = *out != NULL && mortise_step_is_like(*out, e->method, e->digest);
     if (e->generation != x->generation || e->method[0] == '\0' ||
-        !is_name(id) || (*out == NULL && j->n >= STEPS_MAX) ||
+        !is_valid_step_name(id) || (*out == NULL && j->n >= STEPS_MAX) ||
         (*out != NULL && (*out)->state != STEP_OUT && !is_like))
         return mortise_entry_corrupt(err, e);
     if (!is_like)
@@ -485,9 +483,10 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
     struct step *s;
-    bool fits = is_kind(e->how) &&
+    bool fits = is_journaled_kind(e->how) &&
                 !mortise_step_is_of_check((struct step_id){e->ordinal, e->key});
-    int rv = fits ? step_of(r, x, e, &s, err) : mortise_entry_corrupt(err, e);
+    int rv = fits ? find_entry_step(r, x, e, &s, err)
+                  : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -508,12 +507,13 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* It is answered: the next in the order of (5). */
-static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
-                    int32_t status, json_t *value, uint32_t after,
-                    struct mortise_err *err)
+/* The step is answered: it is the next in the order of (5). */
+static int set_step_answer(struct mortise_run *r, struct journal *j,
+                           struct step *s, int32_t status, json_t *value,
+                           uint32_t after, struct mortise_err *err)
 {
-    assert(s->state != STEP_ANSWERED && j->answers.n < j->n); /* once each */
+    /* a step is answered only once */
+    assert(s->state != STEP_ANSWERED && j->answers.n < j->n);
     if (mortise_indexes_add(r->mem, &j->answers, s->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     s->state = STEP_ANSWERED;
@@ -531,7 +531,7 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
 {
     const struct step_id id = {e->ordinal, e->key};
     struct step *s;
-    int rv = step_of(r, x, e, &s, err);
+    int rv = find_entry_step(r, x, e, &s, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -546,7 +546,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         s->cleared = true;
         return MORTISE_OK;
     }
-    if (e->how & ANSWER_INSIDE) { /* of no check, which has one flag at most */
+    if (e->how & ANSWER_INSIDE) { /* not for a check, which has at most one
+                                     flag */
         s->inside = true;
         x->journal->n_inside++;
     }
@@ -572,14 +573,15 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         rv = mortise_child_changed(r, x, s, e, err);
     if (rv != MORTISE_OK)
         return rv;
-    return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,
-                    e->status, e->value, e->after, err);
+    return set_step_answer(
+        r, mortise_step_is_of_check(id) ? x->checks : x->journal, s, e->status,
+        e->value, e->after, err);
 }
 
-/* What an answer to a request is to its asker. */
-static int conclude_request(struct mortise_run *r, struct exec *x,
-                            struct step *s, const struct mortise_entry *e,
-                            struct mortise_err *err)
+/* Answer the asker of a request. */
+static int answer_request_step(struct mortise_run *r, struct exec *x,
+                               struct step *s, const struct mortise_entry *e,
+                               struct mortise_err *err)
 {
     struct journal *j = x->journal;
     bool late =
@@ -587,10 +589,11 @@ static int conclude_request(struct mortise_run *r, struct exec *x,
     json_t *value = late               ? json_string("no answer in time")
                     : e->value != NULL ? json_incref(e->value)
                                        : json_null();
-    int rv = value != NULL
-                 ? conclude(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
-                            value, recorded_in_turn(j), err)
-                 : mortise_nomem(err);
+    int rv =
+        value != NULL
+            ? set_step_answer(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
+                              value, count_ordered_steps(j), err)
+            : mortise_nomem(err);
 
     json_decref(value);
     return rv;
@@ -611,12 +614,12 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
     else if (s->kind == MORTISE_STEP_CHILD)
         rv = mortise_child_over(r, x, s, e, err);
     if (rv == MORTISE_OK)
-        rv = request_over(r, s, err);
+        rv = close_step_request(r, s, err);
     if (rv != MORTISE_OK)
         return rv;
     assert(s->kind != MORTISE_STEP_QUESTION || r->n_questions > 0);
     r->n_questions -= s->kind == MORTISE_STEP_QUESTION;
-    rv = conclude_request(r, x, s, e, err);
+    rv = answer_request_step(r, x, s, e, err);
     return rv == MORTISE_OK && x->state == X_SUSPENDED
                ? mortise_exec_ready(r, x, err)
                : rv;
@@ -627,7 +630,7 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
 {
     if (x->journal == NULL)
         return mortise_entry_corrupt(err, e);
-    mortise_exec_open_effect(x, false); /* it stopped of its own accord */
+    mortise_exec_open_effect(x, false); /* it suspended by itself */
     mortise_doubt_forget(x);
     if (e->how != 0)
         return mortise_exec_ready(r, x, err);
@@ -635,7 +638,7 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* ---- tools ---------------------------------------------------------------- */
+/* ---- tools --------------------------------------------------------------- */
 
 int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
                             const struct mortise_entry *e, bool effect,
@@ -643,7 +646,7 @@ int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
 {
     int rv = mortise_step_is_of_check((struct step_id){e->ordinal, e->key})
                  ? mortise_entry_corrupt(err, e)
-                 : step_of(r, x, e, out, err);
+                 : find_entry_step(r, x, e, out, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -681,8 +684,8 @@ int mortise_step_end_tool(struct mortise_run *r, struct exec *x, struct step *s,
                           json_t *value, bool completed,
                           struct mortise_err *err)
 {
-    int rv = conclude(r, x->journal, s, MORTISE_S_OK, value,
-                      x->journal->recorded, err);
+    int rv = set_step_answer(r, x->journal, s, MORTISE_S_OK, value,
+                             x->journal->recorded, err);
 
     s->completed = completed && s->has_effect;
     return rv;
@@ -695,13 +698,13 @@ void mortise_step_take_back_tool(struct exec *x, struct step *s)
     x->journal->recorded--;
 }
 
-/* How a request in doubt names the step: its ordinal, or its key. */
 json_t *mortise_step_name(const struct step *s)
 {
     return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
 }
 
-static struct step *named(const struct exec *x, const json_t *name)
+static struct step *find_step_by_json_name(const struct exec *x,
+                                           const json_t *name)
 {
     struct step_id id = {MORTISE_STEP_UNORDERED, ""};
 
@@ -712,22 +715,23 @@ static struct step *named(const struct exec *x, const json_t *name)
     return mortise_step_find(x->journal, id);
 }
 
-/* What was asked inside of a step that is settled is nobody's question. */
-static int withdraw_inside(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+/* Withdraw the questions that were asked inside a step that is now settled. */
+static int withdraw_inside_questions(struct mortise_run *r, struct exec *x,
+                                     struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++)
         if (j->steps[i]->inside && j->steps[i]->state == STEP_PENDING)
-            rv = take_back(r, x, j->steps[i], err);
+            rv = reset_request(r, x, j->steps[i], err);
     return rv;
 }
 
-/* A person says what it came to, and may say that anew. */
-static int note_resolved(struct exec *x, const struct step *s,
-                         const struct mortise_entry *e, struct mortise_err *err)
+/* A person resolved the step, and may correct that later. */
+static int note_resolved_step(struct exec *x, const struct step *s,
+                              const struct mortise_entry *e,
+                              struct mortise_err *err)
 {
     char key[MORTISE_DIGEST_HEX];
 
@@ -748,7 +752,7 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
                           const json_t *name, const struct mortise_entry *e,
                           struct mortise_err *err)
 {
-    struct step *s = named(x, name);
+    struct step *s = find_step_by_json_name(x, name);
     int rv;
 
     if (s == NULL || s->state != STEP_OPEN)
@@ -760,17 +764,17 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
     if (e->how != MORTISE_SETTLE_HAPPENED)
         return MORTISE_OK;
     s->completed = true;
-    rv = conclude(r, x->journal, s, MORTISE_S_OK,
-                  e->value != NULL ? e->value : json_null(),
-                  recorded_in_turn(x->journal), err);
+    rv = set_step_answer(r, x->journal, s, MORTISE_S_OK,
+                         e->value != NULL ? e->value : json_null(),
+                         count_ordered_steps(x->journal), err);
     if (rv == MORTISE_OK)
-        rv = note_resolved(x, s, e, err);
-    return rv == MORTISE_OK ? withdraw_inside(r, x, err) : rv;
+        rv = note_resolved_step(x, s, e, err);
+    return rv == MORTISE_OK ? withdraw_inside_questions(r, x, err) : rv;
 }
 
-/* The effect of that key, if its answer is the newest thing that x has asked or
- * heard: nothing that is recorded depends on it. */
-static struct step *newest_effect(const struct exec *x, const char *key)
+/* The effect with that key, if its answer is the newest entry in the journal of
+ * x: no other entry depends on it. */
+static struct step *find_newest_effect(const struct exec *x, const char *key)
 {
     const struct journal *j = x->journal;
     char its[MORTISE_DIGEST_HEX];
@@ -797,7 +801,7 @@ const char *mortise_step_corrigible(const struct mortise_run *r,
         return NULL;
     if (x->state == X_FAILED
             ? x->handled || json_object_get(x->effects, key) == NULL
-            : x->state != X_READY || newest_effect(x, key) == NULL)
+            : x->state != X_READY || find_newest_effect(x, key) == NULL)
         return NULL;
     return json_string_value(json_object_get(what, "method"));
 }
@@ -809,7 +813,7 @@ int mortise_apply_correct(struct mortise_run *r, struct exec *x,
     const char *key = json_string_value(
         json_object_get(json_object_get(x->resolved, e->id), "key"));
     struct mortise_entry settled = *e;
-    struct step *s = key != NULL ? newest_effect(x, key) : NULL;
+    struct step *s = key != NULL ? find_newest_effect(x, key) : NULL;
     int rv;
 
     if (key == NULL || e->value == NULL ||
