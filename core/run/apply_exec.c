@@ -1,10 +1,10 @@
-/* apply_exec.c -- what the entries about one execution do to it.
+/* apply_exec.c -- applies the entries about one execution: its start, its end,
+ * its requests, and its map or child graph.
  *
- * Those of its start, its end, its questions, and of the map or the graph that
- * it stands for.  apply.c has the rules that hold for all of them; what an entry
- * does that is about one thing only stands beside that thing: journals in
- * step.c, budgets in budget.c, guardrails in guard.c, outputs that wait in
- * leaving.c, results in result.c, doubts in doubt.c, costs in usage.c.
+ * apply.c has the common rules.  Entries about one subject are applied next to
+ * it: journals in step.c, budgets in budget.c, guardrails in guard.c, waiting
+ * outputs in leaving.c, results in result.c, doubts in doubt.c, usage in
+ * usage.c.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ int mortise_apply_intent(struct mortise_run *r, struct exec *x,
     return mortise_exec_intend(r, x, e, err);
 }
 
-/* It is on disk that it is about to start. */
+/* Its start is on disk now. */
 int mortise_apply_before(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -30,17 +30,18 @@ int mortise_apply_before(struct mortise_run *r, struct exec *x,
     return mortise_exec_intend(r, x, e, err);
 }
 
-/* How long it took, what it cost, and whether it was called at all. */
-static int announce_end(struct mortise_run *r, const struct exec *x,
-                        const struct mortise_entry *e, struct mortise_err *err)
+/* Emit node_end with the duration, the usage and `cached`. */
+static int emit_node_end(struct mortise_run *r, const struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *extra = NULL;
 
     if (mortise_run_is_seen(r)) {
         extra =
             json_pack("{s:I}", "ms",
-                      e->started_ms != 0 && /* else it was never called, */
-                              e->at_ms > e->started_ms /* or the clock set */
+                      e->started_ms != 0 && /* otherwise it was never called, */
+                              /* or the clock was adjusted */
+                              e->at_ms > e->started_ms
                           ? (json_int_t)(e->at_ms - e->started_ms)
                           : 0);
         if (extra == NULL || mortise_usage_put(extra, x) != 0 ||
@@ -63,7 +64,8 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
     mortise_exec_begun(x, e->attempt, e->started_ms);
     mortise_exec_ended(x, e->at_ms);
     mortise_exec_open_effect(x,
-                             e->how == DONE_ON_ERROR && /* doubt.c (11) */
+                             /* doubt.c (11) */
+                             e->how == DONE_ON_ERROR &&
                                  (x->unknown || mortise_doubt_is_useless(x)));
     mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
@@ -80,8 +82,9 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
         rv = mortise_verdict_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_outbox_use(r, x, e->at_ms, err);
-    if (rv == MORTISE_OK && x->serves == 0) /* else a `tool_result` says so */
-        rv = announce_end(r, x, e, err);
+    if (rv == MORTISE_OK && x->serves == 0) /* otherwise `tool_result` is
+                                               emitted */
+        rv = emit_node_end(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
@@ -91,8 +94,9 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
                           : mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
-static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
-                           const struct mortise_entry *e)
+static json_t *build_error_event(const struct mortise_run *r,
+                                 const struct exec *x,
+                                 const struct mortise_entry *e)
 {
     json_t *extra =
         mortise_run_is_seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
@@ -102,9 +106,9 @@ static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
     return extra;
 }
 
-/* A new attempt does everything anew; unless an effect is not settled that
- * cannot just be done again, for then it has to go on from there. */
-static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
+/* A new attempt starts with an empty journal, unless an effect in it is
+ * unsettled and must not be repeated: then the attempt continues from there. */
+static bool is_journal_needed(const struct mortise_run *r, const struct exec *x)
 {
     return mortise_step_is_open(x) &&
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
@@ -113,7 +117,7 @@ static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
 int mortise_apply_retry(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *extra = error_extra(r, x, e);
+    json_t *extra = build_error_event(r, x, e);
     char next[MORTISE_TIME_TEXT];
     int rv;
 
@@ -122,9 +126,10 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
         json_object_set_new(extra, "next_at", json_string(next));
     }
     rv = mortise_event_announce(r, x, "retry_scheduled", extra, err);
-    if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
+    if (rv == MORTISE_OK && e->attempt >= x->attempt &&
+        !is_journal_needed(r, x))
         rv = mortise_step_clear(r, x, err);
-    if (x->was.state == 0) /* else that is what it failed of */
+    if (x->was.state == 0) /* otherwise it keeps its earlier error */
         mortise_exec_failed_of(x, e->value);
     mortise_generation_go_on(
         x, x->child != NULL && mortise_sub_failed(x->child), x->child_asks);
@@ -153,7 +158,7 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     mortise_exec_lead_elsewhere(r, x, e->n_edges > 0 || x->serves != 0);
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
-        mortise_sub_done(x);                  /* what it came to was refused */
+        mortise_sub_done(x);                  /* its output was rejected */
     mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
     mortise_generation_refused(x);
     mortise_exec_open_effect(x, false);
@@ -166,8 +171,8 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = mortise_verdict_keep(r, x, e, err);
     if (rv == MORTISE_OK && x->serves == 0)
-        rv = mortise_event_announce(r, x, "node_failed", error_extra(r, x, e),
-                                    err);
+        rv = mortise_event_announce(r, x, "node_failed",
+                                    build_error_event(r, x, e), err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_FAILED);
@@ -177,8 +182,8 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
                                 err);
 }
 
-/* Does a node of this type ask so? */
-static bool may_ask(const struct mortise_node *n, uint8_t how)
+/* Can an execution of this node make such a request? */
+static bool can_node_request(const struct mortise_node *n, uint8_t how)
 {
     switch (how) {
     case MORTISE_ASK_APPROVAL:
@@ -202,7 +207,8 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
-        x->request[0] != '\0' || !may_ask(mortise_exec_node(r, x), e->how) ||
+        x->request[0] != '\0' ||
+        !can_node_request(mortise_exec_node(r, x), e->how) ||
         (x->state == X_HELD) != (e->how == MORTISE_ASK_AFTER))
         return mortise_entry_corrupt(err, e);
     memcpy(x->request, e->id, REQUEST_ID);
@@ -223,9 +229,9 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     return mortise_pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
-/* Somebody said no, or that the effect is to be taken as failed. */
-static int refuse(struct exec *x, const struct mortise_entry *e,
-                  const char *code, struct mortise_err *err)
+/* A person rejected the request, or declared the effect failed. */
+static int set_refusal(struct exec *x, const struct mortise_entry *e,
+                       const char *code, struct mortise_err *err)
 {
     const char *reason = mortise_json_text_of(e->value, "reason");
     struct mortise_err why;
@@ -244,10 +250,11 @@ static int refuse(struct exec *x, const struct mortise_entry *e,
         err);
 }
 
-/* What was decided is kept, until x has gone on with it: a crash, a command or
- * what it has to wait for loses nothing of it. */
-static int keep_decision(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, struct mortise_err *err)
+/* Keep a decision until x has acted on it, so that neither a crash, nor a
+ * command, nor a wait loses it. */
+static int store_decision(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
     bool of_node = x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN;
 
@@ -256,18 +263,18 @@ static int keep_decision(struct mortise_run *r, struct exec *x,
     if (e->how == MORTISE_SETTLE_REJECTED ||
         (of_node && e->how == MORTISE_SETTLE_ANSWERED &&
          !json_is_true(json_object_get(e->value, "approved"))))
-        return refuse(x, e, "rejected", err);
+        return set_refusal(x, e, "rejected", err);
     return e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE
-               ? refuse(x, e, "in_doubt", err)
+               ? set_refusal(x, e, "in_doubt", err)
                : MORTISE_OK;
 }
 
-/* What a settled request lets its execution do.  Where the execution ends by
- * it, a `done` or `failed` entry follows in the same record, unless that has to
- * wait. */
-static int settle_request(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e,
-                          struct mortise_err *err)
+/* Let the execution continue after a settled request.  If that ends the
+ * execution, a `done` or `failed` entry follows in the same record, unless it
+ * has to wait. */
+static int apply_settled_request(struct mortise_run *r, struct exec *x,
+                                 const struct mortise_entry *e,
+                                 struct mortise_err *err)
 {
     json_t *args;
     int rv;
@@ -282,7 +289,8 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
         rv = mortise_step_resolved(r, x, json_object_get(x->payload, "step"), e,
                                    err);
-    else if (e->how == MORTISE_SETTLE_RETRY) { /* the call, and all in it */
+    else if (e->how == MORTISE_SETTLE_RETRY) { /* repeat the call, with all
+                                                  effects in it */
         mortise_step_clear_doubts(x);
         mortise_result_forget(x);
     }
@@ -293,7 +301,8 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         mortise_generation_approved(x, args, json_object_get(e->value, "args"));
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_BEFORE ||
         x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN)
-        mortise_exec_begun(x, x->attempt, r->time_ms); /* not while it waited */
+        /* The wait for the decision does not count. */
+        mortise_exec_begun(x, x->attempt, r->time_ms);
     x->request[0] = '\0';
     x->deadline_ms = 0;
     mortise_json_drop(&x->payload);
@@ -307,7 +316,7 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
             return err->code;
     }
-    if (keep_decision(r, x, e, err) != MORTISE_OK)
+    if (store_decision(r, x, e, err) != MORTISE_OK)
         return err->code;
     if (x->ask == MORTISE_ASK_BEFORE)
         mortise_exec_pass_before(x);
@@ -322,7 +331,8 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     }
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
         mortise_doubt_forget(x);
-    /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
+    /* A doubt that was declared failed stays open if x was stopped (doubt.c
+     * (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
         mortise_exec_open_effect(x, false);
@@ -332,29 +342,29 @@ static int settle_request(struct mortise_run *r, struct exec *x,
 int mortise_apply_settle(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
-    int rv = settle_request(r, x, e, err);
+    int rv = apply_settled_request(r, x, e, err);
 
     if (rv == MORTISE_OK &&
         (e->how == MORTISE_SETTLE_FAIL || e->how == MORTISE_SETTLE_REJECTED))
         mortise_tool_turned_down(x);
-    if (e->actor[0] != '\0') /* else nobody decided: it is withdrawn, or late */
+    if (e->actor[0] != '\0') /* otherwise it was withdrawn or expired */
         mortise_exec_decided(x);
     return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;
 }
 
-/* A step is open that is not kept: should x be tried again, its call is in
- * doubt. */
-static void reopen(struct exec *x)
+/* A step is open and its journal is not kept: if x is tried again, the effect
+ * of its call is in doubt. */
+static void reopen_call_effect(struct exec *x)
 {
     if (mortise_step_is_open(x) && !mortise_step_is_kept(x))
         mortise_exec_open_effect(x, true);
 }
 
-/* It had ended before, and is over as it was then. */
-static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
-                         struct mortise_err *err)
+/* x had ended before, and ends again as it did then. */
+static int end_again(struct mortise_run *r, struct exec *x, bool lost,
+                     struct mortise_err *err)
 {
-    reopen(x);
+    reopen_call_effect(x);
     if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_doubt_over(r, x);
@@ -368,8 +378,8 @@ static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
                : MORTISE_OK;
 }
 
-/* Who lost a race has not taken any of its edges; what was stopped otherwise
- * has decided nothing. */
+/* An execution that lost a race has taken none of its edges; one that was
+ * stopped otherwise has decided nothing. */
 int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err)
@@ -380,7 +390,7 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     if (lost && x->loss == LOSS_NONE)
         return mortise_entry_corrupt(err, e);
     if (x->was.state != 0)
-        return apply_settled(r, x, lost, err);
+        return end_again(r, x, lost, err);
     error =
         mortise_error_new(mortise_exec_node(r, x)->id, "cancelled", "cancelled",
                           mortise_race_words(lost ? x->loss : LOSS_NONE));
@@ -390,7 +400,7 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     json_decref(error);
     mortise_exec_ended(x, e->at_ms);
     mortise_doubt_cut(x, r->cancelling);
-    reopen(x);
+    reopen_call_effect(x);
     if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_exec_become(r, x, X_CANCELLED);
@@ -413,7 +423,7 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
                : MORTISE_OK;
 }
 
-/* The child of a subgraph's execution begins. */
+/* Start the child graph of a subgraph node. */
 int mortise_apply_child(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -437,7 +447,7 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     return mortise_frame_follow_start(r, start, err);
 }
 
-/* The list of a map edge, ahead of the `done` that takes it. */
+/* The list for a map edge; the `done` that takes the edge follows. */
 int mortise_apply_fan(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -450,7 +460,7 @@ int mortise_apply_fan(struct mortise_run *r, struct exec *x,
     return mortise_map_keep(r, x, e->edges[0], e->value, err);
 }
 
-/* What a discovery edge came to, ahead of the `done` that takes it. */
+/* The result of a discovery edge; the `done` that takes the edge follows. */
 int mortise_apply_found(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -488,10 +498,10 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
     return mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
-/* ---- requests for budgets -------------------------------------------------- */
+/* ---- requests for budgets ------------------------------------------------ */
 
-/* Is it as the store has it?  A request just opened is, too. */
-static bool is_same(const json_t *a, const json_t *b)
+/* Are limit and use unchanged, compared with the stored request? */
+static bool has_same_use(const json_t *a, const json_t *b)
 {
     return json_equal(json_object_get(a, "limit"),
                       json_object_get(b, "limit")) &&
@@ -513,7 +523,7 @@ int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
         now = mortise_budget_request(r, x);
         if (now == NULL)
             return mortise_nomem(err);
-        if (!is_same(now, x->payload)) {
+        if (!has_same_use(now, x->payload)) {
             mortise_json_hold(&x->payload, now);
             rv = mortise_pending_renew(r, x->request, x->deadline_ms, now, err);
         }

@@ -1,8 +1,8 @@
-/* apply_run.c -- what the entries about a run as a whole do to its struct.
+/* apply_run.c -- applies the entries about the run as a whole: admission,
+ * commands (update, goto, resume, pause, accepted plugins) and the end.
  *
- * Admission, what people said (update, goto, resume, pause, other plugins) and
- * the end.  apply.c has the rules that hold for these, too, and the entries
- * about one execution.
+ * apply.c has the common rules; apply_exec.c applies the entries about one
+ * execution.
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_frame_follow_start(r, x, err);
 }
 
-/* Those of a graph inside another, too. */
+/* Also for a graph inside another. */
 int mortise_apply_lists(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
@@ -76,12 +76,13 @@ int mortise_apply_lists(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-/* What starts from now on comes after the update: what failed or has not ended
- * is tried from the state that it wrote, and edges that were taken but led
- * nowhere yet lead from it.  An execution about which somebody decided goes on
- * with that, in the generation and with the arguments that it was about. */
-static int follow_update(struct mortise_run *r, struct exec *x,
-                         const struct exec *u, struct mortise_err *err)
+/* Everything that starts from now on follows the update.  Executions that
+ * failed or have not ended are tried from its state, and edges that were taken
+ * but have not led anywhere lead from it.  An execution with a pending decision
+ * acts on that, in the generation and with the arguments that were decided
+ * about. */
+static int relink_after_update(struct mortise_run *r, struct exec *x,
+                               const struct exec *u, struct mortise_err *err)
 {
     bool again = x->child_again;
     int rv;
@@ -93,8 +94,8 @@ static int follow_update(struct mortise_run *r, struct exec *x,
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
     rv = mortise_view_link(r, x, &u->index, 1, err);
-    /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
-     * still one. */
+    /* A failure, and executions that it stopped, wait for `resume`; a scheduled
+     * pause remains. */
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
         x->state == X_ASKED || x->state == X_INSIDE || x->decided)
         return rv;
@@ -103,7 +104,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* A commit after everything, by an execution of its own. */
+/* A commit that follows everything, made by an execution of its own. */
 int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
@@ -127,15 +128,15 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
     mortise_frame_lead_from(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
         if (r->execs[i]->frame->top == r->frames[0])
-            rv = follow_update(r, r->execs[i], u, err);
+            rv = relink_after_update(r, r->execs[i], u, err);
     }
     return rv != MORTISE_OK
                ? rv
                : mortise_event_command(r, "update", e->actor, NULL, NULL, err);
 }
 
-/* It goes on, whether or not it had ended; its status so far. */
-static int reopen(struct mortise_run *r)
+/* The run continues, even if it had ended.  Returns its previous status. */
+static int set_running_again(struct mortise_run *r)
 {
     int before = r->status;
 
@@ -143,8 +144,8 @@ static int reopen(struct mortise_run *r)
     return before;
 }
 
-/* The frontier of the entry's graph moves to its node: a new execution, which
- * is not ready yet. */
+/* Move the frontier of the entry's graph to its node: a new execution, which is
+ * not ready yet. */
 static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
                          struct exec **out, struct mortise_err *err)
 {
@@ -160,7 +161,7 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
             continue;
         if (!mortise_exec_is_over(old))
             return mortise_entry_corrupt(
-                err, e); /* their ends were recorded before */
+                err, e); /* their ends were recorded first */
         mortise_doubt_cut(old, false);
         if (old->state == X_FAILED && !old->handled)
             mortise_exec_lead_elsewhere(r, old, true);
@@ -174,7 +175,7 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     struct exec *x;
     int rv;
 
-    reopen(r);
+    set_running_again(r);
     rv = move_frontier(r, e, &x, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -191,13 +192,14 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
                                        r->graph->nodes[e->node].id, NULL, err);
 }
 
-/* What an end left in doubt is asked about (doubt.c (11)).  A run that had
- * ended so does that, and no more; beside what failed, which is tried again. */
+/* Ask about effects that were in doubt when the run ended (doubt.c (11)).  A
+ * run that had ended does nothing else.  A failed run that is resumed also
+ * retries its failures, by an entry of its own. */
 int mortise_apply_look_back(struct mortise_run *r,
                             const struct mortise_entry *e,
                             struct mortise_err *err)
 {
-    int ended = reopen(r), rv = MORTISE_OK;
+    int ended = set_running_again(r), rv = MORTISE_OK;
 
     if (ended >= MORTISE_RUN_COMPLETED) {
         r->after = ended;
@@ -207,10 +209,10 @@ int mortise_apply_look_back(struct mortise_run *r,
     return rv == MORTISE_OK ? mortise_doubt_return(r, err) : rv;
 }
 
-/* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  Of a run that is paused it ends the pause alone:
- * who is to try again ends that first (`pause`).  And a run that was cancelled
- * looks back, as `resume` had it do before there was another entry for that. */
+/* Retry failed executions, and reactivate the nodes that were skipped because
+ * of them, if the run failed or will fail because of them.  If the run is
+ * paused, only end the pause; for both, an entry `pause` that ends it comes
+ * first.  A cancelled run looks back: old journals have `resume` for that. */
 int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
@@ -219,7 +221,7 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
 
     if (r->status == MORTISE_RUN_CANCELLED)
         return mortise_apply_look_back(r, e, err);
-    reopen(r);
+    set_running_again(r);
     rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     r->paused = MORTISE_PAUSE_OVER;
     mortise_generation_came_about(r);
@@ -268,8 +270,8 @@ int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_event_announce(r, NULL, "run_end", extra, err);
 }
 
-/* It stands still, or does so no more: then the update or the goto that comes
- * with it says why. */
+/* The run is paused, or a pause ended; in the latter case the update or goto in
+ * the same commit emits the event. */
 int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
@@ -284,7 +286,7 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
-/* The text is what was said, not why. */
+/* `text` is the message, so it is not in `reason`. */
 int mortise_apply_tell(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
@@ -314,7 +316,7 @@ int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_race_halt(r, f, (enum loss)e->how, err);
 }
 
-/* A budget's on_exceeded: {goto}. */
+/* Follow a budget's on_exceeded: {goto}. */
 int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {

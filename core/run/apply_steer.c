@@ -1,15 +1,17 @@
-/* apply_steer.c -- the entry that a run goes by another graph from now on.
+/* apply_steer.c -- applies the entry that steers the run to another graph.
  *
- * The entry has the digest of the graph; the graph is with the one that the run is
- * read with, which pins all those before it (lang/graph/former.h).  Entries before it
- * count nodes and edges as the graph before it does, those behind it as that one.
+ * The entry only has the digest of the new graph.  The graph itself comes with
+ * the graph that the run is loaded with, which pins all its predecessors
+ * (lang/graph/former.h).  Node and edge numbers in earlier entries are those of
+ * the old graph, numbers in later entries those of the new one.
  */
 #include <string.h>
 
 #include "core/run/commit.h"
 
-static int announce(struct mortise_run *r, const struct mortise_entry *e,
-                    struct mortise_err *err)
+static int emit_steering_applied(struct mortise_run *r,
+                                 const struct mortise_entry *e,
+                                 struct mortise_err *err)
 {
     char digest[2 * MORTISE_DIGEST + 1];
     json_t *extra = NULL;
@@ -34,6 +36,7 @@ int mortise_apply_steer(struct mortise_run *r, const struct mortise_entry *e,
         memcmp(to->digest, e->digest, MORTISE_DIGEST) != 0 ||
         mortise_regraph_check(r, to, NULL) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
-    rv = announce(r, e, err); /* before what follows from it */
+    rv = emit_steering_applied(r, e,
+                               err); /* before the events that follow from it */
     return rv == MORTISE_OK ? mortise_regraph(r, to, err) : rv;
 }

@@ -1,24 +1,25 @@
-/* commit.c -- when what was recorded becomes a commit, and what waits for it.
+/* commit.c -- commits: when recorded entries are committed, and when a commit
+ * is synced.
  *
- * A step's record is one commit.  It stands first among the step's actions;
- * what the others may do before it is on disk is said in start.c.
+ * The record of a step is one commit, the first of the step's actions.  start.c
+ * describes which of the others must wait for its sync.
  *
- * Some of what is recorded may wait for the commit of a later step, and goes
- * with it: that an execution looked at something, and, where the graph's
- * checkpoint_policy or the node's `checkpoint` says so, that an execution which
- * only computed or read succeeded.  After a crash these are done again, from
- * the last commit on: recovery is coarser for it, and comes to the same.
+ * Some entries may wait and become part of the commit of a later step: lookups,
+ * and, if the graph's checkpoint_policy or the node's `checkpoint` allows it,
+ * the success of an execution that only computed or read.  After a crash this
+ * work is repeated from the last commit on: recovery repeats more, with the
+ * same result.
  *
- *   (1) Everything else is committed by its own step, with all that waited:
- *       admission, intents, journal entries, answers, failures, races that were
- *       decided, commands, ends.  So nothing that changes the world or is told
- *       to anybody stands on something that a crash could take.
- *   (2) A record waits only while a call is out that will end; what comes to
- *       rest is committed.  And it waits no longer than it is small, or than
- *       somebody is to be told what stands behind it (MORTISE_IN_COMMIT).
- *   (3) Nobody is told of what waits (r->unsent).
- *   (4) The times of events are those of their steps, and stand in the record
- *       (MORTISE_E_TIME) where they are not the commit's.
+ *   (1) All other entries are committed by their own step, together with the
+ *       waiting ones: admission, intents, journal entries, answers, failures,
+ *       decided races, commands, ends.  So neither an effect on the world nor a
+ *       published event depends on an entry that a crash could lose.
+ *   (2) A record waits only while a call that will end is in flight; a run that
+ *       becomes idle commits it.  It also ends its wait when it grows large, or
+ *       when somebody needs an event that follows it (MORTISE_IN_COMMIT).
+ *   (3) Events of waiting entries are not published (r->unsent).
+ *   (4) Events have the time of their step.  If that differs from the time of
+ *       the commit, the record has it (MORTISE_E_TIME).
  */
 #include <assert.h>
 #include <string.h>
@@ -27,10 +28,10 @@
 
 enum { MOST_WAITING = 256 * 1024 }; /* bytes of a record */
 
-/* ---- what may wait ------------------------------------------------------ */
+/* ---- waiting entries ----------------------------------------------------- */
 
-/* Does the graph want it on disk that this node has ended? */
-static bool is_wanted(const struct mortise_run *r, const struct exec *x)
+/* Does the graph require that the end of this node is on disk? */
+static bool must_commit_end(const struct mortise_run *r, const struct exec *x)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -44,7 +45,8 @@ bool mortise_commit_done_may_wait(const struct mortise_run *r,
     const struct mortise_node *n = mortise_exec_node(r, x);
 
     return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
-           !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
+           !must_commit_end(r, x) &&
+           (n->op == NULL || n->effect < MORTISE_WRITE);
 }
 
 bool mortise_commit_node_may_wait(const struct mortise_run *r,
@@ -52,10 +54,10 @@ bool mortise_commit_node_may_wait(const struct mortise_run *r,
                                   const struct mortise_entry *e)
 {
     (void)e;
-    return !is_wanted(r, x);
+    return !must_commit_end(r, x);
 }
 
-/* It is for people, unless something is reserved. */
+/* A prompt is only information for people, unless an amount is reserved. */
 bool mortise_commit_prompt_may_wait(const struct mortise_run *r,
                                     const struct exec *x,
                                     const struct mortise_entry *e)
@@ -65,7 +67,7 @@ bool mortise_commit_prompt_may_wait(const struct mortise_run *r,
     return json_object_get(e->value, "budget") == NULL;
 }
 
-/* ---- what waits for a sync ---------------------------------------------- */
+/* ---- waiting for a sync -------------------------------------------------- */
 
 bool mortise_commit_is_going(const struct mortise_run *r)
 {
@@ -74,36 +76,37 @@ bool mortise_commit_is_going(const struct mortise_run *r)
            mortise_limit_holds(r) == NULL;
 }
 
-static void later(uint64_t *seq, uint64_t other)
+static void raise_seq(uint64_t *seq, uint64_t other)
 {
     *seq = other > *seq ? other : *seq;
 }
 
-/* The newest commit that something waits for: an effect, an asker, who gave a
- * command (R12); whoever was given the run's id (R3), or is to be asked; and
- * what comes to rest, so that it can leave memory. */
-static uint64_t awaited(const struct mortise_run *r)
+/* The newest commit that something waits for: an effect, an asker, the sender
+ * of a command (R12), a caller that received the run's id (R3), or a request to
+ * people; and, if the run becomes idle, its last commit, so that it can leave
+ * memory. */
+static uint64_t get_awaited_seq(const struct mortise_run *r)
 {
     uint64_t seq = r->applied_seq;
 
     for (size_t i = 0; i < r->intents.n; i++)
-        later(&seq, r->execs[r->intents.list[i]]->intent_seq);
+        raise_seq(&seq, r->execs[r->intents.list[i]]->intent_seq);
     if (r->n_step_waits > 0)
-        later(&seq, r->step_waits[r->n_step_waits - 1].seq);
-    later(&seq, mortise_outbox_awaits(r));
+        raise_seq(&seq, r->step_waits[r->n_step_waits - 1].seq);
+    raise_seq(&seq, mortise_outbox_awaits(r));
     if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
-        later(&seq, r->seq);
+        raise_seq(&seq, r->seq);
     return seq;
 }
 
-/* At the end of a step: `commit` is its own, or NULL. */
+/* At the end of a step: `commit` is the commit of the step, or NULL. */
 static int ask_for_sync(struct mortise_run *r,
                         struct mortise_run_commit *commit,
                         struct mortise_err *err)
 {
-    uint64_t seq = awaited(r);
+    uint64_t seq = get_awaited_seq(r);
 
-    assert(seq <= r->seq && r->synced <= r->seq); /* both are made */
+    assert(seq <= r->seq && r->synced <= r->seq); /* both exist */
     r->asked = false;
     if (seq <= r->sync_asked || seq <= r->synced)
         return MORTISE_OK;
@@ -118,30 +121,29 @@ static int ask_for_sync(struct mortise_run *r,
 
 /* ---- the commit --------------------------------------------------------- */
 
-/* Every bit of v in every bit of what comes out; different values stay
- * different (splitmix64). */
-static uint64_t mix(uint64_t v)
+/* Mix the bits of v; different values stay different (splitmix64). */
+static uint64_t mix_bits(uint64_t v)
 {
     v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
     v = (v ^ v >> 27) * 0x94d049bb133111ebu;
     return v ^ v >> 31;
 }
 
-/* The checkpoint's id: time, and chance that belongs to (run, seq).  The seed
- * is the run's own, so ids need no more than to be spread. */
-static struct mortise_uuid checkpoint_id(const struct mortise_run *r,
-                                         uint64_t seq)
+/* The checkpoint's id: the time, and pseudo-random bits from (run, seq).  The
+ * seed is random and the run's own, so the bits only need to be spread. */
+static struct mortise_uuid make_checkpoint_id(const struct mortise_run *r,
+                                              uint64_t seq)
 {
     uint64_t chance[2];
 
     memcpy(chance, r->seed, sizeof chance);
-    chance[0] = mix(chance[0] + seq * 0x9e3779b97f4a7c15u);
-    chance[1] = mix(chance[1] ^ chance[0]);
+    chance[0] = mix_bits(chance[0] + seq * 0x9e3779b97f4a7c15u);
+    chance[1] = mix_bits(chance[1] ^ chance[0]);
     return mortise_uuid7(r->time_ms, (const uint8_t *)chance);
 }
 
-/* The gravest of what the record holds. */
-static enum mortise_phase phase_of_step(const struct mortise_run *r)
+/* The most important phase of the entries in the record. */
+static enum mortise_phase get_record_phase(const struct mortise_run *r)
 {
     static const enum mortise_phase order[] = {
         MORTISE_PHASE_ADMIT,     MORTISE_PHASE_END,     MORTISE_PHASE_ERROR,
@@ -154,8 +156,8 @@ static enum mortise_phase phase_of_step(const struct mortise_run *r)
     return MORTISE_PHASE_AFTER;
 }
 
-/* Requests opened and settled in one step were never pending. */
-static void cancel_out(struct mortise_run_commit *c)
+/* Drop requests that were opened and settled in the same commit. */
+static void drop_settled_requests(struct mortise_run_commit *c)
 {
     for (size_t i = 0; i < c->n_closes;) {
         size_t k = 0;
@@ -177,19 +179,19 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     *c = r->kept;
     r->kept = (struct mortise_run_commit){0};
     c->spend = mortise_tree_take_spend(r);
-    cancel_out(c);
+    drop_settled_requests(c);
     for (size_t i = 0; i < c->n_opens; i++)
         r->asked |= !c->opens[i].timer && !c->opens[i].again;
     c->seq = ++r->seq;
-    assert(r->record.n > 0 && r->phases != 0); /* it says something */
+    assert(r->record.n > 0 && r->phases != 0); /* the record is not empty */
     assert(r->n_events >= r->first_event);
     c->parent = r->head;
-    c->id = r->head = checkpoint_id(r, c->seq);
+    c->id = r->head = make_checkpoint_id(r, c->seq);
     c->now_ms = r->time_ms;
     c->first_event = r->first_event + 1;
     c->n_events = (uint32_t)(r->n_events - r->first_event);
     c->step = r->n_finished;
-    c->phase = phase_of_step(r);
+    c->phase = get_record_phase(r);
     c->status = r->status;
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions + (r->plan.request[0] != '\0');
@@ -210,8 +212,8 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     r->phases = 0;
 }
 
-/* The record waits: its first entries say when they were made (4). */
-static int stamp(struct mortise_run *r, struct mortise_err *err)
+/* The record waits: prepend the time of its first entries (4). */
+static int prepend_record_time(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_entry e = {.type = MORTISE_E_TIME,
                                     .at_ms = r->record_ms};
@@ -233,12 +235,12 @@ static int stamp(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* No commit now: its place among the actions goes. */
-static int go_without(struct mortise_run *r, size_t slot,
-                      struct mortise_err *err)
+/* No commit in this step: remove its action. */
+static int end_without_commit(struct mortise_run *r, size_t slot,
+                              struct mortise_err *err)
 {
     struct mortise_actions *a = r->actions;
-    int rv = stamp(r, err);
+    int rv = prepend_record_time(r, err);
 
     assert(slot < a->n && a->list[slot].kind == MORTISE_ACT_COMMIT);
     a->n--;
@@ -261,7 +263,7 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
     if (rv != MORTISE_OK)
         return rv;
     if (r->record.n == 0 || waits)
-        return go_without(r, slot, err);
+        return end_without_commit(r, slot, err);
     assert(r->actions != NULL && slot < r->actions->n);
     rv = mortise_clock_store(r, err);
     if (rv == MORTISE_OK)

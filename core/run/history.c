@@ -1,14 +1,14 @@
-/* history.c -- a checkpoint's entries as people see them: JSON.  docs/json.md has
- * the members.
+/* history.c -- the entries of a checkpoint as JSON for people; docs/json.md
+ * describes the members.
  *
- * What all entries have is shown alike; what one has besides, `describe` of its
- * row adds (entries.def), for which the functions stand here that more than one
- * row may share. */
+ * Members that all entries have are added here; the function `describe` of an
+ * entry's row (entries.def) adds the others.  The describe functions that
+ * several rows use are in this file. */
 #include "core/run/commit.h"
 
-/* ---- what an entry has besides ------------------------------------------- */
+/* ---- members of some entries --------------------------------------------- */
 
-static void put_how(json_t *out, const char *how)
+static void put_how_member(json_t *out, const char *how)
 {
     if (how != NULL)
         json_object_set_new(out, "how", json_string(how));
@@ -27,13 +27,13 @@ void mortise_describe_done(json_t *out, const struct mortise_entry *e)
                                         "cached"};
 
     if (e->how < sizeof names / sizeof names[0])
-        put_how(out, names[e->how]);
+        put_how_member(out, names[e->how]);
 }
 
 void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
 {
     if (e->how < MORTISE_ASKS)
-        put_how(out, mortise_ask_name((enum mortise_ask)e->how));
+        put_how_member(out, mortise_ask_name((enum mortise_ask)e->how));
 }
 
 void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
@@ -42,7 +42,7 @@ void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
     json_t *reason = json_object_get(e->value, "reason");
 
     if (e->how <= MORTISE_SETTLE_FAIL)
-        put_how(out, mortise_settle_name((enum mortise_settle)e->how));
+        put_how_member(out, mortise_settle_name((enum mortise_settle)e->how));
     if (json_is_boolean(approved))
         json_object_set(out, "approved", approved);
     if (json_is_string(reason) && json_string_length(reason) > 0)
@@ -51,11 +51,12 @@ void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
 
 void mortise_describe_step(json_t *out, const struct mortise_entry *e)
 {
-    put_how(out, e->how == MORTISE_STEP_QUESTION || e->how == MORTISE_STEP_INNER
-                     ? "custom"
-                 : e->how == MORTISE_STEP_TIMER ? "timer"
-                 : e->how == MORTISE_STEP_CHILD ? "spawn"
-                                                : "effect");
+    put_how_member(out, e->how == MORTISE_STEP_QUESTION ||
+                                e->how == MORTISE_STEP_INNER
+                            ? "custom"
+                        : e->how == MORTISE_STEP_TIMER ? "timer"
+                        : e->how == MORTISE_STEP_CHILD ? "spawn"
+                                                       : "effect");
 }
 
 void mortise_describe_invoke(json_t *out, const struct mortise_entry *e)
@@ -69,7 +70,7 @@ void mortise_describe_prompt(json_t *out, const struct mortise_entry *e)
     json_object_set(out, "budget", json_object_get(e->value, "budget"));
 }
 
-/* Of a model: who answered, and how that ended. */
+/* For the answer of a model: the model, and how its answer ended. */
 void mortise_describe_answer(json_t *out, const struct mortise_entry *e)
 {
     const json_t *reply = json_object_get(e->value, "reply");
@@ -83,19 +84,19 @@ void mortise_describe_answer(json_t *out, const struct mortise_entry *e)
 void mortise_describe_spend(json_t *out, const struct mortise_entry *e)
 {
     if (e->how < MORTISE_N_SPENDS)
-        put_how(out, mortise_spend_name((enum mortise_spend)e->how));
+        put_how_member(out, mortise_spend_name((enum mortise_spend)e->how));
 }
 
 void mortise_describe_end(json_t *out, const struct mortise_entry *e)
 {
-    put_how(out, mortise_run_status_name(e->how));
+    put_how_member(out, mortise_run_status_name(e->how));
 }
 
 void mortise_describe_pause(json_t *out, const struct mortise_entry *e)
 {
-    put_how(out, e->how != MORTISE_PAUSE_OVER
-                     ? mortise_pause_name((enum mortise_pause)e->how)
-                     : "over");
+    put_how_member(out, e->how != MORTISE_PAUSE_OVER
+                            ? mortise_pause_name((enum mortise_pause)e->how)
+                            : "over");
 }
 
 void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
@@ -111,13 +112,13 @@ void mortise_describe_steer(json_t *out, const struct mortise_entry *e)
     json_object_set_new(out, "digest", json_string(digest));
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- members of all entries ---------------------------------------------- */
 
-/* Its node, and where that was: as mortise_exec_path() spells it.  What gathers
- * a map is named after a node that is not of its frame's region.  `was`: it stands
- * before what steered the run in its record. */
-static void put_place(json_t *out, const struct mortise_run *r,
-                      const struct mortise_entry *e, bool was)
+/* The node and the path, in the format of mortise_exec_path().  A gathering
+ * execution is named after a node that is not of its frame's region.  `was`:
+ * the entry precedes a `steer` in its record. */
+static void put_node_and_path(json_t *out, const struct mortise_run *r,
+                              const struct mortise_entry *e, bool was)
 {
     const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
     const struct mortise_graph *g = was && f->was != NULL ? f->was : f->graph;
@@ -134,8 +135,8 @@ static void put_place(json_t *out, const struct mortise_run *r,
     json_object_set_new(out, "visit", json_integer(e->visit));
 }
 
-static json_t *entry_json(const struct mortise_run *r,
-                          const struct mortise_entry *e, bool was)
+static json_t *build_entry_json(const struct mortise_run *r,
+                                const struct mortise_entry *e, bool was)
 {
     const struct entry_rules *of = mortise_entry_rules(e);
     json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
@@ -143,7 +144,7 @@ static json_t *entry_json(const struct mortise_run *r,
     if (out == NULL)
         return NULL;
     if (mortise_entry_has_node(e))
-        put_place(out, r, e, was);
+        put_node_and_path(out, r, e, was);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
         mortise_step_put_name(out, (struct step_id){e->ordinal, e->key});
@@ -154,7 +155,7 @@ static json_t *entry_json(const struct mortise_run *r,
         json_object_set_new(out, "actor", json_string(e->actor));
     if (e->id[0] != '\0')
         json_object_set_new(out, "id", json_string(e->id));
-    if (mortise_entry_has_node(e)) /* of a run: its plugins */
+    if (mortise_entry_has_node(e)) /* for the run itself, `note` has plugins */
         json_object_set(out, "guardrails", e->note);
     of->describe(out, e);
     if (of->shows != NULL && e->value != NULL)
@@ -162,7 +163,7 @@ static json_t *entry_json(const struct mortise_run *r,
     return out;
 }
 
-/* Is there one that steered the run? */
+/* Does the record contain a `steer`? */
 static bool has_steer(const void *entries, size_t size)
 {
     struct mortise_reader reader;
@@ -199,7 +200,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         e.frame = frame;
         was &= e.type != MORTISE_E_STEER;
         if (!mortise_entry_rules(&e)->hidden &&
-            json_array_append_new(list, entry_json(r, &e, was)) != 0)
+            json_array_append_new(list, build_entry_json(r, &e, was)) != 0)
             mortise_json_drop(&list);
         mortise_entry_finish(&e);
     }

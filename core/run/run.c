@@ -1,13 +1,13 @@
-/* run.c -- admission, replay, the step itself, status.
+/* run.c -- admission, replay, the step function, and the status of a run.
  *
- * A step is: take the event in, start what may start, see where the run stands,
- * and if anything was recorded on the way, make one commit of it (commit.c).
+ * A step takes in one event, starts what can start, determines the status of
+ * the run and, if anything was recorded, makes one commit (commit.c).
  *
  * Promises:
- *   (1) Equal histories give equal runs: time, ids and chance come in with
- *       events and the admission, nothing else does.
- *   (2) What a watcher is told durably was on disk before (r->unsent).
- *   (3) A replayed run does nothing until it is told to go on.
+ *   (1) Equal histories give equal runs: time, ids and randomness come only
+ *       from events and the admission.
+ *   (2) A durable event is published after its commit is stored (r->unsent).
+ *   (3) A replayed run does nothing until an event lets it continue.
  */
 #include "core/run/run.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- making and freeing ------------------------------------------------- */
 
-static int make_room(struct mortise_run *r, struct mortise_err *err)
+static int init_run_fields(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_graph *g = r->graph;
 
@@ -35,9 +35,9 @@ static int make_room(struct mortise_run *r, struct mortise_err *err)
                : MORTISE_ENOMEM;
 }
 
-static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
-                   struct mortise_graph *g, const char *tenant, const char *run,
-                   struct mortise_err *err)
+static int alloc_run(struct mortise_run **out, const struct mortise_mem *mem,
+                     struct mortise_graph *g, const char *tenant,
+                     const char *run, struct mortise_err *err)
 {
     struct mortise_run *r = mortise_zalloc(mem, sizeof *r);
     int rv;
@@ -54,7 +54,7 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     mortise_buf_init(&r->record, mem);
     r->tenant = mortise_arena_strdup(&r->arena, tenant);
     r->id = mortise_arena_strdup(&r->arena, run);
-    rv = r->tenant != NULL && r->id != NULL ? make_room(r, err)
+    rv = r->tenant != NULL && r->id != NULL ? init_run_fields(r, err)
                                             : mortise_nomem(err);
     if (rv != MORTISE_OK) {
         mortise_run_free(r);
@@ -64,7 +64,7 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     return MORTISE_OK;
 }
 
-static void exec_finish(struct mortise_run *r, struct exec *x)
+static void free_exec_contents(struct mortise_run *r, struct exec *x)
 {
     json_decref(x->broke);
     json_decref(x->failure);
@@ -117,7 +117,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_command_drop_held(r);
     mortise_run_commit_finish(&r->kept, r->mem);
     for (size_t i = 0; i < r->n_execs; i++)
-        exec_finish(r, r->execs[i]);
+        free_exec_contents(r, r->execs[i]);
     for (size_t i = r->unsent_head; i < r->n_unsent; i++)
         json_decref(r->unsent[i].event);
     mortise_release(r->mem, r->unsent, r->cap_unsent * sizeof r->unsent[0]);
@@ -161,14 +161,14 @@ void mortise_run_free(struct mortise_run *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-static int record_end(struct mortise_run *r, struct mortise_err *err)
+static int record_run_end(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_END,
                               .how = MORTISE_RUN_CANCELLED};
     json_t *state = NULL;
     int rv = MORTISE_OK;
 
-    if (r->after != 0) { /* that is over already */
+    if (r->after != 0) { /* the run had ended before, like this */
         e.how = (uint8_t)r->after;
         e.value = json_incref(r->error);
     } else if (!r->cancelling) {
@@ -182,7 +182,7 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-/* ---- where it stands ---------------------------------------------------- */
+/* ---- the status --------------------------------------------------------- */
 
 static void set_status(struct mortise_run *r, int status, const char *reason)
 {
@@ -190,8 +190,8 @@ static void set_status(struct mortise_run *r, int status, const char *reason)
     r->reason = reason;
 }
 
-/* Something of it is to be done: now, or when somebody lets it go on. */
-static void set_going(struct mortise_run *r)
+/* Work is left: the run is running, or paused until it may continue. */
+static void set_running_or_blocked(struct mortise_run *r)
 {
     if (r->live || r->stays == NULL)
         set_status(r, MORTISE_RUN_RUNNING, "");
@@ -199,7 +199,7 @@ static void set_going(struct mortise_run *r)
         set_status(r, MORTISE_RUN_PAUSED, r->stays);
 }
 
-static void find_status(struct mortise_run *r)
+static void update_status(struct mortise_run *r)
 {
     if (mortise_run_is_finished(r))
         return;
@@ -208,7 +208,7 @@ static void find_status(struct mortise_run *r)
     else if (mortise_limit_holds(r) != NULL)
         set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
-        set_going(r);
+        set_running_or_blocked(r);
     else if (r->n_asked_so[MORTISE_ASK_DOUBT] > 0)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
     else if (r->n_asked_so[MORTISE_ASK_BUDGET] > 0)
@@ -229,13 +229,13 @@ static void find_status(struct mortise_run *r)
     else if (mortise_outbox_is_stuck(r))
         set_status(r, MORTISE_RUN_PAUSED, "memory");
     else
-        set_going(r);
+        set_running_or_blocked(r);
 }
 
-/* ---- going on ----------------------------------------------------------- */
+/* ---- continuing --------------------------------------------------------- */
 
-/* A limit holds back what has not started; what has goes on. */
-static int start_again(struct mortise_run *r, struct mortise_err *err)
+/* A limit stops new executions; those that started before may continue. */
+static int start_counted(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -255,8 +255,8 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-/* Holes at the front, which others left as they started. */
-static void skip_started(struct mortise_run *r)
+/* Skip the entries that were removed from the front of the queue. */
+static void skip_removed_entries(struct mortise_run *r)
 {
     while (r->ready_head < r->ready.n && r->ready.list[r->ready_head] == 0)
         r->ready_head++;
@@ -264,9 +264,9 @@ static void skip_started(struct mortise_run *r)
         r->ready_head = r->ready.n = 0;
 }
 
-/* In their order; who waits for a resource lets others pass, and keeps its
- * place. */
-static int start_ready(struct mortise_run *r, struct mortise_err *err)
+/* Start executions in queue order.  One that waits for a resource keeps its
+ * place and lets others pass. */
+static int start_ready_execs(struct mortise_run *r, struct mortise_err *err)
 {
     size_t passed = 0; /* relative: the queue may move while it grows */
     int rv = MORTISE_OK;
@@ -275,11 +275,12 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
            mortise_run_has_room(r)) {
         uint32_t *at = &r->ready.list[r->ready_head + passed];
         struct exec *x = r->execs[*at];
-        bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
+        /* it may have changed since it was queued */
+        bool starts = x->state == X_READY && x->loss == LOSS_NONE;
 
         if (starts && !mortise_exec_is_final(x) &&
             mortise_limit_of(r, x) != LIMIT_NONE)
-            return start_again(r, err);
+            return start_counted(r, err);
         passed++;
         if (starts && mortise_exec_must_wait(r, x)) {
             mortise_exec_list_askers_of(r, x);
@@ -295,33 +296,34 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
         mortise_exec_count(r, x);
         rv = mortise_start_exec(r, x, err);
     }
-    skip_started(r);
+    skip_removed_entries(r);
     return rv;
 }
 
-/* Something settled, and somebody may have waited for that. */
-static bool shorts_may_go(const struct mortise_run *r)
+/* A reservation was released, and executions wait for that. */
+static bool can_retry_reservations(const struct mortise_run *r)
 {
     return r->purses_moved && r->shorts.n > 0 && !r->cancelling &&
            r->held == NULL;
 }
 
-/* Of a run that is cancelled only finalisers are left to start; and it may have
- * been cancelled while it did not go.  Nothing starts before the run knows as of
- * what it reads its memory. */
-static bool may_start(const struct mortise_run *r)
+/* In a cancelled run only finalisers may start; it may have been cancelled
+ * before it was live.  Nothing starts before the run knows the version of its
+ * memory. */
+static bool can_start_execs(const struct mortise_run *r)
 {
     return (!r->cancelling || (r->live && r->finals)) &&
            !mortise_outbox_is_pinning(r);
 }
 
-/* Stop who has lost, end whose children are over, gather, start what may start:
- * each may make something of another kind happen.  A command that waits for
- * calls to end lets nothing start, but what they end is over when they are: who
- * wins a race does not depend on it.  A finaliser waits for nobody: what one asks
- * is withdrawn in the commit in which it is asked, since after a crash between two
- * commits the run would wait for an answer. */
-static int advance_all(struct mortise_run *r, struct mortise_err *err)
+/* Stop losers, end executions with ended children, gather maps and start
+ * executions, until nothing changes: each of these may cause another.  While a
+ * command waits for calls to end, nothing starts, but the effects of ended
+ * calls are completed: the winner of a race does not depend on the command.  A
+ * finaliser must not wait for people: its requests are withdrawn in the commit
+ * that opens them; after a crash between two commits the run would wait for an
+ * answer. */
+static int advance_until_stable(struct mortise_run *r, struct mortise_err *err)
 {
     size_t losers, ready;
     bool asked;
@@ -340,8 +342,8 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_final_bind(r, err);
         if (rv == MORTISE_OK && r->cancelling)
             rv = mortise_command_stop_idle(r, err);
-        if (rv == MORTISE_OK && r->held == NULL && may_start(r))
-            rv = start_ready(r, err);
+        if (rv == MORTISE_OK && r->held == NULL && can_start_execs(r))
+            rv = start_ready_execs(r, err);
         ready = r->ready.n;
         if (rv == MORTISE_OK)
             rv = mortise_settle_tools(r, err);
@@ -351,12 +353,13 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
     } while (rv == MORTISE_OK &&
              (r->overs.n > 0 || asked ||
               (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
-              (r->gathers.n > 0 && !r->cancelling) || shorts_may_go(r)));
+              (r->gathers.n > 0 && !r->cancelling) ||
+              can_retry_reservations(r)));
     return rv;
 }
 
-/* Everything that may happen now, until nothing more may. */
-static int advance(struct mortise_run *r, struct mortise_err *err)
+/* Do everything that is possible now. */
+static int advance_run(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
     bool waits = false;
@@ -364,28 +367,28 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
 
     if (rv != MORTISE_OK || mortise_run_is_finished(r))
         return rv;
-    if (!r->live && !r->cancelling) /* to end needs no going */
+    if (!r->live && !r->cancelling) /* ending is possible without being live */
         return rv;
     rv = mortise_outbox_go(r, err);
     if (rv == MORTISE_OK)
-        rv = advance_all(r, err);
+        rv = advance_until_stable(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
     if (mortise_run_is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
         rv = mortise_budget_lead(r, in, err);
         if (rv == MORTISE_OK)
-            rv = advance_all(r, err);
+            rv = advance_until_stable(r, err);
     }
     if (rv == MORTISE_OK && mortise_run_is_quiet(r))
         rv = mortise_outbox_before_end(r, &waits, err);
     return rv == MORTISE_OK && !waits && mortise_run_is_quiet(r)
-               ? record_end(r, err)
+               ? record_run_end(r, err)
                : rv;
 }
 
-/* A command comes first.  What was only reserved goes on being so. */
-static int call_later(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+/* A command comes first.  A reservation without a call stays. */
+static int delay_intended_call(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     if (x->effect_open)
         return mortise_fail_not_done(r, x, err);
@@ -393,9 +396,9 @@ static int call_later(struct mortise_run *r, struct exec *x,
     return mortise_exec_ready(r, x, err);
 }
 
-/* What was only to be noted begins now. */
-static int go_ahead(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err)
+/* An execution with only a `before` entry starts now. */
+static int start_intended_call(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     if (x->effect_open || (x->hold != NULL && x->hold->open))
         return mortise_call_start(r, x, MORTISE_RUN_EXECUTE, err);
@@ -403,8 +406,8 @@ static int go_ahead(struct mortise_run *r, struct exec *x,
     return mortise_start_exec(r, x, err);
 }
 
-/* Intents that are on disk: their effects may happen now. */
-static int start_intents(struct mortise_run *r, struct mortise_err *err)
+/* Start the executions whose intents are synced. */
+static int start_synced_intents(struct mortise_run *r, struct mortise_err *err)
 {
     size_t kept = 0, n = r->intents.n;
     int rv = MORTISE_OK;
@@ -418,15 +421,17 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
         }
         if (rv != MORTISE_OK || x->state != X_INTENT)
             continue;
-        rv = r->held != NULL ? call_later(r, x, err) : go_ahead(r, x, err);
+        rv = r->held != NULL ? delay_intended_call(r, x, err)
+                             : start_intended_call(r, x, err);
     }
-    for (size_t i = n; i < r->intents.n; i++) /* who has another by now */
+    for (size_t i = n; i < r->intents.n; i++) /* those with a new intent */
         r->intents.list[kept++] = r->intents.list[i];
     r->intents.n = kept;
     return rv;
 }
 
-static int publish_written(struct mortise_run *r, struct mortise_err *err)
+static int publish_written_events(struct mortise_run *r,
+                                  struct mortise_err *err)
 {
     while (r->unsent_head < r->n_unsent &&
            r->unsent[r->unsent_head].seq <= r->written) {
@@ -442,17 +447,17 @@ static int publish_written(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int on_written(struct mortise_run *r, uint64_t seq,
-                      struct mortise_err *err)
+static int handle_written(struct mortise_run *r, uint64_t seq,
+                          struct mortise_err *err)
 {
     if (seq > r->seq || seq <= r->written)
         return MORTISE_OK;
     r->written = seq;
-    return publish_written(r, err);
+    return publish_written_events(r, err);
 }
 
-/* The command that is on disk now is answered. */
-static int answer_applied(struct mortise_run *r, struct mortise_err *err)
+/* Answer the command that is synced now. */
+static int answer_synced_command(struct mortise_run *r, struct mortise_err *err)
 {
     if (r->applied_seq == 0 || r->applied_seq > r->synced)
         return MORTISE_OK;
@@ -462,28 +467,28 @@ static int answer_applied(struct mortise_run *r, struct mortise_err *err)
                : MORTISE_ENOMEM;
 }
 
-static int on_synced(struct mortise_run *r, uint64_t seq,
-                     struct mortise_err *err)
+static int handle_synced(struct mortise_run *r, uint64_t seq,
+                         struct mortise_err *err)
 {
     int rv;
 
     if (seq > r->seq || seq <= r->synced)
         return MORTISE_OK;
-    rv = on_written(r, seq, err);
+    rv = handle_written(r, seq, err);
     r->synced = seq;
     if (rv == MORTISE_OK)
-        rv = answer_applied(r, err);
+        rv = answer_synced_command(r, err);
     if (rv == MORTISE_OK)
         rv = mortise_step_synced(r, err);
-    return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
+    return rv == MORTISE_OK && r->live ? start_synced_intents(r, err) : rv;
 }
 
-/* ---- a step -------------------------------------------------------------- */
+/* ---- begin and end of a step --------------------------------------------- */
 
-/* The wall clock may be set between two events; steady_ms goes on by as much as
- * time has passed. */
-static void tell_time(struct mortise_run *r, uint64_t now_ms,
-                      uint64_t elapsed_ms)
+/* The wall clock may be adjusted between two events; steady_ms advances by the
+ * elapsed time only. */
+static void advance_clocks(struct mortise_run *r, uint64_t now_ms,
+                           uint64_t elapsed_ms)
 {
     if (elapsed_ms == 0 || r->elapsed_ms == 0)
         r->steady_ms = now_ms;
@@ -494,13 +499,14 @@ static void tell_time(struct mortise_run *r, uint64_t now_ms,
     r->time_ms = now_ms;
 }
 
-/* Begin a step: its actions, its time, the place of its commit. */
+/* Begin a step: set its actions and its time, and reserve the slot of its
+ * commit. */
 static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
                       uint64_t now_ms, uint64_t elapsed_ms, size_t *slot,
                       struct mortise_err *err)
 {
     r->actions = actions;
-    tell_time(r, now_ms, elapsed_ms);
+    advance_clocks(r, now_ms, elapsed_ms);
     r->recorded = r->record.n;
     r->applied = false;
     *slot = actions->n;
@@ -511,21 +517,21 @@ static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
 
 static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
 {
-    int rv = advance(r, err);
+    int rv = advance_run(r, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_clock_tell(r, err);
     if (rv == MORTISE_OK)
-        find_status(r);
+        update_status(r);
     if (rv == MORTISE_OK)
         rv = mortise_commit_step(r, slot, err);
     r->actions = NULL;
     return rv;
 }
 
-/* An event that was refused: nothing was recorded, no action stands.  After
- * running out of memory, what stands is for mortise_actions_clear() alone. */
-static int refuse(struct mortise_run *r, size_t slot, int rv)
+/* The event was rejected: nothing was recorded, and the actions are removed.
+ * When memory ran out, mortise_actions_clear() must still free them. */
+static int reject_event(struct mortise_run *r, size_t slot, int rv)
 {
     bool broken = rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT;
 
@@ -539,7 +545,7 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 
 /* ---- admission ---------------------------------------------------------- */
 
-/* Its handle becomes running in the commit of its admission. */
+/* The spawn handle becomes running in the commit of the admission. */
 static int admit_child(struct mortise_run *r,
                        const struct mortise_admission *adm,
                        struct mortise_err *err)
@@ -550,16 +556,16 @@ static int admit_child(struct mortise_run *r,
     return rv == MORTISE_OK ? mortise_run_keep_spawn(r, adm->spawn, err) : rv;
 }
 
-/* A native child's graph is made of a node of its parent's, whose plan was
- * approved with that. */
-static bool has_plan(const struct mortise_run *r,
-                     const struct mortise_admission *adm)
+/* A native child's graph is part of its parent's plan, which was approved. */
+static bool needs_plan_approval(const struct mortise_run *r,
+                                const struct mortise_admission *adm)
 {
     return r->graph->approve_plan && adm->spawned_by == NULL;
 }
 
-static int admit(struct mortise_run *r, const struct mortise_admission *adm,
-                 struct mortise_err *err)
+static int record_admission(struct mortise_run *r,
+                            const struct mortise_admission *adm,
+                            struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
     struct mortise_beginning begin = {.lists = NULL};
@@ -574,7 +580,9 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     rv = e.note != NULL && e.edges != NULL
              ? mortise_total_choose_start(r, r->graph, e.value, &e, &begin, err)
              : mortise_nomem(err);
-    if (has_plan(r, adm)) { /* they are chosen once its plan is approved */
+    if (needs_plan_approval(
+            r, adm)) { /* the edges are chosen after the approval of the
+                          plan */
         e.n_edges = 0;
         mortise_json_drop(&begin.lists);
     }
@@ -585,7 +593,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     if (rv == MORTISE_OK)
         rv = mortise_total_record_start(r, &e, &begin, err);
     json_decref(begin.lists);
-    if (rv == MORTISE_OK && has_plan(r, adm))
+    if (rv == MORTISE_OK && needs_plan_approval(r, adm))
         rv = mortise_plan_ask(r, err);
     mortise_entry_finish(&e);
     return rv == MORTISE_OK && adm->spawned_by != NULL
@@ -600,7 +608,7 @@ int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
 {
     struct mortise_run *r;
     size_t slot;
-    int rv = run_new(&r, mem, g, adm->tenant, adm->run, err);
+    int rv = alloc_run(&r, mem, g, adm->tenant, adm->run, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
@@ -608,8 +616,8 @@ int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
     r->live = true;
     rv = begin_step(r, actions, now_ms, adm->elapsed_ms, &slot, err);
     if (rv == MORTISE_OK)
-        rv = admit(r, adm, err);
-    rv = rv == MORTISE_OK ? end_step(r, slot, err) : refuse(r, slot, rv);
+        rv = record_admission(r, adm, err);
+    rv = rv == MORTISE_OK ? end_step(r, slot, err) : reject_event(r, slot, rv);
     if (rv != MORTISE_OK) {
         mortise_run_free(r);
         return rv;
@@ -625,7 +633,7 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
                        const char *run, mortise_run_sink *sink, void *ud,
                        struct mortise_err *err)
 {
-    int rv = run_new(out, mem, g, tenant, run, err);
+    int rv = alloc_run(out, mem, g, tenant, run, err);
 
     if (rv == MORTISE_OK) {
         (*out)->sink = sink;
@@ -634,17 +642,17 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
     return rv;
 }
 
-/* What was ready and has gone on since: nobody starts it from the queue, and
- * nobody is to look at it again. */
-static void forget_started(struct mortise_run *r)
+/* Remove executions that started from the front of the ready queue. */
+static void drop_started_from_queue(struct mortise_run *r)
 {
     while (r->ready_head < r->ready.n &&
            r->execs[r->ready.list[r->ready_head]]->state != X_READY)
         r->ready_head++;
 }
 
-static int apply_in(struct mortise_run *r, uint32_t frame,
-                    struct mortise_entry *e, struct mortise_err *err)
+static int apply_entry_in_frame(struct mortise_run *r, uint32_t frame,
+                                struct mortise_entry *e,
+                                struct mortise_err *err)
 {
     e->frame = frame;
     return mortise_apply_entry(r, e, err);
@@ -678,11 +686,11 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
         else if (e.type == MORTISE_E_TIME)
             r->time_ms = e.at_ms;
         else
-            rv = apply_in(r, frame, &e, err);
+            rv = apply_entry_in_frame(r, frame, &e, err);
         mortise_entry_finish(&e);
     }
     mortise_arena_finish(&a);
-    if (rv != MORTISE_ENOTFOUND) /* the record's end */
+    if (rv != MORTISE_ENOTFOUND) /* the end of the record */
         return mortise_doing(err, rv, "checkpoint %llu",
                              (unsigned long long)seq);
     r->time_ms = time_ms;
@@ -690,16 +698,16 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
     r->first_event = r->n_events;
     r->seq = r->written = r->synced = seq;
     r->head = id;
-    r->leaves = false; /* the engine looks when it has loaded the run */
-    forget_started(r);
-    find_status(r);
+    r->leaves = false; /* the engine checks this itself after loading the run */
+    drop_started_from_queue(r);
+    update_status(r);
     return MORTISE_OK;
 }
 
 /* ---- steps -------------------------------------------------------------- */
 
-static int take_in(struct mortise_run *r, const struct mortise_input *in,
-                   struct mortise_err *err)
+static int handle_event(struct mortise_run *r, const struct mortise_input *in,
+                        struct mortise_err *err)
 {
     switch (in->kind) {
     case MORTISE_IN_RECOVER:
@@ -717,9 +725,9 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
                    ? mortise_outbox_timer(r, in->u.timer, err)
                    : mortise_settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
-        return on_synced(r, in->u.seq, err);
+        return handle_synced(r, in->u.seq, err);
     case MORTISE_IN_WRITTEN:
-        return on_written(r, in->u.seq, err);
+        return handle_written(r, in->u.seq, err);
     case MORTISE_IN_COMMIT:
         mortise_run_commit_now(r);
         return MORTISE_OK;
@@ -750,11 +758,12 @@ int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
         r->actions = NULL;
         return rv;
     }
-    rv = take_in(r, in, err);
-    return rv == MORTISE_OK ? end_step(r, slot, err) : refuse(r, slot, rv);
+    rv = handle_event(r, in, err);
+    return rv == MORTISE_OK ? end_step(r, slot, err)
+                            : reject_event(r, slot, rv);
 }
 
-/* ---- looking at it ------------------------------------------------------ */
+/* ---- queries ------------------------------------------------------------ */
 
 uint64_t mortise_run_watch(struct mortise_run *r, bool on)
 {
@@ -816,7 +825,7 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
 {
     struct exec *x = mortise_exec_at(r, call);
 
-    while (x != NULL && x->serves != 0) /* it is a part of that one's work */
+    while (x != NULL && x->serves != 0) /* a tool sees the state of its asker */
         x = x->frame->top->scope->owner;
     if (x == NULL || x->view == NULL || x->state == X_DONE ||
         x->state == X_HELD)
@@ -868,7 +877,7 @@ void mortise_run_left(struct mortise_run *r, int status, const char *reason)
     for (size_t i = 0; status == MORTISE_RUN_PAUSED && i < 3; i++)
         if (strcmp(reason, reasons[i]) == 0)
             r->stays = reasons[i];
-    find_status(r);
+    update_status(r);
 }
 
 bool mortise_run_is_going(const struct mortise_run *r)

@@ -1,11 +1,11 @@
-/* show.c -- JSON views of a run.  docs/json.md has the members. */
+/* show.c -- JSON views of a run; docs/json.md describes the members. */
 
 #include "core/base/clock.h"
 #include "core/run/commit.h"
 
-/* The execution of `now` that x is, which was replayed; NULL: it has none. */
-static const struct exec *same_in(const struct mortise_run *now,
-                                  const struct exec *x)
+/* The execution of the live run `now` that corresponds to x; NULL: none. */
+static const struct exec *find_live_exec(const struct mortise_run *now,
+                                         const struct exec *x)
 {
     const struct exec *y =
         now != NULL && x->index < now->n_execs ? now->execs[x->index] : NULL;
@@ -16,13 +16,13 @@ static const struct exec *same_in(const struct mortise_run *now,
                : NULL;
 }
 
-static bool is_pending(const struct exec *x)
+static bool is_start_pending(const struct exec *x)
 {
     return x->state == X_READY || x->state == X_INTENT || x->state == X_BACKOFF;
 }
 
-/* NULL: it is not at work. */
-static const char *work_name(const struct exec *x)
+/* NULL: it is not running. */
+static const char *get_work_name(const struct exec *x)
 {
     if (x->state == X_RUNNING && x->call == MORTISE_RUN_COMPACT)
         return "compacting";
@@ -32,8 +32,8 @@ static const char *work_name(const struct exec *x)
                : NULL;
 }
 
-static const char *state_name(const struct exec *x,
-                              const struct mortise_run *now)
+static const char *get_status_name(const struct exec *x,
+                                   const struct mortise_run *now)
 {
     static const char *const names[] = {
         [X_READY] = "pending",    [X_ASKED] = "awaiting_approval",
@@ -41,19 +41,20 @@ static const char *state_name(const struct exec *x,
         [X_BACKOFF] = "pending",  [X_HELD] = "done",
         [X_DONE] = "done",        [X_FAILED] = "failed",
         [X_CANCELLED] = "skipped"};
-    const struct exec *y = mortise_exec_is_over(x) ? NULL : same_in(now, x);
+    const struct exec *y =
+        mortise_exec_is_over(x) ? NULL : find_live_exec(now, x);
 
-    if (y != NULL && work_name(y) != NULL)
-        return work_name(y);
-    if (y != NULL && is_pending(x) && !is_pending(y))
-        return "running"; /* what came of it is said once that is stored */
+    if (y != NULL && get_work_name(y) != NULL)
+        return get_work_name(y);
+    if (y != NULL && is_start_pending(x) && !is_start_pending(y))
+        return "running"; /* its result is shown once it is stored */
     if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
         return "in_doubt";
-    return work_name(x) != NULL ? work_name(x) : names[x->state];
+    return get_work_name(x) != NULL ? get_work_name(x) : names[x->state];
 }
 
-/* Times that are not known are left out: NULL. */
-static const char *time_text(char text[MORTISE_TIME_TEXT], uint64_t ms)
+/* NULL for an unknown time, which is left out. */
+static const char *format_known_time(char text[MORTISE_TIME_TEXT], uint64_t ms)
 {
     if (ms == 0)
         return NULL;
@@ -61,8 +62,9 @@ static const char *time_text(char text[MORTISE_TIME_TEXT], uint64_t ms)
     return text;
 }
 
-/* The executions whose edges it took, or that a command had it come after. */
-static json_t *after_json(const struct mortise_run *r, const struct exec *x)
+/* The executions that led to x: by edges, or by a command. */
+static json_t *build_after_json(const struct mortise_run *r,
+                                const struct exec *x)
 {
     json_t *list = json_array();
     char path[MORTISE_EXEC_PATH];
@@ -75,9 +77,9 @@ static json_t *after_json(const struct mortise_run *r, const struct exec *x)
     return list;
 }
 
-/* What its graph may spend, and has: left out where it has no budget. */
-static int put_budget(json_t *to, const struct mortise_run *r,
-                      const struct scope *in)
+/* The budget of the graph; left out if it has none. */
+static int put_budget_member(json_t *to, const struct mortise_run *r,
+                             const struct scope *in)
 {
     return in->purse != NULL
                ? json_object_set_new(to, "budget", mortise_budget_json(r, in))
@@ -90,8 +92,8 @@ static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
                                    : x->effect_open || mortise_step_is_open(x);
 }
 
-/* What was looked up for it. */
-static int put_found(json_t *to, const struct exec *x)
+/* The results of its lookups. */
+static int put_lookup_results(json_t *to, const struct exec *x)
 {
     static const char *const names[] = {
 #define LOOKUP(ID, name, family) family,
@@ -105,9 +107,9 @@ static int put_found(json_t *to, const struct exec *x)
     return rv;
 }
 
-/* What is told of its output to who depends on it. */
-static int put_compacted(json_t *to, const struct mortise_node *n,
-                         const struct exec *x)
+/* The shortened output for its successors. */
+static int put_compacted_output(json_t *to, const struct mortise_node *n,
+                                const struct exec *x)
 {
     const json_t *told = x->compacted;
     json_t *output = told != NULL ? json_object_get(told, "output") : x->output;
@@ -126,7 +128,7 @@ static int put_compacted(json_t *to, const struct mortise_node *n,
                : 0;
 }
 
-static int put_role(json_t *to, const struct mortise_node *n)
+static int put_role_member(json_t *to, const struct mortise_node *n)
 {
     return n->role != NULL
                ? json_object_set_new(to, "role",
@@ -135,26 +137,28 @@ static int put_role(json_t *to, const struct mortise_node *n)
                : 0;
 }
 
-/* One execution's record (graph.md 4). */
-static json_t *exec_json(const struct mortise_run *r,
-                         const struct mortise_run *now, const struct exec *x)
+/* The record of one execution (graph.md 4). */
+static json_t *build_exec_json(const struct mortise_run *r,
+                               const struct mortise_run *now,
+                               const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
     char started[MORTISE_TIME_TEXT], ended[MORTISE_TIME_TEXT];
     json_t *out;
 
     mortise_exec_path(r, x, path);
-    out = json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
-        " s:o*, s:O*, s:O*, s:O*, s:O*}",
-        "node", mortise_exec_node(r, x)->id, "path", path, "type",
-        mortise_node_type_name(mortise_exec_node(r, x)->type), "status",
-        state_name(x, now), "attempts", (int)x->attempt, "visit", (int)x->visit,
-        "generation", (int)x->generation, "after", after_json(r, x), "started",
-        time_text(started, x->started_ms), "ended",
-        time_text(ended, x->ended_ms), "output", x->output, "cached",
-        x->cached ? json_true() : NULL, "error", x->error, "guardrails",
-        x->notes, "approval", x->approval, "failed", x->caught);
+    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
+                    " s:o*, s:O*, s:O*, s:O*, s:O*}",
+                    "node", mortise_exec_node(r, x)->id, "path", path, "type",
+                    mortise_node_type_name(mortise_exec_node(r, x)->type),
+                    "status", get_status_name(x, now), "attempts",
+                    (int)x->attempt, "visit", (int)x->visit, "generation",
+                    (int)x->generation, "after", build_after_json(r, x),
+                    "started", format_known_time(started, x->started_ms),
+                    "ended", format_known_time(ended, x->ended_ms), "output",
+                    x->output, "cached", x->cached ? json_true() : NULL,
+                    "error", x->error, "guardrails", x->notes, "approval",
+                    x->approval, "failed", x->caught);
     if (out != NULL && x->choice != 0 &&
         json_object_set_new(out, "tool",
                             json_sprintf("%s/%s",
@@ -166,13 +170,15 @@ static json_t *exec_json(const struct mortise_run *r,
                             json_pack("{s:s}", "reason",
                                       mortise_exec_node(r, x)->model_reason)))
         mortise_json_drop(&out);
-    if (out != NULL && (put_found(out, x) != 0 ||
-                        put_compacted(out, mortise_exec_node(r, x), x) != 0 ||
-                        put_role(out, mortise_exec_node(r, x)) != 0))
+    if (out != NULL &&
+        (put_lookup_results(out, x) != 0 ||
+         put_compacted_output(out, mortise_exec_node(r, x), x) != 0 ||
+         put_role_member(out, mortise_exec_node(r, x)) != 0))
         mortise_json_drop(&out);
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||
-         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
+         (x->child != NULL &&
+          put_budget_member(out, r, x->child->scope) != 0) ||
          (x->state == X_FAILED && !x->handled && x->resolved != NULL &&
           json_object_set(out, "resolved", x->resolved) != 0) ||
          (is_unsettled(r, x) &&
@@ -181,8 +187,9 @@ static json_t *exec_json(const struct mortise_run *r,
     return out;
 }
 
-/* A node that never started: waiting for its edges, or skipped. */
-static json_t *node_json(const struct mortise_run *r, uint32_t i)
+/* A node that never started: it waits for its edges, or is skipped. */
+static json_t *build_unstarted_node_json(const struct mortise_run *r,
+                                         uint32_t i)
 {
     bool skipped =
         mortise_run_is_finished(r) || mortise_frame_skipped(r->frames[0], i);
@@ -192,13 +199,13 @@ static json_t *node_json(const struct mortise_run *r, uint32_t i)
                      skipped ? "skipped" : "pending");
 }
 
-static bool is_of_node(const struct exec *x)
+static bool is_node_visit(const struct exec *x)
 {
     return x->node != MORTISE_START && x->node != NODE_UPDATE && x->fan == NULL;
 }
 
-static json_t *nodes_json(const struct mortise_run *r,
-                          const struct mortise_run *now)
+static json_t *build_nodes_json(const struct mortise_run *r,
+                                const struct mortise_run *now)
 {
     json_t *list = json_array();
     bool *ran = mortise_zalloc(r->mem, r->graph->n_nodes * sizeof *ran);
@@ -208,36 +215,39 @@ static json_t *nodes_json(const struct mortise_run *r,
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
-        if (!is_of_node(x))
+        if (!is_node_visit(x))
             continue;
         if (x->frame->top == r->frames[0])
             ran[x->node] = true;
-        if (json_array_append_new(list, exec_json(r, now, x)) != 0)
+        if (json_array_append_new(list, build_exec_json(r, now, x)) != 0)
             mortise_json_drop(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
-        if (!ran[i] && json_array_append_new(list, node_json(r, i)) != 0)
+        if (!ran[i] &&
+            json_array_append_new(list, build_unstarted_node_json(r, i)) != 0)
             mortise_json_drop(&list);
     }
     mortise_release(r->mem, ran, r->graph->n_nodes * sizeof *ran);
     return list;
 }
 
-static int add_pending(json_t *list, json_t *payload, uint64_t deadline_ms)
+static int add_pending_request(json_t *list, json_t *payload,
+                               uint64_t deadline_ms)
 {
     json_t *one = json_copy(payload);
     char at[MORTISE_TIME_TEXT];
 
     if (one != NULL && deadline_ms != 0 &&
         json_object_set_new(one, "deadline",
-                            json_string(time_text(at, deadline_ms))) != 0)
+                            json_string(format_known_time(at, deadline_ms))) !=
+            0)
         mortise_json_drop(&one);
     return json_array_append_new(list, one);
 }
 
-/* What x asked that is pending, and then its own request. */
-static int add_requests(json_t *list, const struct mortise_run *r,
-                        const struct exec *x)
+/* The pending requests of the steps of x, and then its own request. */
+static int add_exec_requests(json_t *list, const struct mortise_run *r,
+                             const struct exec *x)
 {
     const struct journal *j = x->journal;
     json_t *own = NULL;
@@ -247,33 +257,34 @@ static int add_requests(json_t *list, const struct mortise_run *r,
         const struct step *s = j->steps[i];
 
         if (mortise_step_is_request(s))
-            rv = add_pending(list, s->payload, s->deadline_ms);
+            rv = add_pending_request(list, s->payload, s->deadline_ms);
     }
     if (rv != 0 || x->request[0] == '\0')
         return rv;
     own = x->ask == MORTISE_ASK_BUDGET ? mortise_budget_request(r, x)
                                        : json_incref(x->payload);
-    rv = own != NULL ? add_pending(list, own, x->deadline_ms) : -1;
+    rv = own != NULL ? add_pending_request(list, own, x->deadline_ms) : -1;
     json_decref(own);
     return rv;
 }
 
-static json_t *pending_json(const struct mortise_run *r)
+static json_t *build_pending_json(const struct mortise_run *r)
 {
     json_t *list = json_array();
 
     if (r->plan.request[0] != '\0' &&
-        add_pending(list, r->plan.payload, 0) != 0)
+        add_pending_request(list, r->plan.payload, 0) != 0)
         mortise_json_drop(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
-        if (add_requests(list, r, r->execs[i]) != 0)
+        if (add_exec_requests(list, r, r->execs[i]) != 0)
             mortise_json_drop(&list);
     }
     return list;
 }
 
-/* {input, scratch, artifacts}; where writes conflict, as far as that goes. */
-static json_t *state_json(struct mortise_run *r)
+/* {input, scratch, artifacts}.  Conflicting writes are folded as far as
+ * possible. */
+static json_t *build_state_json(struct mortise_run *r)
 {
     json_t *state, *out;
 
@@ -289,7 +300,7 @@ static json_t *state_json(struct mortise_run *r)
 json_t *mortise_run_show(const struct mortise_run *run,
                          const struct mortise_run *now)
 {
-    /* Folding caches views in the run; what it is does not change. */
+    /* Folding only fills caches of the run. */
     struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
     const struct exec *held =
         r->status == MORTISE_RUN_PAUSED ? mortise_limit_holds(r) : NULL;
@@ -306,10 +317,11 @@ json_t *mortise_run_show(const struct mortise_run *run,
         "version", r->graph->version != NULL ? r->graph->version : "", "digest",
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
-        (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r, now),
-        "pending", pending_json(r), "plugins", mortise_pins_show(r), "error",
-        r->error, "created", time_text(created, r->created_ms), "updated",
-        time_text(updated, r->time_ms));
+        (int)r->n_finished, "state", build_state_json(r), "nodes",
+        build_nodes_json(r, now), "pending", build_pending_json(r), "plugins",
+        mortise_pins_show(r), "error", r->error, "created",
+        format_known_time(created, r->created_ms), "updated",
+        format_known_time(updated, r->time_ms));
     if (out != NULL &&
         ((r->n_inbox > 0 &&
           json_object_set_new(out, "told", mortise_inbox_json(r)) != 0) ||
@@ -322,7 +334,7 @@ json_t *mortise_run_show(const struct mortise_run *run,
          (mortise_pins_dev(r) &&
           json_object_set_new(out, "unsigned", mortise_pins_dev_json(r)) !=
               0) ||
-         put_budget(out, r, r->frames[0]->scope) != 0))
+         put_budget_member(out, r, r->frames[0]->scope) != 0))
         mortise_json_drop(&out);
     return out;
 }
