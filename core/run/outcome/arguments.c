@@ -1,35 +1,36 @@
-/* arguments.c -- what an operation is called with: evaluated once a generation,
- * and judged before it is used.
+/* arguments.c -- the arguments of an operation: evaluated once a generation,
+ * and checked before they are used.
  */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-/* Does the deployment ask for what these arguments make of it? */
-static bool is_asked_for(const struct exec *x, const struct mortise_node *n)
+/* Does the deployment's policy require approval for a call with these
+ * arguments? */
+static bool needs_operation_approval(const struct exec *x,
+                                     const struct mortise_node *n)
 {
     return n->op->ask ||
            (x->body != NULL &&
             mortise_operation_judge(n->op, x->body, NULL) == MORTISE_ASK);
 }
 
-/* Must somebody approve the call?  The graph may want it, and the deployment
- * of an operation. */
 bool mortise_arguments_are_approved(const struct exec *x,
                                     const struct mortise_node *n)
 {
     return (x->frame->graph->approve_tools && !n->of_type) || n->approve ||
-           is_asked_for(x, n);
+           needs_operation_approval(x, n);
 }
 
-/* Approvals and effects are bound to the arguments; nothing else is. */
+/* Only approvals and effects are bound to the arguments. */
 static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 {
     return n->effect >= MORTISE_WRITE || mortise_arguments_are_approved(x, n);
 }
 
-/* {node, predecessors} of a node that is told of others. */
-static int put_predecessors(struct mortise_run *r, const struct exec *x,
+/* Add `predecessors` to the arguments of a node that receives its predecessors'
+ * outputs. */
+static int add_predecessors(struct mortise_run *r, const struct exec *x,
                             json_t *body, struct mortise_err *err)
 {
     json_t *list;
@@ -47,10 +48,11 @@ static int put_predecessors(struct mortise_run *r, const struct exec *x,
                : mortise_nomem(err);
 }
 
-/* The arguments are those of the generation's first attempt: the same after a
- * crash between two attempts. */
-static int eval_args(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *why, struct mortise_err *err)
+/* Evaluate as in the first attempt of the generation, so that a crash between
+ * two attempts does not change the arguments. */
+static int eval_arguments_template(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *why,
+                                   struct mortise_err *err)
 {
     const struct mortise_tmpl *args = mortise_exec_node(r, x)->args;
     uint32_t attempt = x->attempt;
@@ -66,7 +68,7 @@ static int eval_args(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_tmpl_eval(args, &env.cel, &body, why);
     mortise_env_finish(&env);
-    if (rv == MORTISE_OK && put_predecessors(r, x, body, err) != MORTISE_OK) {
+    if (rv == MORTISE_OK && add_predecessors(r, x, body, err) != MORTISE_OK) {
         json_decref(body);
         return err->code;
     }
@@ -79,7 +81,6 @@ static int eval_args(struct mortise_run *r, struct exec *x,
     return mortise_judge_verdict(rv, err);
 }
 
-/* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
 int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err)
 {
@@ -91,7 +92,7 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
         mortise_generation_find(x, json_object());
         rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
     } else if (x->body == NULL) {
-        rv = eval_args(r, x, why, err);
+        rv = eval_arguments_template(r, x, why, err);
     }
     if (rv == MORTISE_OK && needs_digest(x, n) &&
         mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
@@ -107,9 +108,10 @@ int mortise_arguments_find(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }
 
-/* Is the model that its template gave one of those that the graph lists? */
-static int judge_model(const struct mortise_choice_of_model *of,
-                       const json_t *body, struct mortise_err *err)
+/* Is the model that its template gave in the graph's allowlist?
+ * MORTISE_ENOTFOUND: no. */
+static int check_model_is_listed(const struct mortise_choice_of_model *of,
+                                 const json_t *body, struct mortise_err *err)
 {
     const json_t *llm = json_object_get(json_object_get(body, "node"), "llm");
     const json_t *given = json_object_get(llm, "provider_id");
@@ -141,7 +143,7 @@ int mortise_arguments_judge(const struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = mortise_node_given_secrets(n, body, mem, err);
     if (rv == MORTISE_OK && n->models != NULL) {
-        rv = judge_model(n->models, body, err);
+        rv = check_model_is_listed(n->models, body, err);
         if (rv == MORTISE_ENOTFOUND)
             return rv;
     }

@@ -1,21 +1,23 @@
-/* brief.c -- outputs that are short, and the beginnings of those that are not: 250
- * words, and 2,000 bytes.  compact.c says what else becomes of these. */
+/* brief.c -- short outputs, and the first part of long ones.  Short is at most
+ * 250 words and 2,000 bytes.  compact.c describes compaction. */
 #include <string.h>
 
 #include "core/base/utf8.h"
 #include "core/run/outcome/outcome.h"
 
-enum { BYTES = 2000, NEARLY = 2 };
+enum { BRIEF_BYTES = 2000, NEARLY_SHORT = 2 };
 
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How much of a text is so many times short. */
-static size_t short_part(const char *text, size_t n, size_t times)
+/* The length of the longest prefix within `times` times the limits of a short
+ * text. */
+static size_t get_short_prefix(const char *text, size_t n, size_t times)
 {
-    size_t at = 0, words = 0, most = n < times * BYTES ? n : times * BYTES;
+    size_t at = 0, words = 0,
+           most = n < times * BRIEF_BYTES ? n : times * BRIEF_BYTES;
 
     while (at < most) {
         bool begins =
@@ -28,9 +30,10 @@ static size_t short_part(const char *text, size_t n, size_t times)
     return at < n ? mortise_utf8_cut(text, n, at) : n;
 }
 
-/* The text of an output: itself, or (*made) its JSON, to be given up. */
-static const char *text_of(const struct mortise_run *r, const json_t *output,
-                           char **made)
+/* The text of an output: the string itself, or its JSON (*made, to be
+ * released). */
+static const char *get_output_text(const struct mortise_run *r,
+                                   const json_t *output, char **made)
 {
     *made = NULL;
     if (json_is_string(output))
@@ -38,7 +41,7 @@ static const char *text_of(const struct mortise_run *r, const json_t *output,
     return *made = mortise_json_text(r->mem, output);
 }
 
-static size_t size_of(const json_t *output, const char *text)
+static size_t get_text_size(const json_t *output, const char *text)
 {
     return json_is_string(output) ? json_string_length(output) : strlen(text);
 }
@@ -47,10 +50,10 @@ int mortise_brief_look(const struct mortise_run *r, const json_t *output,
                        bool *is_short, struct mortise_err *err)
 {
     char *made;
-    const char *text = text_of(r, output, &made);
-    size_t n = text != NULL ? size_of(output, text) : 0;
+    const char *text = get_output_text(r, output, &made);
+    size_t n = text != NULL ? get_text_size(output, text) : 0;
 
-    *is_short = text != NULL && short_part(text, n, 1) == n;
+    *is_short = text != NULL && get_short_prefix(text, n, 1) == n;
     mortise_release_str(r->mem, made);
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -59,9 +62,9 @@ json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
                           const char *code, const char *message)
 {
     char *made, mark[64];
-    const char *text = text_of(r, output, &made);
-    size_t n = text != NULL ? size_of(output, text) : 0;
-    size_t k = text != NULL ? short_part(text, n, 1) : 0;
+    const char *text = get_output_text(r, output, &made);
+    size_t n = text != NULL ? get_text_size(output, text) : 0;
+    size_t k = text != NULL ? get_short_prefix(text, n, 1) : 0;
     struct mortise_buf told;
     json_t *out = NULL;
 
@@ -81,7 +84,7 @@ json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
     return out;
 }
 
-static bool has_a_word(const char *text, size_t n)
+static bool has_visible_text(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!is_blank(text[i]))
@@ -93,14 +96,14 @@ json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
                            json_t *gave)
 {
     char *made;
-    const char *text = text_of(r, gave, &made);
-    size_t n = text != NULL ? size_of(gave, text) : 0;
+    const char *text = get_output_text(r, gave, &made);
+    size_t n = text != NULL ? get_text_size(gave, text) : 0;
     json_t *told = NULL;
 
-    if (text != NULL && !has_a_word(text, n))
+    if (text != NULL && !has_visible_text(text, n))
         told = mortise_brief_cut(r, output, "failed",
                                  "the compaction returned an empty text");
-    else if (text != NULL && short_part(text, n, NEARLY) < n)
+    else if (text != NULL && get_short_prefix(text, n, NEARLY_SHORT) < n)
         told = mortise_brief_cut(
             r, gave, "failed",
             "the compaction returned a text that is too long");
@@ -110,8 +113,8 @@ json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
     return told;
 }
 
-/* ... of what had ended before anybody was to be told of it, as the run was steered
- * since, the beginning, where it is long. */
+/* The run may have been steered after y ended, so that y has no compacted
+ * output: cut it if it is long. */
 json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y)
 {
     struct mortise_err err;

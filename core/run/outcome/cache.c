@@ -1,29 +1,29 @@
-/* cache.c -- what was given before, and is not called for again (cache: true).
+/* cache.c -- reuse of the outputs of earlier calls (cache: true).
  *
- * Before such a node's operation is called, the world is asked what the same
- * call gave before: a LOOKUP, which is a call of nobody.
+ * Before the engine calls the operation of such a node, it looks up the output
+ * of an equal call in the cache.  This LOOKUP is a call too, but of no plugin.
  *
- *   (1) It is asked where the call would be made: behind arguments, guardrails
- *       and approval, before the budget.  What is found is judged like any
+ *   (1) The lookup takes the place of the call: after arguments, guardrails and
+ *       approval, before the budget.  A cached output is judged like any other
  *       output, and costs nothing.
- *   (2) Nothing is recorded of having asked.  What was found stands in the
- *       `done` entry, with its how, so a replay needs no cache; after a crash
- *       before that, it is asked again.
- *   (3) What a call gave is kept, with the commit of its `done` entry, if it was
- *       an output and nothing else: no update, no goto, no event, no question
- *       to anybody.  Those would be missing where only the output comes back.
- *   (4) The output is kept as the plugin gave it, before guardrails and schemas
- *       saw it: they see it again each time.
- *   (5) An execution that asked for something has a journal, and goes on with
- *       that; it is not looked up.  Nor is one whose reservation is on disk and
- *       was not used (budget.c): that one is for a call.
+ *   (2) The lookup itself is not recorded.  The `done` entry has the cached
+ *       output and its how, so a replay needs no cache.  After a crash before
+ *       `done` the lookup is repeated.
+ *   (3) An output is stored with the commit of its `done` entry, and only if
+ *       the call gave nothing else: no update, goto, event or question.  Those
+ *       would be missing when the cache returns the output alone.
+ *   (4) The cache has the output as the plugin gave it, before guardrails and
+ *       schemas.  They check it again each time.
+ *   (5) There is no lookup for an execution with a journal, which must continue
+ *       with the journal; nor for one whose budget reservation is on disk and
+ *       unused (budget.c), since the reservation is for a call.
  */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
 /* (5) */
-static bool is_asked(const struct exec *x)
+static bool may_look_up_cache(const struct exec *x)
 {
     return x->journal == NULL && (x->hold == NULL || !x->hold->uncalled);
 }
@@ -39,13 +39,13 @@ int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
     if (x->fresh == NULL)
         return mortise_nomem(err);
     x->fresh->open = false;
-    *ask = is_asked(x);
+    *ask = may_look_up_cache(x);
     return MORTISE_OK;
 }
 
 void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in)
 {
-    assert(x->fresh != NULL && !x->fresh->open); /* it was asked */
+    assert(x->fresh != NULL && !x->fresh->open); /* it was looked up */
     x->fresh->open = in->cache_key != NULL;
     if (x->fresh->open)
         memcpy(x->fresh->key, in->cache_key, MORTISE_DIGEST);
@@ -58,7 +58,7 @@ void mortise_cache_note(struct exec *x, const struct mortise_result_in *in)
     mortise_json_drop(&x->fresh->output);
     if (x->fresh->open && in->plain && in->said == NULL && x->journal == NULL)
         x->fresh->output = json_incref(in->output);
-    x->fresh->open = false; /* it is this call's key alone */
+    x->fresh->open = false; /* the key is for this call only */
 }
 
 int mortise_stage_cache(struct outcome *o, struct mortise_err *err)
@@ -78,6 +78,6 @@ int mortise_stage_cache(struct outcome *o, struct mortise_err *err)
     grown += r->kept.n_cached++;
     memcpy(grown->key, fresh->key, MORTISE_DIGEST);
     grown->value = fresh->output;
-    fresh->output = NULL; /* taken */
+    fresh->output = NULL; /* owned by the commit now */
     return MORTISE_OK;
 }

@@ -1,23 +1,24 @@
-/* call_start.c -- an execution calls: its operation, a guardrail, its plugin
- * about a doubt, the cache, what the deployment has for memory and discovery.
+/* call_start.c -- start a call of an execution: of its operation, a guardrail,
+ * `reconcile`, the cache, or the deployment's memory and discovery.
  */
 #include "core/run/outcome/outcome.h"
 
-/* Is it a call of the node's plugin, or about one? */
-static bool is_of_plugin(enum mortise_run_call_kind kind)
+/* Is it a call of the node's plugin, or a cache lookup for one? */
+static bool is_node_plugin_call(enum mortise_run_call_kind kind)
 {
     return kind <= MORTISE_RUN_RECONCILE || kind == MORTISE_RUN_LOOKUP;
 }
 
-static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
-                      struct mortise_run_call *c)
+static void fill_call_action(struct mortise_run *r, struct exec *x,
+                             json_t *body, struct mortise_run_call *c)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct mortise_aside *aside =
         x->call == MORTISE_RUN_COMPACT ? n->compaction
         : x->call == MORTISE_RUN_JUDGE ? n->judge
                                        : NULL;
-    bool check = x->call == MORTISE_RUN_CHECK, own = is_of_plugin(x->call);
+    bool check = x->call == MORTISE_RUN_CHECK,
+         own = is_node_plugin_call(x->call);
 
     c->id = mortise_exec_handle(x);
     c->kind = x->call;
@@ -42,14 +43,15 @@ static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
     c->resumed = mortise_step_was_awaited(x);
     mortise_exec_path(r, x, c->path);
     if (own && n->effect >= MORTISE_WRITE) {
-        if (!x->effect_open || n->op->steps) /* else its intent made it */
+        if (!x->effect_open || n->op->steps) /* else the intent has the key */
             mortise_exec_find_key(r, x);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
 }
 
-/* Is that a call beside the one that the node is about, or of nobody? */
-static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
+/* Does the call only prepare or follow the one that the node is for? */
+static bool is_secondary_call(const struct exec *x,
+                              enum mortise_run_call_kind kind)
 {
     return kind >= MORTISE_RUN_LOOKUP ||
            (kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET);
@@ -63,11 +65,11 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    assert(!is_of_plugin(kind) || n->op != NULL);
+    assert(!is_node_plugin_call(kind) || n->op != NULL);
     assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
     assert(kind != MORTISE_RUN_LOOKUP || n->cache);
-    rv = mortise_exec_disarm(r, x, err); /* the clock of the graph in it */
-    if (rv == MORTISE_OK && !is_step_in(x, kind) && x->serves == 0)
+    rv = mortise_exec_disarm(r, x, err); /* of the clock of the graph inside */
+    if (rv == MORTISE_OK && !is_secondary_call(x, kind) && x->serves == 0)
         rv = mortise_event_announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL) {
@@ -76,11 +78,11 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     }
     mortise_exec_renew(x);
     x->call = kind;
-    if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind) &&
+    if (x->started_ms == 0 || (x->attempt > 1 && !is_secondary_call(x, kind) &&
                                (x->journal == NULL || x->journal->n == 0)))
         mortise_exec_begun(x, x->attempt, r->time_ms);
     x->called_ms = r->steady_ms;
-    fill_call(r, x, body, &a->u.call);
+    fill_call_action(r, x, body, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
         mortise_doubt_note_failure(x, NULL);
     if (kind == MORTISE_RUN_EXECUTE || mortise_call_is_aside(kind))

@@ -1,19 +1,19 @@
-/* choose.c -- which operation a tool node calls whose `tool` is a template.
+/* choose.c -- the operation of a tool node whose `tool` is a template.
  *
- * It is found ahead of all else that the node does, from the state that it
- * begins with, and recorded (`chosen`): the node is what it is with that
- * operation (mortise_exec_node()) until it is started over, with new arguments.
- * So a crash, an approval and an effect in doubt are about the operation that
- * was chosen, whatever the template would give now.  An operation that the
- * node's tool_allowlist lacks fails the node for good.
+ * The operation is chosen before anything else, from the state that the node
+ * begins with, and recorded (`chosen`).  mortise_exec_node() then returns the
+ * node with that operation, until the execution starts over with new arguments.
+ * So a crash, an approval and an effect in doubt all concern the chosen
+ * operation, even if the template would give another one now.  If the operation
+ * is not in the node's tool_allowlist, the node fails without retry.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-/* Fits `given` that choice? */
-static bool is_choice(const struct mortise_node *n, const char *given)
+/* Is `given` the name PLUGIN/OPERATION of this choice? */
+static bool is_choice_named(const struct mortise_node *n, const char *given)
 {
     size_t len = strlen(n->plugin);
 
@@ -21,13 +21,13 @@ static bool is_choice(const struct mortise_node *n, const char *given)
            strcmp(given + len + 1, n->operation) == 0;
 }
 
-/* 1 + its position; 0: there is none. */
-static uint32_t find(const struct mortise_node *n, const json_t *value)
+/* 1 + the index of the choice with this name; 0: none. */
+static uint32_t find_choice(const struct mortise_node *n, const json_t *value)
 {
     const char *given = json_string_value(value);
 
     for (size_t i = 0; given != NULL && i < n->n_choices; i++)
-        if (is_choice(&n->choices[i], given))
+        if (is_choice_named(&n->choices[i], given))
             return (uint32_t)i + 1;
     return 0;
 }
@@ -36,7 +36,7 @@ int mortise_apply_chosen(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
-    uint32_t choice = x->fan == NULL ? find(n, e->value) : 0;
+    uint32_t choice = x->fan == NULL ? find_choice(n, e->value) : 0;
 
     (void)r;
     if (choice == 0)
@@ -45,8 +45,8 @@ int mortise_apply_chosen(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-static int refuse(const struct mortise_node *n, const json_t *value,
-                  struct mortise_err *why)
+static int fail_unlisted_tool(const struct mortise_node *n, const json_t *value,
+                              struct mortise_err *why)
 {
     int rv = mortise_judge_unlisted(mortise_tmpl_yaml(n->tool)->span, "tool",
                                     "tool_allowlist", value, why);
@@ -74,10 +74,10 @@ int mortise_choose(struct mortise_run *r, struct exec *x, const char **code,
         rv = mortise_judge_text(r, x, n->tool, &value, why, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (find(n, value) != 0)
+    if (find_choice(n, value) != 0)
         return mortise_run_record_value(r, &e, value, err);
     *code = "not_listed";
-    rv = mortise_judge_verdict(refuse(n, value, why), err);
+    rv = mortise_judge_verdict(fail_unlisted_tool(n, value, why), err);
     json_decref(value);
     return rv;
 }

@@ -1,32 +1,38 @@
-/* compact.c -- what others are told of an output: stages of it (pipeline.c), for
- * nodes that a leaf depends on, and leaves that say how (lang/graph/load/compaction.c).
+/* compact.c -- the short form of an output for dependent nodes.
  *
- *   (1) It is made of the output as its guardrails left it and its schemas have it,
- *       once, when nothing more is waited for; and stands in the node's own commit.
- *   (2) What is short is told as it is, of which nothing is recorded, unless the
- *       node itself says what makes it shorter.  Short are 250 words, and 2,000 bytes.
- *   (3) Nothing fails of it.  Where the operation is not there, fails, takes too
- *       long, does not let go or gives nothing or no word, the beginning of the output
- *       is told, and that it was cut; the record says why.
- *   (4) What the operation asks, a model say, is part of its one call, like what
- *       guardrails ask: it is recorded, and not asked again after a crash.
- *   (5) What on_error gave, and what a race has no use for, is not worth a call.
- *   (6) What it gives is short, too, or nearly: twice as long at most, since models
- *       count badly.  Of what is longer the beginning is told, as in (3): whoever is
- *       told of many outputs is not flooded by one. */
+ * Stages of the pipeline (pipeline.c), for nodes that a leaf depends on and for
+ * leaves that set `compaction` (lang/graph/load/compaction.c).
+ *
+ *   (1) The short form is made once, from the output after guardrails and
+ *       schemas, when the output waits for nothing else.  It is recorded in the
+ *       node's own commit.
+ *   (2) A short output (250 words and 2,000 bytes) is passed on unchanged, and
+ *       nothing is recorded, unless the node itself sets its compaction.
+ *   (3) A compaction never fails the node.  If its operation is missing, fails,
+ *       times out, does not return, or gives no text, dependent nodes get the
+ *       first part of the output and a mark that it was cut.  The record has
+ *       the reason.
+ *   (4) Asks of the operation, for example to a model, are part of its call,
+ *       like those of guardrails.  They are recorded, and not repeated after a
+ *       crash.
+ *   (5) Outputs of on_error, and outputs that a race discards, are not worth a
+ *       call.
+ *   (6) The compacted text may be at most twice as long as a short one, since
+ *       models count badly.  A longer text is cut as in (3), so that one output
+ *       cannot flood a node that depends on many. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-static const struct mortise_aside *how_of(const struct outcome *o)
+static const struct mortise_aside *get_compaction(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->compaction;
 }
 
-/* ---- what makes it short ------------------------------------------------- */
+/* ---- the call of the compaction ----------------------------------------- */
 
-/* (5), and (2) where that can be said without looking. */
-static bool is_worth_it(const struct outcome *o)
+/* (5); and (2), as far as that needs no measuring. */
+static bool may_be_compacted(const struct outcome *o)
 {
     return o->entry.how != DONE_ON_ERROR && o->x->discard == 0 &&
            o->x->loss == LOSS_NONE && o->entry.value != NULL &&
@@ -35,11 +41,11 @@ static bool is_worth_it(const struct outcome *o)
 
 bool mortise_stage_compact_is_due(const struct outcome *o)
 {
-    const struct mortise_aside *how = how_of(o);
+    const struct mortise_aside *how = get_compaction(o);
     struct mortise_err err;
     bool is_short;
 
-    if (how == NULL || how->op == NULL || !is_worth_it(o))
+    if (how == NULL || how->op == NULL || !may_be_compacted(o))
         return false;
     return how->is_said || (mortise_brief_look(o->r, o->entry.value, &is_short,
                                                &err) == MORTISE_OK &&
@@ -47,7 +53,7 @@ bool mortise_stage_compact_is_due(const struct outcome *o)
 }
 
 /* {node: {id, type, goal?, llm?}, output, words}. */
-static json_t *body_for(const struct outcome *o)
+static json_t *make_compaction_body(const struct outcome *o)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
     const json_t *told = json_object_get(o->x->body, "node");
@@ -74,7 +80,7 @@ int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     mortise_json_hold(&o->x->lengthy, o->output);
-    body = body_for(o);
+    body = make_compaction_body(o);
     return body != NULL ? mortise_call_start_with(
                               o->r, o->x, MORTISE_RUN_COMPACT, body, err)
                         : mortise_nomem(err);
@@ -99,12 +105,12 @@ int mortise_compact_settle(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* ---- with the node's commit (1) ------------------------------------------- */
+/* ---- the entry in the node's commit (1) --------------------------------- */
 
-/* Of what is long, and of which no operation was asked. */
-static json_t *without(const struct outcome *o)
+/* The short form of a long output for which the operation was not called. */
+static json_t *cut_uncompacted_output(const struct outcome *o)
 {
-    const bool missing = how_of(o)->op == NULL;
+    const bool missing = get_compaction(o)->op == NULL;
 
     return mortise_brief_cut(o->r, o->entry.value,
                              missing ? "plugin" : "cancelled",
@@ -120,15 +126,15 @@ int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
     bool is_short = true;
     int rv = MORTISE_OK;
 
-    if (how_of(o) == NULL)
+    if (get_compaction(o) == NULL)
         return MORTISE_OK;
     o->x->brief = NULL;
     if (brief == NULL && o->entry.value != NULL)
         rv = mortise_brief_look(o->r, o->entry.value, &is_short, err);
     if (rv != MORTISE_OK || (brief == NULL && is_short))
         return rv;
-    return mortise_run_record_value(o->r, &e,
-                                    brief != NULL ? brief : without(o), err);
+    return mortise_run_record_value(
+        o->r, &e, brief != NULL ? brief : cut_uncompacted_output(o), err);
 }
 
 int mortise_apply_compacted(struct mortise_run *r, struct exec *x,

@@ -1,14 +1,13 @@
-/* discover.c -- what a node with tools is offered of them, and which skills join
- * its prompt: the lookup `discover`.
+/* discover.c -- the lookup `discover`: which tools a node is offered, and which
+ * skills join its prompt.
  *
- *   (1) What is found only narrows: a tool that the node's allowlist has not is
- *       no candidate, and an answer that names one is refused as a whole.
- *   (2) `tool` and `extension` narrow the tools, to those that were found;
- *       `skill` leaves them as they are; `any` does both.  Where an answer has no
- *       tool, of those that were looked for, that is `fallback`: all of the
- *       allowlist, or a failure.
- *   (3) Nobody who answers is `fallback`, too: discovery is there to help, and
- *       `fallback: error` is for who cannot do without.
+ *   (1) Discovery only narrows the node's allowlist.  A tool outside of it is
+ *       no candidate, and an answer that names one is rejected as a whole.
+ *   (2) The kinds `tool` and `extension` narrow the tools to the ones found;
+ *       `skill` leaves the tools as they are; `any` does both.  If an answer
+ *       has no result, `fallback` applies: the whole allowlist, or a failure.
+ *   (3) If discovery fails, `fallback` applies too.  Set `fallback: error` for
+ *       a node that cannot work without discovery.
  */
 #include <string.h>
 
@@ -17,23 +16,23 @@
 #include "core/run/outcome/lookups.h"
 #include "core/run/outcome/outcome.h"
 
-enum { TOKENS = 4000 }; /* of the texts of all results */
+enum { MAX_RESULT_TOKENS = 4000 }; /* for the texts of all results */
 
-static bool is_due(const struct mortise_node *n)
+static bool needs_discovery(const struct mortise_node *n)
 {
     return n->discovers != NULL;
 }
 
-static bool is_kind(const struct mortise_node *n, const char *kind)
+static bool is_discovery_kind(const struct mortise_node *n, const char *kind)
 {
     return strcmp(n->discovers->kind, kind) == 0;
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------- */
 
-static int ask(struct mortise_run *r, struct exec *x, json_t **body,
-               const char **code, struct mortise_err *why,
-               struct mortise_err *err)
+static int make_discovery_body(struct mortise_run *r, struct exec *x,
+                               json_t **body, const char **code,
+                               struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *query = NULL;
@@ -52,17 +51,19 @@ static int ask(struct mortise_run *r, struct exec *x, json_t **body,
             "discovery_policy.query of '%s' must be a text of 1 to %d bytes",
             n->id, MORTISE_DISCOVERY_QUERY_MAX);
     }
-    *body = json_pack(
-        "{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind", n->discovers->kind,
-        "max", (json_int_t)n->discovers->max_results, "tokens", TOKENS,
-        "candidates", mortise_graph_candidates(n->tools, n->discovers->kind));
+    *body = json_pack("{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind",
+                      n->discovers->kind, "max",
+                      (json_int_t)n->discovers->max_results, "tokens",
+                      MAX_RESULT_TOKENS, "candidates",
+                      mortise_graph_candidates(n->tools, n->discovers->kind));
     return *body != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- what comes back ----------------------------------------------------- */
+/* ---- the answer ---------------------------------------------------------- */
 
 /* (1) */
-static bool is_offered(const struct mortise_node *n, const json_t *result)
+static bool is_candidate_tool(const struct mortise_node *n,
+                              const json_t *result)
 {
     const char *id = mortise_json_text_of(result, "id");
 
@@ -73,13 +74,14 @@ static bool is_offered(const struct mortise_node *n, const json_t *result)
     return false;
 }
 
-static bool is_skill(const json_t *result)
+static bool is_skill_result(const json_t *result)
 {
     return strcmp(mortise_json_text_of(result, "kind"), "skill") == 0;
 }
 
-static int check(const struct mortise_node *n, const json_t *results,
-                 struct mortise_err *why)
+static int check_discovery_results(const struct mortise_node *n,
+                                   const json_t *results,
+                                   struct mortise_err *why)
 {
     if (!json_is_array(results) ||
         json_array_size(results) > n->discovers->max_results)
@@ -88,8 +90,10 @@ static int check(const struct mortise_node *n, const json_t *results,
                             "at most %u results",
                             (unsigned)n->discovers->max_results);
     MORTISE_JSON_EACH (one, i, results) {
-        bool fits = is_skill(one) ? is_kind(n, "skill") || is_kind(n, "any")
-                                  : !is_kind(n, "skill") && is_offered(n, one);
+        bool fits =
+            is_skill_result(one)
+                ? is_discovery_kind(n, "skill") || is_discovery_kind(n, "any")
+                : !is_discovery_kind(n, "skill") && is_candidate_tool(n, one);
 
         if (!fits)
             return mortise_fail(
@@ -100,8 +104,8 @@ static int check(const struct mortise_node *n, const json_t *results,
     return MORTISE_OK;
 }
 
-/* The texts of skills, and whether a tool is among the results. */
-static json_t *skills_of(const json_t *results, bool *any_tool)
+/* The texts of the skills; *any_tool: there is a tool among the results. */
+static json_t *get_skill_texts(const json_t *results, bool *any_tool)
 {
     json_t *skills = json_array();
 
@@ -109,18 +113,19 @@ static json_t *skills_of(const json_t *results, bool *any_tool)
     MORTISE_JSON_EACH (one, i, results) {
         json_t *text = json_object_get(one, "text");
 
-        *any_tool |= !is_skill(one);
-        if (is_skill(one) && json_is_string(text))
+        *any_tool |= !is_skill_result(one);
+        if (is_skill_result(one) && json_is_string(text))
             json_array_append(skills, text);
     }
     return skills;
 }
 
-static json_t *value_of(const struct mortise_node *n, json_t *results,
-                        const char *fallback, json_t *error)
+static json_t *make_discovery_value(const struct mortise_node *n,
+                                    json_t *results, const char *fallback,
+                                    json_t *error)
 {
     bool any_tool;
-    json_t *skills = skills_of(results, &any_tool);
+    json_t *skills = get_skill_texts(results, &any_tool);
 
     return json_pack("{s:s, s:O, s:o, s:b, s:s*, s:o*}", "kind",
                      n->discovers->kind, "results", results, "skills", skills,
@@ -128,23 +133,25 @@ static json_t *value_of(const struct mortise_node *n, json_t *results,
                      error);
 }
 
-static int take(struct mortise_run *r, struct exec *x, const json_t *answer,
-                json_t **value, struct mortise_err *why,
-                struct mortise_err *err)
+static int parse_discovery_answer(struct mortise_run *r, struct exec *x,
+                                  const json_t *answer, json_t **value,
+                                  struct mortise_err *why,
+                                  struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *results = json_object_get(answer, "results");
-    int rv = check(n, results, why);
+    int rv = check_discovery_results(n, results, why);
 
     if (rv != MORTISE_OK)
         return rv;
-    *value = value_of(n, results, json_array_size(results) == 0 ? "all" : NULL,
-                      NULL);
+    *value = make_discovery_value(
+        n, results, json_array_size(results) == 0 ? "all" : NULL, NULL);
     return *value != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static const char *lacks(const struct exec *x, const json_t *value,
-                         struct mortise_err *why)
+static const char *check_nothing_found(const struct exec *x,
+                                       const json_t *value,
+                                       struct mortise_err *why)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
 
@@ -159,7 +166,7 @@ static const char *lacks(const struct exec *x, const json_t *value,
 }
 
 /* (3) */
-static json_t *instead(const struct exec *x, json_t *error)
+static json_t *make_discovery_fallback(const struct exec *x, json_t *error)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
     json_t *none, *value;
@@ -167,15 +174,16 @@ static json_t *instead(const struct exec *x, json_t *error)
     if (n->discovers->fails)
         return NULL;
     none = json_array();
-    value = value_of(n, none, "all", json_incref(error));
+    value = make_discovery_value(n, none, "all", json_incref(error));
     json_decref(none);
     return value;
 }
 
 const struct lookup mortise_lookup_discover = {.event = "discovery_result",
                                                .call = MORTISE_RUN_DISCOVER,
-                                               .is_due = is_due,
-                                               .ask = ask,
-                                               .take = take,
-                                               .instead = instead,
-                                               .lacks = lacks};
+                                               .is_due = needs_discovery,
+                                               .ask = make_discovery_body,
+                                               .take = parse_discovery_answer,
+                                               .instead =
+                                                   make_discovery_fallback,
+                                               .lacks = check_nothing_found};

@@ -1,8 +1,7 @@
-/* done.c -- an output that was judged is recorded: the last stages of
- * pipeline.c. */
+/* done.c -- record an output that was judged: the last stages of pipeline.c. */
 #include "core/run/outcome/outcome.h"
 
-/* Ahead of the success itself, what each of its edges stands on. */
+/* Record the values that the edges depend on before the success itself. */
 int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_graph *g = o->x->frame->graph;
@@ -27,7 +26,7 @@ int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-/* One whose `interrupt_after` holds its edges back asks at once. */
+/* If `interrupt_after` holds the edges back, ask at once. */
 int mortise_stage_done(struct outcome *o, struct mortise_err *err)
 {
     int rv;

@@ -1,88 +1,87 @@
-/* doubt.c -- an effect of which nobody knows whether it happened.
+/* doubt.c -- effects in doubt: nobody knows whether they happened.
  *
- * Two things can be in doubt, since two things have an intent on disk before
- * they begin (start.c, step.c):
+ * Two things can be in doubt, the two that record an intent before they begin
+ * (start.c, step.c):
  *
- *   a call  of an operation with `intent: call`: all that its plugin did in that
- *           entry, by itself or by asking.  Its intent is open from the entry
- *           until the plugin has spoken: a result, an error, a suspension.
- *   a step  an effectful ask, inside a call of either intent: open from its
- *           intent until its answer.
+ *   a call  of an operation with `intent: call`: everything that its plugin did
+ *           in that call, itself or by asks.  The intent stays open until the
+ *           plugin reports a result, an error or a suspension.
+ *   a step  an ask with an effect, inside a call of either intent.  Its intent
+ *           stays open until its answer.
  *
- * They come to be in doubt when the process dies, when a call was told to stop
- * and only let go, or did not even do that, when it ended well and its result
- * could not be kept, when a plugin says so (MORTISE_S_DOUBT), or when what was
- * heard of a step says nothing: a connection that broke behind the request, a
- * server that failed while it worked (host_calls.h).
+ * A doubt arises when the process dies; when a cancelled call returns without a
+ * report, or never returns; when a call succeeds and its result cannot be
+ * stored; when a plugin reports one (MORTISE_S_DOUBT); or when the answer to a
+ * step is inconclusive: a connection that broke after the request, a server
+ * that failed during it (host_calls.h).
  *
- *   (1) Nothing that is in doubt is done again before somebody settled that: the
- *       plugin, which is asked where it can tell (`reconcile`); else a person.
- *       No retry_policy, resume, race, pause or timeout is a way around.
- *   (2) What may be done again is not in doubt: an operation that is
- *       `idempotent`, which says that the same key twice is once; a node with
- *       `on_in_doubt: retry`, whose author wants it so; a step that by its
- *       nature may be repeated (PUT and DELETE).  What was heard of it is its
- *       answer, and an error like any.
- *   (3) A call in doubt is settled as a whole.  The plugin's `reconcile` speaks
- *       for all of it, and so does the person who is shown the call: "it did not
- *       happen" covers the steps in it that are open, too, so that there is one
- *       question for one crash.  Steps that were answered stay answered: the
- *       call is entered again with the same journal.
- *   (4) Where only a step is open, because the plugin has spoken for the rest,
- *       that step alone is settled: with the result that it had, which is then
- *       the answer to its ask, or by being made again under the same key.
- *   (5) Until a step in doubt is settled its asker is told that the answer
- *       comes later (MORTISE_S_SUSPENDED), as with any that people give.  One
- *       that fails instead of letting go is in doubt all the same: its error
- *       stands on an answer that it did not get.  One that succeeds needs no
- *       answer, and nobody is asked.
- *   (6) "It did not happen", said by the plugin of what failed in other ways
- *       than by a crash, is that failure: its retry_policy says how often it is
- *       tried.  Otherwise an effect that can never come to be would be tried for
- *       ever.  Of a step, what was heard of it is its answer then.
- *   (7) Where doubt fails the node (on_in_doubt: fail, or a person's word), the
- *       doubt stays with the failure, also where that is what its on_error gave
- *       instead: who has it tried again is asked what happened.
- *   (8) A person is asked as soon as the doubt is known, also where the run is
- *       about to stand still: whoever paused it hears of it, and why.
- *   (9) What a failure, a timeout or a budget of its graph stopped in the middle
- *       of an effect may be tried again, or gone to: its doubt is settled before
- *       it ends, and so before its graph does.  "It was done" is kept as its
- *       result; "it was not" leaves nothing; where the doubt fails it (7), it
- *       stays with what was stopped.  Who lost a race or was late for a graph's
- *       end never returns, and nobody is asked: it ends with its doubt (11).
- *  (10) A result that its schemas refuse fails the node, and is kept (R11): the
- *       effect happened.  Since the same would come out for ever, who has the
- *       node tried again is asked what it came to, as if nobody knew: the
- *       operation again, where it may be repeated; the plugin, where it can
- *       tell, unless it tells the same; a person.
- *  (11) What ends with its doubt, and nobody waits for it, holds nothing up: a
- *       run that was cancelled, who lost a race, or was late for a graph's end,
- *       a failure with its doubt, or of a result that is refused, that on_error
- *       led on from.  But nobody goes to a node of the run before it is settled:
- *       a `resume` of a run that has ended settles each doubt as (9) does, and
- *       nothing of what ended is made again, whatever is said.  A run that
- *       completed or was cancelled ends as it had then, also where it is
- *       cancelled instead; of one that failed what failed is tried again beside
- *       that.  An entry says of a loser, and of what on_error gave instead, that
- *       there is a doubt: others of them end without one.
- *  (12) A call that broke its word (E_DETERMINISM) says nothing by its end but an
- *       error of its own: what it was in the middle of is settled before that
- *       failure is one, and leads anywhere.  "It did not happen", whoever says
- *       so, is that failure, since it would break its word again.
+ *   (1) An effect in doubt is never repeated before the doubt is settled: by
+ *       the plugin, if it has `reconcile`, else by a person.  No retry_policy,
+ *       resume, race, pause or timeout bypasses this.
+ *   (2) Repeatable effects are never in doubt: an `idempotent` operation, for
+ *       which the same key twice counts once; a node with `on_in_doubt: retry`;
+ *       a step that is repeatable by nature (PUT and DELETE).  The answer to
+ *       such a step is used as it is, and an error is an ordinary error.
+ *   (3) A call in doubt is settled as a whole, so that there is one question
+ *       for one crash.  The plugin's `reconcile`, or the person who sees the
+ *       call, decides for all of it: "it did not happen" includes its open
+ *       steps.  Answered steps stay answered, and the engine re-enters the call
+ *       with the same journal.
+ *   (4) If only a step is open, because the plugin reported the rest, that step
+ *       alone is settled: its result becomes the answer to the ask, or it is
+ *       made again under the same key.
+ *   (5) Until a step in doubt is settled, its asker is suspended
+ *       (MORTISE_S_SUSPENDED), as for an answer from a person.  A call that
+ *       fails instead of suspending is in doubt too: it failed without the
+ *       answer.  A call that succeeds did not need the answer, and nobody is
+ *       asked.
+ *   (6) If an attempt failed in another way than by a crash, and the plugin
+ *       says "it did not happen", the attempt's failure stands, and its
+ *       retry_policy limits the tries.  Otherwise an effect that always fails
+ *       would be tried forever.  For a step, the answer that was heard is used.
+ *   (7) If a doubt fails the node (on_in_doubt: fail, or a person's decision),
+ *       the doubt stays with the failure, even if on_error supplies a value.  A
+ *       retry of the node first asks whether the effect happened.
+ *   (8) A person is asked as soon as a doubt is known, even if the run is about
+ *       to pause, so that the operator who paused it sees the doubt and its
+ *       cause.
+ *   (9) An execution that a failure, a timeout or a budget stopped in the
+ *       middle of an effect may be retried later, or a goto may lead to it.
+ *       Its doubt is settled before it ends, and so before its graph ends.  "It
+ *       happened" becomes its result; "it did not" leaves nothing; if the doubt
+ *       fails it (7), the doubt stays with it.  Executions that lost a race, or
+ *       missed the end of their graph, never return: nobody is asked, and they
+ *       end in doubt (11).
+ *  (10) A result that the schemas reject fails the node and is kept (R11),
+ *       since the effect happened.  A retry would get the same result forever,
+ *       so it settles the effect as if it were in doubt: repeat the operation,
+ *       if allowed; ask the plugin, unless it reports the same result; ask a
+ *       person.
+ *  (11) Some doubts stay open without blocking anything: those of a cancelled
+ *       run; of an execution that lost a race or missed the end of its graph;
+ *       of a failure in doubt, or with a rejected result, that on_error led on
+ *       from.  A `resume` of the ended run settles each of them as in (9).  No
+ *       goto leads to a node of the run before that, and nothing that ended is
+ *       made again, whatever the decision.  A completed or cancelled run then
+ *       ends as before, even if it is cancelled meanwhile; a failed run also
+ *       retries its failures.  For a loser, and for a value of on_error, an
+ *       entry records the doubt, because most of them end without one.
+ *  (12) A call that diverged from its journal (E_DETERMINISM) proves nothing by
+ *       its end except an error of its own.  The effect that was in flight is
+ *       settled before the failure takes effect.  "It did not happen" leads to
+ *       that failure, since the call would diverge again.
  *
- *  (13) What was heard, and why an attempt failed, is not recorded by itself:
- *       after a crash the doubt is one of the crash.  It is with a request to a
- *       person, which shows both, and where something else than its settling
- *       comes next (it fails, it is stopped, its run is paused): ahead of that
- *       stands why nobody knows (`doubt`).  Whoever is asked about it later, or
- *       again, is told the same, of the same: where only a step was in doubt,
- *       the call's journal is kept for it.
+ *  (13) An answer that was heard, or the cause of a failure, is not recorded by
+ *       itself: after a crash the cause of the doubt is the crash.  It is
+ *       recorded in a request to a person; and in a `doubt` entry ahead of
+ *       something other than the settling (a failure, a stop, a pause).  A
+ *       later request about the same doubt shows the same cause and subject.
+ *       If only a step was in doubt, the call's journal is kept for that.
  *
- *  (14) What a person says that a step came to may be said anew, as people are
- *       wrong: where its call failed behind it, which may be of just that answer,
- *       together with the `resume` that tries it again; and as long as nothing
- *       was told of it.  What went on with it is past that.
+ *  (14) A person can correct a decision about a step in two cases: before the
+ *       call gets the answer; or, if the call failed after it (maybe because of
+ *       it), together with the `resume` that retries the call.  If the call has
+ *       continued with the answer, it is too late.
  */
 #include <string.h>
 
@@ -90,7 +89,7 @@
 #include "mortise/plugin.h"
 #include "core/run/outcome/outcome.h"
 
-/* ---- is it one? --------------------------------------------------------- */
+/* ---- detecting a doubt -------------------------------------------------- */
 
 enum doubt mortise_doubt_at_end(const struct mortise_run *r,
                                 const struct exec *x,
@@ -103,7 +102,7 @@ enum doubt mortise_doubt_at_end(const struct mortise_run *r,
         x->call != MORTISE_RUN_EXECUTE ||
         mortise_doubt_may_be_repeated(mortise_exec_node(r, x)))
         return DOUBT_NONE;
-    if (silent && x->effect_open) /* its intent, which its plugin closes */
+    if (silent && x->effect_open) /* its intent, which the plugin would close */
         return DOUBT_CALL;
     return mortise_step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
 }
@@ -115,13 +114,14 @@ bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x)
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
-/* Nobody does it again before somebody knows. */
-static bool is_held(const struct mortise_run *r, const struct exec *x)
+/* Must the doubt be settled before x ends or runs again? */
+static bool must_settle_before_end(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     return mortise_doubt_is_open(r, x) && mortise_race_may_come_back(x);
 }
 
-/* ---- it came to be ------------------------------------------------------ */
+/* ---- the start of a doubt ----------------------------------------------- */
 
 void mortise_doubt_note_failure(struct exec *x, json_t *failure)
 {
@@ -129,9 +129,9 @@ void mortise_doubt_note_failure(struct exec *x, json_t *failure)
     x->failure = failure;
 }
 
-/* How the attempt failed (6): {code, class, message}. */
-static int note_failure(struct exec *x, const char *code, const char *class,
-                        const char *message, struct mortise_err *err)
+/* Store how the attempt failed (6): {code, class, message}. */
+static int store_failure(struct exec *x, const char *code, const char *class,
+                         const char *message, struct mortise_err *err)
 {
     mortise_doubt_note_failure(x,
                                json_pack("{s:s, s:s, s:s}", "code", code,
@@ -144,9 +144,9 @@ static const char doubt_of_cancel[] =
 const char mortise_doubt_stuck[] =
     "the plugin did not return after a cancellation";
 
-/* What it came of that a call was told to stop, which is no failure of its. */
-static const char *who_stopped(const struct mortise_run *r,
-                               const struct exec *x)
+/* Why x's call was cancelled, if x itself did not fail. */
+static const char *get_stop_reason(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     while (x->loss == LOSS_OUTER && x->frame->top->scope->owner != NULL)
         x = x->frame->top->scope->owner;
@@ -161,29 +161,29 @@ static const char *who_stopped(const struct mortise_run *r,
                : mortise_race_words(LOSS_NONE);
 }
 
-/* Why a call that was told to stop was. */
-static int note_stop(const struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+/* Store why the call was cancelled. */
+static int store_stop_failure(const struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     char words[160];
 
     if (x->stop == STOP_STUCK)
-        return note_failure(x, "timeout.unresponsive", "permanent",
-                            mortise_doubt_stuck, err);
+        return store_failure(x, "timeout.unresponsive", "permanent",
+                             mortise_doubt_stuck, err);
     if (x->stop == STOP_TIMEOUT)
-        return note_failure(x, "timeout.call", "timeout",
-                            mortise_exec_timed_out(x, words), err);
+        return store_failure(x, "timeout.call", "timeout",
+                             mortise_exec_timed_out(x, words), err);
     snprintf(words, sizeof words,
              "%s: the call was cancelled and did not report whether its effect "
              "happened",
-             who_stopped(r, x));
-    return note_failure(x, "", "", words, err);
+             get_stop_reason(r, x));
+    return store_failure(x, "", "", words, err);
 }
 
-/* The plugin spoke for all but the step: its intent is closed, and it goes on
- * with the doubt (doubt_start). */
-static int close_call(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+/* The plugin reported everything but the step: close the call's intent, and
+ * continue with the doubt of the step. */
+static int record_call_closed(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
 
@@ -193,36 +193,36 @@ static int close_call(struct mortise_run *r, struct exec *x,
 
 void mortise_doubt_paused(struct exec *x)
 {
-    struct mortise_err err; /* it is shown without, then */
+    struct mortise_err err; /* without memory, the request lacks the cause */
 
     if (x->effect_open && x->failure == NULL && x->told == NULL &&
         x->was.state == 0)
-        note_failure(x, "", "",
-                     "the run was paused, and it is unknown how the call ended",
-                     &err);
+        store_failure(
+            x, "", "",
+            "the run was paused, and it is unknown how the call ended", &err);
 }
 
 /* (8) */
-static bool is_for_a_person(const struct exec *x, const struct mortise_node *n)
+static bool must_ask_person(const struct exec *x, const struct mortise_node *n)
 {
     if (n->on_in_doubt == MORTISE_DOUBT_FAIL)
-        return x->doubted; /* it has failed already */
+        return x->doubted; /* else it can fail without a person */
     return n->on_in_doubt == MORTISE_DOUBT_ASK || !n->op->reconcile;
 }
 
-/* x is to settle it, now that it is noted how its call ended. */
-static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
-                       struct mortise_err *err)
+/* Let x settle the doubt, now that the end of its call is stored. */
+static int start_settling(struct mortise_run *r, struct exec *x,
+                          enum doubt what, struct mortise_err *err)
 {
     int rv;
 
     assert(mortise_exec_node(r, x)->op != NULL && x->leaving == NULL);
     mortise_exec_stop_for(x, STOP_NONE);
     json_decref(mortise_step_take_broke(x));
-    rv = what == DOUBT_STEP ? close_call(r, x, err)
+    rv = what == DOUBT_STEP ? record_call_closed(r, x, err)
                             : mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK && r->held != NULL &&
-                   is_for_a_person(x, mortise_exec_node(r, x))
+                   must_ask_person(x, mortise_exec_node(r, x))
                ? mortise_doubt_ask(r, x, err)
                : rv;
 }
@@ -235,19 +235,19 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
 
     assert(what != DOUBT_NONE && x->call == MORTISE_RUN_EXECUTE);
     if (x->state == X_STOPPING || x->stop == STOP_STUCK)
-        rv = note_stop(r, x, err);
+        rv = store_stop_failure(r, x, err);
     else if (what == DOUBT_CALL)
-        rv = note_failure(
+        rv = store_failure(
             x, in->error_code[0] != '\0' ? in->error_code : "in_doubt",
             in->error_class, in->message, err);
     else
-        rv =
-            note_failure(x, "", "",
-                         in->status == MORTISE_S_DOUBT && in->message[0] != '\0'
-                             ? in->message
-                             : "the call ended before its answer arrived",
-                         err);
-    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
+        rv = store_failure(x, "", "",
+                           in->status == MORTISE_S_DOUBT &&
+                                   in->message[0] != '\0'
+                               ? in->message
+                               : "the call ended before its answer arrived",
+                           err);
+    return rv == MORTISE_OK ? start_settling(r, x, what, err) : rv;
 }
 
 const char mortise_doubt_broken[] = "determinism";
@@ -255,22 +255,22 @@ const char mortise_doubt_broken[] = "determinism";
 int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
                         const char *words, struct mortise_err *err)
 {
-    int rv = note_failure(x, mortise_doubt_broken, "permanent", words, err);
+    int rv = store_failure(x, mortise_doubt_broken, "permanent", words, err);
 
-    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
+    return rv == MORTISE_OK ? start_settling(r, x, what, err) : rv;
 }
 
-/* ---- a person is asked -------------------------------------------------- */
+/* ---- the subject and its cause ------------------------------------------- */
 
-/* What is in doubt: NULL, the call (3). */
+/* The subject of the doubt: a step, or NULL for the call (3). */
 const struct step *mortise_doubt_subject(const struct mortise_run *r,
                                          const struct exec *x)
 {
     return x->effect_open ? NULL : mortise_step_in_doubt(r, x);
 }
 
-/* How it ended, which is asked about now (11). */
-static const char *cause_of_end(const struct exec *x)
+/* How x ended; the question about that end was reopened (11). */
+static const char *get_end_cause(const struct exec *x)
 {
     if (x->was.state != X_CANCELLED)
         return "it was recorded as failed, but it is unknown whether the "
@@ -282,8 +282,8 @@ static const char *cause_of_end(const struct exec *x)
                : "it was stopped while the effect was in flight";
 }
 
-/* What was told of it before; NULL: nothing, or of something else. */
-static const json_t *told_of(const struct exec *x, const struct step *s)
+/* The doubt recorded in x->told, if it has the same subject s. */
+static const json_t *get_told_doubt(const struct exec *x, const struct step *s)
 {
     json_t *name = s != NULL ? mortise_step_name(s) : NULL;
     const json_t *told = json_object_get(x->told, "step");
@@ -293,37 +293,36 @@ static const json_t *told_of(const struct exec *x, const struct step *s)
     return same ? x->told : NULL;
 }
 
-static const char *words_in(const json_t *from, const char *member)
+static const char *get_nonempty_text(const json_t *from, const char *member)
 {
     const char *words = json_string_value(json_object_get(from, member));
 
     return words != NULL && words[0] != '\0' ? words : NULL;
 }
 
-/* Why nobody knows. */
 const char *mortise_doubt_cause(const struct exec *x, const struct step *s)
 {
     const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
-    const char *words = words_in(seen, "cause");
+    const char *words = get_nonempty_text(seen, "cause");
 
     if (words == NULL)
-        words = words_in(x->failure, "message");
+        words = get_nonempty_text(x->failure, "message");
     if (words == NULL)
-        words = words_in(told_of(x, s), "cause");
+        words = get_nonempty_text(get_told_doubt(x, s), "cause");
     if (words == NULL && x->was.state != 0)
-        words = cause_of_end(x);
+        words = get_end_cause(x);
     return words != NULL ? words
                          : "the process died while the effect was in flight";
 }
 
-/* What the world answered to a step, if it did. */
-static json_t *answer_of(const struct exec *x, const struct step *s)
+/* The answer to a step that was heard, if any. */
+static json_t *get_heard_answer(const struct exec *x, const struct step *s)
 {
-    return json_object_get(s->heard != NULL ? s->heard->seen : told_of(x, s),
-                           "answer");
+    return json_object_get(
+        s->heard != NULL ? s->heard->seen : get_told_doubt(x, s), "answer");
 }
 
-/* ---- what was told of it (13) -------------------------------------------- */
+/* ---- the recorded doubt (13) --------------------------------------------- */
 
 int mortise_apply_doubt(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
@@ -339,12 +338,12 @@ int mortise_apply_doubt(struct mortise_run *r, struct exec *x,
                                                       : mortise_nomem(err);
 }
 
-/* Of the call, or of the one step. */
-static json_t *tell(const struct exec *x, const struct step *s)
+/* For the call, or for step s. */
+static json_t *make_doubt_record(const struct exec *x, const struct step *s)
 {
     return json_pack("{s:s, s:o*, s:O*}", "cause", mortise_doubt_cause(x, s),
                      "step", s != NULL ? mortise_step_name(s) : NULL, "answer",
-                     s != NULL ? answer_of(x, s) : NULL);
+                     s != NULL ? get_heard_answer(x, s) : NULL);
 }
 
 int mortise_doubt_note(struct mortise_run *r, struct exec *x,
@@ -355,14 +354,13 @@ int mortise_doubt_note(struct mortise_run *r, struct exec *x,
 
     if (!mortise_doubt_is_open(r, x))
         return MORTISE_OK;
-    what = tell(x, mortise_doubt_subject(r, x));
+    what = make_doubt_record(x, mortise_doubt_subject(r, x));
     if (what == NULL || !x->told_apart || !json_equal(what, x->told))
         return mortise_run_record_value(r, &e, what, err);
     json_decref(what);
     return MORTISE_OK;
 }
 
-/* It goes on, and may come to be in doubt for another reason. */
 int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
@@ -372,7 +370,7 @@ int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
                            : MORTISE_OK;
 }
 
-/* ---- the question -------------------------------------------------------- */
+/* ---- the request to a person --------------------------------------------- */
 
 const struct mortise_schema *
 mortise_doubt_step_result(const struct mortise_node *n, const char *method)
@@ -382,7 +380,7 @@ mortise_doubt_step_result(const struct mortise_node *n, const char *method)
                : NULL;
 }
 
-static int add_open(json_t *list, const struct step *s)
+static int add_open_step(json_t *list, const struct step *s)
 {
     char key[MORTISE_DIGEST_HEX];
 
@@ -393,9 +391,9 @@ static int add_open(json_t *list, const struct step *s)
                                                  "idempotency_key", key));
 }
 
-/* The steps that the word about a call covers, too (3): who gives it has to
- * look at them. */
-static int show_open(json_t *payload, const struct exec *x)
+/* Add the open steps that the decision about the call includes (3), so that the
+ * person sees them. */
+static int add_open_steps(json_t *payload, const struct exec *x)
 {
     const struct journal *j = x->journal;
     json_t *list = mortise_step_is_open(x) ? json_array() : NULL;
@@ -404,16 +402,16 @@ static int show_open(json_t *payload, const struct exec *x)
     for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
         if (j->steps[i]->state == STEP_OPEN &&
             j->steps[i]->kind != MORTISE_STEP_TOOL)
-            rv = add_open(list, j->steps[i]);
+            rv = add_open_step(list, j->steps[i]);
     if (list != NULL && rv == 0)
         return json_object_set_new(payload, "open", list);
     json_decref(list);
     return rv;
 }
 
-/* What the answer to a step of the plugin's own has to be like. */
-static int show_step_schema(json_t *payload, const struct mortise_node *n,
-                            const struct step *s)
+/* Add the schema of the answer to a step of the plugin's own. */
+static int add_step_schema(json_t *payload, const struct mortise_node *n,
+                           const struct step *s)
 {
     const struct mortise_schema *its = mortise_doubt_step_result(n, s->method);
 
@@ -427,21 +425,22 @@ static int show_step_schema(json_t *payload, const struct mortise_node *n,
                                "additionalProperties", 0));
 }
 
-/* What there is to see of a step, besides. */
-static int show_step(json_t *payload, const struct exec *x,
-                     const struct mortise_node *n, const struct step *s)
+/* Add the name, method, schema and answer of the step. */
+static int add_step_details(json_t *payload, const struct exec *x,
+                            const struct mortise_node *n, const struct step *s)
 {
-    json_t *answer = answer_of(x, s);
+    json_t *answer = get_heard_answer(x, s);
 
     if (json_object_set_new(payload, "step", mortise_step_name(s)) != 0 ||
         json_object_set_new(payload, "method", json_string(s->method)) != 0 ||
-        show_step_schema(payload, n, s) != 0)
+        add_step_schema(payload, n, s) != 0)
         return -1;
     return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
 }
 
-/* Does it refer to a part of itself, and so mean nothing inside of another? */
-static bool refers(const json_t *v)
+/* Does the schema contain a reference, which would break inside of another
+ * schema? */
+static bool has_schema_reference(const json_t *v)
 {
     const char *key;
     json_t *member;
@@ -450,20 +449,20 @@ static bool refers(const json_t *v)
     json_object_foreach(mortise_json_unconst(v), key, member)
     {
         if (strstr(key, "$ref") != NULL || strstr(key, "Ref") != NULL ||
-            refers(member))
+            has_schema_reference(member))
             return true;
     }
     json_array_foreach(mortise_json_unconst(v), i, member)
     {
-        if (refers(member))
+        if (has_schema_reference(member))
             return true;
     }
     return false;
 }
 
-/* What the result of the call has to be like, in its place: as the operation has
- * it, and as the node does. */
-static int show_schema(json_t *payload, const struct mortise_node *n)
+/* Add the schema of the call's result: those of the operation and of the
+ * node. */
+static int add_result_schema(json_t *payload, const struct mortise_node *n)
 {
     const json_t *its =
         n->op->output != NULL ? mortise_schema_json(n->op->output) : NULL;
@@ -473,7 +472,8 @@ static int show_schema(json_t *payload, const struct mortise_node *n)
 
     if (its == NULL && of_node == NULL)
         return 0;
-    if (its != NULL && of_node != NULL && !refers(its) && !refers(of_node))
+    if (its != NULL && of_node != NULL && !has_schema_reference(its) &&
+        !has_schema_reference(of_node))
         all = json_pack("{s:[o, o]}", "allOf", json_deep_copy(its),
                         json_deep_copy(of_node));
     else
@@ -481,10 +481,9 @@ static int show_schema(json_t *payload, const struct mortise_node *n)
     return json_object_set_new(payload, "schema", all);
 }
 
-/* {tool, args, idempotency_key, effect, cause, over?}: of the call, with a list
- * of the steps in it that are `open`, and the schema of its result; or of the
- * one step of it that is in doubt, with that step's name and method, and with
- * what the world answered, if it did. */
+/* The payload is {tool, args, idempotency_key, effect, cause, over?}.  For a
+ * call it adds the `open` steps and the schema of the result; for a step its
+ * name, method, schema and answer. */
 int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -493,8 +492,8 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
     char tool[MORTISE_TOOL_MAX], key[MORTISE_DIGEST_HEX];
     json_t *payload;
 
-    assert(s != NULL || x->body != NULL); /* what is asked about is shown */
-    if (s == NULL && n->op->steps)        /* no intent has left its key */
+    assert(s != NULL || x->body != NULL); /* the payload shows the arguments */
+    if (s == NULL && n->op->steps)        /* no intent has fixed the key */
         mortise_exec_find_key(r, x);
     mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
@@ -503,9 +502,9 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
                         key, "effect", mortise_effect_name(n->effect), "cause",
                         mortise_doubt_cause(x, s), "over",
                         x->was.state != 0 ? json_true() : NULL);
-    if (payload != NULL &&
-        (s != NULL ? show_step(payload, x, n, s)
-                   : show_open(payload, x) | show_schema(payload, n)) != 0)
+    if (payload != NULL && (s != NULL ? add_step_details(payload, x, n, s)
+                                      : add_open_steps(payload, x) |
+                                            add_result_schema(payload, n)) != 0)
         mortise_json_drop(&payload);
     return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
@@ -516,17 +515,18 @@ int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv;
 
-    if (mortise_exec_is_over(x) || x->state == X_ASKED || !is_held(r, x))
+    if (mortise_exec_is_over(x) || x->state == X_ASKED ||
+        !must_settle_before_end(r, x))
         return MORTISE_OK;
-    if (!is_for_a_person(x, mortise_exec_node(r, x)))
+    if (!must_ask_person(x, mortise_exec_node(r, x)))
         return mortise_doubt_note(r, x, err);
     rv = mortise_arguments_find(r, x, &why, err);
-    if (rv == MORTISE_EINVAL) /* whoever goes on with it hears of that */
+    if (rv == MORTISE_EINVAL) /* reported when x continues */
         return mortise_doubt_note(r, x, err);
     return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
 }
 
-/* ---- what came of it is useless (10) ------------------------------------- */
+/* ---- rejected results (10) ----------------------------------------------- */
 
 int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
                                struct mortise_err *err)
@@ -535,22 +535,23 @@ int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
 
     snprintf(words, sizeof words,
              "the effect happened, but its result was rejected: %s", why->msg);
-    return note_failure(x, "", "", words, err);
+    return store_failure(x, "", "", words, err);
 }
 
-/* ---- of what was stopped (9) -------------------------------------------- */
+/* ---- stopped executions (9) ---------------------------------------------- */
 
 bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x)
 {
-    return is_held(r, x) &&
+    return must_settle_before_end(r, x) &&
            (x->doubted ||
             mortise_exec_node(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
            (x->state == X_READY || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED);
 }
 
-/* Would a resume come to x?  Not to what a goto left behind, or on_error. */
-static bool is_ahead(const struct exec *x)
+/* Would a resume reach x?  Not if a goto abandoned it, or on_error led on from
+ * it. */
+static bool is_reached_by_resume(const struct exec *x)
 {
     const struct frame *f = x->frame;
     const struct exec *owner = f->top->scope->owner;
@@ -558,7 +559,8 @@ static bool is_ahead(const struct exec *x)
 
     return !f->behind && !x->handled && it->exec == x->index &&
            (it->phase == ITEM_ACTIVE || it->phase == ITEM_FAILED) &&
-           (owner == NULL || (owner->child == f->top && is_ahead(owner)));
+           (owner == NULL ||
+            (owner->child == f->top && is_reached_by_resume(owner)));
 }
 
 bool mortise_doubt_is_asked(const struct exec *x)
@@ -568,7 +570,7 @@ bool mortise_doubt_is_asked(const struct exec *x)
             (x->state == X_RUNNING && x->call == MORTISE_RUN_RECONCILE));
 }
 
-/* ---- of what is over (11) ------------------------------------------------ */
+/* ---- ended executions (11) ----------------------------------------------- */
 
 int mortise_doubt_left(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
@@ -587,7 +589,8 @@ bool mortise_doubt_is_useless(const struct exec *x)
                MORTISE_OK;
 }
 
-/* Of a loser that never returns an entry says so: it may have ended well. */
+/* A loser that cannot return may have ended well: only an entry tells its
+ * doubt. */
 bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x)
 {
     return mortise_exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
@@ -599,8 +602,9 @@ bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x)
 
 bool mortise_doubt_may_go_on(const struct exec *x)
 {
-    return x->state == X_FAILED ? !x->handled
-                                : x->state == X_CANCELLED && is_ahead(x);
+    return x->state == X_FAILED
+               ? !x->handled
+               : x->state == X_CANCELLED && is_reached_by_resume(x);
 }
 
 bool mortise_doubt_is_any_kept(const struct mortise_run *r)
@@ -622,8 +626,8 @@ int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_STOPPED);
     int rv = MORTISE_OK;
 
-    if (x->call == MORTISE_RUN_EXECUTE) /* nothing more is known of it */
-        rv = note_failure(x, "", "", doubt_of_cancel, err);
+    if (x->call == MORTISE_RUN_EXECUTE) /* the end of the call is unknown */
+        rv = store_failure(x, "", "", doubt_of_cancel, err);
     if (rv == MORTISE_OK)
         rv = mortise_doubt_note(r, x, err);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
@@ -641,8 +645,8 @@ void mortise_doubt_cut(struct exec *x, bool by_cancel)
     x->cut = by_cancel;
 }
 
-static int return_one(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+static int reopen_kept_doubt(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
     int rv;
 
@@ -650,7 +654,7 @@ static int return_one(struct mortise_run *r, struct exec *x,
     x->was.state = x->state;
     x->was.loss = x->loss;
     x->was.ended_ms = x->ended_ms;
-    x->doubted = true; /* whatever its author said of the first time */
+    x->doubted = true; /* even if on_in_doubt is `fail` */
     mortise_race_mark(x, LOSS_NONE);
     mortise_exec_ended(x, 0);
     rv = mortise_exec_ready(r, x, err);
@@ -663,7 +667,7 @@ int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err)
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         if (mortise_doubt_is_kept(r, r->execs[i]))
-            rv = return_one(r, r->execs[i], err);
+            rv = reopen_kept_doubt(r, r->execs[i], err);
     return rv;
 }
 

@@ -1,5 +1,5 @@
-/* doubt_resolve.c -- what is in doubt is settled: asked for again, told by the
- * plugin, or failed.  doubt.c has the promises, and says what is in doubt. */
+/* doubt_resolve.c -- settling a doubt: call again, ask the plugin, ask a
+ * person, or fail.  doubt.c lists the promises and detects doubts. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
@@ -10,15 +10,15 @@ int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
     int rv;
 
     assert(!x->failing);
-    x->failing = true; /* should its on_error be refused, too */
+    x->failing = true; /* also for a rejected on_error value */
     rv = mortise_fail_attempt(r, x, "in_doubt", "permanent", words, err);
     x->failing = false;
     return rv;
 }
 
 /* on_in_doubt: fail (7). */
-static int fail_at_once(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+static int fail_in_doubt(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     char words[512];
     int rv;
@@ -43,12 +43,12 @@ int mortise_doubt_start(struct mortise_run *r, struct exec *x,
     case MORTISE_DOUBT_ASK:
         return mortise_doubt_ask(r, x, err);
     case MORTISE_DOUBT_FAIL:
-        return fail_at_once(r, x, err);
+        return fail_in_doubt(r, x, err);
     case MORTISE_DOUBT_DEFAULT:
     case MORTISE_DOUBT_RECONCILE:
         break;
     }
-    if (n->op->idempotent) /* the same key: the plugin knows it again */
+    if (n->op->idempotent) /* same key: the plugin recognizes the call */
         return mortise_start_execute(r, x, err);
     if (n->op->reconcile)
         return mortise_call_start(r, x, MORTISE_RUN_RECONCILE, err);
@@ -64,9 +64,10 @@ int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
     assert(x->result != NULL);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_find_key(r, x); /* its intent may be of another process */
+    /* An earlier process may have recorded the intent. */
+    mortise_exec_find_key(r, x);
     return mortise_exec_node(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
-               ? mortise_doubt_ask(r, x, err) /* it has failed already */
+               ? mortise_doubt_ask(r, x, err) /* the node has failed already */
                : mortise_doubt_start(r, x, err);
 }
 
@@ -77,16 +78,18 @@ int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
 
     assert(x->loss != LOSS_NONE && mortise_doubt_is_open(r, x));
     if (!mortise_run_has_room(r) || mortise_exec_must_wait(r, x))
-        return MORTISE_OK; /* the plugin may be asked */
+        return MORTISE_OK; /* settling may call the plugin: wait for a slot */
     rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK && x->state != X_READY)
         rv = mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK ? mortise_start_exec(r, x, err) : rv;
 }
 
-/* (6): each open step is answered with what was heard of it, or with that. */
-static int answer_open(struct mortise_run *r, struct exec *x, bool heard_only,
-                       bool *any, struct mortise_err *err)
+/* (6): answer each open step with the answer that was heard, or as not done.
+ * heard_only: skip steps without an answer. */
+static int answer_open_steps(struct mortise_run *r, struct exec *x,
+                             bool heard_only, bool *any,
+                             struct mortise_err *err)
 {
     const struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -103,13 +106,13 @@ static int answer_open(struct mortise_run *r, struct exec *x, bool heard_only,
     return rv;
 }
 
-/* As it failed, now that it is known that nothing happened. */
+/* Fail as noted in x->failure, since nothing happened. */
 static int fail_as_noted(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     json_t *failure = json_incref(x->failure);
     bool any;
-    int rv = answer_open(r, x, false, &any, err);
+    int rv = answer_open_steps(r, x, false, &any, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_fail_attempt(
@@ -125,13 +128,13 @@ int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
     bool any;
-    int rv = answer_open(r, x, true, &any, err);
+    int rv = answer_open_steps(r, x, true, &any, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (!any && code != NULL && code[0] != '\0')
         return fail_as_noted(r, x, err);
-    /* That call is over, and this one may have to wait. */
+    /* That call is over; the next one may have to wait for a slot. */
     mortise_exec_become(r, x, X_READY);
     rv = mortise_doubt_untell(r, x, err);
     return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
@@ -151,7 +154,7 @@ int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
                                    struct mortise_err *err)
 {
     bool any;
-    int rv = answer_open(r, x, false, &any, err);
+    int rv = answer_open_steps(r, x, false, &any, err);
 
     if (rv == MORTISE_OK && x->effect_open)
         rv = mortise_fail_not_done(r, x, err);

@@ -1,28 +1,27 @@
-/* fail.c -- what becomes of an attempt that failed.
+/* fail.c -- failed attempts: retry, on_error, or the failure of the node.
  *
- * A failure is tried again where retry_policy says so (by code or by class, and
- * `when`), then led on where on_error says so, and only then fails the run.  A
- * permanent one is tried again if the node's operation reported it and the policy
- * lists its code.  Those of the engine never are: expressions, schemas,
- * rejections, violations and waits that ran out, since the same would come out.
- * A `when` that cannot be evaluated is the failure, then.  on_error: {fail} gives
- * the failure another code and message; the error that the attempt had is its
- * `cause`.
+ * A failure is first retried if retry_policy allows it (by code or class, and
+ * by `when`).  If there is no retry, on_error applies; only then the run fails.
+ * A permanent failure is retried only if the node's operation reported it and
+ * the policy lists its code.  Permanent failures that the engine detects
+ * (expressions, schemas, rejections, violations, expired waits) are never
+ * retried, since they would fail in the same way.  If `when` cannot be
+ * evaluated, that is the failure.  on_error: {fail} replaces the code and the
+ * message; the error of the attempt becomes the `cause`.
  *
- * What was decided is the entry that follows (`retry`, `failed`), with the error:
- * a replay evaluates nothing.
+ * The decision is recorded in the next entry (`retry`, `failed`), with the
+ * error: a replay evaluates nothing.
  *
- * How long a retry waits follows from the run's seed, so a replay waits as
- * long.
+ * The backoff is computed from the run's seed, so a replay waits equally long.
  */
 #include <string.h>
 
 #include "core/base/utf8.h"
 #include "core/run/outcome/outcome.h"
 
-/* The error of x, as expressions see it. */
-static json_t *error_of(const struct mortise_run *r, const struct exec *x,
-                        const struct failure *f)
+/* The error object for expressions. */
+static json_t *make_failure_error(const struct mortise_run *r,
+                                  const struct exec *x, const struct failure *f)
 {
     json_t *error = mortise_error_new(mortise_exec_node(r, x)->id, f->code,
                                       f->class, f->message);
@@ -32,11 +31,12 @@ static json_t *error_of(const struct mortise_run *r, const struct exec *x,
     return error;
 }
 
-/* With the `span` of its node. */
-static json_t *recorded(const struct mortise_run *r, const struct exec *x,
-                        const struct failure *f)
+/* The error object to record: with the `span` of the node. */
+static json_t *make_error_with_span(const struct mortise_run *r,
+                                    const struct exec *x,
+                                    const struct failure *f)
 {
-    json_t *error = error_of(r, x, f);
+    json_t *error = make_failure_error(r, x, f);
     struct mortise_buf at;
     json_t *text;
 
@@ -54,19 +54,19 @@ static json_t *recorded(const struct mortise_run *r, const struct exec *x,
 json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
                           const char *code, const char *message)
 {
-    return recorded(r, x,
-                    &(struct failure){.code = code,
-                                      .class = "permanent",
-                                      .message = message});
+    return make_error_with_span(r, x,
+                                &(struct failure){.code = code,
+                                                  .class = "permanent",
+                                                  .message = message});
 }
 
-/* A failure that says nothing of its class is permanent, too. */
-static bool is_permanent(const char *class)
+/* A failure without a class is permanent, too. */
+static bool is_permanent_class(const char *class)
 {
     return class[0] == '\0' || strcmp(class, "permanent") == 0;
 }
 
-enum { MESSAGE_MAX = 4096 }; /* bytes of a message of the graph's */
+enum { MESSAGE_MAX = 4096 }; /* bytes of a message that the graph gives */
 
 int mortise_fail_message(struct mortise_run *r, struct exec *x,
                          const json_t *error, struct mortise_buf *out,
@@ -96,13 +96,13 @@ int mortise_fail_message(struct mortise_run *r, struct exec *x,
 }
 
 /* By attempts, code and class. */
-static bool may_retry(const struct mortise_node *n, const struct exec *x,
-                      const struct failure *f)
+static bool is_retry_allowed(const struct mortise_node *n, const struct exec *x,
+                             const struct failure *f)
 {
-    bool permanent = is_permanent(f->class);
+    bool permanent = is_permanent_class(f->class);
 
     if (x->attempt >= n->retry.max_attempts || (permanent && !f->reported) ||
-        mortise_exec_is_final(x)) /* nobody waits for it */
+        mortise_exec_is_final(x)) /* finalizers have one attempt */
         return false;
     for (size_t i = 0; i < n->retry.n_retry_on; i++) {
         const char *on = n->retry.retry_on[i];
@@ -114,13 +114,14 @@ static bool may_retry(const struct mortise_node *n, const struct exec *x,
     return false;
 }
 
-/* What `when` says.  MORTISE_EINVAL: `why` it says nothing. */
-static int test_retry(struct mortise_run *r, struct exec *x,
-                      const struct failure *f, bool *again,
-                      struct mortise_err *why, struct mortise_err *err)
+/* Evaluate `when`.  MORTISE_EINVAL: see `why`. */
+static int test_retry_condition(struct mortise_run *r, struct exec *x,
+                                const struct failure *f, bool *again,
+                                struct mortise_err *why,
+                                struct mortise_err *err)
 {
     const struct mortise_expr *when = &mortise_exec_node(r, x)->retry.when;
-    json_t *error = error_of(r, x, f);
+    json_t *error = make_failure_error(r, x, f);
     struct env env;
     int rv = error != NULL ? mortise_env_init(&env, r, x, NULL, NULL, error,
                                               mortise_cel_uses(when->cel), err)
@@ -135,8 +136,9 @@ static int test_retry(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* A number in [0, 1) that belongs to this attempt. */
-static double chance(const struct mortise_run *r, const struct exec *x)
+/* A number in [0, 1) that depends only on the seed and this attempt. */
+static double get_jitter_fraction(const struct mortise_run *r,
+                                  const struct exec *x)
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
@@ -152,8 +154,9 @@ static double chance(const struct mortise_run *r, const struct exec *x)
     return u / 4294967296.0;
 }
 
-/* The k-th retry waits b, b*k or b*2^(k-1), bounded, then jittered. */
-static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
+/* The k-th retry waits b, b*k or b*2^(k-1), limited, then jittered. */
+static uint64_t get_backoff_ms(const struct mortise_run *r,
+                               const struct exec *x)
 {
     const struct mortise_retry *p = &mortise_exec_node(r, x)->retry;
     double wait = (double)p->delay_ms, k = x->attempt;
@@ -166,7 +169,7 @@ static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
         wait *= 2;
     if (wait > (double)p->max_delay_ms)
         wait = (double)p->max_delay_ms;
-    wait *= 1 + p->jitter * (2 * chance(r, x) - 1);
+    wait *= 1 + p->jitter * (2 * get_jitter_fraction(r, x) - 1);
     return (uint64_t)wait;
 }
 
@@ -175,26 +178,26 @@ void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms)
     x->retry_after_ms = in_ms;
 }
 
-static int settle_retry(struct mortise_run *r, struct exec *x,
+static int record_retry(struct mortise_run *r, struct exec *x,
                         const struct failure *f, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
     assert(x->attempt < mortise_exec_node(r, x)->retry.max_attempts);
-    e.at_ms = backoff_ms(r, x);
+    e.at_ms = get_backoff_ms(r, x);
     if (e.at_ms < x->retry_after_ms)
         e.at_ms = x->retry_after_ms;
     e.at_ms += r->time_ms;
     x->retry_after_ms = 0;
-    rv = mortise_run_record_value(r, &e, recorded(r, x, f), err);
+    rv = mortise_run_record_value(r, &e, make_error_with_span(r, x, f), err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_renew(x);
     return mortise_exec_arm_in(r, x, x->next_ms - r->time_ms, err);
 }
 
-/* The attempt that was about to be, or was stopped, does not count as one. */
+/* The attempt that was stopped or never made does not count. */
 int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
@@ -204,16 +207,17 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
     e.attempt--;
     rv = mortise_run_record_value(
         r, &e,
-        recorded(r, x,
-                 &(struct failure){.code = "cancelled",
-                                   .class = "cancelled",
-                                   .message = "stopped by a command"}),
+        make_error_with_span(
+            r, x,
+            &(struct failure){.code = "cancelled",
+                              .class = "cancelled",
+                              .message = "stopped by a command"}),
         err);
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
 
-/* For good.  `open`: the effect never answered.  `cause`: of on_error: {fail}, the
- * error that the attempt had; else NULL. */
+/* Record a failure without retry.  `open`: the effect is in doubt.  `cause`:
+ * the attempt's error, which on_error: {fail} replaced; else NULL. */
 static int record_failed(struct mortise_run *r, struct exec *x,
                          const struct failure *f, json_t *cause, bool open,
                          struct mortise_err *err)
@@ -232,17 +236,17 @@ static int record_failed(struct mortise_run *r, struct exec *x,
                           json_is_true(json_object_get(x->refusal, "goto"))
                               ? MORTISE_EDGE_TIMEOUT
                               : MORTISE_EDGE_ERROR);
-    /* Whoever has what is around it tried again wants to know. */
-    error = recorded(r, x, f);
+    error = make_error_with_span(r, x, f);
     if (error != NULL && cause != NULL &&
         json_object_set(error, "cause", cause) != 0)
         mortise_json_drop(&error);
     return mortise_run_record_value(r, &e, error, err);
 }
 
-/* on_error: {fail}: the error that follows `cause`. */
-static int fail_instead(struct mortise_run *r, struct exec *x, json_t *cause,
-                        bool open, struct mortise_err *err)
+/* on_error: {fail}: record its error, with `cause` in it. */
+static int record_replaced_failure(struct mortise_run *r, struct exec *x,
+                                   json_t *cause, bool open,
+                                   struct mortise_err *err)
 {
     struct failure f = {.code = mortise_exec_node(r, x)->failing->code,
                         .class = "permanent"};
@@ -267,9 +271,9 @@ static int fail_instead(struct mortise_run *r, struct exec *x, json_t *cause,
     return rv;
 }
 
-static int settle_failed(struct mortise_run *r, struct exec *x,
-                         const struct failure *f, bool open,
-                         struct mortise_err *err)
+static int record_failure(struct mortise_run *r, struct exec *x,
+                          const struct failure *f, bool open,
+                          struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *cause;
@@ -277,8 +281,8 @@ static int settle_failed(struct mortise_run *r, struct exec *x,
 
     if (n->failing == NULL || n->type == MORTISE_NODE_FAIL)
         return record_failed(r, x, f, NULL, open, err);
-    cause = error_of(r, x, f);
-    rv = cause != NULL ? fail_instead(r, x, cause, open, err)
+    cause = make_failure_error(r, x, f);
+    rv = cause != NULL ? record_replaced_failure(r, x, cause, open, err)
                        : mortise_nomem(err);
     json_decref(cause);
     return rv;
@@ -288,19 +292,20 @@ int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
                           const char *code, const char *message, bool open,
                           struct mortise_err *err)
 {
-    return settle_failed(r, x,
-                         &(struct failure){.code = code,
-                                           .class = "permanent",
-                                           .message = message},
-                         open, err);
+    return record_failure(r, x,
+                          &(struct failure){.code = code,
+                                            .class = "permanent",
+                                            .message = message},
+                          open, err);
 }
 
-/* on_error: {value}: that is the output, then. */
-static int settle_value(struct mortise_run *r, struct exec *x,
-                        const struct failure *f, struct mortise_err *err)
+/* on_error: {value}: use the value as the output. */
+static int enter_on_error_value(struct mortise_run *r, struct exec *x,
+                                const struct failure *f,
+                                struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    json_t *error = error_of(r, x, f);
+    json_t *error = make_failure_error(r, x, f);
     json_t *value = NULL;
     struct mortise_err why, both;
     struct env env;
@@ -336,17 +341,19 @@ static int settle_value(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* No attempt follows. */
-static int settle_last(struct mortise_run *r, struct exec *x,
-                       const struct failure *f, struct mortise_err *err)
+/* There is no retry. */
+static int settle_without_retry(struct mortise_run *r, struct exec *x,
+                                const struct failure *f,
+                                struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     if (!mortise_exec_node(r, x)->on_error_value)
-        return settle_failed(r, x, f, mortise_step_in_doubt(r, x) != NULL, err);
+        return record_failure(r, x, f, mortise_step_in_doubt(r, x) != NULL,
+                              err);
     if (x->failing || mortise_step_in_doubt(r, x) != NULL)
         rv = mortise_doubt_left(r, x, err);
-    return rv == MORTISE_OK ? settle_value(r, x, f, err) : rv;
+    return rv == MORTISE_OK ? enter_on_error_value(r, x, f, err) : rv;
 }
 
 int mortise_fail_as(struct mortise_run *r, struct exec *x,
@@ -361,20 +368,21 @@ int mortise_fail_as(struct mortise_run *r, struct exec *x,
     assert(!mortise_exec_is_over(x));
     if (rv != MORTISE_OK)
         return rv;
-    again = may_retry(n, x, f);
+    again = is_retry_allowed(n, x, f);
     if (again && n->retry.when.cel != NULL)
-        rv = test_retry(r, x, f, &again, &why, err);
+        rv = test_retry_condition(r, x, f, &again, &why, err);
     if (rv == MORTISE_EINVAL) {
         mortise_fail(&both, rv,
                      "%.500s; so retry_policy.when could not judge the failure "
                      "%s: %.400s",
                      why.msg, f->code, f->message);
         instead.message = both.msg;
-        return settle_last(r, x, &instead, err);
+        return settle_without_retry(r, x, &instead, err);
     }
     if (rv != MORTISE_OK)
         return rv;
-    return again ? settle_retry(r, x, f, err) : settle_last(r, x, f, err);
+    return again ? record_retry(r, x, f, err)
+                 : settle_without_retry(r, x, f, err);
 }
 
 int mortise_fail_attempt(struct mortise_run *r, struct exec *x,

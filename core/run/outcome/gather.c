@@ -1,21 +1,21 @@
-/* gather.c -- what a map comes to, once its elements are over: {results,
- * failed}, written like any output, and judged by the same stages.  map.c says when, and
- * (3) which element's what.  And a graph inside that is over: what it comes to is
- * for the kind of its node to say. */
+/* gather.c -- the output of a finished map: {results, failed}, written and
+ * judged like any other output.  map.c decides when, and its (3) defines the
+ * result of an element.  Also ends the nodes of finished inner graphs; the
+ * node's kind gives the output. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
 /* A new reference. */
-static json_t *output_of(const struct exec *x)
+static json_t *get_output_or_null(const struct exec *x)
 {
     return x->output != NULL ? json_incref(x->output) : json_null();
 }
 
-/* What of f took an edge to the join, the least after `last` (NULL: of all): in the
- * order in which nodes are declared. */
-static const struct exec *next_yield(const struct frame *f,
-                                     const struct exec *last)
+/* The first execution of f after `last` (NULL: of all) that took an edge to the
+ * join, in declaration order of the nodes. */
+static const struct exec *get_next_yield(const struct frame *f,
+                                         const struct exec *last)
 {
     const struct exec *next = NULL;
 
@@ -27,34 +27,37 @@ static const struct exec *next_yield(const struct frame *f,
 }
 
 /* (3): a new reference. */
-static json_t *result_of(const struct mortise_run *r, const struct frame *f)
+static json_t *get_element_result(const struct mortise_run *r,
+                                  const struct frame *f)
 {
     json_t *all;
 
     if (f->yields == NULL)
         return json_null();
     if (f->yields->next_yield == NULL)
-        return output_of(f->yields);
+        return get_output_or_null(f->yields);
     all = json_object();
-    for (const struct exec *x = next_yield(f, NULL); all != NULL && x != NULL;
-         x = next_yield(f, x)) {
+    for (const struct exec *x = get_next_yield(f, NULL);
+         all != NULL && x != NULL; x = get_next_yield(f, x)) {
         if (json_object_set_new(all, mortise_exec_node(r, x)->id,
-                                output_of(x)) != 0)
+                                get_output_or_null(x)) != 0)
             mortise_json_drop(&all);
     }
     return all;
 }
 
-/* Append one element to {results, failed}: 0, or -1 without memory.  f is NULL
- * where it never began. */
-static int add_element(const struct mortise_run *r, const struct frame *f,
-                       size_t i, bool lists, json_t *results, json_t *failed)
+/* Append one element to {results, failed}: 0, or -1 without memory. f is NULL
+ * if the element never began. */
+static int add_element_result(const struct mortise_run *r,
+                              const struct frame *f, size_t i, bool lists,
+                              json_t *results, json_t *failed)
 {
     bool late = f == NULL || f->late, came = !late && !f->failed;
 
     if (!came && !lists)
         return 0;
-    if (json_array_append_new(results, came ? result_of(r, f) : json_null()))
+    if (json_array_append_new(results,
+                              came ? get_element_result(r, f) : json_null()))
         return -1;
     return came || late
                ? 0
@@ -65,8 +68,8 @@ static int add_element(const struct mortise_run *r, const struct frame *f,
                                                  r->execs[f->cause]->error)));
 }
 
-/* artifacts.TO, which is written like any other. */
-static int make_write(struct outcome *o, struct mortise_err *err)
+/* The write to artifacts.TO, like any other write. */
+static int add_map_write(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_graph *g = o->x->frame->graph;
     struct mortise_path *path = mortise_arena_alloc(&o->arena, sizeof *path);
@@ -89,14 +92,16 @@ static int make_write(struct outcome *o, struct mortise_err *err)
                                  err);
     e->writes[0].text = path->text;
     e->writes[0].reduce = mortise_graph_reduce(g, path);
-    /* Maps in elements of a map gather side by side: no conflict. */
+    /* Maps inside elements of a map gather concurrently: that is no
+     * conflict. */
     if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
         e->writes[0].reduce = MORTISE_REDUCE_LAST;
     return rv;
 }
 
-/* What a map came to breaks a schema, say: the map failed. */
-static int gather_failed(const struct outcome *o, struct mortise_err *err)
+/* The map failed, because its output breaks a schema, for example. */
+static int record_gather_failure(const struct outcome *o,
+                                 struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_FAILED);
 
@@ -105,8 +110,8 @@ static int gather_failed(const struct outcome *o, struct mortise_err *err)
         o->r, &e, mortise_fail_json(o->r, o->x, o->code, o->why.msg), err);
 }
 
-static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
-                         struct mortise_err *err)
+static int judge_gathered(struct mortise_run *r, struct exec *x, json_t *value,
+                          struct mortise_err *err)
 {
     struct outcome o;
     int rv;
@@ -116,7 +121,7 @@ static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
     o.entry.value = json_incref(value);
     rv = mortise_pipeline_judge(&o, STAGE_before, err);
     if (rv == MORTISE_OK)
-        rv = make_write(&o, err);
+        rv = add_map_write(&o, err);
     if (rv == MORTISE_OK)
         rv = mortise_pipeline_judge(&o, STAGE_depths, err);
     if (rv == MORTISE_OK)
@@ -124,13 +129,13 @@ static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &o.entry, err);
     else if (rv == MORTISE_EINVAL)
-        rv = gather_failed(&o, err);
+        rv = record_gather_failure(&o, err);
     mortise_pipeline_finish(&o);
     return rv;
 }
 
-static int gather(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+static int gather_map(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
     const struct fan *fan = x->fan;
     bool lists = mortise_join_lists(&fan->home->graph->nodes[fan->map->join]);
@@ -142,11 +147,11 @@ static int gather(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n; i++) {
         const struct frame *f = i < fan->n_begun ? fan->elements[i] : NULL;
 
-        if (add_element(r, f, i, lists, results, failed) != 0)
+        if (add_element_result(r, f, i, lists, results, failed) != 0)
             rv = mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
-        rv = settle_gather(r, x, value, err);
+        rv = judge_gathered(r, x, value, err);
     json_decref(value);
     return rv;
 }
@@ -155,13 +160,13 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    /* A map that ends may be the last of an element around it. */
+    /* A map that ends may be the last part of an element of an outer map. */
     for (size_t i = 0; rv == MORTISE_OK && i < r->gathers.n; i++) {
         struct exec *x = r->execs[r->gathers.list[i]];
 
         if (x->state == X_READY && x->loss == LOSS_NONE && /* still */
             (!r->cancelling || mortise_exec_is_final(x)))
-            rv = gather(r, x, err);
+            rv = gather_map(r, x, err);
     }
     r->gathers.n = 0;
     return rv;
@@ -171,7 +176,7 @@ int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    /* A graph that ends may be the last of the one around it. */
+    /* A graph that ends may be the last part of the outer graph. */
     for (size_t i = 0; rv == MORTISE_OK && i < r->overs.n; i++) {
         struct exec *x = r->execs[r->overs.list[i]];
 

@@ -1,39 +1,38 @@
-/* guard.c -- guardrails: which are asked, about what, and in which order.
+/* guard.c -- guardrails: which are asked, about which subject, in which order.
  *
- * They are asked one after the other, each about what the one before left; a
- * round of them is over when all passed, or when one of them ended it
- * (verdict.c).  A round is of a node's, at one of the stages that graph.h has,
- * or of those of the edges that a success takes.
+ * Guardrails are asked one after the other; each sees the subject as the
+ * previous one left it.  A round ends when all have passed, or when one ends it
+ * (verdict.c).  A round belongs to one of the stages of a node (graph.h), or to
+ * the edges that a success takes.
  *
- *   (1) It fails closed: one that failed to answer is a violation, and what it
- *       may have offered as a replacement is not used; nor is a replacement
- *       that is too deep to be kept.
- *   (2) Nothing on the protected path runs before its guardrails passed: the
- *       arguments are judged before anybody is asked to approve them and before
- *       an intent, the output before anything of it is written.
- *   (3) What the arguments came to is recorded (`checked`) before it is used:
- *       an approval, an idempotency key and a call after a crash are about the
- *       very arguments that passed.  Arguments that a person edits are judged
- *       anew, and so are those of a new generation; what is in doubt keeps
- *       those that it was begun with.
- *   (4) A `write` or `external` call whose output is about to be judged did
- *       happen: its `result` is recorded first (R11), so that a crash in
- *       between, or a retry, judges the output again and calls nothing.
- *   (5) An executor that writes the state by itself (`update`) is no way
- *       around the guardrails of its output, or of its edges: they see that,
- *       too, behind the output and in the same round.
- *   (6) Edges are looked at in their order, and each one's guardrails in
- *       theirs.  Which they are was decided before (leaving.c), and a violation
- *       is the node's failure (`block`), or only noted (`warn`), or the
- *       replacement becomes the node's output, for all of its edges and for
- *       what it writes (`sanitize`); or that edge is not taken, and its detour
- *       is (`reroute`), while the node's other edges stay.
+ *   (1) Guardrails fail closed.  A guardrail that did not answer counts as a
+ *       violation, and its replacement, if any, is not used; neither is a
+ *       replacement that is nested too deeply to be stored.
+ *   (2) Nothing on the protected path runs before its guardrails have passed.
+ *       Arguments are checked before anybody is asked to approve them and
+ *       before an intent; an output is checked before any of it is written.
+ *   (3) The arguments that passed are recorded (`checked`) before they are
+ *       used: an approval, an idempotency key and a call after a crash concern
+ *       exactly those.  Arguments that a person edits, and those of a new
+ *       generation, are checked again.  An effect in doubt keeps the arguments
+ *       it began with.
+ *   (4) A `write` or `external` call has happened when its output is checked.
+ *       Its `result` is recorded first (R11), so that after a crash, or in a
+ *       retry, the output is checked again and the call is not repeated.
+ *   (5) An executor that writes the state itself (`update`) cannot bypass the
+ *       guardrails of its output or its edges: they check the update after the
+ *       output, in the same round.
+ *   (6) Edges are checked in their order, and the guardrails of each edge in
+ *       theirs.  The edges were chosen before (leaving.c).  On a violation,
+ *       `block` fails the node; `warn` only notes it; `sanitize` replaces the
+ *       node's output, for all of its edges and its writes; `reroute` takes the
+ *       detour instead of that edge, while the node's other edges stay.
  */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-/* ---- who is asked -------------------------------------------------------- */
+/* ---- the guardrails of a round ------------------------------------------- */
 
 const struct mortise_edge *mortise_guard_edge(const struct exec *x)
 {
@@ -41,8 +40,8 @@ const struct mortise_edge *mortise_guard_edge(const struct exec *x)
     return &x->frame->graph->edges[mortise_exec_going(x)[x->at]];
 }
 
-static const struct mortise_guard_list *list_of(const struct mortise_run *r,
-                                                const struct exec *x)
+static const struct mortise_guard_list *
+get_guard_list(const struct mortise_run *r, const struct exec *x)
 {
     return x->stage == MORTISE_GUARD_EDGE
                ? &mortise_guard_edge(x)->policy->guards
@@ -51,17 +50,17 @@ static const struct mortise_guard_list *list_of(const struct mortise_run *r,
 
 const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x)
 {
-    assert(x->guard < list_of(r, x)->n);
-    return list_of(r, x)->ids[x->guard];
+    assert(x->guard < get_guard_list(r, x)->n);
+    return get_guard_list(r, x)->ids[x->guard];
 }
 
 bool mortise_guard_is_last(const struct mortise_run *r, const struct exec *x)
 {
-    return x->guard + 1 == list_of(r, x)->n;
+    return x->guard + 1 == get_guard_list(r, x)->n;
 }
 
-/* Is there one from here on? */
-static bool find_next(const struct mortise_run *r, struct exec *x)
+/* Find the next guardrail, from x's position on. */
+static bool find_next_guard(const struct mortise_run *r, struct exec *x)
 {
     if (x->stage != MORTISE_GUARD_EDGE)
         return x->guard < mortise_exec_node(r, x)->guards[x->stage].n;
@@ -74,8 +73,8 @@ static bool find_next(const struct mortise_run *r, struct exec *x)
     return false;
 }
 
-/* (5): is there an update that they have not seen yet? */
-static bool turn_to_update(struct exec *x)
+/* (5): start with the update, if there is one and it was not checked yet. */
+static bool start_update_check(struct exec *x)
 {
     json_t *update = mortise_origin_said(x, x->how, "update");
 
@@ -92,7 +91,8 @@ static bool turn_to_update(struct exec *x)
 int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
                       struct mortise_err *err)
 {
-    *asked = find_next(r, x) || (turn_to_update(x) && find_next(r, x));
+    *asked = find_next_guard(r, x) ||
+             (start_update_check(x) && find_next_guard(r, x));
     return *asked ? mortise_call_start(r, x, MORTISE_RUN_CHECK, err)
                   : MORTISE_OK;
 }
@@ -115,7 +115,7 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
     mortise_json_hold(&x->subject, subject);
     mortise_json_drop(&x->judged);
     rv = mortise_guard_ask(r, x, &asked, err);
-    assert(asked); /* who begins a round has seen that there is one */
+    assert(asked); /* the caller knows that there is one */
     return rv;
 }
 
@@ -144,7 +144,7 @@ int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
     *output = x->judged != NULL ? x->judged : x->subject;
     if (x->judged == NULL || !x->replaced)
         return MORTISE_OK;
-    said = json_copy(x->said); /* what was said is the update as it passed */
+    said = json_copy(x->said); /* replace the update by the one that passed */
     rv = said != NULL && json_object_set(said, "update", x->subject) == 0
              ? MORTISE_OK
              : mortise_nomem(err);
@@ -160,7 +160,7 @@ void mortise_guard_forget(struct exec *x)
     mortise_json_drop(&x->judged);
 }
 
-/* ---- on the way in ------------------------------------------------------- */
+/* ---- input guardrails ---------------------------------------------------- */
 
 bool mortise_guard_wants_input(const struct mortise_run *r,
                                const struct exec *x)
@@ -170,9 +170,9 @@ bool mortise_guard_wants_input(const struct mortise_run *r,
            !mortise_step_is_open(x);
 }
 
-/* ---- on the way out (stages of pipeline.c) -------------------------------- */
+/* ---- output and edge guardrails (stages of pipeline.c) ------------------ */
 
-/* One that breaks its schema fails without being looked at. */
+/* An output that breaks its schema fails without being checked. */
 bool mortise_stage_output_is_due(const struct outcome *o)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);

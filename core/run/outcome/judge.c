@@ -1,10 +1,10 @@
-/* judge.c -- is an output what the graph said it would be?  Stages of
- * pipeline.c: the output against its schemas, its writes against the reducers
- * and the schemas of the fields they change, and the limits.
+/* judge.c -- does an output match the graph?  Stages of pipeline.c: they check
+ * the output against its schemas, its writes against the reducers and the
+ * schemas of the fields that they change, and the limits.
  *
- * What was found stands in the entry; what was tried is on the execution until
- * the pipeline takes it back.  MORTISE_EINVAL is a judgement, with words;
- * MORTISE_ENOMEM is none.
+ * The results are put into the entry.  Tentative writes are on the execution
+ * until the pipeline undoes them.  MORTISE_EINVAL is a judgement, with a
+ * message; MORTISE_ENOMEM is an error of the engine.
  */
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,7 @@ int mortise_judge_duration(struct mortise_run *r, struct exec *x,
 }
 
 static const struct mortise_schema *
-schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
+get_root_schema(const struct mortise_graph *g, const struct mortise_path *path)
 {
     const char *root = path->steps[0].key;
 
@@ -116,11 +116,11 @@ schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
     return strcmp(root, "artifacts") == 0 ? g->artifacts : NULL;
 }
 
-/* What the declared schemas say of the value at a path; NULL: nothing. */
-static const struct mortise_schema *schema_at(const struct mortise_graph *g,
-                                              const struct mortise_path *path)
+/* The declared schema of the value at a path; NULL: none. */
+static const struct mortise_schema *
+get_schema_at(const struct mortise_graph *g, const struct mortise_path *path)
 {
-    const struct mortise_schema *s = schema_of_root(g, path);
+    const struct mortise_schema *s = get_root_schema(g, path);
 
     for (size_t i = 1; s != NULL && i < path->n; i++)
         s = path->steps[i].key != NULL
@@ -137,21 +137,22 @@ int mortise_judge_add_write(const struct mortise_graph *g,
     struct mortise_entry_write *w = &e->writes[e->n_writes];
 
     w->ref = ref;
-    w->value = mortise_schema_normal(schema_at(g, path), value, g->expr_cost);
+    w->value =
+        mortise_schema_normal(get_schema_at(g, path), value, g->expr_cost);
     if (w->value == NULL)
         return mortise_nomem(err);
     e->n_writes++;
     return MORTISE_OK;
 }
 
-/* What x wants written besides its output; NULL: nothing. */
-static const json_t *said_of(const struct outcome *o)
+/* The update that came with x's output; NULL: none. */
+static const json_t *get_update(const struct outcome *o)
 {
     return mortise_origin_said(o->x, (enum done_how)o->entry.how, "update");
 }
 
-/* Room for the arrays of the entry; the update's writes stand in it already. */
-static int make_room(struct outcome *o, struct mortise_err *err)
+/* Allocate the arrays of the entry, and copy the update's writes into them. */
+static int alloc_entry_arrays(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
     struct mortise_entry *e = &o->entry;
@@ -172,20 +173,21 @@ static int make_room(struct outcome *o, struct mortise_err *err)
 
 int mortise_stage_said(struct outcome *o, struct mortise_err *err)
 {
-    const json_t *update = said_of(o);
+    const json_t *update = get_update(o);
     int rv = update != NULL
                  ? mortise_judge_verdict(
                        mortise_patch_make(&o->said, update, &o->why), err)
                  : MORTISE_OK;
 
-    return rv == MORTISE_OK ? make_room(o, err) : rv;
+    return rv == MORTISE_OK ? alloc_entry_arrays(o, err) : rv;
 }
 
-/* `outputs`, over the state before and the output; or `output_mapping`, over
- * what the child ended with. */
-static int add_each(struct outcome *o, const struct mortise_output *list,
-                    size_t n, uint16_t ref, bool of_child,
-                    struct mortise_err *err)
+/* `outputs`, evaluated over the state before and the output; or
+ * `output_mapping`, over the state that the child ended with. */
+static int add_mapped_writes(struct outcome *o,
+                             const struct mortise_output *list, size_t n,
+                             uint16_t ref, bool of_child,
+                             struct mortise_err *err)
 {
     uint32_t uses = 0;
     struct env env;
@@ -215,16 +217,16 @@ static int add_each(struct outcome *o, const struct mortise_output *list,
     return rv;
 }
 
-/* Has the executor set that artifact itself? */
-static bool sets_artifact(const struct outcome *o, const char *name)
+/* Did the executor's update set that artifact? */
+static bool has_set_artifact(const struct outcome *o, const char *name)
 {
-    const json_t *update = said_of(o);
+    const json_t *update = get_update(o);
 
     return json_object_get(json_object_get(update, "artifacts"), name) != NULL;
 }
 
-/* What was said in its conversation comes behind what is there. */
-static int add_conversation(struct outcome *o, struct mortise_err *err)
+/* Append the new messages to the node's conversation. */
+static int add_conversation_write(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_path *to = mortise_exec_node(o->r, o->x)->conversation;
     json_t *said =
@@ -247,7 +249,7 @@ static int add_conversation(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-/* All writes of a success, into the entry, behind what was said. */
+/* Add all writes of a success to the entry, after those of the update. */
 int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
@@ -258,7 +260,7 @@ int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
     assert(o->x->view != NULL && o->x->n_writes == 0);
     if (e->value == NULL)
         return MORTISE_OK;
-    if (n->output_as != NULL && !sets_artifact(o, n->output_as)) {
+    if (n->output_as != NULL && !has_set_artifact(o, n->output_as)) {
         const struct artifact *as = mortise_exec_artifact(o->r, o->x);
 
         rv = as != NULL ? mortise_judge_add_write(g, e, MORTISE_WRITE_AS,
@@ -271,19 +273,19 @@ int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
         rv = mortise_judge_add_write(g, e, MORTISE_WRITE_TARGET,
                                      &n->target_path, e->value, err);
     if (rv == MORTISE_OK)
-        rv = add_each(o, n->outputs, n->n_outputs, MORTISE_WRITE_OUTPUT, false,
-                      err);
+        rv = add_mapped_writes(o, n->outputs, n->n_outputs,
+                               MORTISE_WRITE_OUTPUT, false, err);
     if (rv == MORTISE_OK && o->x->child_state != NULL)
-        rv = add_each(o, n->output_mapping, n->n_output_mapping,
-                      (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs), true,
-                      err);
-    return rv == MORTISE_OK ? add_conversation(o, err) : rv;
+        rv = add_mapped_writes(o, n->output_mapping, n->n_output_mapping,
+                               (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs),
+                               true, err);
+    return rv == MORTISE_OK ? add_conversation_write(o, err) : rv;
 }
 
-static int check_field(const struct mortise_graph *g,
-                       const struct mortise_schema *s, const char *root,
-                       const char *field, const json_t *value,
-                       struct mortise_err *why)
+static int check_state_field(const struct mortise_graph *g,
+                             const struct mortise_schema *s, const char *root,
+                             const char *field, const json_t *value,
+                             struct mortise_err *why)
 {
     const struct mortise_schema *member = mortise_schema_member(s, field);
     int rv;
@@ -298,9 +300,9 @@ static int check_field(const struct mortise_graph *g,
     return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
 }
 
-static int check_fields(const struct mortise_graph *g,
-                        const struct mortise_schema *s, const char *root,
-                        const json_t *whole, struct mortise_err *why)
+static int check_state_root(const struct mortise_graph *g,
+                            const struct mortise_schema *s, const char *root,
+                            const json_t *whole, struct mortise_err *why)
 {
     const char *field;
     json_t *value;
@@ -311,7 +313,7 @@ static int check_fields(const struct mortise_graph *g,
     json_object_foreach(mortise_json_unconst(whole), field, value)
     {
         if (rv == MORTISE_OK && s != NULL)
-            rv = check_field(g, s, root, field, value, why);
+            rv = check_state_field(g, s, root, field, value, why);
     }
     return rv;
 }
@@ -321,28 +323,31 @@ int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
                            struct mortise_err *why)
 {
     const char *root = path->steps[0].key, *field;
-    const struct mortise_schema *s = schema_of_root(g, path);
+    const struct mortise_schema *s = get_root_schema(g, path);
     const json_t *whole;
 
     if (s == NULL && path->n > 1)
-        return MORTISE_OK; /* a field may be anything there */
+        return MORTISE_OK; /* undeclared: the field can have any value */
     whole = json_object_get(after, root);
     if (path->n == 1)
-        return check_fields(g, s, root, whole, why);
-    field = path->steps[1].key; /* a root is an object: no index */
-    return check_field(g, s, root, field, json_object_get(whole, field), why);
+        return check_state_root(g, s, root, whole, why);
+    field = path->steps[1].key; /* a root is an object, so this is no index */
+    return check_state_field(g, s, root, field, json_object_get(whole, field),
+                             why);
 }
 
-/* Does anything look at the state after x now: a schema of what it wrote, the
- * limit, a condition, a list? */
-static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
+/* Is the state after x needed now: for a schema of a field that x wrote, the
+ * size limit, a condition, or a list? */
+static bool must_compute_state(const struct exec *x,
+                               const struct mortise_node *n)
 {
     const struct mortise_graph *g = x->frame->graph;
     uint32_t uses;
 
     for (size_t i = 0; i < x->n_writes; i++) {
-        if (!x->writes[i].own && (x->writes[i].path->n == 1 ||
-                                  schema_of_root(g, x->writes[i].path) != NULL))
+        if (!x->writes[i].own &&
+            (x->writes[i].path->n == 1 ||
+             get_root_schema(g, x->writes[i].path) != NULL))
             return true;
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
@@ -352,8 +357,7 @@ static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
     return !mortise_size_is_small(x) || mortise_route_uses(g, n, &uses);
 }
 
-/* The entry's writes are the execution's, and its state is x->after, unless
- * that may wait. */
+/* Put the entry's writes on x and compute x->after, unless that can wait. */
 int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_graph *g = o->x->frame->graph;
@@ -361,13 +365,15 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
     int rv = mortise_writes_put(o->r, x, &o->entry, err);
 
     assert(x->view != NULL && x->after == NULL);
-    if (rv != MORTISE_OK || (mortise_view_may_wait(x) &&
-                             !is_looked_at(x, mortise_exec_node(o->r, x))))
+    if (rv != MORTISE_OK ||
+        (mortise_view_may_wait(x) &&
+         !must_compute_state(x, mortise_exec_node(o->r, x))))
         return rv;
     rv = mortise_view_after(o->r, x, &o->why);
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         o->code = "schema";
-        if (!x->writes[i].own) /* those of the state are about the run's */
+        /* The schemas describe the run's values, not an element's own. */
+        if (!x->writes[i].own)
             rv =
                 mortise_judge_field_of(g, x->after, x->writes[i].path, &o->why);
     }
@@ -386,7 +392,7 @@ int mortise_judge_output(const struct mortise_graph *g,
     int rv = MORTISE_OK;
 
     if (output == NULL)
-        return MORTISE_OK; /* a router */
+        return MORTISE_OK; /* a router gives none */
     if (n->op != NULL)
         rv = mortise_schema_check_within(n->op->output, output, limit, why);
     if (rv == MORTISE_OK)
@@ -395,15 +401,15 @@ int mortise_judge_output(const struct mortise_graph *g,
                             : rv;
 }
 
-/* It gave nothing, and said who goes on. */
-static bool is_left_for_another(const struct outcome *o, const json_t *given)
+/* The output is null because a `goto` names the next node. */
+static bool is_replaced_by_goto(const struct outcome *o, const json_t *given)
 {
     return json_is_null(given) &&
            mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") !=
                NULL;
 }
 
-/* Behind this the output is as its schemas type it. */
+/* Check the output and normalize it by its schemas. */
 int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
@@ -412,7 +418,7 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     json_t *given = o->entry.value;
     int rv;
 
-    if (!o->from->fits || given == NULL || is_left_for_another(o, given) ||
+    if (!o->from->fits || given == NULL || is_replaced_by_goto(o, given) ||
         (schemas[0] == NULL && schemas[1] == NULL))
         return MORTISE_OK;
     rv = mortise_judge_output(o->x->frame->graph, n, given, &o->why);
@@ -432,7 +438,7 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-/* The state that it is written to: there, but for a reducer that fails. */
+/* Compute the state before x's writes; a reducer can fail. */
 int mortise_stage_before(struct outcome *o, struct mortise_err *err)
 {
     int rv = mortise_view_before(o->r, o->x, &o->why);
@@ -442,7 +448,7 @@ int mortise_stage_before(struct outcome *o, struct mortise_err *err)
     return mortise_judge_verdict(rv, err);
 }
 
-/* No value may be too deep to be kept. */
+/* Reject values that are nested too deeply to be stored. */
 int mortise_stage_depths(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_entry *e = &o->entry;

@@ -1,5 +1,5 @@
-/* kinds.c -- the rows of node_kinds.def as a table.  It names what runs the
- * nodes of each kind, wherever that stands, and nothing else does. */
+/* kinds.c -- the rows of node_kinds.def as a table of functions.  Only this
+ * file names the functions of every node kind. */
 #include <assert.h>
 
 #include "core/run/outcome/outcome.h"

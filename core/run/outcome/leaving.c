@@ -1,28 +1,29 @@
-/* leaving.c -- an output that is recorded before guardrails look at it.
+/* leaving.c -- outputs that are recorded before they are checked.
  *
- * A `leaving` entry holds an output that is judged on its way, and has its
- * execution READY: when its turn comes the output goes on at its guardrails
- * (pipeline.c, 4).  After a crash in between the very same is judged again, and
- * the node itself does not run again.
+ * A `leaving` entry stores an output in the middle of the pipeline and makes
+ * its execution READY.  When its turn comes, the output continues at its
+ * guardrails (pipeline.c, 4).  After a crash in between, the same output is
+ * checked again, and the node does not run again.
  *
- *   (1) Which edges an output takes is decided first, on what the node gave,
- *       and stays so whatever guardrails replace: those are in the entry, and
- *       on each that is guarded it is looked at (guard.c).
- *   (2) What a graph inside gave is recorded likewise, without edges, before
- *       anybody is asked about it: guardrails of its node, discovery for its edges,
- *       an operation that makes it short.  A graph that is over does not run
- *       again for their sake.  What it ended with is called to mind when the
- *       output goes on.  So is what on_error gave in the place of its failure. */
+ *   (1) The edges of an output are chosen first, from the node's own output,
+ *       and stay, even if guardrails replace the output.  They are in the
+ *       entry, and the guardrails of each check the output (guard.c).
+ *   (2) The output of an inner graph is recorded in the same way, without
+ *       edges, before any call about it: to its guardrails, to discovery for
+ *       its edges, or to a compaction.  So a finished graph never runs again
+ *       because of them.  The state it ended with is restored when the output
+ *       continues.  The same holds for the on_error value after the inner graph
+ *       failed. */
 #include "core/run/outcome/outcome.h"
 
-/* ---- what a graph inside gave (2) ----------------------------------------- */
+/* ---- outputs of inner graphs (2) ---------------------------------------- */
 
 bool mortise_stage_inside_is_due(const struct outcome *o)
 {
     const struct mortise_aside *short_by =
         mortise_exec_node(o->r, o->x)->compaction;
 
-    return o->x->state == X_INSIDE && /* nothing of its end is recorded */
+    return o->x->state == X_INSIDE && /* its end is not recorded yet */
            (mortise_stage_output_is_due(o) ||
             mortise_exec_sought_next(o->x) != NULL ||
             (short_by != NULL && short_by->op != NULL));
@@ -42,7 +43,7 @@ int mortise_stage_recall(struct outcome *o, struct mortise_err *err)
                : MORTISE_OK;
 }
 
-/* ---- edges that are guarded (1) ------------------------------------------- */
+/* ---- edges with guardrails (1) ------------------------------------------ */
 
 bool mortise_stage_leaving_is_due(const struct outcome *o)
 {
@@ -88,7 +89,7 @@ int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
 {
     int rv;
 
-    json_incref(sought); /* it may be x's */
+    json_incref(sought); /* it may be x->sought */
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_leaving(r, x, e, err);

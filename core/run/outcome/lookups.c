@@ -1,26 +1,27 @@
-/* lookups.c -- what is looked up for a node before its arguments are evaluated:
- * what discovery finds, what is remembered.
+/* lookups.c -- lookups before a node's arguments are evaluated: discovery and
+ * memory.
  *
- * A row of lookups.def is asked in its turn, by a call that is of x and not of
- * its operation, and its answer is recorded (LOOKED) before anything uses it.
+ * Each row of lookups.def makes one call, which belongs to x but not to its
+ * operation.  The answer is recorded (LOOKED) before it is used.
  *
- *   (1) Each is asked once a generation.  Another attempt of it, another process
- *       after a crash, an approval in between: all go on with what was recorded.
- *       What is in doubt keeps what it was begun with.
- *   (2) What is asked is decided from the view of x, its node and the run, so
- *       that one that was lost with a process is asked again as it was.
- *   (3) The record may wait for the commit of what is done with it: until then
- *       looking again does as well.
- *   (4) A lookup that fails, dies, takes longer than the node may, or answers
- *       what is none, is a failure of the attempt: its code is of the row's
- *       family, its class as it was said, and retry_policy and on_error follow;
- *       unless the row has something that stands in for an answer, which is
- *       recorded as that.
- *   (5) No plugin of the node's sees anything of it but through `memory` and
- *       `discovery` in the node's expressions, and what the host makes of it.
- *   (6) Guardrails of what is read (guardrail_policy.memory_read) are shown the
- *       traces before they are recorded, and so before anybody is told of them:
- *       what was recorded is what they left.
+ *   (1) A lookup is made once a generation.  A later attempt, another process
+ *       after a crash, and a continuation after an approval use the recorded
+ *       answer.  An effect in doubt keeps the answers it began with.
+ *   (2) The request depends only on the view of x, its node and the run, so a
+ *       lookup that was lost with a process is repeated identically.
+ *   (3) The record may wait for the next commit: until then, repeating the
+ *       lookup is as good.
+ *   (4) If a lookup fails, dies, times out or gives an invalid answer, the
+ *       attempt fails, unless the row supplies a replacement (`instead`), which
+ *       is recorded as the answer.  The code of the failure is of the row's
+ *       family, its class is the reported one, and retry_policy and on_error
+ *       apply.
+ *   (5) The node's plugin sees the answers only through `memory` and
+ *       `discovery` in the node's expressions, and through the host's own use
+ *       of them.
+ *   (6) Guardrails of a read (guardrail_policy.memory_read) check the traces
+ *       before they are recorded, and so before they are used.  The record has
+ *       the traces as the guardrails left them.
  */
 #include <string.h>
 
@@ -35,14 +36,14 @@ static const struct {
 #include "core/run/record/lookups.def"
 };
 
-/* The row whose call x has out. */
-static enum mortise_lookup row_of(const struct exec *x)
+/* The row of the call that x has in flight. */
+static enum mortise_lookup get_lookup_in_flight(const struct exec *x)
 {
     enum mortise_lookup i = 0;
 
     while (rows[i].row->call != x->call)
         i++;
-    assert(i < MORTISE_LOOKUPS); /* who asks has looked at the call */
+    assert(i < MORTISE_LOOKUPS); /* the caller has checked the call */
     return i;
 }
 
@@ -54,7 +55,7 @@ bool mortise_lookup_is_call(enum mortise_run_call_kind kind)
     return false;
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 int mortise_lookup_text(struct mortise_run *r, struct exec *x,
                         const struct mortise_tmpl *tmpl, const char *what,
@@ -78,8 +79,8 @@ int mortise_lookup_text(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-static int ask_one(struct mortise_run *r, struct exec *x,
-                   const struct lookup *row, struct mortise_err *err)
+static int start_lookup(struct mortise_run *r, struct exec *x,
+                        const struct lookup *row, struct mortise_err *err)
 {
     const char *code = "expression";
     struct mortise_err why;
@@ -103,15 +104,16 @@ int mortise_lookups_begin(struct mortise_run *r, struct exec *x, bool *asked,
         if (!rows[i].row->is_due(n) || x->found[i] != NULL)
             continue;
         *asked = true;
-        return ask_one(r, x, rows[i].row, err);
+        return start_lookup(r, x, rows[i].row, err);
     }
     return MORTISE_OK;
 }
 
 /* ---- answers ------------------------------------------------------------- */
 
-static int record(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
-                  json_t *value, bool *found, struct mortise_err *err)
+static int record_lookup(struct mortise_run *r, struct exec *x,
+                         enum mortise_lookup i, json_t *value, bool *found,
+                         struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LOOKED);
 
@@ -121,9 +123,10 @@ static int record(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
     return mortise_run_record_value(r, &e, value, err);
 }
 
-static int fail(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
-                const char *code, const char *class, const char *words,
-                bool *found, struct mortise_err *err)
+static int fail_lookup(struct mortise_run *r, struct exec *x,
+                       enum mortise_lookup i, const char *code,
+                       const char *class, const char *words, bool *found,
+                       struct mortise_err *err)
 {
     const struct lookup *row = rows[i].row;
     json_t *error =
@@ -135,7 +138,7 @@ static int fail(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
     if (row->instead != NULL)
         value = row->instead(x, error);
     json_decref(error);
-    return value != NULL ? record(r, x, i, value, found, err)
+    return value != NULL ? record_lookup(r, x, i, value, found, err)
                          : mortise_fail_attempt(r, x, code, class, words, err);
 }
 
@@ -151,30 +154,32 @@ const char *mortise_lookup_code(const char *said, const char *family,
     return room;
 }
 
-/* It took longer than its node may. */
-static int overdue(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
-                   bool *found, struct mortise_err *err)
+/* It exceeded the node's timeout. */
+static int fail_lookup_timeout(struct mortise_run *r, struct exec *x,
+                               enum mortise_lookup i, bool *found,
+                               struct mortise_err *err)
 {
     char words[MORTISE_TIMEOUT_WORDS], code[MORTISE_LOOKUP_CODE];
 
     snprintf(code, sizeof code, "%s.timeout", rows[i].family);
-    return fail(r, x, i, code, "timeout", mortise_exec_timed_out(x, words),
-                found, err);
+    return fail_lookup(r, x, i, code, "timeout",
+                       mortise_exec_timed_out(x, words), found, err);
 }
 
-/* ---- guardrails of what is remembered (6) -------------------------------- */
+/* ---- guardrails of a read (6) ------------------------------------------- */
 
-static bool is_guarded(const struct mortise_run *r, const struct exec *x,
-                       enum mortise_lookup i, const json_t *value)
+static bool has_read_guardrails(const struct mortise_run *r,
+                                const struct exec *x, enum mortise_lookup i,
+                                const json_t *value)
 {
     return i == MORTISE_LOOKUP_RECALL &&
            mortise_exec_node(r, x)->guards[MORTISE_GUARD_RECALLED].n > 0 &&
            json_array_size(json_object_get(value, "traces")) > 0;
 }
 
-/* Takes what was found. */
-static int guard(struct mortise_run *r, struct exec *x, json_t *value,
-                 struct mortise_err *err)
+/* Takes `value`. */
+static int start_read_guardrails(struct mortise_run *r, struct exec *x,
+                                 json_t *value, struct mortise_err *err)
 {
     json_decref(x->recalled);
     x->recalled = value;
@@ -182,8 +187,8 @@ static int guard(struct mortise_run *r, struct exec *x, json_t *value,
                                json_object_get(value, "traces"), err);
 }
 
-/* Is what a guardrail put in their place traces? */
-static bool are_traces(const json_t *list, size_t most)
+/* Is the replacement of a guardrail a valid list of traces? */
+static bool is_trace_list(const json_t *list, size_t most)
 {
     bool are = json_is_array(list) && json_array_size(list) <= most;
 
@@ -201,8 +206,8 @@ int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
     assert(x->stage == MORTISE_GUARD_RECALLED && value != NULL);
     *found = false;
     x->recalled = NULL;
-    if (!are_traces(x->subject,
-                    json_array_size(json_object_get(value, "traces")))) {
+    if (!is_trace_list(x->subject,
+                       json_array_size(json_object_get(value, "traces")))) {
         json_decref(value);
         return mortise_fail_attempt(
             r, x, "guardrail", "permanent",
@@ -212,13 +217,14 @@ int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
         json_decref(value);
         return mortise_nomem(err);
     }
-    return record(r, x, MORTISE_LOOKUP_RECALL, value, found, err);
+    return record_lookup(r, x, MORTISE_LOOKUP_RECALL, value, found, err);
 }
 
-/* ---- what came of one ---------------------------------------------------- */
+/* ---- the end of a lookup ------------------------------------------------ */
 
-static int take(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
-                const json_t *answer, bool *found, struct mortise_err *err)
+static int settle_lookup_answer(struct mortise_run *r, struct exec *x,
+                                enum mortise_lookup i, const json_t *answer,
+                                bool *found, struct mortise_err *err)
 {
     const struct lookup *row = rows[i].row;
     struct mortise_err why;
@@ -232,40 +238,40 @@ static int take(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
     if (rv == MORTISE_EINVAL) {
         json_decref(value);
         snprintf(code, sizeof code, "%s.bad_answer", rows[i].family);
-        return fail(r, x, i, code, "permanent", why.msg, found, err);
+        return fail_lookup(r, x, i, code, "permanent", why.msg, found, err);
     }
     if (rv != MORTISE_OK) {
         json_decref(value);
         return rv;
     }
     lacks = row->lacks != NULL ? row->lacks(x, value, &why) : NULL;
-    if (lacks == NULL && is_guarded(r, x, i, value))
-        return guard(r, x, value, err);
+    if (lacks == NULL && has_read_guardrails(r, x, i, value))
+        return start_read_guardrails(r, x, value, err);
     if (lacks == NULL)
-        return record(r, x, i, value, found, err);
+        return record_lookup(r, x, i, value, found, err);
     json_decref(value);
-    return fail(r, x, i, lacks, "permanent", why.msg, found, err);
+    return fail_lookup(r, x, i, lacks, "permanent", why.msg, found, err);
 }
 
 int mortise_lookup_settle(struct mortise_run *r, struct exec *x,
                           const struct mortise_result_in *in, bool late,
                           bool *found, struct mortise_err *err)
 {
-    enum mortise_lookup i = row_of(x);
+    enum mortise_lookup i = get_lookup_in_flight(x);
     char room[MORTISE_LOOKUP_CODE];
 
     *found = false;
     if (late)
-        return overdue(r, x, i, found, err);
+        return fail_lookup_timeout(r, x, i, found, err);
     mortise_fail_no_sooner(x, in->retry_after_ms);
     if (in->status == 0)
-        return take(r, x, i, in->output, found, err);
-    return fail(r, x, i,
-                mortise_lookup_code(in->error_code, rows[i].family, room),
-                in->error_class, in->message, found, err);
+        return settle_lookup_answer(r, x, i, in->output, found, err);
+    return fail_lookup(
+        r, x, i, mortise_lookup_code(in->error_code, rows[i].family, room),
+        in->error_class, in->message, found, err);
 }
 
-/* ---- its entry ----------------------------------------------------------- */
+/* ---- the entry ----------------------------------------------------------- */
 
 int mortise_apply_looked(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)

@@ -1,5 +1,5 @@
-/* origin.c -- how outputs come about, and what holds of each: a row of a table,
- * so that no stage asks who gave an output. */
+/* origin.c -- the properties of an output, by how it came about, in a table, so
+ * that no stage depends on a particular source of outputs. */
 #include "core/run/outcome/pipeline.h"
 
 static const struct origin origins[] = {
@@ -8,8 +8,7 @@ static const struct origin origins[] = {
                        .says = true,
                        .happened = true,
                        .first_hand = true},
-    /* Its plugin said that it happened; a person did; and it was acknowledged
-     * before. */
+    /* Confirmed by the plugin; by a person; recorded before. */
     [DONE_RECONCILED] = {.fits = true,
                          .is_guarded = true,
                          .says = true,
@@ -17,7 +16,7 @@ static const struct origin origins[] = {
     [DONE_RESOLVED] = {.fits = true, .is_guarded = true, .happened = true},
     [DONE_RECORDED] = {.fits = true, .is_guarded = true, .says = true},
     [DONE_CACHED] = {.fits = true, .is_guarded = true},
-    [DONE_ANSWERED] = {.fits = false}, /* a decision, with its own guardrails */
+    [DONE_ANSWERED] = {.fits = false}, /* it has its own guardrails */
     [DONE_ON_ERROR] = {.fits = true, .is_last = true}};
 
 const struct origin *mortise_origin_of(enum done_how how)

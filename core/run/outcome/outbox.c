@@ -1,41 +1,42 @@
-/* outbox.c -- what the run itself has to do with its memory: as of what its
- * snapshots are, the traces that it is still to write, and those that it used.
+/* outbox.c -- the run's own calls to its memory: pin a snapshot number, deliver
+ * traces, report the traces that it used.
  *
- * Both take calls that are no execution's.  One is out at a time; it counts
- * among the calls of the run (n_running), and the pause before another try among
- * what it waits for (n_waiting), so that a run which has something to write does
- * not leave memory, end, or move meanwhile.
+ * These calls belong to no execution, and one is in flight at a time.  It
+ * counts as a call of the run (n_running), and the pause before a retry as a
+ * wait (n_waiting).  So a run with undelivered traces is not unloaded, does not
+ * end, and does not move meanwhile.
  *
- *   (1) Where a node of the graph, or of one in it, reads a snapshot, nothing
- *       starts before the memory was asked once which number it is at.  The
- *       answer is recorded (AS_OF), is on disk before anything else may change
- *       what the memory has, and stays for the run's life.  A memory that
- *       does not answer keeps nobody: the first snapshot that is read then says
- *       as of what the others are.
- *   (2) A trace is in the outbox by the entry that stands in its node's own
- *       commit (REMEMBER), and leaves it by one that says that the memory has it
- *       (REMEMBERED).  In between, and after any crash, it is there: a run that
- *       is loaded and goes on writes what is in it.  So it is written at least
- *       once, and, since the memory knows it by its id, there once; and never,
- *       where the node's commit is not on disk.
- *   (3) `journaled` goes out once its commit is on disk, whatever becomes of the
- *       run.  `snapshot` goes out when the run is about to complete; one that
- *       fails keeps it, as it may be resumed, and one that is cancelled drops it.
- *   (4) A run does not end before what goes out has gone: so `completed` says
- *       that its memory has it.  A memory that fails is tried again, with longer
- *       pauses; after TRIES, or an error that no other try mends, the run stands
- *       still (`paused`, reason `memory`), and to resume it tries anew.  One that
- *       is cancelled tries once, and ends.
+ *   (1) If a node of the graph, or of a graph inside it, reads a snapshot, the
+ *       run first asks the memory for its current number, and starts nothing
+ *       before that.  The number is recorded (AS_OF), is on disk before
+ *       anything else can change the memory, and never changes.  If the memory
+ *       does not answer, the run starts anyway, and the number of the first
+ *       snapshot read is used.
+ *   (2) The entry that adds a trace to the outbox (REMEMBER) is in its node's
+ *       own commit; a REMEMBERED entry removes the trace once the memory has
+ *       it.  A run that is loaded after a crash delivers its outbox.  So a
+ *       trace is delivered at least once, is stored once, since the memory
+ *       recognizes its id, and is never delivered if its node's commit is not
+ *       on disk.
+ *   (3) A `journaled` trace is delivered once its commit is on disk, even if
+ *       the run then fails.  A `snapshot` trace is delivered when the run is
+ *       about to complete; a failed run keeps it, since it can be resumed, and
+ *       a cancelled run drops it.
+ *   (4) A run does not end before its deliveries: `completed` implies that the
+ *       memory has its traces.  A failed delivery is retried with growing
+ *       pauses.  After MAX_DELIVERY_TRIES, or a permanent error, the run is
+ *       paused (reason `memory`), and a resume starts the tries again.  A
+ *       cancelled run tries once, and ends.
  *
- *   (5) A node that is done has used the traces that it read: each becomes
- *       stronger by that (<mortise/memory.h>).  The memory is told so with what
- *       is written next, or as the run ends, and it is no more than that: what it
- *       does not take is dropped, and holds nobody up.  A use has the name of the
- *       execution, so one that is told twice is one.  It waits for the sync of
- *       the commit that its node is done in.
+ *   (5) A node that is done has used the traces that it read, which strengthens
+ *       them (<mortise/memory.h>).  Uses are reported with the next delivery,
+ *       or at the end of the run, after the sync of the commit with the node's
+ *       `done`.  They are best effort: a failed report is dropped and blocks
+ *       nothing.  A use is named after its execution, so that a repeated report
+ *       counts once.
  *
- * A replay makes the same outbox of the entries; what is out, armed or given up
- * is of the process alone. */
+ * A replay rebuilds the outbox from the entries.  Calls, timers and the count
+ * of failed tries belong to the process. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,12 +46,12 @@
 #include "core/run/outcome/outcome.h"
 
 enum {
-    TRIES = 6,
-    FIRST_MS = 500, /* the pause behind the first; each is twice as long */
-    LONGEST_MS = 30000,
-    CALL_MS = 30000, /* a call of the run's own may take so long */
-    AT_ONCE = 100,   /* traces in one write */
-    USES_MOST = MORTISE_MEMORY_TRACES /* that are kept; older ones go */
+    MAX_DELIVERY_TRIES = 6,
+    FIRST_PAUSE_MS = 500, /* after the first try; doubled each time */
+    MAX_PAUSE_MS = 30000,
+    CALL_TIMEOUT_MS = 30000,                /* timeout of a call */
+    AT_ONCE = 100,                          /* traces in one write */
+    MAX_STORED_USES = MORTISE_MEMORY_TRACES /* older uses are dropped */
 };
 
 /* ---- calls and timers ---------------------------------------------------- */
@@ -60,7 +61,7 @@ bool mortise_outbox_made(uint64_t handle)
     return handle >= RUN_OWN;
 }
 
-static int disarm(struct mortise_run *r, struct mortise_err *err)
+static int disarm_timer(struct mortise_run *r, struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     struct mortise_action *a;
@@ -75,7 +76,8 @@ static int disarm(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int arm(struct mortise_run *r, uint64_t in_ms, struct mortise_err *err)
+static int arm_timer(struct mortise_run *r, uint64_t in_ms,
+                     struct mortise_err *err)
 {
     struct mortise_action *a = mortise_action_new(r, MORTISE_ACT_ARM, err);
 
@@ -89,12 +91,13 @@ static int arm(struct mortise_run *r, uint64_t in_ms, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* Whose such calls are, in the place of a node. */
+/* Stands for a node in the run's own calls. */
 static const struct mortise_node own_node = {.id = "memory", .complexity = NAN};
 
-/* Takes the body (NULL: memory ran out). */
-static int call(struct mortise_run *r, enum mortise_run_call_kind kind,
-                json_t *body, struct mortise_err *err)
+/* Takes the body (NULL: no memory). */
+static int start_own_call(struct mortise_run *r,
+                          enum mortise_run_call_kind kind, json_t *body,
+                          struct mortise_err *err)
 {
     struct mortise_action *a =
         body != NULL ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
@@ -110,17 +113,17 @@ static int call(struct mortise_run *r, enum mortise_run_call_kind kind,
     a->u.call.plugin = a->u.call.operation = "";
     a->u.call.body = body;
     a->u.call.attempt = a->u.call.visit = 1;
-    a->u.call.timeout_ms = CALL_MS;
+    a->u.call.timeout_ms = CALL_TIMEOUT_MS;
     snprintf(a->u.call.path, sizeof a->u.call.path, "memory");
     mortise_run_own_call(r, true);
-    return arm(r, CALL_MS, err);
+    return arm_timer(r, CALL_TIMEOUT_MS, err);
 }
 
-/* The call has ended, or the pause: nothing of it is out any more. */
-static int come_to_rest(struct mortise_run *r, struct mortise_err *err)
+/* The call, or the pause, is over. */
+static int end_call_or_pause(struct mortise_run *r, struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
-    int rv = disarm(r, err);
+    int rv = disarm_timer(r, err);
 
     if (o->state == OUTBOX_WAITS)
         mortise_run_own_wait(r, false);
@@ -138,10 +141,10 @@ int mortise_outbox_stop(struct mortise_run *r, struct mortise_err *err)
     int rv;
 
     if (o->state == OUTBOX_WAITS)
-        return come_to_rest(r, err);
-    if (o->state == OUTBOX_RESTS || !o->timer) /* it was told already */
+        return end_call_or_pause(r, err);
+    if (o->state == OUTBOX_RESTS || !o->timer) /* it was cancelled already */
         return MORTISE_OK;
-    rv = disarm(r, err);
+    rv = disarm_timer(r, err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CANCEL, err)
                          : NULL;
     if (a == NULL)
@@ -160,7 +163,7 @@ int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
         return MORTISE_OK;
     o->timer = false;
     if (o->state == OUTBOX_WAITS)
-        return come_to_rest(r, err);
+        return end_call_or_pause(r, err);
     a = mortise_action_new(r, MORTISE_ACT_CANCEL, err);
     if (a == NULL)
         return MORTISE_ENOMEM;
@@ -168,9 +171,9 @@ int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
     return MORTISE_OK;
 }
 
-/* ---- as of what (1) ------------------------------------------------------ */
+/* ---- the snapshot number (1) -------------------------------------------- */
 
-static bool wants_pin(const struct mortise_run *r)
+static bool needs_pin(const struct mortise_run *r)
 {
     return r->graph->snapshots && !r->outbox.pinned && !r->outbox.asked &&
            !r->cancelling && !mortise_run_has_ended(r->status);
@@ -178,7 +181,7 @@ static bool wants_pin(const struct mortise_run *r)
 
 bool mortise_outbox_is_pinning(const struct mortise_run *r)
 {
-    return r->outbox.state == OUTBOX_PINS || wants_pin(r) ||
+    return r->outbox.state == OUTBOX_PINS || needs_pin(r) ||
            r->outbox.pin_seq > r->synced;
 }
 
@@ -207,14 +210,15 @@ int mortise_apply_as_of(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-static int ask_pin(struct mortise_run *r, struct mortise_err *err)
+static int start_pin_call(struct mortise_run *r, struct mortise_err *err)
 {
     r->outbox.asked = true;
     r->outbox.state = OUTBOX_PINS;
-    return call(r, MORTISE_RUN_RECALL,
-                json_pack("{s:s, s:I, s:i}", "tenant", r->tenant, "now",
-                          (json_int_t)r->time_ms, "max_traces", 0),
-                err);
+    return start_own_call(r, MORTISE_RUN_RECALL,
+                          json_pack("{s:s, s:I, s:i}", "tenant", r->tenant,
+                                    "now", (json_int_t)r->time_ms, "max_traces",
+                                    0),
+                          err);
 }
 
 static int settle_pin(struct mortise_run *r, const struct mortise_result_in *in,
@@ -228,7 +232,7 @@ static int settle_pin(struct mortise_run *r, const struct mortise_result_in *in,
                : MORTISE_OK;
 }
 
-/* ---- what is in it (2) --------------------------------------------------- */
+/* ---- the undelivered traces (2) ----------------------------------------- */
 
 int mortise_outbox_put(struct mortise_run *r, json_t *trace,
                        enum mortise_consistency how, struct mortise_err *err)
@@ -242,19 +246,18 @@ int mortise_outbox_put(struct mortise_run *r, json_t *trace,
     o->list = grown;
     grown[o->n++] = (struct unwritten){json_incref(trace), how,
                                        r->actions != NULL ? r->seq + 1 : 0};
-    mortise_json_drop(&o->error); /* what was given up is tried once more, with
-                                     this */
+    mortise_json_drop(&o->error); /* retry older failures with this one */
     o->fails = 0;
     return MORTISE_OK;
 }
 
-static void take_out(struct outbox *o, size_t i)
+static void remove_unwritten(struct outbox *o, size_t i)
 {
     json_decref(o->list[i].trace);
     memmove(o->list + i, o->list + i + 1, (--o->n - i) * sizeof o->list[0]);
 }
 
-static const char *id_of(const json_t *trace)
+static const char *get_unwritten_id(const json_t *trace)
 {
     return json_string_value(json_object_get(trace, "id"));
 }
@@ -271,11 +274,12 @@ int mortise_apply_remembered(struct mortise_run *r,
         size_t k = 0;
 
         while (json_is_string(id) && k < o->n &&
-               strcmp(id_of(o->list[k].trace), json_string_value(id)) != 0)
+               strcmp(get_unwritten_id(o->list[k].trace),
+                      json_string_value(id)) != 0)
             k++;
         if (!json_is_string(id) || k == o->n)
             return mortise_entry_corrupt(err, e);
-        take_out(o, k);
+        remove_unwritten(o, k);
     }
     mortise_json_drop(&o->error);
     return MORTISE_OK;
@@ -318,7 +322,7 @@ void mortise_outbox_finish(struct mortise_run *r)
     mortise_json_drop(&o->uses);
 }
 
-/* ---- what was used (5) --------------------------------------------------- */
+/* ---- used traces (5) ---------------------------------------------------- */
 
 int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
                        uint64_t at_ms, struct mortise_err *err)
@@ -335,7 +339,7 @@ int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
         o->uses = json_array();
     o->uses_seq = r->actions != NULL ? r->seq + 1 : 0;
     MORTISE_JSON_EACH (one, i, read) {
-        if (json_array_size(o->uses) >= USES_MOST + o->uses_out)
+        if (json_array_size(o->uses) >= MAX_STORED_USES + o->uses_out)
             json_array_remove(o->uses, o->uses_out);
         if (json_array_append_new(o->uses,
                                   json_pack("{s:O, s:s, s:I}", "id",
@@ -346,8 +350,8 @@ int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-/* What was told of them is told, or was dropped. */
-static void forget_uses(struct outbox *o)
+/* The report succeeded, or is dropped. */
+static void drop_reported_uses(struct outbox *o)
 {
     for (; o->uses_out > 0; o->uses_out--)
         json_array_remove(o->uses, 0);
@@ -355,9 +359,9 @@ static void forget_uses(struct outbox *o)
         mortise_json_drop(&o->uses);
 }
 
-/* All of them, for a write: a new reference, NULL: there are none, or some are
- * of what is not on disk. */
-static json_t *take_uses(struct mortise_run *r)
+/* The uses for the next write: a new reference; NULL: none, or their commit is
+ * not on disk. */
+static json_t *get_uses_to_report(struct mortise_run *r)
 {
     struct outbox *o = &r->outbox;
 
@@ -365,9 +369,10 @@ static json_t *take_uses(struct mortise_run *r)
     return o->uses_out > 0 ? json_copy(o->uses) : NULL;
 }
 
-/* ---- what a read of the run's own sees of it ----------------------------- */
+/* ---- the overlay of a `journaled` read ---------------------------------- */
 
-static bool is_among(const char *word, const struct mortise_memory_policy *p)
+static bool is_wanted_type(const char *word,
+                           const struct mortise_memory_policy *p)
 {
     for (size_t i = 0; i < p->n_types; i++)
         if (strcmp(word, p->types[i]) == 0)
@@ -375,8 +380,9 @@ static bool is_among(const char *word, const struct mortise_memory_policy *p)
     return p->n_types == 0;
 }
 
-static bool fits(const json_t *trace, const struct mortise_memory_policy *p,
-                 const json_t *keys)
+static bool is_trace_wanted(const json_t *trace,
+                            const struct mortise_memory_policy *p,
+                            const json_t *keys)
 {
     const char *scope = mortise_json_text_of(trace, "scope");
     const char *wanted = mortise_memory_scope_name(p->scope);
@@ -387,7 +393,7 @@ static bool fits(const json_t *trace, const struct mortise_memory_policy *p,
         !json_equal(json_object_get(trace, "key"),
                     json_object_get(keys, scope)))
         return false;
-    return is_among(mortise_json_text_of(trace, "type"), p) &&
+    return is_wanted_type(mortise_json_text_of(trace, "type"), p) &&
            json_number_value(json_object_get(trace, "strength")) >=
                p->min_strength;
 }
@@ -402,7 +408,7 @@ int mortise_outbox_overlay(struct mortise_run *r,
 
     for (size_t i = o->n; list != NULL && i-- > 0;)
         if (o->list[i].how == MORTISE_MEMORY_JOURNALED &&
-            fits(o->list[i].trace, p, keys) &&
+            is_trace_wanted(o->list[i].trace, p, keys) &&
             json_array_append(list, o->list[i].trace) != 0)
             mortise_json_drop(&list);
     json_decref(*out);
@@ -410,15 +416,16 @@ int mortise_outbox_overlay(struct mortise_run *r,
     return list != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- writing it (3) ------------------------------------------------------ */
+/* ---- delivery (3) ------------------------------------------------------- */
 
 static bool goes_out(const struct mortise_run *r, const struct unwritten *w)
 {
     return w->how == MORTISE_MEMORY_JOURNALED || r->outbox.opened;
 }
 
-/* The first of what goes out to the front, in their order; how many? */
-static size_t gather(struct mortise_run *r)
+/* Move the first traces that are due to the front, in order; returns their
+ * number. */
+static size_t move_due_to_front(struct mortise_run *r)
 {
     struct outbox *o = &r->outbox;
     size_t n = 0;
@@ -434,7 +441,8 @@ static size_t gather(struct mortise_run *r)
     return n;
 }
 
-static int deliver(struct mortise_run *r, size_t n, struct mortise_err *err)
+static int start_delivery(struct mortise_run *r, size_t n,
+                          struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     json_t *list = json_array();
@@ -444,11 +452,12 @@ static int deliver(struct mortise_run *r, size_t n, struct mortise_err *err)
             mortise_json_drop(&list);
     o->state = OUTBOX_DELIVERS;
     o->n_out = n;
-    return call(r, MORTISE_RUN_REMEMBER,
-                json_pack("{s:s, s:I, s:o, s:o*}", "tenant", r->tenant, "now",
-                          (json_int_t)r->time_ms, "traces", list, "uses",
-                          take_uses(r)),
-                err);
+    return start_own_call(r, MORTISE_RUN_REMEMBER,
+                          json_pack("{s:s, s:I, s:o, s:o*}", "tenant",
+                                    r->tenant, "now", (json_int_t)r->time_ms,
+                                    "traces", list, "uses",
+                                    get_uses_to_report(r)),
+                          err);
 }
 
 int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err)
@@ -458,12 +467,12 @@ int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err)
 
     if (o->state != OUTBOX_RESTS || r->held != NULL || !r->live)
         return MORTISE_OK;
-    if (wants_pin(r))
-        return ask_pin(r, err);
+    if (needs_pin(r))
+        return start_pin_call(r, err);
     if (o->error != NULL || o->n == 0)
         return MORTISE_OK;
-    n = gather(r);
-    return n > 0 ? deliver(r, n, err) : MORTISE_OK;
+    n = move_due_to_front(r);
+    return n > 0 ? start_delivery(r, n, err) : MORTISE_OK;
 }
 
 uint64_t mortise_outbox_awaits(const struct mortise_run *r)
@@ -477,9 +486,9 @@ uint64_t mortise_outbox_awaits(const struct mortise_run *r)
     return seq;
 }
 
-/* ---- answers (4) --------------------------------------------------------- */
+/* ---- answers (4) -------------------------------------------------------- */
 
-static int delivered(struct mortise_run *r, struct mortise_err *err)
+static int record_delivery(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_REMEMBERED};
     struct outbox *o = &r->outbox;
@@ -490,31 +499,32 @@ static int delivered(struct mortise_run *r, struct mortise_err *err)
         if (json_array_append(ids, json_object_get(o->list[i].trace, "id")))
             mortise_json_drop(&ids);
     o->fails = 0;
-    forget_uses(o);
+    drop_reported_uses(o);
     if (o->n_out > 0)
         return mortise_run_record_value(r, &e, ids, err);
     json_decref(ids);
     return ids != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static uint64_t pause_ms(unsigned fails)
+static uint64_t get_retry_pause_ms(unsigned fails)
 {
-    uint64_t ms = FIRST_MS;
+    uint64_t ms = FIRST_PAUSE_MS;
 
-    while (--fails > 0 && ms < LONGEST_MS)
+    while (--fails > 0 && ms < MAX_PAUSE_MS)
         ms *= 2;
-    return ms < LONGEST_MS ? ms : LONGEST_MS;
+    return ms < MAX_PAUSE_MS ? ms : MAX_PAUSE_MS;
 }
 
-static bool is_hopeless(const struct mortise_run *r, const char *class)
+static bool is_last_try(const struct mortise_run *r, const char *class)
 {
-    return r->cancelling || r->outbox.fails >= TRIES || class[0] == '\0' ||
-           strcmp(class, "permanent") == 0;
+    return r->cancelling || r->outbox.fails >= MAX_DELIVERY_TRIES ||
+           class[0] == '\0' || strcmp(class, "permanent") == 0;
 }
 
-/* No more is tried: why, for those who are to mend it. */
-static int give_up(struct mortise_run *r, const char *class,
-                   const struct mortise_result_in *in, struct mortise_err *err)
+/* Stop trying, and record the error for the operator. */
+static int record_delivery_failure(struct mortise_run *r, const char *class,
+                                   const struct mortise_result_in *in,
+                                   struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_UNREMEMBERED};
     const char *code = in->error_code != NULL && in->error_code[0] != '\0'
@@ -526,47 +536,50 @@ static int give_up(struct mortise_run *r, const char *class,
         r, &e, mortise_error_new(NULL, code, class, words), err);
 }
 
-static int not_delivered(struct mortise_run *r, const char *class,
-                         const struct mortise_result_in *in,
-                         struct mortise_err *err)
+static int settle_failed_delivery(struct mortise_run *r, const char *class,
+                                  const struct mortise_result_in *in,
+                                  struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
 
-    forget_uses(o);
-    if (r->held != NULL || o->n_out == 0) /* it was told to stop, or no more */
+    drop_reported_uses(o);
+    /* Do not retry a cancelled call, or one that only reported uses. */
+    if (r->held != NULL || o->n_out == 0)
         return MORTISE_OK;
     o->fails++;
-    if (is_hopeless(r, class))
-        return give_up(r, class, in, err);
+    if (is_last_try(r, class))
+        return record_delivery_failure(r, class, in, err);
     o->state = OUTBOX_WAITS;
     mortise_run_own_wait(r, true);
-    return arm(r, pause_ms(o->fails), err);
+    return arm_timer(r, get_retry_pause_ms(o->fails), err);
 }
 
-static int settle(struct mortise_run *r, const struct mortise_result_in *in,
-                  struct mortise_err *err)
+static int settle_own_call(struct mortise_run *r,
+                           const struct mortise_result_in *in,
+                           struct mortise_err *err)
 {
     bool pins = r->outbox.state == OUTBOX_PINS;
     bool overdue = !r->outbox.timer;
-    int rv = come_to_rest(r, err);
+    int rv = end_call_or_pause(r, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    if (pins && r->held != NULL) /* it was told to stop: asked once more */
+    if (pins && r->held != NULL) /* cancelled: ask again later */
         r->outbox.asked = false;
     if (pins)
         return settle_pin(r, in, err);
     return in->status == 0
-               ? delivered(r, err)
-               : not_delivered(r, overdue ? "timeout" : in->error_class, in,
-                               err);
+               ? record_delivery(r, err)
+               : settle_failed_delivery(
+                     r, overdue ? "timeout" : in->error_class, in, err);
 }
 
 int mortise_outbox_settle(struct mortise_run *r,
                           const struct mortise_result_in *in,
                           struct mortise_err *err)
 {
-    return mortise_run_is_own(r, in->call) ? settle(r, in, err) : MORTISE_OK;
+    return mortise_run_is_own(r, in->call) ? settle_own_call(r, in, err)
+                                           : MORTISE_OK;
 }
 
 int mortise_outbox_give_up(struct mortise_run *r, uint64_t handle,
@@ -584,7 +597,7 @@ int mortise_outbox_again(struct mortise_run *r, struct mortise_err *err)
 
     mortise_json_drop(&o->error);
     o->fails = 0;
-    return o->state == OUTBOX_WAITS ? come_to_rest(r, err) : MORTISE_OK;
+    return o->state == OUTBOX_WAITS ? end_call_or_pause(r, err) : MORTISE_OK;
 }
 
 bool mortise_outbox_is_stuck(const struct mortise_run *r)
@@ -592,9 +605,9 @@ bool mortise_outbox_is_stuck(const struct mortise_run *r)
     return r->outbox.error != NULL;
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- the end of the run ------------------------------------------------- */
 
-static bool has_snapshots(const struct outbox *o)
+static bool has_snapshot_traces(const struct outbox *o)
 {
     for (size_t i = 0; i < o->n; i++)
         if (o->list[i].how == MORTISE_MEMORY_SNAPSHOT)
@@ -602,13 +615,13 @@ static bool has_snapshots(const struct outbox *o)
     return false;
 }
 
-/* (3): is the run about to complete? */
-static int open_snapshots(struct mortise_run *r, struct mortise_err *err)
+/* (3): release `snapshot` traces if the run is about to complete. */
+static int release_snapshots(struct mortise_run *r, struct mortise_err *err)
 {
     json_t *error = NULL, *state = NULL;
     int rv;
 
-    if (r->cancelling || r->after != 0 || !has_snapshots(&r->outbox))
+    if (r->cancelling || r->after != 0 || !has_snapshot_traces(&r->outbox))
         return MORTISE_OK;
     rv = mortise_total_outcome(r, r->frames[0], &error, &state, err);
     r->outbox.opened = rv == MORTISE_OK && error == NULL;
@@ -621,16 +634,16 @@ int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
                               struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
-    int rv = o->n > 0 ? open_snapshots(r, err) : MORTISE_OK;
+    int rv = o->n > 0 ? release_snapshots(r, err) : MORTISE_OK;
 
     *waits = false;
     for (size_t i = 0; rv == MORTISE_OK && i < o->n; i++)
         *waits |= goes_out(r, &o->list[i]);
     if (rv == MORTISE_OK && !*waits && o->uses != NULL && !r->cancelling &&
-        r->live && r->held == NULL) { /* with nothing that is to be written */
+        r->live && r->held == NULL) { /* only uses are left */
         *waits = true;
         return o->state == OUTBOX_RESTS && o->uses_seq <= r->synced
-                   ? deliver(r, 0, err)
+                   ? start_delivery(r, 0, err)
                    : rv;
     }
     if (!*waits || o->error != NULL) {

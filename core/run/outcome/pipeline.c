@@ -1,45 +1,44 @@
-/* pipeline.c -- an output on its way to the `done` entry that says all of it.
+/* pipeline.c -- the way of an output to its `done` entry.
  *
- * Whoever gives an output (a call, the cache, what was recorded, a plugin that
- * was asked what happened, a person, on_error, the graph inside a node, a
- * guardrail node that passed its target) hands it to mortise_pipeline_enter(),
- * with how it came about.  From there it goes through the rows of stages.def,
- * in their order, and this file is the only one that takes it from one to the
- * next.  A stage has one function and one thing to say:
+ * Every source of outputs (a call, the cache, a record, a plugin's reconcile, a
+ * person, on_error, the graph inside a node, a guardrail node that passed its
+ * target) gives the output to mortise_pipeline_enter(), with how it came about.
+ * The output then passes the rows of stages.def in order.  Only this file moves
+ * it from one stage to the next.  There are three types of stage:
  *
- *   judge    go on, with a part more of the entry; or no, with words
- *   wait     something is asked, or recorded, and the output stands still
- *   record   what was judged is in the commit
+ *   judge    adds a part of the entry, or rejects the output with a message
+ *   wait     makes a call or records an entry, and the output waits
+ *   record   adds the judged output to the commit
  *
  * The promises:
  *
- *   (1) Nothing of an output is recorded as its node's before it is judged in
- *       full; then one `done` entry says all of it.  What was tried is on the
- *       execution, and goes without a trace when a stage says no.
- *   (2) A refusal is the failure of the node with the stage's code, whichever
- *       stage it is and however the output came about: retry_policy and
- *       on_error follow (fail.c).  Of what on_error gave it is the last word.
- *   (3) Before an output waits, or is refused, the effect that it is of is
- *       acknowledged (result.c), so that nobody makes it happen twice (R11).
- *   (4) Where an output waits stands on the execution (`awaits`, `how`), and is
- *       nothing that a crash could lose: behind it the output is there again,
- *       and comes to that stage again.  A `leaving` entry, which holds an
- *       output, has x READY; when its turn comes, that output goes on at the
- *       guardrails that it was recorded for.  A `remembering` entry holds it for
- *       the write to the memory, which waits until that entry is on disk.  An effect that was acknowledged
- *       is handed in again as what it was (DONE_RECORDED).  Anything else is
- *       called again.
- *   (5) What differs by how an output came about is a column of origin.c.
- *   (6) A stage decides on the execution's view, the entry and what is recorded
- *       of x, so that it decides the same when it is come to again.
+ *   (1) Nothing of an output is recorded as its node's before all of it is
+ *       judged; then a single `done` entry records everything.  Tentative
+ *       writes are on the execution, and are undone when a stage rejects the
+ *       output.
+ *   (2) A rejection fails the node with the stage's code, for every stage and
+ *       every source of output; retry_policy and on_error apply (fail.c).  A
+ *       rejected output of on_error is final: it is not retried.
+ *   (3) Before an output waits or is rejected, the effect that gave it is
+ *       recorded (result.c), so that it is never repeated (R11).
+ *   (4) The stage at which an output waits is on the execution (`awaits`,
+ *       `how`).  A crash loses nothing, because the output comes to that stage
+ *       again.  A `leaving` entry stores an output and makes x READY; when its
+ *       turn comes, that output continues at the guardrails it was recorded
+ *       for.  A `remembering` entry stores it for the write to the memory,
+ *       which waits until that entry is on disk.  A recorded effect enters
+ *       again as DONE_RECORDED.  Any other call is repeated.
+ *   (5) Differences between sources of outputs are columns of origin.c.
+ *   (6) A stage depends only on the execution's view, the entry and the record
+ *       of x, so that it decides equally when the output comes to it again.
  *
- *   (7) When what an output waited for is over, it goes through the stages once
- *       more, and what it waited for up to there is not asked for again: the
- *       judges ahead of that decide as they did, unless the output is another.
+ *   (7) When the wait is over, the output passes all stages again, but does not
+ *       wait again at the stages up to that one.  The judges before it decide
+ *       as they did, unless the output was replaced.
  *
- * A stage more is a row more (docs/extending.md).  What rewords an output stands
- * ahead of `fits`, whose schemas then hold of what it made; what remembers an
- * output is a record ahead of `done`. */
+ * A new stage is a new row (docs/extending.md).  A stage that changes the
+ * output must precede `fits`, so that the schemas check its result; one that
+ * stores the output must precede `done`. */
 #include "core/run/outcome/outcome.h"
 
 /* ---- an outcome ---------------------------------------------------------- */
@@ -70,9 +69,9 @@ void mortise_pipeline_finish(struct outcome *o)
     mortise_arena_finish(&o->arena);
 }
 
-/* An output, or none, that came about so. */
-static void init_done(struct outcome *o, struct mortise_run *r, struct exec *x,
-                      json_t *output, enum done_how how)
+/* An outcome with an output (NULL: none), and how it came about. */
+static void init_done_outcome(struct outcome *o, struct mortise_run *r,
+                              struct exec *x, json_t *output, enum done_how how)
 {
     mortise_pipeline_init(o, r, x, MORTISE_E_DONE);
     o->from = mortise_origin_of(how);
@@ -87,26 +86,26 @@ void mortise_pipeline_hold(struct exec *x, enum done_how how)
     x->how = how;
 }
 
-/* ---- the ways out of a stage ---------------------------------------------- */
+/* ---- leaving a stage ----------------------------------------------------- */
 
-/* (1), (3): nothing was tried, and nothing that happened is forgotten. */
-static int let_go(struct outcome *o, struct mortise_err *err)
+/* (1), (3): undo tentative writes, and record an effect that happened. */
+static int undo_and_keep_result(struct outcome *o, struct mortise_err *err)
 {
     mortise_writes_undo(o->r, o->x);
-    return o->over > 0 /* it waited before */
+    return o->over > 0 /* it was recorded at its first wait */
                ? MORTISE_OK
                : mortise_result_keep(o->r, o->x, o->output,
                                      (enum done_how)o->entry.how, err);
 }
 
 /* (2) */
-static int refuse(struct outcome *o, struct mortise_err *err)
+static int reject_output(struct outcome *o, struct mortise_err *err)
 {
     int rv;
 
     assert(o->code != NULL);
     mortise_exec_forget_leaving(o->x);
-    rv = let_go(o, err);
+    rv = undo_and_keep_result(o, err);
     if (rv != MORTISE_OK)
         return rv;
     return o->from->is_last
@@ -117,9 +116,9 @@ static int refuse(struct outcome *o, struct mortise_err *err)
 }
 
 /* (4) */
-static int wait_at(struct outcome *o, size_t at, struct mortise_err *err)
+static int wait_at_stage(struct outcome *o, size_t at, struct mortise_err *err)
 {
-    int rv = let_go(o, err);
+    int rv = undo_and_keep_result(o, err);
 
     assert(mortise_stages[at].is_due != NULL && at >= o->over);
     o->x->awaits = (uint8_t)at;
@@ -127,10 +126,9 @@ static int wait_at(struct outcome *o, size_t at, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_stages[at].does(o, err) : rv;
 }
 
-/* Where x is to stop, nobody is asked about its output until it goes on: then
- * the effect is known to have happened, and is not done again.  Nor is anybody
- * while commands are obeyed, and of a run that stands still: what people decided
- * is kept (generation.c). */
+/* If x must stop, make no call about its output until x continues: its effect
+ * is recorded and is not repeated.  The same holds while commands are applied
+ * and while the run is paused: people's decisions are stored (generation.c). */
 int mortise_pipeline_stands(struct outcome *o, bool *stands,
                             struct mortise_err *err)
 {
@@ -149,7 +147,7 @@ int mortise_pipeline_stands(struct outcome *o, bool *stands,
     return MORTISE_OK;
 }
 
-/* ---- the way through ------------------------------------------------------ */
+/* ---- passing the stages -------------------------------------------------- */
 
 int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
                            struct mortise_err *err)
@@ -159,8 +157,8 @@ int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
     return mortise_stages[judge].does(o, err);
 }
 
-/* As far as the output gets. */
-static int go_through(struct outcome *o, struct mortise_err *err)
+/* Run the stages until the output is done, waits, or is rejected. */
+static int run_stages(struct outcome *o, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -170,32 +168,33 @@ static int go_through(struct outcome *o, struct mortise_err *err)
         if (s->code != NULL) {
             rv = mortise_pipeline_judge(o, (enum stage_id)at, err);
             if (rv == MORTISE_EINVAL)
-                return refuse(o, err);
+                return reject_output(o, err);
         } else if (s->is_due == NULL) {
             rv = s->does(o, err);
         } else if (at >= o->over && s->is_due(o)) {
-            return wait_at(o, at, err);
+            return wait_at_stage(o, at, err);
         }
     }
     return rv;
 }
 
-/* An output, for which the stages ahead of `over` are not waited for; or which
- * is refused. */
-static int pass(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, size_t over,
-                const struct mortise_err *refused, struct mortise_err *err)
+/* Process an output, without waits at the stages before `over`; or reject it
+ * (`refused`). */
+static int process_output(struct mortise_run *r, struct exec *x, json_t *output,
+                          enum done_how how, size_t over,
+                          const struct mortise_err *refused,
+                          struct mortise_err *err)
 {
     struct outcome o;
     int rv;
 
-    init_done(&o, r, x, output, how);
+    init_done_outcome(&o, r, x, output, how);
     o.over = over;
     if (refused != NULL) {
         o.code = "guardrail";
         o.why = *refused;
     }
-    rv = refused != NULL ? refuse(&o, err) : go_through(&o, err);
+    rv = refused != NULL ? reject_output(&o, err) : run_stages(&o, err);
     mortise_pipeline_finish(&o);
     return rv;
 }
@@ -204,20 +203,21 @@ int mortise_pipeline_enter(struct mortise_run *r, struct exec *x,
                            json_t *output, enum done_how how,
                            struct mortise_err *err)
 {
-    assert(x->leaving == NULL); /* that one goes on, and is not begun */
-    return pass(r, x, output, how, 0, NULL, err);
+    /* A leaving output continues by mortise_pipeline_go_on() instead. */
+    assert(x->leaving == NULL);
+    return process_output(r, x, output, how, 0, NULL, err);
 }
 
 int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     assert(x->leaving != NULL && x->state == X_READY);
-    return pass(r, x, x->leaving, x->how,
-                x->trace != NULL                        ? STAGE_remember
-                : x->sought != NULL && x->n_chosen == 0 ? STAGE_sought
-                : x->n_chosen == 0                      ? STAGE_output
-                                                        : STAGE_along,
-                NULL, err);
+    return process_output(r, x, x->leaving, x->how,
+                          x->trace != NULL ? STAGE_remember
+                          : x->sought != NULL && x->n_chosen == 0 ? STAGE_sought
+                          : x->n_chosen == 0                      ? STAGE_output
+                                                                  : STAGE_along,
+                          NULL, err);
 }
 
 int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
@@ -225,7 +225,8 @@ int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     assert(x->awaits < N_STAGES && mortise_stages[x->awaits].is_due != NULL);
-    return pass(r, x, output, x->how, (size_t)x->awaits + 1, refused, err);
+    return process_output(r, x, output, x->how, (size_t)x->awaits + 1, refused,
+                          err);
 }
 
 int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
@@ -236,10 +237,10 @@ int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
     uint32_t edge[1];
     int rv;
 
-    init_done(&o, r, x, NULL, DONE_EXECUTED);
+    init_done_outcome(&o, r, x, NULL, DONE_EXECUTED);
     o.entry.edges = edge;
     mortise_route_of_kind(x, &o.entry, kind);
-    assert(o.entry.n_edges == 1); /* graph/ lets no such node in without it */
+    assert(o.entry.n_edges == 1); /* graph/ rejects a node without this edge */
     rv = mortise_stage_done(&o, err);
     mortise_pipeline_finish(&o);
     return rv;

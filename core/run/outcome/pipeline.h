@@ -1,4 +1,4 @@
-/* pipeline.h -- what the stages of an output share (pipeline.c).
+/* pipeline.h -- data that the stages of an output share (pipeline.c).
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_PIPELINE_H
@@ -6,38 +6,38 @@
 
 #include "core/run/flow/flow.h"
 
-/* What holds of an output by how it came about: one of each done_how. */
+/* Properties of an output, by how it came about: one row for each done_how. */
 struct origin {
-    bool fits;       /* it is of the operation, whose schemas it has to fit */
-    bool is_guarded; /* the node's guardrails look at it */
-    bool says;       /* x->said came with it: an update, a goto */
-    bool happened;   /* it is what an effect came to, and was not known yet */
+    bool fits;       /* must match the operation's and node's schemas */
+    bool is_guarded; /* the node's guardrails check it */
+    bool says;       /* x->said (update, goto) came with it */
+    bool happened;   /* it reports an effect that was not recorded yet */
     bool first_hand; /* x's own call, or the graph inside x, gave it just now */
-    bool is_last;    /* on_error gave it: a refusal is a failure for good */
+    bool is_last;    /* from on_error: if it is rejected, do not retry */
 };
 
-/* An output on its way through the stages. */
+/* An output that passes through the stages. */
 struct outcome {
     struct mortise_run *r;
     struct exec *x;
     const struct origin *from;
-    json_t *output; /* as it was given, or as guardrails left it */
-    /* The `done` entry, as far as it is made; its value is the output, as its
-     * schemas type it. */
+    json_t *output; /* as given, or as guardrails left it */
+    /* The `done` entry under construction.  Its value is the output, normalized
+     * by its schemas. */
     struct mortise_entry entry;
-    struct mortise_arena arena; /* of its arrays */
+    struct mortise_arena arena; /* for the entry's arrays */
     struct patch said;          /* x's update, as writes */
-    json_t *grounds; /* what the entry's edges stand on; NULL: nothing */
-    /* What it waited for at the stages ahead of this is over; 0: it has not
-     * waited yet. */
+    json_t *grounds;            /* values recorded with the edges; NULL: none */
+    /* Skip the waits of the stages before this one: they are over. 0: the
+     * output has not waited yet. */
     size_t over;
-    /* Refused: so. */
+    /* The code and message of a rejection. */
     const char *code;
     struct mortise_err why;
 };
 
-/* A judge: MORTISE_OK, or MORTISE_EINVAL with o->why, or what is no fault of
- * the output's, in `err`. Else what is done. */
+/* A judge returns MORTISE_OK; or MORTISE_EINVAL with o->why; or, in `err`, an
+ * error of the engine.  The other stages just act. */
 typedef int mortise_stage(struct outcome *o, struct mortise_err *err);
 typedef bool mortise_stage_due(const struct outcome *o);
 
@@ -55,31 +55,31 @@ enum stage_id {
 
 /* ---- stages.c ---- */
 struct stage {
-    const char *code;          /* a judge's, of what it refuses */
-    mortise_stage_due *is_due; /* a wait's */
+    const char *code;          /* a judge's error code */
+    mortise_stage_due *is_due; /* a wait's condition */
     mortise_stage *does;
 };
 extern const struct stage mortise_stages[N_STAGES];
 
 /* ---- origin.c ---- */
 const struct origin *mortise_origin_of(enum done_how how);
-/* What x said besides an output that came about so: NULL: nothing. */
+/* A member (`what`: update, goto) that came with such an output; NULL: none. */
 json_t *mortise_origin_said(const struct exec *x, enum done_how how,
                             const char *what);
 
 /* ---- pipeline.c ---- */
-/* An outcome without an output, which is finished in any case. */
+/* An outcome without an output.  Always call mortise_pipeline_finish(). */
 void mortise_pipeline_init(struct outcome *o, struct mortise_run *r,
                            struct exec *x, enum mortise_entry_type type);
 void mortise_pipeline_finish(struct outcome *o);
-/* One judge; o->code, when it says no. */
+/* Run one judge; sets o->code for a rejection. */
 int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
                            struct mortise_err *err);
-/* At a stage that asks somebody about the output: *stands, it is not asked about
- * now. */
+/* Call this in a stage that would make a call about the output.  *stands: x
+ * must stop or wait, so make no call now. */
 int mortise_pipeline_stands(struct outcome *o, bool *stands,
                             struct mortise_err *err);
-/* The output that x waits with came about so. */
+/* Store how the output that x waits with came about. */
 void mortise_pipeline_hold(struct exec *x, enum done_how how);
 
 #endif

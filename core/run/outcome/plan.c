@@ -1,20 +1,21 @@
-/* plan.c -- hitl_mode: approve_plan, or stricter: a graph waits as a whole for a
- * person's word.
+/* plan.c -- hitl_mode: approve_plan, or stricter: a person approves a graph as
+ * a whole before it starts.
  *
- *   (1) Before that word nothing of the graph has begun.  A run has its START, of
- *       which no edge is decided; a node with such a graph in it (start.c asks) has
- *       no child.  So what is said yes to is what runs, from its first node on.
- *   (2) The request holds the plan as it would run, as YAML and as a picture, and
- *       of a run the digest that it pins.
- *   (3) A yes decides the edges out of START.  They stand in the `planned` entry,
- *       and none in the admission's.
- *   (3b) A yes with another graph is one to that: whoever gives the command made it
- *       and checked it like any (core/engine/runs/steering.c), it takes the run's input,
- *       and the run goes by it, whatever it has in common with the one before.
- *   (4) A no makes the run fail of `rejected`.  A resume asks again, as it does of a
- *       node that was rejected; a goto goes on without asking.
- *   (5) A graph in a graph is part of that one's plan, and asks only where no graph
- *       around it has; neither does a native child, made of a node of such a plan.
+ *   (1) Before the approval nothing of the graph has started.  A run has its
+ *       START, with no edge decided; a node with such a graph (start.c asks)
+ *       has no child.  So the approved plan is exactly the one that runs.
+ *   (2) The request contains the plan as it would run, as YAML and as a
+ *       picture, and for a run the digest that it pins.
+ *   (3) An approval decides the edges out of START.  They are in the `planned`
+ *       entry, and not in the admission.
+ *   (3b) An approval can contain an edited graph.  The sender of the command
+ *       compiled and checked it (core/engine/runs/steering.c).  It must accept
+ *       the run's input, and replaces the run's graph entirely.
+ *   (4) A rejection fails the run with `rejected`.  A resume asks again, as for
+ *       a rejected node; a goto continues without asking.
+ *   (5) An inner graph is a part of the outer plan.  It asks only if no graph
+ *       around it has asked; the same holds for a native child made of a node
+ *       of such a plan.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,15 +24,16 @@
 #include "core/run/outcome/outcome.h"
 #include "lang/yaml/write.h"
 
-enum { COLUMNS = 100 }; /* of the picture */
+enum { PICTURE_COLUMNS = 100 };
 
-/* ---- what is proposed ---------------------------------------------------- */
+/* ---- the proposal -------------------------------------------------------- */
 
-static int draw(const struct mortise_graph *g, struct mortise_buf *yaml,
-                struct mortise_buf *picture)
+static int write_plan_texts(const struct mortise_graph *g,
+                            struct mortise_buf *yaml,
+                            struct mortise_buf *picture)
 {
     const struct mortise_picture p = {
-        .graph = g, .ascii = true, .columns = COLUMNS};
+        .graph = g, .ascii = true, .columns = PICTURE_COLUMNS};
     json_t *tree = mortise_yaml_json(g->tree, false);
     bool nomem = tree == NULL ||
                  mortise_yaml_write(yaml, tree, NULL, NULL) != MORTISE_OK;
@@ -44,16 +46,16 @@ static int draw(const struct mortise_graph *g, struct mortise_buf *yaml,
                : MORTISE_OK;
 }
 
-/* {graph, picture}; NULL when memory ran out. */
-static json_t *proposal(const struct mortise_run *r,
-                        const struct mortise_graph *g)
+/* {graph, picture}; NULL: no memory. */
+static json_t *make_proposal(const struct mortise_run *r,
+                             const struct mortise_graph *g)
 {
     struct mortise_buf yaml, picture;
     json_t *out = NULL;
 
     mortise_buf_init(&yaml, r->mem);
     mortise_buf_init(&picture, r->mem);
-    if (draw(g, &yaml, &picture) == MORTISE_OK)
+    if (write_plan_texts(g, &yaml, &picture) == MORTISE_OK)
         out = json_pack("{s:s, s:s}", "graph", yaml.p, "picture", picture.p);
     mortise_buf_finish(&yaml);
     mortise_buf_finish(&picture);
@@ -64,14 +66,14 @@ int mortise_plan_ask_of(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     return mortise_request_ask(r, x, MORTISE_ASK_PLAN,
-                               proposal(r, mortise_exec_node(r, x)->sub), 0,
-                               err);
+                               make_proposal(r, mortise_exec_node(r, x)->sub),
+                               0, err);
 }
 
 int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PLAN};
-    json_t *payload = proposal(r, r->graph);
+    json_t *payload = make_proposal(r, r->graph);
     char digest[MORTISE_DIGEST_HEX], path[MORTISE_EXEC_PATH], id[REQUEST_ID];
 
     assert(r->plan.waits && r->plan.request[0] == '\0');
@@ -122,14 +124,14 @@ int mortise_apply_plan(struct mortise_run *r, const struct mortise_entry *e,
                             : rv;
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- the answer ---------------------------------------------------------- */
 
 bool mortise_plan_is_asked(const struct mortise_run *r, const char *id)
 {
     return r->plan.request[0] != '\0' && strcmp(r->plan.request, id) == 0;
 }
 
-static int refuse(struct mortise_err *err)
+static int fail_invalid_answer(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL,
                         "the answer to a plan must be {\"approved\": true or "
@@ -137,8 +139,9 @@ static int refuse(struct mortise_err *err)
                         "approved is true, \"graph\" (the edited plan)");
 }
 
-/* {approved, reason?}, and `more` members. */
-static int check_word(const json_t *value, size_t more, struct mortise_err *err)
+/* It must be {approved, reason?} and `more` other members. */
+static int check_answer_members(const json_t *value, size_t more,
+                                struct mortise_err *err)
 {
     const json_t *reason = json_object_get(value, "reason");
 
@@ -147,7 +150,7 @@ static int check_word(const json_t *value, size_t more, struct mortise_err *err)
                    json_object_size(value) ==
                        1 + (size_t)(reason != NULL) + more
                ? MORTISE_OK
-               : refuse(err);
+               : fail_invalid_answer(err);
 }
 
 int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
@@ -157,14 +160,15 @@ int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
                      err, MORTISE_EINVAL,
                      "an answer cannot edit the plan of a node; reject the "
                      "plan, or approve it and steer the run")
-               : check_word(value, 0, err);
+               : check_answer_members(value, 0, err);
 }
 
-/* The edges out of START of g, into the entry. */
-static int choose(struct mortise_run *r, const struct mortise_graph *g,
-                  json_t *input, struct mortise_arena *a,
-                  struct mortise_entry *e, struct mortise_beginning *begin,
-                  struct mortise_err *err)
+/* Add the edges out of START of g to the entry. */
+static int choose_start_edges(struct mortise_run *r,
+                              const struct mortise_graph *g, json_t *input,
+                              struct mortise_arena *a, struct mortise_entry *e,
+                              struct mortise_beginning *begin,
+                              struct mortise_err *err)
 {
     e->edges = mortise_arena_alloc(a, g->n_start * sizeof e->edges[0]);
     return e->edges != NULL
@@ -172,9 +176,10 @@ static int choose(struct mortise_run *r, const struct mortise_graph *g,
                : mortise_nomem(err);
 }
 
-/* Can the run go by that graph: does it take the input? */
-static int check_fits(struct mortise_run *r, const struct mortise_graph *g,
-                      struct mortise_err *err)
+/* Does that graph accept the run's input? */
+static int check_graph_takes_input(struct mortise_run *r,
+                                   const struct mortise_graph *g,
+                                   struct mortise_err *err)
 {
     struct mortise_entry e = {.n_edges = 0};
     struct mortise_beginning begin = {.lists = NULL};
@@ -185,20 +190,20 @@ static int check_fits(struct mortise_run *r, const struct mortise_graph *g,
 
     mortise_arena_init(&a, r->mem);
     if (rv == MORTISE_OK)
-        rv = choose(r, g, input, &a, &e, &begin, err);
+        rv = choose_start_edges(r, g, input, &a, &e, &begin, err);
     json_decref(begin.lists);
     mortise_arena_finish(&a);
     json_decref(input);
     return rv;
 }
 
-static int check_edited(struct mortise_run *r, const json_t *value,
-                        const struct mortise_steering *edited,
-                        struct mortise_err *err)
+static int check_edited_plan(struct mortise_run *r, const json_t *value,
+                             const struct mortise_steering *edited,
+                             struct mortise_err *err)
 {
-    if (check_word(value, 1, err) != MORTISE_OK ||
+    if (check_answer_members(value, 1, err) != MORTISE_OK ||
         !json_is_true(json_object_get(value, "approved")))
-        return refuse(err);
+        return fail_invalid_answer(err);
     if (!mortise_regraph_may_replace(r))
         return mortise_fail(
             err, MORTISE_ESTATE,
@@ -209,7 +214,7 @@ static int check_edited(struct mortise_run *r, const json_t *value,
         return mortise_fail(err, MORTISE_EINVAL,
                             "only an engine can edit a plan, because it "
                             "compiles the new graph");
-    return check_fits(r, edited->graph, err);
+    return check_graph_takes_input(r, edited->graph, err);
 }
 
 int mortise_plan_check(struct mortise_run *r, const json_t *value,
@@ -217,8 +222,8 @@ int mortise_plan_check(struct mortise_run *r, const json_t *value,
                        struct mortise_err *err)
 {
     return json_object_get(value, "graph") != NULL
-               ? check_edited(r, value, edited, err)
-               : check_word(value, 0, err);
+               ? check_edited_plan(r, value, edited, err)
+               : check_answer_members(value, 0, err);
 }
 
 const json_t *mortise_run_edited_plan(const struct mortise_run *r,
@@ -230,10 +235,10 @@ const json_t *mortise_run_edited_plan(const struct mortise_run *r,
                : NULL;
 }
 
-/* Takes the value. */
-static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
-                  const struct mortise_graph *g, const char *actor,
-                  struct mortise_err *err)
+/* Takes `value`. */
+static int record_planned(struct mortise_run *r, enum mortise_settle how,
+                          json_t *value, const struct mortise_graph *g,
+                          const char *actor, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PLANNED,
                               .how = (uint8_t)how,
@@ -245,13 +250,13 @@ static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
     struct mortise_arena a;
     int rv;
 
-    memcpy(id, r->plan.request, sizeof id); /* applying forgets it */
+    memcpy(id, r->plan.request, sizeof id); /* applying the entry clears it */
     memcpy(e.digest, g->digest, sizeof e.digest);
     e.id = id;
     mortise_arena_init(&a, r->mem);
-    rv = approved
-             ? choose(r, g, r->frames[0]->scope->input, &a, &e, &begin, err)
-             : MORTISE_OK;
+    rv = approved ? choose_start_edges(r, g, r->frames[0]->scope->input, &a, &e,
+                                       &begin, err)
+                  : MORTISE_OK;
     if (rv == MORTISE_OK)
         rv = mortise_total_record_start(r, &e, &begin, err);
     json_decref(begin.lists);
@@ -260,8 +265,8 @@ static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
     return rv;
 }
 
-/* What is recorded of an answer: its graph is with the run. */
-static json_t *recorded(json_t *value)
+/* Record the answer without its graph, which is stored with the run. */
+static json_t *make_recorded_answer(json_t *value)
 {
     json_t *out = json_copy(value);
 
@@ -276,7 +281,7 @@ int mortise_plan_answer(struct mortise_run *r, json_t *value,
                         const char *actor, struct mortise_err *err)
 {
     bool other = json_object_get(value, "graph") != NULL;
-    json_t *said = recorded(value);
+    json_t *said = make_recorded_answer(value);
     int rv = said != NULL ? MORTISE_OK : mortise_nomem(err);
 
     assert(r->plan.request[0] != '\0');
@@ -288,14 +293,15 @@ int mortise_plan_answer(struct mortise_run *r, json_t *value,
     }
     if (other)
         mortise_run_know(r, edited->graph);
-    return settle(r, MORTISE_SETTLE_ANSWERED, said,
-                  other ? edited->graph : r->graph, actor, err);
+    return record_planned(r, MORTISE_SETTLE_ANSWERED, said,
+                          other ? edited->graph : r->graph, actor, err);
 }
 
 int mortise_plan_withdraw(struct mortise_run *r, struct mortise_err *err)
 {
     return r->plan.request[0] != '\0'
-               ? settle(r, MORTISE_SETTLE_WITHDRAWN, NULL, r->graph, "", err)
+               ? record_planned(r, MORTISE_SETTLE_WITHDRAWN, NULL, r->graph, "",
+                                err)
                : MORTISE_OK;
 }
 
@@ -310,7 +316,7 @@ void mortise_plan_forget(struct mortise_run *r)
     mortise_json_drop(&r->plan.error);
 }
 
-static json_t *rejection(const struct mortise_entry *e)
+static json_t *make_rejection_error(const struct mortise_entry *e)
 {
     const char *reason = mortise_json_text_of(e->value, "reason");
     struct mortise_err words;
@@ -336,10 +342,10 @@ static int announce_answer(struct mortise_run *r, const struct mortise_entry *e,
         r, NULL, approved ? "plan_approved" : "plan_rejected", extra, err);
 }
 
-/* The graph that the entry is about: another one, where the plan was edited; NULL:
- * nobody knows it. */
-static struct mortise_graph *graph_of(const struct mortise_run *r,
-                                      const struct mortise_entry *e)
+/* The graph that the entry approves, an edited one or the run's own; NULL: it
+ * is unknown. */
+static struct mortise_graph *get_planned_graph(const struct mortise_run *r,
+                                               const struct mortise_entry *e)
 {
     bool edited = json_is_true(json_object_get(e->value, "edited"));
     struct mortise_graph *g = edited ? mortise_regraph_next(r) : r->graph;
@@ -349,9 +355,9 @@ static struct mortise_graph *graph_of(const struct mortise_run *r,
                : NULL;
 }
 
-/* The run goes by that graph, as if it had been admitted with it. */
-static int go_by(struct mortise_run *r, struct mortise_graph *g,
-                 struct mortise_err *err)
+/* Replace the run's graph, as if the run had been admitted with this one. */
+static int adopt_graph(struct mortise_run *r, struct mortise_graph *g,
+                       struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
     json_t *input = NULL;
@@ -371,22 +377,23 @@ static int go_by(struct mortise_run *r, struct mortise_graph *g,
     return rv;
 }
 
-/* A person said yes or no. */
-static int answered(struct mortise_run *r, const struct mortise_entry *e,
-                    struct mortise_err *err)
+/* Apply an approval or a rejection. */
+static int apply_plan_answer(struct mortise_run *r,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err)
 {
     struct exec *start = r->execs[0];
     bool approved = json_is_true(json_object_get(e->value, "approved"));
-    struct mortise_graph *g = graph_of(r, e);
+    struct mortise_graph *g = get_planned_graph(r, e);
     int rv = announce_answer(r, e, approved, err);
 
-    assert(g != NULL); /* who applies it has looked */
+    assert(g != NULL); /* the caller has checked this */
     if (rv == MORTISE_OK && g != r->graph)
-        rv = go_by(r, g, err);
+        rv = adopt_graph(r, g, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!approved) {
-        r->plan.error = rejection(e);
+        r->plan.error = make_rejection_error(e);
         return r->plan.error != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     mortise_plan_forget(r);
@@ -399,15 +406,15 @@ int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
 {
     bool said = e->how == MORTISE_SETTLE_ANSWERED;
     bool edited = json_object_get(e->value, "edited") != NULL;
-    const struct mortise_graph *g = graph_of(r, e);
+    const struct mortise_graph *g = get_planned_graph(r, e);
     int rv;
 
     if (!mortise_plan_is_asked(r, e->id) || g == NULL ||
         (!said && e->how != MORTISE_SETTLE_WITHDRAWN) ||
-        (said && check_word(e->value, edited, err) != MORTISE_OK) ||
+        (said && check_answer_members(e->value, edited, err) != MORTISE_OK) ||
         (edited && (!json_is_true(json_object_get(e->value, "approved")) ||
                     !mortise_regraph_may_replace(r) ||
-                    check_fits(r, g, err) != MORTISE_OK)) ||
+                    check_graph_takes_input(r, g, err) != MORTISE_OK)) ||
         !mortise_exec_edges_fit(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
     rv = mortise_event_decision(r, NULL, e, err);
@@ -417,7 +424,7 @@ int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
         rv = mortise_settled_add(r, e, err);
     r->plan.request[0] = '\0';
     if (rv == MORTISE_OK && said)
-        rv = answered(r, e, err);
+        rv = apply_plan_answer(r, e, err);
     else
         mortise_plan_forget(r);
     mortise_json_drop(&r->plan.payload);

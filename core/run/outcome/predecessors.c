@@ -1,36 +1,41 @@
-/* predecessors.c -- what a leaf is told of those that it depends on.
+/* predecessors.c -- the list of predecessors that a leaf receives.
  *
- * A list, in the order of depends_on: {id, output} of a node that came to one, short
- * where it was long (compact.c); {id, status} of one that did not: `failed`, where
- * the join collected that, else `skipped`.  It is made of the causal past alone, so
- * that a replay tells the same: of each node the execution that is nearest there.
+ * In the order of depends_on: {id, output} of a node with an output, in its
+ * short form if it was long (compact.c); {id, status} of one without: `failed`
+ * if the join collected its failure, else `skipped`.  The list is made from the
+ * causal past alone, so that a replay gives the same: of each node, its nearest
+ * execution there.
  *
- * Who comes first in a team is told in front of that what the team is: {id, goal}, and
- * what it depends on; and so on outwards, where the team comes first in another. */
+ * For the first node of a team, the team's {id, goal} and its predecessors come
+ * first; if the team is first in another team, that team's come before, and so
+ * on. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-static bool is_over_with(const struct exec *y)
+static bool has_usable_output(const struct exec *y)
 {
     return (y->state == X_DONE || y->state == X_HELD) && y->output != NULL;
 }
 
-/* Of that node, in the graph that x is in; what gathers a map is none. */
-static bool is_of(const struct exec *y, const struct exec *x, uint32_t node)
+/* Is y an execution of that node in x's graph?  An execution that gathers a map
+ * is none. */
+static bool is_execution_of_node(const struct exec *y, const struct exec *x,
+                                 uint32_t node)
 {
     return y->node == node && y->frame->top == x->frame->top && y->fan == NULL;
 }
 
-/* Breadth first, and of those that are as near the least; NULL in *out: there is
- * none. */
-static int nearest(struct mortise_run *r, const struct exec *x, uint32_t node,
-                   struct exec **out, struct mortise_err *err)
+/* Search breadth first; among equally near executions take the least.  *out is
+ * NULL if there is none. */
+static int find_nearest_execution(struct mortise_run *r, const struct exec *x,
+                                  uint32_t node, struct exec **out,
+                                  struct mortise_err *err)
 {
     const uint32_t *preds = x->preds;
     struct indexes past = {.n = 0};
     uint32_t n = x->n_preds;
-    size_t at = 0, level = 0; /* so many of `past` are nearer */
+    size_t at = 0, level = 0; /* end of this level in `past` */
     int rv = MORTISE_OK;
 
     *out = NULL;
@@ -42,7 +47,7 @@ static int nearest(struct mortise_run *r, const struct exec *x, uint32_t node,
             if (mortise_view_was_met(r, y))
                 continue;
             mortise_view_meet(r, y);
-            if (!is_of(y, x, node))
+            if (!is_execution_of_node(y, x, node))
                 rv = mortise_indexes_add(r->mem, &past, y->index, err);
             else if (*out == NULL || mortise_exec_compare(y, *out) < 0)
                 *out = y;
@@ -59,7 +64,7 @@ static int nearest(struct mortise_run *r, const struct exec *x, uint32_t node,
     return rv;
 }
 
-static bool is_caught(const struct exec *x, const char *id)
+static bool is_failure_collected(const struct exec *x, const char *id)
 {
     MORTISE_JSON_EACH (one, i, x->caught)
         if (strcmp(mortise_json_text_of(one, "node"), id) == 0)
@@ -67,19 +72,20 @@ static bool is_caught(const struct exec *x, const char *id)
     return false;
 }
 
-static json_t *told_of(const struct mortise_run *r, const struct exec *x,
-                       const char *id, const struct exec *y)
+static json_t *make_predecessor(const struct mortise_run *r,
+                                const struct exec *x, const char *id,
+                                const struct exec *y)
 {
-    if (y == NULL || !is_over_with(y))
+    if (y == NULL || !has_usable_output(y))
         return json_pack("{s:s, s:s}", "id", id, "status",
-                         is_caught(x, id) ? "failed" : "skipped");
+                         is_failure_collected(x, id) ? "failed" : "skipped");
     return json_pack("{s:s, s:o}", "id", id, "output",
                      mortise_brief_told(r, y));
 }
 
-/* Those of x's own depends_on, behind what is there. */
-static int add_own(struct mortise_run *r, const struct exec *x, json_t *list,
-                   struct mortise_err *err)
+/* Append the predecessors in x's own depends_on. */
+static int add_own_predecessors(struct mortise_run *r, const struct exec *x,
+                                json_t *list, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = MORTISE_OK;
@@ -88,17 +94,17 @@ static int add_own(struct mortise_run *r, const struct exec *x, json_t *list,
         const char *id = x->frame->graph->nodes[n->hears[i]].id;
         struct exec *y;
 
-        rv = nearest(r, x, n->hears[i], &y, err);
+        rv = find_nearest_execution(r, x, n->hears[i], &y, err);
         if (rv == MORTISE_OK &&
-            json_array_append_new(list, told_of(r, x, id, y)) != 0)
+            json_array_append_new(list, make_predecessor(r, x, id, y)) != 0)
             rv = mortise_nomem(err);
     }
     return rv;
 }
 
-/* The team in which it comes first; NULL: none. */
-static const struct exec *team_around(const struct mortise_run *r,
-                                      const struct exec *x)
+/* The team in which x comes first; NULL: none. */
+static const struct exec *get_team_it_starts(const struct mortise_run *r,
+                                             const struct exec *x)
 {
     const struct exec *owner = x->frame->top->scope->owner;
 
@@ -110,36 +116,40 @@ static const struct exec *team_around(const struct mortise_run *r,
     return owner;
 }
 
-static json_t *goal_of(const struct mortise_run *r, const struct exec *team)
+static json_t *make_team_goal(const struct mortise_run *r,
+                              const struct exec *team)
 {
     return json_pack("{s:s, s:O}", "id", mortise_exec_node(r, team)->id, "goal",
                      json_object_get(team->child->scope->input, "goal"));
 }
 
-/* Recursive as teams nest, which limits.depth bounds. */
-static int add_team(struct mortise_run *r, const struct exec *team,
-                    json_t *list, struct mortise_err *err)
+/* The depth of the recursion is the nesting of teams, which limits.depth
+ * bounds. */
+static int add_team_predecessors(struct mortise_run *r, const struct exec *team,
+                                 json_t *list, struct mortise_err *err)
 {
-    const struct exec *outer = team_around(r, team);
-    int rv = outer != NULL ? add_team(r, outer, list, err) : MORTISE_OK;
+    const struct exec *outer = get_team_it_starts(r, team);
+    int rv =
+        outer != NULL ? add_team_predecessors(r, outer, list, err) : MORTISE_OK;
 
-    if (rv == MORTISE_OK && json_array_append_new(list, goal_of(r, team)) != 0)
+    if (rv == MORTISE_OK &&
+        json_array_append_new(list, make_team_goal(r, team)) != 0)
         rv = mortise_nomem(err);
-    return rv == MORTISE_OK ? add_own(r, team, list, err) : rv;
+    return rv == MORTISE_OK ? add_own_predecessors(r, team, list, err) : rv;
 }
 
 int mortise_predecessors(struct mortise_run *r, const struct exec *x,
                          json_t **out, struct mortise_err *err)
 {
-    const struct exec *team = team_around(r, x);
+    const struct exec *team = get_team_it_starts(r, x);
     int rv;
 
     *out = json_array();
     rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     if (rv == MORTISE_OK && team != NULL)
-        rv = add_team(r, team, *out, err);
+        rv = add_team_predecessors(r, team, *out, err);
     if (rv == MORTISE_OK)
-        rv = add_own(r, x, *out, err);
+        rv = add_own_predecessors(r, x, *out, err);
     if (rv != MORTISE_OK)
         mortise_json_drop(out);
     return rv;

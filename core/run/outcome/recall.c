@@ -1,14 +1,14 @@
-/* recall.c -- what is remembered, for a node that reads: the lookup `recall`.
+/* recall.c -- the lookup `recall`: a node reads its memory.
  *
- *   (1) Consistency.  A snapshot is as of the number that the run has kept since
- *       its start (outbox.c); where the memory did not answer then, as of the
- *       first read of the run, whose number is kept.  `live` reads the newest.
- *       `journaled` reads that, too, and ahead of it what this run has written
- *       and the memory need not have yet: its traces that fit, the newest first.
- *   (2) Whose: `persona` is the graph, `session` what the node's policy says or
- *       else the run, `conversation` the node's, in that session.
- *   (3) What comes back is checked: each is a trace, no more than were asked
- *       for, and each once.
+ *   (1) Consistency.  A `snapshot` read is as of the number that the run pinned
+ *       at its start (outbox.c); if the memory did not answer then, the number
+ *       of the run's first read is pinned.  `live` reads the newest state.
+ *       `journaled` reads it too, and puts the run's own matching traces that
+ *       the memory may not have yet in front, the newest first.
+ *   (2) Keys: `persona` is the graph; `session` is set by the node's policy, by
+ *       default the run; `conversation` is the node's, within that session.
+ *   (3) The answer is checked: valid traces, each once, and no more than
+ *       requested.
  */
 #include <assert.h>
 #include <string.h>
@@ -19,19 +19,19 @@
 #include "core/run/outcome/lookups.h"
 #include "core/run/outcome/outcome.h"
 
-enum { KEY_MAX = 128 }; /* a conversation's has a name besides */
+enum { KEY_MAX = 128 }; /* a conversation's key adds a name */
 
-static bool is_due(const struct mortise_node *n)
+static bool needs_recall(const struct mortise_node *n)
 {
     return n->memory != NULL && n->memory->reads;
 }
 
-/* ---- whose it is (2) ----------------------------------------------------- */
+/* ---- the keys (2) -------------------------------------------------------- */
 
-/* The text of its policy, or the run's id: a new reference. */
-static int session_of(struct mortise_run *r, struct exec *x, json_t **out,
-                      const char **code, struct mortise_err *why,
-                      struct mortise_err *err)
+/* The session that the policy gives, or the run's id: a new reference. */
+static int get_session(struct mortise_run *r, struct exec *x, json_t **out,
+                       const char **code, struct mortise_err *why,
+                       struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = mortise_lookup_text(r, x, n->memory->session,
@@ -53,9 +53,8 @@ static int session_of(struct mortise_run *r, struct exec *x, json_t **out,
         KEY_MAX);
 }
 
-/* SESSION/NAME, whatever bytes they have: a new reference, NULL: memory ran
- * out. */
-static json_t *joined(const json_t *session, const char *name)
+/* SESSION/NAME, as bytes: a new reference; NULL: no memory. */
+static json_t *make_conversation_key(const json_t *session, const char *name)
 {
     char text[KEY_MAX + 1 + MORTISE_MEMORY_KEY];
     size_t n = json_string_length(session), m = strlen(name);
@@ -74,22 +73,23 @@ int mortise_memory_keys(struct mortise_run *r, struct exec *x, json_t **out,
 {
     const struct mortise_path *talk = mortise_exec_node(r, x)->conversation;
     json_t *session = NULL, *conversation = NULL;
-    int rv = session_of(r, x, &session, code, why, err);
+    int rv = get_session(r, x, &session, code, why, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
     if (talk != NULL)
-        conversation = joined(session, talk->steps[talk->n - 1].key);
+        conversation =
+            make_conversation_key(session, talk->steps[talk->n - 1].key);
     *out = json_pack("{s:s, s:O, s:o*}", "persona", r->graph->name, "session",
                      session, "conversation", conversation);
     json_decref(session);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------- */
 
-static json_t *types_json(const struct mortise_memory_policy *p)
+static json_t *make_types_json(const struct mortise_memory_policy *p)
 {
     json_t *list = p->n_types > 0 ? json_array() : NULL;
 
@@ -98,9 +98,9 @@ static json_t *types_json(const struct mortise_memory_policy *p)
     return list;
 }
 
-/* As far as it may be; NULL: nothing is looked for, whatever was to fill the
- * template in. */
-static json_t *query_json(const json_t *text)
+/* The query, cut to the maximal length; NULL if it is blank: then the read has
+ * no query. */
+static json_t *make_query_json(const json_t *text)
 {
     json_t *query = mortise_json_strn(json_string_value(text),
                                       mortise_utf8_cut(json_string_value(text),
@@ -112,25 +112,25 @@ static json_t *query_json(const json_t *text)
     return query;
 }
 
-static json_t *body_of(const struct mortise_run *r,
-                       const struct mortise_memory_policy *p, json_t *keys,
-                       const json_t *query)
+static json_t *make_recall_body(const struct mortise_run *r,
+                                const struct mortise_memory_policy *p,
+                                json_t *keys, const json_t *query)
 {
     bool as_of = p->consistency == MORTISE_MEMORY_SNAPSHOT && r->outbox.pinned;
 
-    return json_pack("{s:s, s:I, s:I, s:O, s:s*, s:o*, s:o*, s:o*, s:o*}",
-                     "tenant", r->tenant, "now", (json_int_t)r->time_ms,
-                     "max_traces", (json_int_t)p->max_traces, "keys", keys,
-                     "scope", mortise_memory_scope_name(p->scope), "types",
-                     types_json(p), "query", query_json(query), "min_strength",
-                     p->min_strength > 0 ? json_real(p->min_strength) : NULL,
-                     "as_of",
-                     as_of ? json_integer((json_int_t)r->outbox.as_of) : NULL);
+    return json_pack(
+        "{s:s, s:I, s:I, s:O, s:s*, s:o*, s:o*, s:o*, s:o*}", "tenant",
+        r->tenant, "now", (json_int_t)r->time_ms, "max_traces",
+        (json_int_t)p->max_traces, "keys", keys, "scope",
+        mortise_memory_scope_name(p->scope), "types", make_types_json(p),
+        "query", make_query_json(query), "min_strength",
+        p->min_strength > 0 ? json_real(p->min_strength) : NULL, "as_of",
+        as_of ? json_integer((json_int_t)r->outbox.as_of) : NULL);
 }
 
-static int ask(struct mortise_run *r, struct exec *x, json_t **body,
-               const char **code, struct mortise_err *why,
-               struct mortise_err *err)
+static int prepare_recall(struct mortise_run *r, struct exec *x, json_t **body,
+                          const char **code, struct mortise_err *why,
+                          struct mortise_err *err)
 {
     const struct mortise_memory_policy *p = mortise_exec_node(r, x)->memory;
     json_t *keys = NULL, *query = NULL;
@@ -141,7 +141,7 @@ static int ask(struct mortise_run *r, struct exec *x, json_t **body,
                                  "memory_policy.read.semantic_query", &query,
                                  code, why, err);
     if (rv == MORTISE_OK) {
-        *body = body_of(r, p, keys, query);
+        *body = make_recall_body(r, p, keys, query);
         rv = *body != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK && p->consistency == MORTISE_MEMORY_JOURNALED)
@@ -153,9 +153,9 @@ static int ask(struct mortise_run *r, struct exec *x, json_t **body,
     return rv;
 }
 
-/* ---- what comes back (1), (3) -------------------------------------------- */
+/* ---- the answer (1), (3) ------------------------------------------------ */
 
-static bool is_trace(const json_t *t)
+static bool is_valid_trace(const json_t *t)
 {
     return json_is_string(json_object_get(t, "id")) &&
            json_is_string(json_object_get(t, "type")) &&
@@ -164,7 +164,7 @@ static bool is_trace(const json_t *t)
            json_is_number(json_object_get(t, "strength"));
 }
 
-static bool has(const json_t *list, const json_t *trace)
+static bool has_trace_id(const json_t *list, const json_t *trace)
 {
     MORTISE_JSON_EACH (one, i, list)
         if (json_equal(json_object_get(one, "id"),
@@ -173,17 +173,18 @@ static bool has(const json_t *list, const json_t *trace)
     return false;
 }
 
-/* Behind those that are there, as far as there is room: each once. */
-static int append(json_t *list, const json_t *more, size_t max)
+/* Append up to `max` traces in all, each once. */
+static int append_new_traces(json_t *list, const json_t *more, size_t max)
 {
     MORTISE_JSON_EACH (one, i, more)
-        if (json_array_size(list) < max && !has(list, one) &&
+        if (json_array_size(list) < max && !has_trace_id(list, one) &&
             json_array_append(list, mortise_json_unconst(one)) != 0)
             return -1;
     return 0;
 }
 
-static int check(const json_t *answer, size_t max, struct mortise_err *why)
+static int check_recall_answer(const json_t *answer, size_t max,
+                               struct mortise_err *why)
 {
     const json_t *traces = json_object_get(answer, "traces");
     const json_t *seq = json_object_get(answer, "seq");
@@ -199,20 +200,20 @@ static int check(const json_t *answer, size_t max, struct mortise_err *why)
             "the memory returned %zu traces, but at most %zu were requested",
             json_array_size(traces), max);
     MORTISE_JSON_EACH (one, i, traces)
-        if (!is_trace(one))
+        if (!is_valid_trace(one))
             return mortise_fail(
                 why, MORTISE_EINVAL,
                 "the memory returned an invalid trace at /traces/%zu", i);
     return MORTISE_OK;
 }
 
-static int take(struct mortise_run *r, struct exec *x, const json_t *answer,
-                json_t **value, struct mortise_err *why,
-                struct mortise_err *err)
+static int parse_recall_answer(struct mortise_run *r, struct exec *x,
+                               const json_t *answer, json_t **value,
+                               struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_memory_policy *p = mortise_exec_node(r, x)->memory;
     json_t *seq = json_object_get(answer, "seq"), *list;
-    int rv = check(answer, p->max_traces, why);
+    int rv = check_recall_answer(answer, p->max_traces, why);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -220,8 +221,10 @@ static int take(struct mortise_run *r, struct exec *x, const json_t *answer,
     *value = json_pack("{s:s, s:O, s:O*, s:o}", "consistency",
                        mortise_consistency_name(p->consistency), "as_of", seq,
                        "note", json_object_get(answer, "note"), "traces", list);
-    if (*value == NULL || append(list, x->overlay, p->max_traces) != 0 ||
-        append(list, json_object_get(answer, "traces"), p->max_traces) != 0)
+    if (*value == NULL ||
+        append_new_traces(list, x->overlay, p->max_traces) != 0 ||
+        append_new_traces(list, json_object_get(answer, "traces"),
+                          p->max_traces) != 0)
         return mortise_nomem(err);
     mortise_json_drop(&x->overlay);
     return p->consistency == MORTISE_MEMORY_SNAPSHOT
@@ -231,6 +234,6 @@ static int take(struct mortise_run *r, struct exec *x, const json_t *answer,
 
 const struct lookup mortise_lookup_recall = {.event = "memory_read",
                                              .call = MORTISE_RUN_RECALL,
-                                             .is_due = is_due,
-                                             .ask = ask,
-                                             .take = take};
+                                             .is_due = needs_recall,
+                                             .ask = prepare_recall,
+                                             .take = parse_recall_answer};

@@ -1,24 +1,24 @@
-/* remember.c -- what becomes of a node's output in memory: stages of it
+/* remember.c -- writing a node's output to memory: stages of the pipeline
  * (pipeline.c), for nodes whose memory_policy encodes.
  *
- *   (1) What is remembered is the output as its guardrails left it and its
- *       schemas have it; not what on_error gave in its place, nor what a race
- *       has no use for, nor nothing (null, an empty text).
- *   (2) The trace's id is a hash of the execution's identity: another attempt,
- *       another generation, another process after a crash write the same trace,
- *       and the memory keeps the first.
- *   (3) `live` is written before the node is done, so that whatever comes after
- *       it reads that.  The memory is outside of the store, so the write waits
- *       for the sync of what it stands on (R12): the output and the trace are
- *       recorded first (`remembering`).  After a crash, and in the attempt behind
- *       one that the memory failed, that very trace is written again (2), and
- *       what gave the output is not called again: the memory never has a reply
- *       that the run has not.
- *   (4) The others stand in the node's own commit, and nowhere before: outbox.c
- *       has them written behind it.
- *   (5) Guardrails of what is remembered (guardrail_policy.memory_write) are
- *       shown it before anything of it is made; what they put in its place is
- *       remembered, and the output stays. */
+ *   (1) The trace has the output after guardrails and schemas.  An on_error
+ *       value, an output that a race discards, null and an empty text are not
+ *       remembered.
+ *   (2) The trace's id is a hash of the execution's identity.  Another attempt,
+ *       another generation, or another process after a crash writes the same
+ *       trace, and the memory keeps the first.
+ *   (3) A `live` trace is written before the node is done, so that later nodes
+ *       read it.  The memory is outside of the store, so the write first waits
+ *       for the sync of its cause (R12): the output and the trace are recorded
+ *       (`remembering`).  After a crash, and in a retry after the memory
+ *       failed, the same trace is written again (2), and the call that gave the
+ *       output is not repeated.  So the memory never has an output that the run
+ *       lacks.
+ *   (4) Other traces are recorded in the node's own commit only; outbox.c
+ *       delivers them after it.
+ *   (5) Guardrails of a write (guardrail_policy.memory_write) check the output
+ *       before the trace is made.  Their replacement is remembered; the output
+ *       itself stays. */
 #include <string.h>
 
 #include <mortise/memory.h>
@@ -26,35 +26,38 @@
 #include "core/base/utf8.h"
 #include "core/run/outcome/outcome.h"
 
-static const struct mortise_memory_policy *policy_of(const struct outcome *o)
+static const struct mortise_memory_policy *
+get_memory_policy(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->memory;
 }
 
-/* ---- a trace ------------------------------------------------------------- */
+/* ---- the trace ----------------------------------------------------------- */
 
-static const char *id_of(const json_t *trace)
+static const char *get_trace_id(const json_t *trace)
 {
     return json_string_value(json_object_get(trace, "id"));
 }
 
-/* As far as a trace may be long: a new reference. */
-static json_t *cut(const char *text, size_t n)
+/* Cut to the maximal length of a trace: a new reference. */
+static json_t *cut_to_trace_length(const char *text, size_t n)
 {
     return mortise_json_strn(text,
                              mortise_utf8_cut(text, n, MORTISE_MEMORY_CONTENT));
 }
 
-/* The text of an output: itself, or its JSON. */
-static json_t *content_of(const struct mortise_run *r, const json_t *output)
+/* The text of an output: the string itself, or its JSON. */
+static json_t *make_trace_content(const struct mortise_run *r,
+                                  const json_t *output)
 {
     json_t *content;
     char *text;
 
     if (json_is_string(output))
-        return cut(json_string_value(output), json_string_length(output));
+        return cut_to_trace_length(json_string_value(output),
+                                   json_string_length(output));
     text = mortise_json_text(r->mem, output);
-    content = text != NULL ? cut(text, strlen(text)) : NULL;
+    content = text != NULL ? cut_to_trace_length(text, strlen(text)) : NULL;
     mortise_release_str(r->mem, text);
     return content;
 }
@@ -71,14 +74,14 @@ static json_t *make_trace(const struct mortise_run *r, const struct exec *x,
     return json_pack(
         "{s:s, s:s, s:s, s:O*, s:o, s:f, s:I, s:{s:s, s:s, s:s, s:s}}", "id",
         id, "type", n->memory->type, "scope", scope, "key",
-        json_object_get(keys, scope), "content", content_of(r, output),
+        json_object_get(keys, scope), "content", make_trace_content(r, output),
         "strength", 1.0, "created_at", (json_int_t)r->time_ms, "metadata",
         "graph", r->graph->name, "run", r->id, "node", n->id, "path", path);
 }
 
-/* x->trace is there; MORTISE_EINVAL: whose it is cannot be said. */
-static int find_trace(struct outcome *o, const char **code,
-                      struct mortise_err *err)
+/* Make x->trace.  MORTISE_EINVAL: its keys cannot be evaluated. */
+static int make_exec_trace(struct outcome *o, const char **code,
+                           struct mortise_err *err)
 {
     json_t *keys, *trace;
     int rv = mortise_memory_keys(o->r, o->x, &keys, code, &o->why, err);
@@ -95,9 +98,9 @@ static int find_trace(struct outcome *o, const char **code,
 }
 
 /* (1) */
-static bool is_remembered(const struct outcome *o)
+static bool must_remember(const struct outcome *o)
 {
-    const struct mortise_memory_policy *p = policy_of(o);
+    const struct mortise_memory_policy *p = get_memory_policy(o);
     const json_t *output = o->entry.value;
 
     return p != NULL && p->encodes && o->entry.how != DONE_ON_ERROR &&
@@ -106,13 +109,13 @@ static bool is_remembered(const struct outcome *o)
            !(json_is_string(output) && json_string_length(output) == 0);
 }
 
-/* ---- guardrails of it (5) ------------------------------------------------ */
+/* ---- guardrails of the write (5) ---------------------------------------- */
 
 bool mortise_stage_memorable_is_due(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->guards[MORTISE_GUARD_REMEMBERED].n >
                0 &&
-           is_remembered(o);
+           must_remember(o);
 }
 
 int mortise_stage_memorable(struct outcome *o, struct mortise_err *err)
@@ -144,22 +147,24 @@ int mortise_remember_judged(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* ---- before it is done (3) ----------------------------------------------- */
+/* ---- `live` traces (3) -------------------------------------------------- */
 
 bool mortise_stage_remember_is_due(const struct outcome *o)
 {
-    return is_remembered(o) && policy_of(o)->consistency == MORTISE_MEMORY_LIVE;
+    return must_remember(o) &&
+           get_memory_policy(o)->consistency == MORTISE_MEMORY_LIVE;
 }
 
-static int fail(struct mortise_run *r, struct exec *x, const char *code,
-                const char *class, const char *words, struct mortise_err *err)
+static int fail_remember(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class, const char *words,
+                         struct mortise_err *err)
 {
     mortise_json_drop(&x->encoded);
     return mortise_fail_attempt(r, x, code, class, words, err);
 }
 
-/* The output, on the edges that were looked at, and its trace. */
-static int record(struct outcome *o, struct mortise_err *err)
+/* Record the output, with the edges that were checked, and its trace. */
+static int record_remembering(struct outcome *o, struct mortise_err *err)
 {
     struct mortise_entry e = o->entry;
     int rv;
@@ -186,7 +191,7 @@ int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (!mortise_exec_edges_fit(n->out, n->n_out, e) || output == NULL ||
-        id_of(trace) == NULL || e->generation != x->generation ||
+        get_trace_id(trace) == NULL || e->generation != x->generation ||
         e->how > DONE_CACHED || e->how == DONE_ON_ERROR)
         return mortise_entry_corrupt(err, e);
     left.value = output;
@@ -195,21 +200,21 @@ int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
-/* What this is the first time is recorded, and comes here again once that is on
+/* The first time, record the trace; the output comes here again when that is on
  * disk. */
-static int record_trace(struct outcome *o, struct mortise_err *err)
+static int make_and_record_trace(struct outcome *o, struct mortise_err *err)
 {
     const char *code = "expression";
-    int rv = find_trace(o, &code, err);
+    int rv = make_exec_trace(o, &code, err);
 
     if (rv == MORTISE_EINVAL) {
         mortise_exec_forget_leaving(o->x);
-        return fail(o->r, o->x, code, "permanent", o->why.msg, err);
+        return fail_remember(o->r, o->x, code, "permanent", o->why.msg, err);
     }
-    return rv == MORTISE_OK ? record(o, err) : rv;
+    return rv == MORTISE_OK ? record_remembering(o, err) : rv;
 }
 
-/* Like guardrails of an output: who is to stop is asked when it goes on. */
+/* As for output guardrails, x may have to stop first. */
 int mortise_stage_remember(struct outcome *o, struct mortise_err *err)
 {
     json_t *body;
@@ -219,7 +224,7 @@ int mortise_stage_remember(struct outcome *o, struct mortise_err *err)
     if (rv != MORTISE_OK || stands)
         return rv;
     if (o->x->trace == NULL)
-        return record_trace(o, err);
+        return make_and_record_trace(o, err);
     mortise_json_hold(&o->x->encoded, o->output);
     body = json_pack("{s:s, s:I, s:[O]}", "tenant", o->r->tenant, "now",
                      (json_int_t)o->r->time_ms, "traces", o->x->trace);
@@ -237,12 +242,13 @@ int mortise_remember_settle(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (late)
-        return fail(r, x, "memory.timeout", "timeout",
-                    mortise_exec_timed_out(x, words), err);
+        return fail_remember(r, x, "memory.timeout", "timeout",
+                             mortise_exec_timed_out(x, words), err);
     mortise_fail_no_sooner(x, in->retry_after_ms);
     if (in->status != 0)
-        return fail(r, x, mortise_lookup_code(in->error_code, "memory", room),
-                    in->error_class, in->message, err);
+        return fail_remember(
+            r, x, mortise_lookup_code(in->error_code, "memory", room),
+            in->error_class, in->message, err);
     output = x->encoded;
     x->encoded = NULL;
     rv = mortise_pipeline_resume(r, x, output, NULL, err);
@@ -250,22 +256,23 @@ int mortise_remember_settle(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* ---- with its commit (4) ------------------------------------------------- */
+/* ---- in the node's commit (4) ------------------------------------------- */
 
-/* A trace that cannot be made for want of a session is none: its node is done. */
+/* If the trace cannot be made for lack of a session, the node is done without
+ * one. */
 int mortise_stage_encode(struct outcome *o, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_REMEMBER);
     const char *code;
     int rv = MORTISE_OK;
 
-    if (!is_remembered(o))
+    if (!must_remember(o))
         return MORTISE_OK;
-    if (o->x->trace == NULL) /* else it is what was written */
-        rv = find_trace(o, &code, err);
+    if (o->x->trace == NULL) /* else it was written already */
+        rv = make_exec_trace(o, &code, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
-    e.how = (uint8_t)policy_of(o)->consistency;
+    e.how = (uint8_t)get_memory_policy(o)->consistency;
     rv = mortise_run_record_value(o->r, &e, json_incref(o->x->trace), err);
     mortise_exec_keep_trace(o->x, NULL);
     mortise_json_drop(&o->x->memorable);
@@ -279,7 +286,7 @@ int mortise_apply_remember(struct mortise_run *r, struct exec *x,
     json_t *extra = NULL;
     int rv;
 
-    if (e->how > MORTISE_MEMORY_JOURNALED || id_of(e->value) == NULL)
+    if (e->how > MORTISE_MEMORY_JOURNALED || get_trace_id(e->value) == NULL)
         return mortise_entry_corrupt(err, e);
     if (mortise_run_is_seen(r)) {
         extra = json_pack(

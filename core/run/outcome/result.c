@@ -1,10 +1,9 @@
-/* result.c -- what an effect came to, which is known whatever becomes of its
- * node.
+/* result.c -- results of effects, which are kept even if their node fails.
  *
- * A `write` or `external` call whose output waits for somebody, or is refused,
- * did happen.  A `result` entry keeps what it gave, so that nobody who tries
- * the node again makes it happen twice (R11); a `said` behind it keeps what
- * came with it. */
+ * A `write` or `external` call happened, even if its output waits or is
+ * rejected.  A `result` entry records its output, so that a retry of the node
+ * does not repeat the effect (R11).  A `said` entry after it records the update
+ * and goto that came with the output. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
@@ -34,9 +33,9 @@ int mortise_result_record_said(struct mortise_run *r, struct exec *x,
     return said != NULL ? mortise_run_record(r, &e, err) : MORTISE_OK;
 }
 
-/* What nobody could use is as if it were not said. */
-static int keep(struct mortise_run *r, struct exec *x, json_t *output,
-                json_t *said, struct mortise_err *err)
+/* Values that are nested too deeply are dropped. */
+static int record_result(struct mortise_run *r, struct exec *x, json_t *output,
+                         json_t *said, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESULT);
     int rv;
@@ -65,8 +64,8 @@ int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
          mortise_judge_output(x->frame->graph, n, x->result, NULL) ==
              MORTISE_OK))
         return MORTISE_OK;
-    said = json_incref(x->said); /* a `result` drops it */
-    rv = keep(r, x, output, from->says ? said : NULL, err);
+    said = json_incref(x->said); /* applying a `result` drops it */
+    rv = record_result(r, x, output, from->says ? said : NULL, err);
     json_decref(said);
     return rv;
 }
@@ -90,7 +89,7 @@ int mortise_apply_result(struct mortise_run *r, struct exec *x,
     mortise_result_say(x, NULL);
     memcpy(x->result_key, e->digest, sizeof x->result_key);
     mortise_exec_open_effect(x, false);
-    mortise_step_clear_doubts(x); /* it is of all that it did */
+    mortise_step_clear_doubts(x); /* the result includes all steps */
     mortise_doubt_forget(x);
     return MORTISE_OK;
 }

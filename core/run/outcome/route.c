@@ -1,18 +1,16 @@
-/* route.c -- the edges that an execution takes when it has ended, which are
- * stages of its output (pipeline.c).
+/* route.c -- the edges that an execution takes when it ends: stages of its
+ * output (pipeline.c).
  *
- * Conditions see the state after its writes.  One that cannot be evaluated is
- * the node's failure, never "false".  Which edges a graph has for what is
- * graph.h's business; here each kind is taken or not, and what some of them
- * stand on is found, since it belongs to what is recorded: the list of a map
- * edge, what a discovery edge looked for.
+ * Conditions see the state after the execution's writes.  A condition that
+ * cannot be evaluated fails the node; it never counts as false.  graph.h
+ * describes the kinds of edges; this file decides for each kind whether it is
+ * taken, and finds the values that are recorded with some of them: the list of
+ * a map edge, the findings of a discovery edge.
  */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-/* Do the edges of a node depend on anything but its success?  Then which names
- * do their conditions use? */
 bool mortise_route_uses(const struct mortise_graph *g,
                         const struct mortise_node *n, uint32_t *uses)
 {
@@ -30,10 +28,10 @@ bool mortise_route_uses(const struct mortise_graph *g,
     return any;
 }
 
-/* The edge to a target of the node, by its id. */
-static int find_target(const struct mortise_graph *g,
-                       const struct mortise_node *n, const json_t *id,
-                       uint32_t *edge, struct mortise_err *why)
+/* Find the edge to the target with this id. */
+static int find_target_edge(const struct mortise_graph *g,
+                            const struct mortise_node *n, const json_t *id,
+                            uint32_t *edge, struct mortise_err *why)
 {
     const char *type = mortise_node_type_name(n->type);
     bool route = mortise_node_gives(n) == MORTISE_GIVES_ROUTE;
@@ -58,10 +56,10 @@ static int find_target(const struct mortise_graph *g,
     return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
 }
 
-/* Who names a target, does: a `goto`, then the kind of its node.  *edge stays as
- * it is when nobody does. */
-static int name_target(struct outcome *o, const struct env *env, uint32_t *edge,
-                       struct mortise_err *err)
+/* A `goto` names the target; else the node's kind may.  *edge stays unchanged
+ * if neither does. */
+static int find_named_target(struct outcome *o, const struct env *env,
+                             uint32_t *edge, struct mortise_err *err)
 {
     const struct node_kind *kind = mortise_exec_kind(o->r, o->x);
     json_t *id = json_incref(
@@ -71,21 +69,22 @@ static int name_target(struct outcome *o, const struct env *env, uint32_t *edge,
     if (id == NULL && kind->choose != NULL)
         rv = kind->choose(o->r, o->x, &o->entry, env, &id, &o->why, err);
     if (rv == MORTISE_OK && id != NULL)
-        rv = find_target(o->x->frame->graph, mortise_exec_node(o->r, o->x), id,
-                         edge, &o->why);
+        rv = find_target_edge(o->x->frame->graph, mortise_exec_node(o->r, o->x),
+                              id, edge, &o->why);
     json_decref(id);
     return rv;
 }
 
 struct choice { /* which of a node's edges a success takes */
-    /* The one edge to a node that was named; UINT32_MAX: none was. */
+    /* The edge to the named target; UINT32_MAX: none is named. */
     uint32_t target;
-    bool routed; /* a ROUTE or ROUTE_ALL held */
+    bool routed; /* a ROUTE or ROUTE_ALL was taken */
 };
 
-/* Of a discovery: is that the node which was found, or the fallback where none
- * was? */
-static bool leads_there(const struct outcome *o, const struct mortise_edge *e)
+/* Does the discovery edge lead to the node that was found, or is it the
+ * fallback and none was found? */
+static bool is_discovered_target(const struct outcome *o,
+                                 const struct mortise_edge *e)
 {
     const struct mortise_graph *g = o->x->frame->graph;
     const char *first = mortise_exec_sought_first(o->x, e->discovery);
@@ -112,7 +111,7 @@ static int takes_edge(struct outcome *o, uint32_t edge, const struct env *env,
         break;
     case MORTISE_EDGE_FALLBACK:
     case MORTISE_EDGE_FOUND:
-        *out = leads_there(o, e);
+        *out = is_discovered_target(o, e);
         break;
     case MORTISE_EDGE_ABOVE:
     case MORTISE_EDGE_BELOW:
@@ -128,7 +127,7 @@ static int takes_edge(struct outcome *o, uint32_t edge, const struct env *env,
             rv = mortise_expr_test(&e->when, &env->cel, out, why);
         c->routed |= *out;
         break;
-    case MORTISE_EDGE_DEFAULT: /* declared behind its routes */
+    case MORTISE_EDGE_DEFAULT: /* declared after its routes */
         *out = !c->routed;
         break;
     case MORTISE_EDGE_TARGET:
@@ -149,13 +148,13 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     const struct mortise_graph *g = o->x->frame->graph;
     struct mortise_entry *e = &o->entry;
     struct choice c = {.target = UINT32_MAX};
-    struct env env; /* for those that look at something */
+    struct env env; /* for edges with conditions */
     bool look;
     uint32_t uses;
     int rv = MORTISE_OK;
 
     assert(e->n_edges == 0 && o->x->n_chosen <= n->n_out);
-    if (o->x->n_chosen > 0) { /* before, and their guardrails asked */
+    if (o->x->n_chosen > 0) { /* chosen before; their guardrails have passed */
         memcpy(e->edges, mortise_exec_going(o->x),
                o->x->n_chosen * sizeof e->edges[0]);
         e->n_edges = o->x->n_chosen;
@@ -167,7 +166,7 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
                               uses, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = name_target(o, &env, &c.target, err);
+    rv = find_named_target(o, &env, &c.target, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
@@ -181,10 +180,10 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-/* {list, max_parallel}, where a template gives the latter.  Takes the list. */
-static int with_parallel(const struct mortise_region *map,
-                         const struct mortise_cel_env *env, json_t **list,
-                         const char **code, struct mortise_err *why)
+/* Replace the list (taken) by {list, max_parallel}. */
+static int add_max_parallel(const struct mortise_region *map,
+                            const struct mortise_cel_env *env, json_t **list,
+                            const char **code, struct mortise_err *why)
 {
     json_t *most = NULL;
     int rv = mortise_tmpl_eval(map->parallel, env, &most, why);
@@ -224,8 +223,9 @@ int mortise_route_list(const struct mortise_region *map, const char *from,
         rv = mortise_fold_check_depth(*out, why);
     }
     if (rv == MORTISE_OK)
-        return map->parallel != NULL ? with_parallel(map, env, out, code, why)
-                                     : MORTISE_OK;
+        return map->parallel != NULL
+                   ? add_max_parallel(map, env, out, code, why)
+                   : MORTISE_OK;
     mortise_json_drop(out);
     return mortise_expr_at_place(&map->over, rv, why);
 }
@@ -255,9 +255,10 @@ int mortise_route_query(struct outcome *o,
     return rv;
 }
 
-/* Of an edge for which nobody was asked: there is nobody, or the output said
- * itself where it leads. */
-static json_t *unasked(const struct mortise_edge_discovery *d, json_t *query)
+/* For a discovery edge without a call: there is no discovery, or a goto named
+ * the target. */
+static json_t *make_empty_finding(const struct mortise_edge_discovery *d,
+                                  json_t *query)
 {
     json_t *error = NULL;
 
@@ -269,9 +270,10 @@ static json_t *unasked(const struct mortise_edge_discovery *d, json_t *query)
                      "results", "error", error);
 }
 
-/* What a discovery edge came to: {query, kind, results, error?}. */
-static int found_of(struct outcome *o, const struct mortise_edge_discovery *d,
-                    json_t **out, struct mortise_err *err)
+/* The findings of a discovery edge: {query, kind, results, error?}. */
+static int get_edge_finding(struct outcome *o,
+                            const struct mortise_edge_discovery *d,
+                            json_t **out, struct mortise_err *err)
 {
     const json_t *sought = mortise_exec_sought(o->x, d);
     json_t *query;
@@ -282,7 +284,7 @@ static int found_of(struct outcome *o, const struct mortise_edge_discovery *d,
         return MORTISE_OK;
     }
     rv = mortise_route_query(o, d, &query, err);
-    if (rv == MORTISE_OK && (*out = unasked(d, query)) == NULL)
+    if (rv == MORTISE_OK && (*out = make_empty_finding(d, query)) == NULL)
         rv = mortise_nomem(err);
     json_decref(query);
     return rv;
@@ -293,8 +295,8 @@ bool mortise_route_stands_on(const struct mortise_edge *e)
     return mortise_edge_is_map(e) || e->discovery != NULL;
 }
 
-static int list_on(struct outcome *o, const struct mortise_region *map,
-                   json_t **out, struct mortise_err *err)
+static int eval_map_list(struct outcome *o, const struct mortise_region *map,
+                         json_t **out, struct mortise_err *err)
 {
     struct env env;
     uint32_t uses =
@@ -313,9 +315,9 @@ static int list_on(struct outcome *o, const struct mortise_region *map,
     return rv;
 }
 
-/* What such an edge stands on, behind what others do. */
-static int add_ground(struct outcome *o, const struct mortise_edge *edge,
-                      struct mortise_err *err)
+/* Append the value to record with this edge. */
+static int add_edge_value(struct outcome *o, const struct mortise_edge *edge,
+                          struct mortise_err *err)
 {
     json_t *one = NULL;
     int rv;
@@ -323,8 +325,9 @@ static int add_ground(struct outcome *o, const struct mortise_edge *edge,
     if (o->grounds == NULL && (o->grounds = json_array()) == NULL)
         return mortise_nomem(err);
     rv = mortise_edge_is_map(edge)
-             ? list_on(o, &o->x->frame->graph->regions[edge->map], &one, err)
-             : found_of(o, edge->discovery, &one, err);
+             ? eval_map_list(o, &o->x->frame->graph->regions[edge->map], &one,
+                             err)
+             : get_edge_finding(o, edge->discovery, &one, err);
     if (rv == MORTISE_OK && json_array_append(o->grounds, one) != 0)
         rv = mortise_nomem(err);
     json_decref(one);
@@ -341,12 +344,11 @@ int mortise_stage_grounds(struct outcome *o, struct mortise_err *err)
         const struct mortise_edge *edge = &edges[o->entry.edges[i]];
 
         if (mortise_route_stands_on(edge))
-            rv = add_ground(o, edge, err);
+            rv = add_edge_value(o, edge, err);
     }
     return rv;
 }
 
-/* The one edge of a kind, if the node has it, into the entry. */
 void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
                            enum mortise_edge_kind kind)
 {

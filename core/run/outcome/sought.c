@@ -1,23 +1,23 @@
-/* sought.c -- where discovery edges lead: a stage of outputs (pipeline.c).
+/* sought.c -- discovery edges: a stage of outputs (pipeline.c).
  *
- * A discovery edge leads to the node whose `capability` the deployment's plugins
- * rank first for its query, which sees the state after its node's writes.  It is
- * asked for with a call of the run's own, and then decided like any edge.
+ * A discovery edge leads to the node whose `capability` the deployment's
+ * plugins rank first for its query, which sees the state after its node's
+ * writes.  The ranking is a call; the edge is then decided like any other.
  *
- *   (1) What was found is recorded, with the output that it is about, before
- *       anything follows from it (`discovered`).  x is READY then, and goes on
- *       with that output: after a crash in between it leads to the same node,
- *       and neither the node nor the plugins are asked again.
- *   (2) A node with several such edges looks for one after the other, in their
- *       order.
- *   (3) Nothing is found: the fallback.  So it is where nobody answers, or what
- *       answers breaks its word, or takes longer than the node may: the node has
- *       done its work, and where to go then is what the graph says by
- *       `fallback`.  Why is in the record, and in the event.
- *   (4) An output that says itself where it leads (goto) looks for nothing; nor
- *       does what failed, or lost.
- *   (5) Where the deployment has no discovery nobody is asked, and the fallback
- *       is taken.  Why is in the record of the edge (route.c).
+ *   (1) The findings are recorded with the output before anything follows from
+ *       them (`discovered`).  x is then READY and continues with that output.
+ *       After a crash in between, the edge leads to the same node, and neither
+ *       the node nor the plugins are called again.
+ *   (2) If a node has several such edges, their calls are made one after the
+ *       other, in order.
+ *   (3) If nothing is found, the fallback edge is taken.  The same happens if
+ *       discovery fails, gives an invalid answer, or exceeds the node's
+ *       timeout, since the node has done its work and `fallback` is the graph's
+ *       answer.  The record and the event have the reason.
+ *   (4) An output with a goto needs no discovery; nor does an execution that
+ *       failed or lost.
+ *   (5) If the deployment has no discovery, the fallback is taken without a
+ *       call.  The record of the edge has the reason (route.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +26,9 @@
 
 #include "core/run/outcome/outcome.h"
 
-enum { SHOWN = 8 }; /* results that are asked for; the first is taken */
+enum { MAX_NODE_RESULTS = 8 }; /* results requested; the first is used */
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------- */
 
 /* (4) */
 bool mortise_stage_sought_is_due(const struct outcome *o)
@@ -40,8 +40,9 @@ bool mortise_stage_sought_is_due(const struct outcome *o)
            mortise_exec_sought_next(o->x) != NULL;
 }
 
-static json_t *candidates_of(const struct mortise_run *r, const struct exec *x,
-                             const struct mortise_edge_discovery *d)
+static json_t *make_node_candidates(const struct mortise_run *r,
+                                    const struct exec *x,
+                                    const struct mortise_edge_discovery *d)
 {
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_node *n = mortise_exec_node(r, x);
@@ -63,15 +64,15 @@ static json_t *candidates_of(const struct mortise_run *r, const struct exec *x,
     return list;
 }
 
-/* One that is none finds nothing. */
-static bool is_query(const json_t *query)
+/* An invalid query finds nothing. */
+static bool is_valid_query(const json_t *query)
 {
     return json_string_length(query) > 0 &&
            json_string_length(query) <= MORTISE_DISCOVERY_QUERY_MAX;
 }
 
-/* The next one's query, while the state after x's writes is there; one that
- * cannot be had fails the node. */
+/* Evaluate the query of the next edge while the state after x's writes exists.
+ * If that fails, the node fails. */
 int mortise_stage_query(struct outcome *o, struct mortise_err *err)
 {
     json_t *query = NULL;
@@ -85,12 +86,12 @@ int mortise_stage_query(struct outcome *o, struct mortise_err *err)
     return rv;
 }
 
-static int ask(struct outcome *o, struct mortise_err *err)
+static int start_discovery_call(struct outcome *o, struct mortise_err *err)
 {
-    json_t *body =
-        json_pack("{s:O, s:s, s:i, s:i, s:o}", "query", o->x->seeking_for,
-                  "kind", "node", "max", SHOWN, "tokens", 1, "candidates",
-                  candidates_of(o->r, o->x, mortise_exec_sought_next(o->x)));
+    json_t *body = json_pack(
+        "{s:O, s:s, s:i, s:i, s:o}", "query", o->x->seeking_for, "kind", "node",
+        "max", MAX_NODE_RESULTS, "tokens", 1, "candidates",
+        make_node_candidates(o->r, o->x, mortise_exec_sought_next(o->x)));
 
     if (body == NULL)
         return mortise_nomem(err);
@@ -98,17 +99,18 @@ static int ask(struct outcome *o, struct mortise_err *err)
     return mortise_call_start_with(o->r, o->x, MORTISE_RUN_DISCOVER, body, err);
 }
 
-/* ---- what came of it (1) ------------------------------------------------- */
+/* ---- the findings (1) --------------------------------------------------- */
 
-static void forget(struct exec *x)
+static void clear_seeking(struct exec *x)
 {
     mortise_json_drop(&x->seeking);
     mortise_json_drop(&x->seeking_for);
 }
 
-/* The output, and what was found so far, `found` (taken) behind it. */
-static int record(struct mortise_run *r, struct exec *x, json_t *output,
-                  json_t *found, struct mortise_err *err)
+/* Record the output with all findings so far, and append `found` (taken). */
+static int record_discovered(struct mortise_run *r, struct exec *x,
+                             json_t *output, json_t *found,
+                             struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DISCOVERED);
     json_t *list = x->sought != NULL ? json_copy(x->sought) : json_array();
@@ -133,8 +135,8 @@ static int record(struct mortise_run *r, struct exec *x, json_t *output,
     return rv;
 }
 
-static json_t *nothing(const struct exec *x, json_t *query, const char *code,
-                       const char *words)
+static json_t *make_failed_finding(const struct exec *x, json_t *query,
+                                   const char *code, const char *words)
 {
     return json_pack("{s:O, s:s, s:[], s:{s:s, s:o}}", "query", query, "kind",
                      mortise_exec_sought_next(x)->kind, "results", "error",
@@ -142,9 +144,9 @@ static json_t *nothing(const struct exec *x, json_t *query, const char *code,
                      mortise_json_strn(words, strlen(words)));
 }
 
-/* Is that the id of a node that this edge may lead to? */
-static bool may_lead(const struct mortise_run *r, const struct exec *x,
-                     const char *id)
+/* Is `id` a node that this edge can lead to? */
+static bool is_edge_candidate(const struct mortise_run *r, const struct exec *x,
+                              const char *id)
 {
     const struct mortise_edge_discovery *d = mortise_exec_sought_next(x);
     const struct mortise_graph *g = x->frame->graph;
@@ -160,23 +162,23 @@ static bool may_lead(const struct mortise_run *r, const struct exec *x,
     return false;
 }
 
-/* {query, kind, results: [{id, score}]}: of each what shows. */
-static json_t *found_of(const struct mortise_run *r, const struct exec *x,
-                        const json_t *answer)
+/* {query, kind, results: [{id, score}]}. */
+static json_t *parse_node_results(const struct mortise_run *r,
+                                  const struct exec *x, const json_t *answer)
 {
     const json_t *results = json_object_get(answer, "results");
     json_t *list, *failed = json_object_get(answer, "failed");
 
     if (!json_is_array(results))
-        return nothing(x, x->seeking_for, "discovery.bad_answer",
-                       "the answer is not {results}");
+        return make_failed_finding(x, x->seeking_for, "discovery.bad_answer",
+                                   "the answer is not {results}");
     list = json_array();
     MORTISE_JSON_EACH (one, i, results) {
         const char *id = json_string_value(json_object_get(one, "id"));
 
-        if (!may_lead(r, x, id)) {
+        if (!is_edge_candidate(r, x, id)) {
             json_decref(list);
-            return nothing(
+            return make_failed_finding(
                 x, x->seeking_for, "discovery.bad_answer",
                 "discovery returned a result that is not a candidate");
         }
@@ -198,12 +200,14 @@ int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
 
     if (rv != MORTISE_OK || stands)
         return rv;
-    return is_query(x->seeking_for)
-               ? ask(o, err)
-               : record(o->r, x, o->output,
-                        nothing(x, x->seeking_for, "discovery.query",
-                                "the query must be a text of 1 to 65536 bytes"),
-                        err);
+    return is_valid_query(x->seeking_for)
+               ? start_discovery_call(o, err)
+               : record_discovered(
+                     o->r, x, o->output,
+                     make_failed_finding(
+                         x, x->seeking_for, "discovery.query",
+                         "the query must be a text of 1 to 65536 bytes"),
+                     err);
 }
 
 bool mortise_sought_is_out(const struct exec *x)
@@ -221,23 +225,23 @@ int mortise_sought_settle(struct mortise_run *r, struct exec *x,
 
     assert(mortise_sought_is_out(x));
     if (late)
-        found = nothing(x, x->seeking_for, "discovery.timeout",
-                        mortise_exec_timed_out(x, words));
+        found = make_failed_finding(x, x->seeking_for, "discovery.timeout",
+                                    mortise_exec_timed_out(x, words));
     else if (in->status != 0)
-        found = nothing(x, x->seeking_for,
-                        in->error_code[0] != '\0' ? in->error_code
-                                                  : "discovery.failed",
-                        in->message);
+        found = make_failed_finding(
+            x, x->seeking_for,
+            in->error_code[0] != '\0' ? in->error_code : "discovery.failed",
+            in->message);
     else
-        found = found_of(r, x, in->output);
+        found = parse_node_results(r, x, in->output);
     output = json_incref(x->seeking);
-    forget(x);
-    rv = record(r, x, output, found, err);
+    clear_seeking(x);
+    rv = record_discovered(r, x, output, found, err);
     json_decref(output);
     return rv;
 }
 
-/* ---- its entry ----------------------------------------------------------- */
+/* ---- the entry ----------------------------------------------------------- */
 
 int mortise_apply_discovered(struct mortise_run *r, struct exec *x,
                              const struct mortise_entry *e,

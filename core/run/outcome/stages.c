@@ -1,5 +1,5 @@
-/* stages.c -- the rows of stages.def as a table.  It names the functions of all
- * stages, wherever they stand, and nothing else does. */
+/* stages.c -- the rows of stages.def as a table of functions.  Only this file
+ * names the functions of every stage. */
 #include "core/run/outcome/pipeline.h"
 
 const struct stage mortise_stages[N_STAGES] = {

@@ -1,27 +1,27 @@
-/* start.c -- an activated execution: up to its call, its question, its end.
+/* start.c -- starting an activated execution, up to its call, request or end.
  *
- * Starting is decided from the execution's view alone, so that a run that was
- * killed and replayed starts the same things the same way: the same arguments,
- * the same request ids, the same idempotency keys.
+ * A start depends on the execution's view alone, so that a run that was killed
+ * and replayed starts the same executions with the same arguments, request ids
+ * and idempotency keys.
  *
- * What must be true before something starts (runtime.md R12):
+ * Before something starts (runtime.md R12):
  *
- *   (1) `pure` and `read` calls start at once; nothing is lost if their commit
- *       is, since they are simply made again.
+ *   (1) `pure` and `read` calls start at once.  If their commit is lost, they
+ *       are made again.
  *   (2) `write` and `external` calls first record their intent, and start when
- *       that commit is on disk; commits are in order, so everything that they
- *       depend on is there too.  Each entry of a call has one: a suspension
- *       closes it, so that days of waiting are no doubt.  Operations with
- *       `intent: steps` have none, since all that they do has one of its own
- *       (step.c).
- *   (2b) What is to be on disk before it starts (`checkpoint: before`) is noted,
- *       and starts likewise.
- *   (2c) What is looked up for it is there before its arguments are evaluated
- *       (lookups.c).
- *   (3) A request to a person is published by its commit, not by us.
+ *       that commit is on disk.  Commits are ordered, so everything they depend
+ *       on is on disk too.  Each entry into a call has its own intent: a
+ *       suspension closes it, so that days of waiting are not in doubt.
+ *       Operations with `intent: steps` have no intent, since each of their
+ *       steps has one (step.c).
+ *   (2b) An execution with `checkpoint: before` records that it starts, and
+ *        waits
+ *       for that commit in the same way.
+ *   (2c) Lookups are recorded before the arguments are evaluated (lookups.c).
+ *   (3) A request to a person is published by its commit.
  *
- * An execution whose intent was recorded and whose answer was not is in doubt;
- * doubt.c settles that before anything else happens to it (runtime.md 6).
+ * An execution with a recorded intent and no recorded answer is in doubt;
+ * doubt.c settles the doubt before anything else happens to it (runtime.md 6).
  */
 #include <assert.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 #include "lang/config/policy.h"
 #include "core/run/outcome/outcome.h"
 
-/* ---- asking ------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static int ask_approval(struct mortise_run *r, struct exec *x,
                         const uint8_t digest[MORTISE_DIGEST],
@@ -47,40 +47,44 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
         0, err);
 }
 
-/* Is all that it is called with known before anything is done for it? */
-static bool is_known(const struct mortise_node *n)
+/* Are its arguments known before anything is done for it? */
+static bool has_known_arguments(const struct mortise_node *n)
 {
     return n->op != NULL && n->memory == NULL && n->discovers == NULL;
 }
 
-/* Is its call asked for, by which it is approved as well?  Two questions would
- * show the same arguments. */
-static bool asks_for_call(const struct exec *x, const struct mortise_node *n)
+/* Does the approval of its call also approve the node?  Two requests would show
+ * the same arguments. */
+static bool needs_call_approval(const struct exec *x,
+                                const struct mortise_node *n)
 {
-    return is_known(n) && mortise_arguments_are_approved(x, n);
+    return has_known_arguments(n) && mortise_arguments_are_approved(x, n);
 }
 
-/* Is somebody to approve that it runs at all?  What a model has run for it is
- * no node of the graph's; what asks people, judges or leads on does nothing. */
-static bool is_to_be_approved(const struct exec *x,
-                              const struct mortise_node *n)
+/* Must a person approve that the node runs?  Not for tools that a model calls,
+ * which are no nodes of the graph, and not for nodes without an operation or
+ * graph. */
+static bool needs_node_approval(const struct exec *x,
+                                const struct mortise_node *n)
 {
     return (x->frame->graph->approve_nodes || n->approve_whole) &&
            x->serves == 0 && !x->approved_whole &&
-           (n->op != NULL || n->sub != NULL) && !asks_for_call(x, n);
+           (n->op != NULL || n->sub != NULL) && !needs_call_approval(x, n);
 }
 
-/* Is its graph to be approved, which is no part of a plan that was? */
-static bool has_plan(const struct exec *x, const struct mortise_node *n)
+/* Must the graph inside x be approved separately from the plan of the outer
+ * graph? */
+static bool needs_plan_approval(const struct exec *x,
+                                const struct mortise_node *n)
 {
     return n->sub != NULL && n->sub->approve_plan &&
            !x->frame->graph->approve_plan && !x->approved_plan;
 }
 
-/* With what it is called with, where nothing is looked up for that, or a team's
- * goal. */
-static int ask_node(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err)
+/* The request shows the arguments, if they are known without a lookup, or the
+ * team's goal. */
+static int ask_node_approval(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     char tool[MORTISE_TOOL_MAX] = "";
@@ -88,7 +92,7 @@ static int ask_node(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv = MORTISE_OK;
 
-    if (is_known(n))
+    if (has_known_arguments(n))
         rv = mortise_arguments_eval(r, x, &why, err);
     else if (n->input_goal != NULL)
         rv = mortise_judge_text(r, x, n->input_goal, &goal, &why, err);
@@ -102,13 +106,13 @@ static int ask_node(struct mortise_run *r, struct exec *x,
                   mortise_node_type_name(n->type), "tool",
                   n->op != NULL ? tool : NULL, "role",
                   n->role_name != NULL ? n->role_name : n->role, "goal", goal,
-                  "args", is_known(n) ? x->body : NULL),
+                  "args", has_known_arguments(n) ? x->body : NULL),
         0, err);
 }
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* By an `intent`, or a `before`. */
+/* Record an `intent` or a `before`. */
 static int record_start(struct mortise_run *r, struct exec *x,
                         enum mortise_entry_type type, struct mortise_err *err)
 {
@@ -120,10 +124,10 @@ static int record_start(struct mortise_run *r, struct exec *x,
     return mortise_run_record(r, &e, err);
 }
 
-/* This very effect was acknowledged in an attempt that came to no end (R11): it
- * is not done again, whatever becomes of what came of it. */
-static int start_recorded(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+/* This effect was recorded in an attempt that did not finish (R11).  Do not
+ * repeat it; use its result. */
+static int enter_recorded_result(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     assert(x->result != NULL);
     struct mortise_err why;
@@ -137,7 +141,7 @@ static int start_recorded(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_EINVAL ? mortise_doubt_of_result(r, x, &why, err) : rv;
 }
 
-/* The call itself: reserved, intended, and made once that is on disk. */
+/* Reserve the budget, record the intent, and call when that is on disk. */
 int mortise_start_execute(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
@@ -154,9 +158,9 @@ int mortise_start_execute(struct mortise_run *r, struct exec *x,
                : MORTISE_OK;
 }
 
-/* What the same call gave before is looked for first, where that may be. */
-static int start_cached(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* Look up the cache first, if the node allows it. */
+static int start_with_cache_lookup(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     bool ask;
     int rv = mortise_cache_begin(r, x, &ask, err);
@@ -167,11 +171,11 @@ static int start_cached(struct mortise_run *r, struct exec *x,
                : mortise_start_execute(r, x, err);
 }
 
-/* Its call is in doubt, and so may its tools be: those are settled first, since
- * what they do is known by steps of its journal, which ends with it.  After a crash
- * they may be stopping already. */
-static int settle_doubt(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* The call is in doubt, and maybe its tools too.  Settle the tools first,
+ * because the call's journal, which ends with the call, has the steps that
+ * describe them.  After a crash they may be stopping already. */
+static int settle_call_doubt(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
     struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
     int rv = MORTISE_OK;
@@ -215,14 +219,16 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
             return ask_approval(r, x, digest, err);
     }
     if (mortise_result_is_there(r, x))
-        return start_recorded(r, x, err);
+        return enter_recorded_result(r, x, err);
     if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
-        return settle_doubt(r, x, err);
-    return start_cached(r, x, err);
+        return settle_call_doubt(r, x, err);
+    return start_with_cache_lookup(r, x, err);
 }
 
-/* An intent is written before its effect anyway. */
-static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
+/* Does it need a `before` entry?  An intent is recorded before its effect
+ * anyway. */
+static bool needs_before_entry(const struct exec *x,
+                               const struct mortise_node *n)
 {
     return n->checkpoint_before && x->noted != x->generation &&
            (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
@@ -242,9 +248,9 @@ int mortise_start_refused(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* How long the attempt may take, of the state that it begins with: a replay finds
- * the same. */
-static int find_timeout(struct mortise_run *r, struct exec *x,
+/* Evaluate the timeout from the state before x, so that a replay gives the
+ * same. */
+static int eval_timeout(struct mortise_run *r, struct exec *x,
                         const char **code, struct mortise_err *why,
                         struct mortise_err *err)
 {
@@ -257,9 +263,10 @@ static int find_timeout(struct mortise_run *r, struct exec *x,
                : rv;
 }
 
-/* What tools of an earlier attempt left in doubt is settled first: the next one
- * could make the same call by another name (flow/tools.c (10)). */
-static bool awaits_doubts(const struct mortise_run *r, const struct exec *x)
+/* Must x wait for doubts of an earlier attempt's tools?  The next attempt could
+ * make the same call under another name (flow/tools.c (10)). */
+static bool must_await_tool_doubts(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     return x->tools != NULL && x->journal == NULL &&
            mortise_tools_have_returned(r, x);
@@ -275,7 +282,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->state == X_READY);
-    if (awaits_doubts(r, x)) {
+    if (must_await_tool_doubts(r, x)) {
         mortise_exec_await_tools(r, x);
         return MORTISE_OK;
     }
@@ -288,7 +295,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         n = mortise_exec_node(r, x);
         code = "expression";
     }
-    rv = n->timeout != NULL ? find_timeout(r, x, &code, &why, err) : MORTISE_OK;
+    rv = n->timeout != NULL ? eval_timeout(r, x, &code, &why, err) : MORTISE_OK;
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, code, &why, err);
     if (x->leaving != NULL)
@@ -304,11 +311,11 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,
                                    err);
-    if (is_to_be_approved(x, n))
-        return ask_node(r, x, err);
-    if (has_plan(x, n))
+    if (needs_node_approval(x, n))
+        return ask_node_approval(r, x, err);
+    if (needs_plan_approval(x, n))
         return mortise_plan_ask_of(r, x, err);
-    if (is_to_be_noted(x, n))
+    if (needs_before_entry(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
     rv = mortise_lookups_begin(r, x, &asked, err);
     if (rv != MORTISE_OK || asked)

@@ -1,6 +1,6 @@
-/* stop.c -- stopping executions: by a command, or since they have lost
- * (race.c). A call is cancelled, what may have happened is settled, and then
- * the execution ends by an entry. */
+/* stop.c -- stopping executions, by a command or because they lost (race.c).
+ * The call is cancelled, a doubt is settled if it must be, and then an entry
+ * ends the execution. */
 #include "core/run/outcome/outcome.h"
 
 int mortise_stop_forget(struct mortise_run *r, struct exec *x,
@@ -34,8 +34,7 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
-/* ---- who has lost ----------------------------------------------------------
- */
+/* ---- losers -------------------------------------------------------------- */
 
 int mortise_stop_lost(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
@@ -47,7 +46,7 @@ int mortise_stop_lost(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_stop_exec(r, x, MORTISE_E_LOST, err) : rv;
 }
 
-/* Of what it lost against nobody takes the output; its effect is known. */
+/* The output of a loser is not used; its effect is recorded. */
 bool mortise_stage_lost_is_due(const struct outcome *o)
 {
     return o->x->loss != LOSS_NONE && o->from->happened;
@@ -58,17 +57,17 @@ int mortise_stage_lost(struct outcome *o, struct mortise_err *err)
     return mortise_stop_exec(o->r, o->x, MORTISE_E_LOST, err);
 }
 
-/* Is anything left that has to stop before x?  It is awaited then. */
-static bool has_to_wait(const struct exec *x)
+/* Must x wait for something else to stop first? */
+static bool must_wait_to_stop(const struct exec *x)
 {
     return x->state == X_STOPPING || mortise_doubt_is_asked(x) ||
            (x->state == X_INSIDE && x->child->scope->n_live > 0) ||
            mortise_tools_are_at_work(x);
 }
 
-/* As far as x gets in this round: has it ended? */
-static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
-                    struct mortise_err *err)
+/* Stop x as far as possible now.  *ended: it has ended. */
+static int stop_loser(struct mortise_run *r, struct exec *x, bool *ended,
+                      struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -76,8 +75,8 @@ static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
     if (x->state == X_RUNNING && !mortise_doubt_is_asked(x))
         rv = mortise_exec_cancel(r, x, STOP_RACE, err);
     if (x->state == X_READY && mortise_tools_are_at_work(x))
-        mortise_exec_await_tools(r, x); /* it is not at work itself */
-    if (rv != MORTISE_OK || has_to_wait(x))
+        mortise_exec_await_tools(r, x); /* x itself is not working */
+    if (rv != MORTISE_OK || must_wait_to_stop(x))
         return rv;
     if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
         rv = mortise_fail_not_done(r, x, err);
@@ -87,24 +86,24 @@ static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
     return mortise_stop_lost(r, x, err);
 }
 
-/* One round over the losers; *ended tells whether it was worth another. */
-static int reap_some(struct mortise_run *r, bool *ended,
-                     struct mortise_err *err)
+/* One round over the losers.  *ended: one ended, so make another round. */
+static int stop_losers_once(struct mortise_run *r, bool *ended,
+                            struct mortise_err *err)
 {
     size_t kept = 0;
     int rv = MORTISE_OK;
 
     *ended = false;
-    /* Who ends may let others lose: the list grows as we go. */
+    /* An end can add losers: the list grows during the loop. */
     for (size_t i = 0; rv == MORTISE_OK && i < r->losers.n; i++) {
         struct exec *x = r->execs[r->losers.list[i]];
         bool over;
 
-        /* A replay marks losers and stops none: what was tried again since is
-         * one no more. */
+        /* A replay marks losers without stopping them; those that were retried
+         * since are none any more. */
         if (mortise_exec_is_over(x) || x->loss == LOSS_NONE)
             continue;
-        rv = reap_one(r, x, &over, err);
+        rv = stop_loser(r, x, &over, err);
         if (!over)
             r->losers.list[kept++] = r->losers.list[i];
         *ended |= over;
@@ -119,23 +118,22 @@ int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && ended && r->losers.n > 0)
-        rv = reap_some(r, &ended, err);
+        rv = stop_losers_once(r, &ended, err);
     return rv;
 }
 
-/* ---- finalisers ------------------------------------------------------------
- */
+/* ---- finalizers ---------------------------------------------------------- */
 
-/* Does it wait, and not only for what is run for it? */
-static bool is_waiting(const struct exec *x)
+/* Does x wait for more than its own tools? */
+static bool is_waiting_finalizer(const struct exec *x)
 {
     return x->state == X_ASKED || x->state == X_HELD || x->state == X_BACKOFF ||
            (x->state == X_SUSPENDED && !x->lent);
 }
 
-/* What holds its edges back is passed: it is done. */
-static int wait_no_more(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* End the wait of x: a held one is done, another one fails. */
+static int end_finalizer_wait(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     bool held = x->state == X_HELD, open = mortise_doubt_is_open(r, x);
     int rv = x->state == X_ASKED || held ? mortise_request_withdraw(r, x, err)
@@ -160,10 +158,10 @@ int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (is_waiting(x) && x->loss == LOSS_NONE && mortise_exec_is_final(x) &&
-            !mortise_exec_is_to_stop(r, x)) {
+        if (is_waiting_finalizer(x) && x->loss == LOSS_NONE &&
+            mortise_exec_is_final(x) && !mortise_exec_is_to_stop(r, x)) {
             *any = true;
-            rv = wait_no_more(r, x, err);
+            rv = end_finalizer_wait(r, x, err);
         }
     }
     return rv;

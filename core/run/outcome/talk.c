@@ -1,16 +1,16 @@
-/* talk.c -- what was said in a node's conversation, as it stays there.
+/* talk.c -- the messages that a node adds to its conversation.
  *
- * What guardrails made another text of, or never saw, may not come back by way of
- * the conversation, which the next node sends to its model: of a node whose output
- * they may keep back the last that its model said there is what the node gave, as
- * it passed, and of what it said on its way the calls of tools stay, which have
- * guardrails of their own, and no texts. */
+ * The next node sends the conversation to its model, so it must not contain
+ * texts that guardrails replaced or never checked.  If the output of a node has
+ * guardrails that may hold it back, the last message of its model gets the text
+ * of the output that passed.  Earlier messages keep only their tool calls,
+ * which have guardrails of their own. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-/* Did guardrails make something else of what the node gave? */
-static bool is_another(const struct outcome *o)
+/* Did guardrails replace the node's output? */
+static bool was_output_sanitized(const struct outcome *o)
 {
     const char *const stages[] = {
         mortise_guard_stage_name(MORTISE_GUARD_OUTPUT),
@@ -26,7 +26,7 @@ static bool is_another(const struct outcome *o)
     return false;
 }
 
-static json_t *text_part(const struct mortise_mem *mem, json_t *output)
+static json_t *make_text_part(const struct mortise_mem *mem, json_t *output)
 {
     json_t *text;
     char *made;
@@ -39,10 +39,10 @@ static json_t *text_part(const struct mortise_mem *mem, json_t *output)
     return json_pack("{s:s, s:o}", "type", "text", "text", text);
 }
 
-/* The message with that text (NULL: none), in the place of what it says and of
- * what it thought. */
-static json_t *saying(const struct mortise_mem *mem, const json_t *message,
-                      json_t *output)
+/* A copy of the message with this text (NULL: none) instead of its text and
+ * reasoning. */
+static json_t *replace_message_text(const struct mortise_mem *mem,
+                                    const json_t *message, json_t *output)
 {
     json_t *out = json_copy(mortise_json_unconst(message));
     json_t *parts = json_array();
@@ -56,7 +56,7 @@ static json_t *saying(const struct mortise_mem *mem, const json_t *message,
             rv = json_array_append(parts, mortise_json_unconst(part));
     }
     if (rv == 0 && output != NULL && !json_is_null(output))
-        rv = json_array_append_new(parts, text_part(mem, output));
+        rv = json_array_append_new(parts, make_text_part(mem, output));
     if (rv != 0)
         mortise_json_drop(&parts);
     if (json_object_set_new(out, "parts", parts) != 0)
@@ -64,11 +64,12 @@ static json_t *saying(const struct mortise_mem *mem, const json_t *message,
     return out;
 }
 
-/* What it said before: its calls, or that it said something, for no provider takes
- * a message of nothing. */
-static json_t *on_its_way(const struct mortise_mem *mem, const json_t *message)
+/* An earlier message without its text, or with a placeholder, since no provider
+ * accepts an empty message. */
+static json_t *remove_message_text(const struct mortise_mem *mem,
+                                   const json_t *message)
 {
-    json_t *out = saying(mem, message, NULL);
+    json_t *out = replace_message_text(mem, message, NULL);
 
     if (json_array_size(json_object_get(out, "parts")) == 0 &&
         json_array_append_new(json_object_get(out, "parts"),
@@ -80,7 +81,7 @@ static json_t *on_its_way(const struct mortise_mem *mem, const json_t *message)
 
 json_t *mortise_talk_of(const struct outcome *o, json_t *said)
 {
-    const bool another = is_another(o);
+    const bool another = was_output_sanitized(o);
     bool is_last = true;
     json_t *out;
 
@@ -93,9 +94,10 @@ json_t *mortise_talk_of(const struct outcome *o, json_t *said)
         if (strcmp(mortise_json_text_of(one, "role"), "assistant") != 0)
             continue;
         if ((!is_last || another) &&
-            json_array_set_new(out, i,
-                               is_last ? saying(o->r->mem, one, o->entry.value)
-                                       : on_its_way(o->r->mem, one)) != 0)
+            json_array_set_new(
+                out, i,
+                is_last ? replace_message_text(o->r->mem, one, o->entry.value)
+                        : remove_message_text(o->r->mem, one)) != 0)
             mortise_json_drop(&out);
         is_last = false;
     }

@@ -1,14 +1,13 @@
-/* total.c -- a graph as a whole: with what it begins, and what it came to. */
+/* total.c -- a graph as a whole: its start and its final result. */
 #include "core/run/outcome/outcome.h"
 
-/* ---- its beginning --------------------------------------------------------
- */
+/* ---- the start ----------------------------------------------------------- */
 
 /* Append the list of a map edge. */
-static int add_list(const struct mortise_graph *g,
-                    const struct mortise_edge *edge,
-                    const struct mortise_cel_env *env,
-                    struct mortise_beginning *b, struct mortise_err *err)
+static int add_start_list(const struct mortise_graph *g,
+                          const struct mortise_edge *edge,
+                          const struct mortise_cel_env *env,
+                          struct mortise_beginning *b, struct mortise_err *err)
 {
     json_t *list = NULL;
     int rv = MORTISE_OK;
@@ -50,7 +49,7 @@ int mortise_total_choose_start(struct mortise_run *r,
         else if (edge->kind != MORTISE_EDGE_STATIC)
             take = edge->holds;
         if (rv == MORTISE_OK && take && mortise_edge_is_map(edge))
-            rv = add_list(g, edge, &env, b, err);
+            rv = add_start_list(g, edge, &env, b, err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = g->start[i];
     }
@@ -89,12 +88,12 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- its end ---------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------- */
 
-static int check_root(const struct mortise_graph *g,
-                      const struct mortise_schema *s, const json_t *state,
-                      const char *root, struct mortise_err *why)
+static int check_state_schema(const struct mortise_graph *g,
+                              const struct mortise_schema *s,
+                              const json_t *state, const char *root,
+                              struct mortise_err *why)
 {
     int rv = mortise_schema_check_within(s, json_object_get(state, root),
                                          g->expr_cost, why);
@@ -104,10 +103,11 @@ static int check_root(const struct mortise_graph *g,
                : rv;
 }
 
-/* The whole state, at the end: no conflict, and the schemas hold. */
-static int check_total(struct mortise_run *r, const struct frame *f,
-                       json_t **state, const char **code,
-                       struct mortise_err *why)
+/* Compute the final state: no conflict is allowed, and the schemas must
+ * match. */
+static int check_final_state(struct mortise_run *r, const struct frame *f,
+                             json_t **state, const char **code,
+                             struct mortise_err *why)
 {
     int rv = mortise_view_total(r, f, true, state, why);
 
@@ -115,10 +115,11 @@ static int check_total(struct mortise_run *r, const struct frame *f,
     if (rv != MORTISE_OK)
         return rv;
     *code = "schema";
-    rv = check_root(f->graph, f->graph->scratch, *state, "scratch", why);
+    rv =
+        check_state_schema(f->graph, f->graph->scratch, *state, "scratch", why);
     if (rv == MORTISE_OK)
-        rv =
-            check_root(f->graph, f->graph->artifacts, *state, "artifacts", why);
+        rv = check_state_schema(f->graph, f->graph->artifacts, *state,
+                                "artifacts", why);
     if (rv != MORTISE_OK)
         mortise_json_drop(state);
     return rv;
@@ -132,7 +133,7 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
     const char *code;
     int rv;
 
-    assert(f == f->top); /* it is a graph's */
+    assert(f == f->top); /* the frame of a graph */
     *error = *state = NULL;
     if (f == r->frames[0] && r->plan.error != NULL) {
         *error = json_incref(r->plan.error);
@@ -147,7 +148,7 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
     } else if (f->scope->loop_error != NULL) {
         *error = json_incref(f->scope->loop_error);
     } else {
-        rv = check_total(r, f, state, &code, &why);
+        rv = check_final_state(r, f, state, &code, &why);
         if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
             return rv == MORTISE_OK ? rv : mortise_nomem(err);
         *error = mortise_error_new(NULL, code, "permanent", why.msg);

@@ -1,14 +1,15 @@
-/* verdict.c -- a guardrail answered: what becomes of what it judged, and where
- * that goes on.  guard.c has the promises. */
+/* verdict.c -- the verdict of a guardrail, and how its round continues.
+ * guard.c lists the promises. */
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
 /* ---- verdicts ------------------------------------------------------------ */
 
-/* What becomes of a violation, in a word. */
-static const char *action_on(const struct mortise_run *r, const struct exec *x,
-                             const json_t *replacement)
+/* The action on a violation. */
+static const char *get_violation_action(const struct mortise_run *r,
+                                        const struct exec *x,
+                                        const json_t *replacement)
 {
     static const char *const words[] = {[MORTISE_VIOLATION_BLOCK] = "block",
                                         [MORTISE_VIOLATION_REROUTE] = "reroute",
@@ -25,8 +26,8 @@ static const char *action_on(const struct mortise_run *r, const struct exec *x,
     return words[on];
 }
 
-/* Where the edge leads that is looked at; NULL: none is. */
-static const char *leads_to(const struct exec *x)
+/* The target of the edge under check; NULL: no edge is. */
+static const char *get_edge_target(const struct exec *x)
 {
     uint32_t to;
 
@@ -36,26 +37,27 @@ static const char *leads_to(const struct exec *x)
     return to == MORTISE_END ? "END" : x->frame->graph->nodes[to].id;
 }
 
-/* How long the one that was asked took, its wait for its turn included. */
-static json_int_t took_ms(const struct mortise_run *r, const struct exec *x)
+/* The duration of the check, including its time in the queue. */
+static json_int_t get_check_ms(const struct mortise_run *r,
+                               const struct exec *x)
 {
     return r->steady_ms > x->called_ms
                ? (json_int_t)(r->steady_ms - x->called_ms)
                : 0;
 }
 
-/* The one that was asked said this: among x->verdicts. */
-static int note(const struct mortise_run *r, struct exec *x, const char *id,
-                bool violation, const char *reason, const char *action,
-                struct mortise_err *err)
+/* Add the verdict to x->verdicts. */
+static int add_verdict(const struct mortise_run *r, struct exec *x,
+                       const char *id, bool violation, const char *reason,
+                       const char *action, struct mortise_err *err)
 {
     json_t *one = json_pack(
         "{s:s, s:s, s:b, s:s, s:O*, s:s*, s:o*, s:I}", "guardrail", id, "stage",
         mortise_guard_stage_name(x->stage), "violation", (int)violation,
         "action", action, "decided_by",
-        json_object_get(x->decision, "decided_by"), "to", leads_to(x), "reason",
-        violation ? mortise_json_strn(reason, strlen(reason)) : NULL, "ms",
-        took_ms(r, x));
+        json_object_get(x->decision, "decided_by"), "to", get_edge_target(x),
+        "reason", violation ? mortise_json_strn(reason, strlen(reason)) : NULL,
+        "ms", get_check_ms(r, x));
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -81,25 +83,25 @@ int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
                : MORTISE_ENOMEM;
 }
 
-/* ---- a round is over ------------------------------------------------------ */
+/* ---- the end of a round ------------------------------------------------- */
 
-/* The arguments passed, as they are now (3). */
-static int input_passed(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* Record the arguments that passed (3). */
+static int record_checked(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHECKED);
     bool sub = mortise_exec_node(r, x)->sub != NULL;
     int rv;
 
     assert(x->stage == MORTISE_GUARD_INPUT && x->checked != x->generation);
-    /* A mapping may give something else in another attempt; args do not. */
+    /* A mapping can give another value in the next attempt; args cannot. */
     e.value = x->replaced || sub ? json_incref(x->subject) : NULL;
     e.note = json_incref(x->verdicts);
     rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_READY); /* and has its slot */
+    mortise_exec_become(r, x, X_READY); /* it keeps its slot */
     return mortise_exec_kind(r, x)->start(r, x, err);
 }
 
@@ -117,39 +119,39 @@ int mortise_apply_checked(struct mortise_run *r, struct exec *x,
     return mortise_verdict_keep(r, x, e, err);
 }
 
-static bool is_of_output(const struct exec *x)
+static bool is_output_stage(const struct exec *x)
 {
     return x->stage == MORTISE_GUARD_OUTPUT || x->stage == MORTISE_GUARD_EDGE;
 }
 
-static bool is_of_memory(const struct exec *x)
+static bool is_memory_stage(const struct exec *x)
 {
     return x->stage == MORTISE_GUARD_RECALLED ||
            x->stage == MORTISE_GUARD_REMEMBERED;
 }
 
-static int passed(struct mortise_run *r, struct exec *x, struct round_end *end,
-                  struct mortise_err *err)
+static int end_round(struct mortise_run *r, struct exec *x,
+                     struct round_end *end, struct mortise_err *err)
 {
     json_t *output;
     int rv;
 
     if (x->stage == MORTISE_GUARD_INPUT)
-        return input_passed(r, x, err);
-    if (is_of_memory(x)) { /* settle.c has it go on */
+        return record_checked(r, x, err);
+    if (is_memory_stage(x)) { /* settle.c continues it */
         end->over = true;
         return MORTISE_OK;
     }
-    if (!is_of_output(x))
+    if (!is_output_stage(x))
         return mortise_exec_kind(r, x)->passed(r, x, err);
     rv = mortise_guard_left(x, &output, err);
     return rv == MORTISE_OK ? mortise_pipeline_resume(r, x, output, NULL, err)
                             : rv;
 }
 
-static int block(struct mortise_run *r, struct exec *x, const char *id,
-                 const char *reason, struct round_end *end,
-                 struct mortise_err *err)
+static int block_subject(struct mortise_run *r, struct exec *x, const char *id,
+                         const char *reason, struct round_end *end,
+                         struct mortise_err *err)
 {
     bool of_target = x->stage == MORTISE_GUARD_TARGET;
     struct mortise_err words;
@@ -161,13 +163,13 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
         *end = (struct round_end){true, true, words};
         return MORTISE_OK;
     }
-    return is_of_output(x)
+    return is_output_stage(x)
                ? mortise_pipeline_resume(r, x, x->subject, &words, err)
                : mortise_fail_attempt(r, x, "guardrail", "permanent", words.msg,
                                       err);
 }
 
-/* ---- an answer ------------------------------------------------------------ */
+/* ---- an answer ----------------------------------------------------------- */
 
 int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
@@ -184,12 +186,12 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
     if (mortise_fold_check_depth(replacement, NULL) != MORTISE_OK)
         replacement = NULL;
     if (violation)
-        action = action_on(r, x, replacement);
-    rv = note(r, x, id, violation, reason, action, err);
+        action = get_violation_action(r, x, replacement);
+    rv = add_verdict(r, x, id, violation, reason, action, err);
     if (rv != MORTISE_OK)
         return rv;
     if (strcmp(action, "block") == 0)
-        return block(r, x, id, reason, end, err);
+        return block_subject(r, x, id, reason, end, err);
     if (strcmp(action, "reroute") == 0) {
         if (x->stage != MORTISE_GUARD_EDGE) /* nothing is written */
             return mortise_pipeline_divert(r, x, MORTISE_EDGE_REROUTE, err);
@@ -199,5 +201,5 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                                                                   : NULL);
     }
     rv = mortise_guard_ask(r, x, &asked, err);
-    return rv != MORTISE_OK || asked ? rv : passed(r, x, end, err);
+    return rv != MORTISE_OK || asked ? rv : end_round(r, x, end, err);
 }
