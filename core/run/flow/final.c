@@ -1,58 +1,59 @@
-/* final.c -- settled joins: what runs whatever became of the branches to it.
+/* final.c -- settled joins, which run however their branches ended.
  *
- * A node with `join: settled` starts once every edge to it is decided and nothing
- * that leads to it is at work (a join that was skipped for a failure decides its
- * edges before its other branches are over), if a branch that leads to it ran.
- * Looking back from it over its edges we come to what was taken, to what failed
- * or was stopped, and to what is inside a loop or a map; where we come to nothing
- * of these no branch ran, and it is skipped.
+ * A node with `join: settled` starts if a branch that leads to it ran, once
+ * every edge to it is decided and nothing that leads to it is active (a join
+ * that was skipped because of a failure decides its edges before its other
+ * branches end).  To find the branches, we walk back over its edges, to edges
+ * that were taken, to nodes that failed or were stopped, and into loops and
+ * maps.  If there are none, no branch ran, and the node is skipped.
  *
- *   (1) It comes after all commits that are found so: behind what failed, after
- *       what that came after.  What failed may be tried again, and is in nobody's
- *       past until it commits.
- *   (2) Failures go on, as if it were not there, unless its join collects them:
- *       frame.c fails what they are in before it starts.
+ *   (1) The node comes after all commits that the walk finds.  If a node
+ *       failed, it comes after that node's predecessors: the failed node may be
+ *       retried, and is in no causal past until it commits.
+ *   (2) Failures continue as if the node were not there, unless its join
+ *       collects them: frame.c fails the frames around them before the node
+ *       starts.
  *
- * A graph that is stopped (fail_fast, a budget, a timeout, with what it is in;
- * or by `cancel`, with the whole run) decides no more edges.  Then
+ * A graph that is stopped (by fail_fast, a budget or a timeout, with all graphs
+ * inside; or by `cancel`, with the whole run) decides no more edges.  Then
  *
- *   (3) what is at work ends first; then each settled node that waits, and to
- *       which a branch ran, starts, but behind those that lead to it and are due
- *       themselves: these are finalisers (exec.final).  When they are over, the
- *       next ones do.  Graphs inside come before those around them.  A settled
- *       node that is at work already is not stopped, but is a finaliser from
- *       then on.
- *   (4) Nothing follows them: their edges are decided, and lead nowhere.
- *   (5) Nobody waits for them for long: an attempt has MORTISE_FINAL_MS, from
- *       when it became one, or less where its timeout says so, it is the only
- *       one, and what would wait for a person or a time to come, be it ever so
- *       near, fails (outcome/stop.c).  Limits and budgets do not hold them back.
- *       A second `cancel` gives them up; an engine that stops leaves them as a
- *       crash would.
- *   (6) One is not run where its branch lost a race, where the graph reached END
- *       and that was enough, or where a budget's goto leads on.  Nor is one that
- *       is the entry of a loop.
+ *   (3) active executions end first.  Then each waiting settled node to which a
+ *       branch ran starts, after other due nodes that lead to it.  These nodes
+ *       are finalizers (exec.final).  When they have ended, the next ones
+ *       start.  Inner graphs come before outer ones.  An active settled node is
+ *       not stopped, but becomes a finalizer.
+ *   (4) Nothing follows a finalizer: its edges are decided, and lead nowhere.
+ *   (5) Finalizers are bounded.  Each has one attempt, of at most
+ *       MORTISE_FINAL_MS after it became a finalizer, or less by its own
+ *       timeout.  A finalizer that would wait for a person or a time, however
+ *       near, fails (outcome/stop.c).  Limits and budgets do not stop
+ *       finalizers.  A second `cancel` gives them up; an engine that stops
+ *       leaves them as a crash would.
+ *   (6) A finalizer does not run if its branch lost a race, if the graph
+ *       reached END and that was enough, or if a budget's goto leads on.  The
+ *       entry of a loop is never one.
  *
- * All of it follows by rule from how the frames stand when the last execution is
- * over: nothing is recorded for it, and a replay starts the same ones. */
+ * All of this is derived from the frames when the last execution has ended.
+ * Nothing is recorded for it, and a replay starts the same finalizers. */
 #include "core/run/flow/flow.h"
 
 #include "core/run/spend/spend.h"
 
-/* ---- who came before (1) ------------------------------------------------- */
+/* ---- predecessors of a settled join (1) --------------------------------- */
 
 struct walk {
     struct mortise_run *r;
     struct frame *f;
-    struct indexes *preds; /* what was found; */
-    struct frame **inside; /* ... of loops and maps that lead there */
+    struct indexes *preds; /* result of the walk */
+    struct frame **inside; /* frames of loops and maps that lead there */
     size_t n_inside, cap_inside;
-    struct indexes todo; /* nodes from which we look back */
-    bool stopped;        /* what seems to be at work is over */
-    bool busy;           /* something is */
+    struct indexes todo; /* nodes to walk back from */
+    bool stopped;        /* treat active items as ended */
+    bool busy;           /* found an active item */
 };
 
-static int add_inside(struct walk *w, struct frame *f, struct mortise_err *err)
+static int add_inner_frame(struct walk *w, struct frame *f,
+                           struct mortise_err *err)
 {
     struct frame **grown = mortise_grow(w->r->mem, w->inside, w->n_inside,
                                         &w->cap_inside, sizeof grown[0]);
@@ -64,8 +65,8 @@ static int add_inside(struct walk *w, struct frame *f, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int add_all(struct walk *w, const uint32_t *list, size_t n,
-                   struct mortise_err *err)
+static int add_preds(struct walk *w, const uint32_t *list, size_t n,
+                     struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -74,39 +75,40 @@ static int add_all(struct walk *w, const uint32_t *list, size_t n,
     return rv;
 }
 
-/* A map or a loop that is at work, was stopped or failed. */
-static int meet_region(struct walk *w, const struct item *it,
-                       const struct mortise_region *child,
-                       struct mortise_err *err)
+/* A map or loop that is active, failed, or was stopped. */
+static int visit_region(struct walk *w, const struct item *it,
+                        const struct mortise_region *child,
+                        struct mortise_err *err)
 {
     const struct exec *entry;
     int rv = MORTISE_OK;
 
     if (child->kind == MORTISE_REGION_LOOP) {
         entry = w->r->execs[mortise_item_of(it->visit, child->entry)->exec];
-        rv = add_inside(w, it->visit, err);
-        return rv == MORTISE_OK ? add_all(w, entry->preds, entry->n_preds, err)
-                                : rv;
+        rv = add_inner_frame(w, it->visit, err);
+        return rv == MORTISE_OK
+                   ? add_preds(w, entry->preds, entry->n_preds, err)
+                   : rv;
     }
     for (size_t i = 0; rv == MORTISE_OK && i < it->fan->n_begun; i++)
-        rv = add_inside(w, it->fan->elements[i], err);
+        rv = add_inner_frame(w, it->fan->elements[i], err);
     return rv == MORTISE_OK
-               ? add_all(w, it->fan->preds.list, it->fan->preds.n, err)
+               ? add_preds(w, it->fan->preds.list, it->fan->preds.n, err)
                : rv;
 }
 
-/* A node that started: what it did not come to say, what it came after does. */
-static int meet_exec(struct walk *w, const struct exec *x,
-                     struct mortise_err *err)
+/* If x was not done, its predecessors stand for it. */
+static int visit_exec(struct walk *w, const struct exec *x,
+                      struct mortise_err *err)
 {
     return x->state == X_DONE || x->state == X_HELD
-               ? MORTISE_OK /* it took another way */
-               : add_all(w, x->preds, x->n_preds, err);
+               ? MORTISE_OK /* it took other edges */
+               : add_preds(w, x->preds, x->n_preds, err);
 }
 
-static int meet_item(struct walk *w, const struct item *it, uint32_t node,
-                     const struct mortise_region *child,
-                     struct mortise_err *err)
+static int visit_item(struct walk *w, const struct item *it, uint32_t node,
+                      const struct mortise_region *child,
+                      struct mortise_err *err)
 {
     switch (it->phase) {
     case ITEM_WAITS:
@@ -124,31 +126,32 @@ static int meet_item(struct walk *w, const struct item *it, uint32_t node,
         /* fall through */
     case ITEM_FAILED:
         if (child != NULL)
-            return meet_region(w, it, child, err);
+            return visit_region(w, it, child, err);
         break;
     }
-    return meet_exec(w, w->r->execs[it->exec], err);
+    return visit_exec(w, w->r->execs[it->exec], err);
 }
 
-static int meet_edge(struct walk *w, uint32_t edge, struct mortise_err *err)
+static int visit_edge(struct walk *w, uint32_t edge, struct mortise_err *err)
 {
     const struct mortise_edge *e = mortise_frame_edge(w->f, edge);
     const struct mortise_region *child;
     struct item *it;
 
     if (w->f->edges[e->slot] == EDGE_TAKEN)
-        return add_all(w, &w->f->edge_src[e->slot], 1, err);
+        return add_preds(w, &w->f->edge_src[e->slot], 1, err);
     if (e->from == MORTISE_START)
         return MORTISE_OK;
     it = mortise_item_from(w->f, edge, &child);
     if (it->mark == w->r->stamp)
         return MORTISE_OK;
     it->mark = w->r->stamp;
-    return meet_item(w, it, child == NULL ? e->from : child->entry, child, err);
+    return visit_item(w, it, child == NULL ? e->from : child->entry, child,
+                      err);
 }
 
-/* Looks back from the join of `node`: marks what it meets. */
-static int look_back(struct walk *w, uint32_t node, struct mortise_err *err)
+/* Walk back from the join of `node` and mark the items on the way. */
+static int walk_back(struct walk *w, uint32_t node, struct mortise_err *err)
 {
     int rv;
 
@@ -159,7 +162,7 @@ static int look_back(struct walk *w, uint32_t node, struct mortise_err *err)
             &w->f->graph->nodes[w->todo.list[--w->todo.n]];
 
         for (uint32_t i = 0; rv == MORTISE_OK && i < at->n_in; i++)
-            rv = meet_edge(w, at->in[i], err);
+            rv = visit_edge(w, at->in[i], err);
     }
     return rv;
 }
@@ -170,8 +173,7 @@ static void walk_finish(struct walk *w)
     mortise_release(w->r->mem, w->inside, w->cap_inside * sizeof w->inside[0]);
 }
 
-/* Each is named once. */
-static void drop_doubles(struct indexes *preds)
+static void remove_duplicates(struct indexes *preds)
 {
     size_t kept = 0;
 
@@ -186,14 +188,14 @@ static void drop_doubles(struct indexes *preds)
     preds->n = kept;
 }
 
-static int add_frontier(struct walk *w, struct mortise_err *err)
+static int add_inner_commits(struct walk *w, struct mortise_err *err)
 {
     int rv = w->n_inside > 0
                  ? mortise_view_frontier_in(w->r, w->f, w->inside, w->n_inside,
                                             w->preds, err)
                  : MORTISE_OK;
 
-    drop_doubles(w->preds);
+    remove_duplicates(w->preds);
     return rv;
 }
 
@@ -202,17 +204,17 @@ int mortise_final_sources(struct mortise_run *r, struct frame *f,
                           struct indexes *preds, struct mortise_err *err)
 {
     struct walk w = {.r = r, .f = f, .preds = preds, .stopped = busy == NULL};
-    int rv = look_back(&w, n->index, err);
+    int rv = walk_back(&w, n->index, err);
 
     if (busy != NULL)
         *busy = w.busy;
     if (rv == MORTISE_OK && !w.busy)
-        rv = add_frontier(&w, err);
+        rv = add_inner_commits(&w, err);
     walk_finish(&w);
     return rv;
 }
 
-/* ---- who is due (3) ---------------------------------------------------------- */
+/* ---- due finalizers (3) ------------------------------------------------- */
 
 bool mortise_final_is_current(const struct frame *f)
 {
@@ -233,7 +235,7 @@ bool mortise_final_is_current(const struct frame *f)
            mortise_final_is_current(f->parent);
 }
 
-static bool waits(const struct frame *f, uint32_t node)
+static bool is_waiting_settled(const struct frame *f, uint32_t node)
 {
     const struct item *it = mortise_item_of(f, node);
 
@@ -242,8 +244,9 @@ static bool waits(const struct frame *f, uint32_t node)
            f->region->entry != node; /* (6) */
 }
 
-static int add_due(struct mortise_run *r, struct frame *f, uint32_t node,
-                   struct final_dues *to, struct mortise_err *err)
+static int add_due_finalizer(struct mortise_run *r, struct frame *f,
+                             uint32_t node, struct final_dues *to,
+                             struct mortise_err *err)
 {
     struct final_due *grown =
         mortise_grow(r->mem, to->list, to->n, &to->cap, sizeof *grown);
@@ -261,9 +264,9 @@ static int add_due(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
-/* Was `other` met on the way back that was just gone from f? */
-static bool was_met(const struct mortise_run *r, const struct frame *f,
-                    const struct final_due *other)
+/* Was `other` reached by the last walk, which began in f? */
+static bool was_reached(const struct mortise_run *r, const struct frame *f,
+                        const struct final_due *other)
 {
     struct frame *at = other->f;
 
@@ -275,17 +278,17 @@ static bool was_met(const struct mortise_run *r, const struct frame *f,
            mortise_item_of_region(f, at->region->index)->mark == r->stamp;
 }
 
-/* Does another one lead to it? */
-static int look_behind(struct mortise_run *r, struct final_dues *dues, size_t i,
-                       struct mortise_err *err)
+/* Set d->behind if another due finalizer leads to this one. */
+static int check_behind(struct mortise_run *r, struct final_dues *dues,
+                        size_t i, struct mortise_err *err)
 {
     struct final_due *d = &dues->list[i];
     struct indexes preds = {.n = 0};
     struct walk w = {.r = r, .f = d->f, .preds = &preds, .stopped = true};
-    int rv = look_back(&w, d->node, err);
+    int rv = walk_back(&w, d->node, err);
 
     for (size_t k = 0; rv == MORTISE_OK && k < dues->n; k++)
-        d->behind |= k != i && was_met(r, d->f, &dues->list[k]);
+        d->behind |= k != i && was_reached(r, d->f, &dues->list[k]);
     walk_finish(&w);
     mortise_indexes_finish(r->mem, &preds);
     return rv;
@@ -303,11 +306,12 @@ int mortise_final_find(struct mortise_run *r, const struct frame *top,
         uint32_t n = f->top == top ? f->region->n_nodes : 0;
 
         for (uint32_t k = 0; rv == MORTISE_OK && k < n; k++)
-            if (waits(f, f->region->nodes[k]) && mortise_final_is_current(f))
-                rv = add_due(r, f, f->region->nodes[k], out, err);
+            if (is_waiting_settled(f, f->region->nodes[k]) &&
+                mortise_final_is_current(f))
+                rv = add_due_finalizer(r, f, f->region->nodes[k], out, err);
     }
     for (size_t i = 0; rv == MORTISE_OK && i < out->n; i++)
-        rv = look_behind(r, out, i, err);
+        rv = check_behind(r, out, i, err);
     return rv;
 }
 
@@ -318,7 +322,7 @@ void mortise_final_found(const struct mortise_run *r, struct final_dues *dues)
     mortise_release(r->mem, dues->list, dues->cap * sizeof dues->list[0]);
 }
 
-static bool is_for_that(enum loss why)
+static bool is_finalizer_reason(enum loss why)
 {
     return why == LOSS_FAIL || why == LOSS_TIME || why == LOSS_BUDGET;
 }
@@ -329,11 +333,12 @@ bool mortise_final_may(const struct frame *top)
            top->scope->owner->loss == LOSS_OUTER)
         top = top->scope->owner->frame->top;
     if (top->scope->halt == LOSS_OUTER)
-        return is_for_that(top->scope->owner->loss);
-    return is_for_that(top->scope->halt) && !mortise_budget_leads(top->scope);
+        return is_finalizer_reason(top->scope->owner->loss);
+    return is_finalizer_reason(top->scope->halt) &&
+           !mortise_budget_leads(top->scope);
 }
 
-/* ---- at work ------------------------------------------------------------------- */
+/* ---- active finalizers -------------------------------------------------- */
 
 void mortise_final_begin(struct mortise_run *r, struct exec *x)
 {
@@ -351,8 +356,9 @@ bool mortise_final_goes_on(const struct exec *x)
            f->graph->nodes[x->node].join.kind == MORTISE_JOIN_SETTLED;
 }
 
-/* As much as a finaliser has, from now on. */
-static int bind(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+/* Give x the time of a finalizer from now on. */
+static int limit_finalizer(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     int rv;
 
@@ -377,7 +383,7 @@ int mortise_final_bind(struct mortise_run *r, struct mortise_err *err)
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         if (r->execs[i]->unbound)
-            rv = bind(r, r->execs[i], err);
+            rv = limit_finalizer(r, r->execs[i], err);
     return rv;
 }
 
@@ -394,7 +400,7 @@ void mortise_final_cancelled(struct mortise_run *r)
         any = true;
     }
     for (size_t i = 0; any && i < r->n_frames; i++) {
-        /* an element of a map has a scope of its own, and no owner */
+        /* the scope of a map's element has no owner */
         const struct exec *in = r->frames[i]->top->scope->owner;
 
         if (in == NULL || !mortise_exec_is_final(in))

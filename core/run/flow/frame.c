@@ -1,27 +1,28 @@
-/* frame.c -- activation: who starts when what came before has ended.
+/* frame.c -- activation: which node starts when another one has ended.
  *
- * A run has a frame for each live instance of a region (graph.h): one of the
- * graph, one for each visit of a loop.  Seen from inside, a region is acyclic,
- * and its frame decides each of its edges once: taken, dead, or failed (its
- * source failed, or was skipped because of that).  What follows by rule alone
- * is derived here, whether an entry was decided a moment ago or is replayed.
+ * A run has a frame for each active instance of a region (graph.h): one for the
+ * graph, one for each visit of a loop.  Inside, a region is acyclic, and its
+ * frame decides each of its edges once: taken, dead, or failed (its source
+ * failed, or was skipped because of a failure).  Everything here is derived by
+ * rule, in the same way for a new entry and for a replayed one.
  *
  *   (1) An item (a node, or a loop as a whole) starts or is skipped once in a
- *       frame, when its join says so; what is decided later changes nothing.
- *   (2) Skipping decides the item's own edges, without recursion (r->work).
+ *       frame, when its join decides so.  Edges decided later change nothing.
+ *   (2) Skipping an item decides its edges, without recursion (r->work).
  *   (3) An edge that leaves loops is decided in the frame of its home: at once
- *       when it is taken, else when the outermost loop that it leaves is over.
- *   (4) A visit of a loop is over when each of its items is.  Then the next one
- *       starts, if a back edge was taken; its entry comes after everything that
- *       the visit did.
- *   (5) A failure that comes to the end of its way (an edge to END, a node that
- *       leads nowhere) fails the frame and what is around it.  One that ends at
- *       joins which collect or drop does not.
- *       One that no join can mend any more (lang/graph/check/recoverable.c) fails
- *       them at once: under fail_fast it stops the graph before anything else
- *       follows from it, and with end: first the graph failed before it came to
- *       END.
- *   (6) A step costs what it decides: a frame its region, no step the graph.
+ *       if it is taken, else when the outermost loop that it leaves has ended.
+ *   (4) A visit of a loop ends when each of its items has ended.  Then the next
+ *       visit starts, if a back edge was taken; its entry comes after
+ *       everything in the previous visit.
+ *   (5) A failure that reaches the end of its path (an edge to END, a node
+ *       without edges) fails the frame and the frames around it, unless the
+ *       path ends at joins that collect or drop it.
+ *       A failure that no join can handle any more
+ *       (lang/graph/check/recoverable.c) fails them at once: with fail_fast it
+ *       stops the graph before anything follows from it, and with `end: first`
+ *       the graph has failed before it reaches END.
+ *   (6) The cost of a step is bounded by the frames in which it decides edges,
+ *       not by the graph.
  */
 #include <assert.h>
 #include <string.h>
@@ -30,9 +31,9 @@
 
 /* ---- frames and items --------------------------------------------------- */
 
-/* Numbers go on where `before`, the newest older frame of the region in this
- * scope, came to. */
-static void carry_on(struct frame *f, const struct frame *before)
+/* Continue the visit numbers of `before`, the previous frame of the region in
+ * this scope. */
+static void copy_visit_counts(struct frame *f, const struct frame *before)
 {
     for (size_t i = 0; before != NULL && i < mortise_frame_n_items(f->region);
          i++) {
@@ -70,14 +71,14 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
         return NULL;
     }
     f->index = (uint32_t)r->n_frames;
-    f->graph =
-        parent != NULL ? parent->graph : NULL; /* mortise_frame_begin() */
+    /* mortise_frame_begin() sets the graph of a graph's own frame. */
+    f->graph = parent != NULL ? parent->graph : NULL;
     f->region = region;
     f->parent = parent;
     f->top = parent != NULL ? parent->top : f;
     f->scope = scope;
     f->n_open = (uint32_t)n;
-    carry_on(f, before);
+    copy_visit_counts(f, before);
     if (parent != NULL) {
         f->sibling = parent->kids;
         parent->kids = f;
@@ -119,7 +120,7 @@ void mortise_frame_leave_behind(struct frame *f)
     f->behind = true;
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
         if (x->final && !mortise_exec_is_over(x))
-            continue; /* it goes on, and so does what is in it */
+            continue; /* an active finalizer continues, with all inside it */
         if (x->child != NULL)
             mortise_frame_leave_behind(x->child);
         if (x->tools != NULL)
@@ -131,7 +132,7 @@ void mortise_frame_leave_behind(struct frame *f)
 
 /* ---- failures ----------------------------------------------------------- */
 
-/* The visits of the loops from `from` out to, not including, `to` failed. */
+/* Fail the loop visits from `from` outwards, up to but not including `to`. */
 static void fail_visits(const struct mortise_run *r, struct frame *from,
                         const struct frame *to, uint32_t cause)
 {
@@ -141,42 +142,42 @@ static void fail_visits(const struct mortise_run *r, struct frame *from,
     }
 }
 
-/* A failure reached the end of a frame, and nothing around it mends that. */
-static void fail_for_ever(const struct mortise_run *r, struct frame *from,
-                          uint32_t cause)
+/* A failure reached the end of a frame, and no frame around it handles it. */
+static void fail_finally(const struct mortise_run *r, struct frame *from,
+                         uint32_t cause)
 {
     fail_visits(r, from, NULL, cause);
     for (struct frame *f = from; f != NULL; f = f->parent)
         f->for_good = true;
 }
 
-/* x's failure is its graph's, known from f outwards. */
+/* Fail x's graph; the failure is known from f outwards. */
 static int fail_graph(struct mortise_run *r, struct frame *f, struct exec *x,
                       struct mortise_err *err)
 {
-    fail_for_ever(r, f, x->index);
+    fail_finally(r, f, x->index);
     x->surfaced = true;
     return f->graph->fail_fast ? mortise_race_halt(r, f->top, LOSS_FAIL, err)
                                : MORTISE_OK;
 }
 
-/* A failure came to its end in f. */
-static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
-                    struct mortise_err *err)
+/* A failure reached the end of its path in f. */
+static int fail_surrounding(struct mortise_run *r, struct frame *f,
+                            uint32_t cause, struct mortise_err *err)
 {
     struct exec *x = r->execs[cause];
     const struct frame *root = f->scope->root;
     bool apart = !mortise_exec_counts_in(x, root);
 
-    /* A loser that was left to finish fails its own branch alone. */
+    /* A loser that may finish fails only its own branch. */
     fail_visits(r, f, apart ? r->frames[x->discard - 1] : root->parent, cause);
     if (root != f->top || apart)
-        return MORTISE_OK; /* what of it, the map's join says */
+        return MORTISE_OK; /* the map's join decides */
     return fail_graph(r, f, x, err);
 }
 
-/* Is that how x's failure ends, wherever it leads? */
-static bool is_doomed(const struct mortise_run *r, const struct exec *x)
+/* Does x's failure fail the graph, wherever its edges lead? */
+static bool must_fail_graph(const struct mortise_run *r, const struct exec *x)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -201,14 +202,15 @@ int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
     return MORTISE_OK;
 }
 
-/* An edge to the join of the map that f is an element of. */
-static int yield(struct mortise_run *r, struct frame *f, enum edge_state state,
-                 uint32_t src, struct mortise_err *err)
+/* Decide an edge to the join of the map that f is an element of. */
+static int set_yield_edge(struct mortise_run *r, struct frame *f,
+                          enum edge_state state, uint32_t src,
+                          struct mortise_err *err)
 {
     struct exec *x = r->execs[src];
 
     if (state == EDGE_FAILED)
-        return fail_all(r, f, src, err);
+        return fail_surrounding(r, f, src, err);
     if (state == EDGE_TAKEN && x->next_yield == NULL && f->yields != x) {
         x->next_yield = f->yields;
         f->yields = x;
@@ -216,28 +218,28 @@ static int yield(struct mortise_run *r, struct frame *f, enum edge_state state,
     return MORTISE_OK;
 }
 
-/* An edge that leaves the loops from f out to `home` was taken. */
-static void leave(struct frame *f, const struct frame *home)
+/* A taken edge leaves the loops from f outwards to `home`. */
+static void mark_left(struct frame *f, const struct frame *home)
 {
     for (; f != home; f = f->parent)
         f->left = true;
 }
 
 /* Decide an edge out of f, or out of a loop in it. */
-static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
-                    enum edge_state state, uint32_t src,
-                    struct mortise_err *err)
+static int set_frame_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
+                          enum edge_state state, uint32_t src,
+                          struct mortise_err *err)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
     struct frame *home = mortise_frame_around(f, e->home);
 
     if (home->edges[e->slot] != EDGE_OPEN)
-        return MORTISE_OK; /* a goto moved the frontier past it */
+        return MORTISE_OK; /* a goto decided it before */
     if (home != f && state == EDGE_FAILED)
         fail_visits(r, f, home, src);
     if (home != f && state != EDGE_TAKEN)
         return MORTISE_OK; /* (3) */
-    leave(f, home);
+    mark_left(f, home);
     home->edges[e->slot] = (uint8_t)state;
     home->edge_src[e->slot] = src;
     if (e->back) {
@@ -247,9 +249,9 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
         return MORTISE_OK;
     }
     if (e->yields)
-        return yield(r, home, state, src, err);
+        return set_yield_edge(r, home, state, src, err);
     if (e->to == MORTISE_END && state == EDGE_FAILED)
-        return fail_all(r, home, src, err);
+        return fail_surrounding(r, home, src, err);
     if (e->to == MORTISE_END)
         return state == EDGE_TAKEN && f->graph->end_first &&
                        !mortise_race_at_end(f)
@@ -260,8 +262,8 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
 
 /* ---- loops -------------------------------------------------------------- */
 
-/* Its frame is over with the last of them, but not before everything that was
- * decided is told: a failure may still come to it. */
+/* End an item.  If it was the last, queue the frame: the queued edges come
+ * first, since they can still bring a failure to it. */
 static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                       enum item_phase phase, struct mortise_err *err)
 {
@@ -280,8 +282,8 @@ int mortise_frame_look(struct mortise_run *r, const struct frame *f,
                : MORTISE_OK;
 }
 
-static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
-                    const struct indexes *preds, struct mortise_err *err)
+static int activate_node(struct mortise_run *r, struct frame *f, uint32_t node,
+                         const struct indexes *preds, struct mortise_err *err)
 {
     struct item *it = mortise_item_of(f, node);
     struct exec *x = mortise_exec_new(r, f, node, ++it->visits, preds, err);
@@ -294,10 +296,11 @@ static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
     return mortise_exec_ready(r, x, err);
 }
 
-/* The next visit of a loop whose item in f is `it`. */
-static int visit(struct mortise_run *r, struct frame *f, struct item *it,
-                 const struct mortise_region *loop, const struct indexes *preds,
-                 struct mortise_err *err)
+/* Start the next visit of the loop whose item in f is `it`. */
+static int start_loop_visit(struct mortise_run *r, struct frame *f,
+                            struct item *it, const struct mortise_region *loop,
+                            const struct indexes *preds,
+                            struct mortise_err *err)
 {
     struct frame *next =
         mortise_frame_new(r, f, f->scope, loop, it->visit, err);
@@ -309,20 +312,21 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
     next->discard = mortise_race_discard(f, it);
     it->visit = next;
     it->phase = ITEM_ACTIVE;
-    return activate(r, next, loop->entry, preds, err);
+    return activate_node(r, next, loop->entry, preds, err);
 }
 
-/* What `node` is, or is the entry of, in f. */
-static int start(struct mortise_run *r, struct frame *f, uint32_t node,
-                 const struct indexes *preds, struct mortise_err *err)
+/* Start `node`, or the region that it is the entry of, in f. */
+static int start_frame_item(struct mortise_run *r, struct frame *f,
+                            uint32_t node, const struct indexes *preds,
+                            struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
 
     if (child == NULL)
-        return activate(r, f, node, preds, err);
+        return activate_node(r, f, node, preds, err);
     if (child->kind == MORTISE_REGION_LOOP)
-        return visit(r, f, it, child, preds, err);
+        return start_loop_visit(r, f, it, child, preds, err);
     it->phase = ITEM_ACTIVE;
     return mortise_map_begin(r, it, preds, err);
 }
@@ -335,21 +339,21 @@ int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
     int rv = MORTISE_OK;
 
     if (r->update < since || f->top != r->frames[0])
-        return start(r, f, node, preds, err);
+        return start_frame_item(r, f, node, preds, err);
     for (size_t i = 0; rv == MORTISE_OK && i < preds->n; i++)
         rv = mortise_indexes_add(r->mem, &both, preds->list[i], err);
     if (rv == MORTISE_OK)
         rv = mortise_indexes_add(r->mem, &both, r->update, err);
     if (rv == MORTISE_OK)
-        rv = start(r, f, node, &both, err);
+        rv = start_frame_item(r, f, node, &both, err);
     mortise_indexes_finish(r->mem, &both);
     return rv;
 }
 
-/* The execution behind an edge of f, which was taken.  Behind an update that one
- * is named no more: then it is the newest of its node. */
-static const struct exec *source_of(const struct mortise_run *r,
-                                    const struct frame *f, uint32_t edge)
+/* The source of a taken edge of f.  After an update the edge names the update;
+ * then it is the newest execution of its source node. */
+static const struct exec *get_edge_source(const struct mortise_run *r,
+                                          const struct frame *f, uint32_t edge)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
     const struct exec *x = r->execs[f->edge_src[e->slot]];
@@ -360,21 +364,23 @@ static const struct exec *source_of(const struct mortise_run *r,
     return x;
 }
 
-/* x is of node `n`, and began by edges of f, of which these are some: the first
- * that leads there by on_error says what x handles. */
-static void note_handled(const struct mortise_run *r, const struct frame *f,
-                         const uint32_t *in, uint32_t n_in, struct exec *x)
+/* Set x->handles: the failure whose on_error edge, the first one taken among
+ * `in`, leads to x. */
+static void set_handled_failure(const struct mortise_run *r,
+                                const struct frame *f, const uint32_t *in,
+                                uint32_t n_in, struct exec *x)
 {
     for (uint32_t i = 0; i < n_in && x->handles == 0; i++) {
         const struct mortise_edge *e = mortise_frame_edge(f, in[i]);
 
         if (e->kind == MORTISE_EDGE_ERROR && f->edges[e->slot] == EDGE_TAKEN)
-            x->handles = source_of(r, f, in[i])->index;
+            x->handles = get_edge_source(r, f, in[i])->index;
     }
 }
 
-static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
-                       struct frame *before, struct mortise_err *err)
+static int start_next_visit(struct mortise_run *r, struct frame *f,
+                            struct item *it, struct frame *before,
+                            struct mortise_err *err)
 {
     const struct mortise_node *entry = &f->graph->nodes[before->region->entry];
     struct indexes preds = {.n = 0};
@@ -383,21 +389,21 @@ static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
     int rv = mortise_view_frontier_of(r, &before, 1, since, &preds, err);
     size_t n = preds.n;
 
-    /* Where nothing of it committed, it comes after what its entry did. */
+    /* If nothing in the visit committed, use the predecessors of its entry. */
     for (uint32_t i = 0; rv == MORTISE_OK && n == 0 && i < from->n_preds; i++)
         rv = mortise_indexes_add(r->mem, &preds, from->preds[i], err);
     if (rv == MORTISE_OK)
-        rv = visit(r, f, it, before->region, &preds, err);
+        rv = start_loop_visit(r, f, it, before->region, &preds, err);
     if (rv == MORTISE_OK)
-        note_handled(r, before, entry->in + entry->n_in, entry->n_back_in,
-                     r->execs[r->n_execs - 1]);
+        set_handled_failure(r, before, entry->in + entry->n_in,
+                            entry->n_back_in, r->execs[r->n_execs - 1]);
     mortise_indexes_finish(r->mem, &preds);
     return rv;
 }
 
-/* What of a loop that was left, and whose entry was to come again? */
-static int loop_and_exit(struct mortise_run *r, const struct frame *f,
-                         struct mortise_err *err)
+/* A loop took an exit and a back edge in the same visit: the graph fails. */
+static int record_loop_conflict(struct mortise_run *r, const struct frame *f,
+                                struct mortise_err *err)
 {
     const struct exec *x = r->execs[mortise_item_of(f, f->region->entry)->exec];
     struct scope *in = f->top->scope;
@@ -405,7 +411,7 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
     struct mortise_err words;
     json_t *error;
 
-    /* One is enough to fail of: the least. */
+    /* Record only the least of several. */
     if (in->loop_error != NULL &&
         mortise_exec_least(r, in->loop_left, x->index) != x->index)
         return MORTISE_OK;
@@ -427,9 +433,9 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
     return MORTISE_OK;
 }
 
-/* The exits of a loop that were not taken, where f is their home: dead, or
- * failed.  A failure that goes out of loops further out, or nowhere, is theirs,
- * too. */
+/* Decide the exits of a loop that were not taken and whose home is f: dead, or
+ * failed.  A failure that leaves outer loops too, or leads nowhere, fails
+ * these. */
 static int close_exits(struct mortise_run *r, struct frame *f,
                        const struct frame *last, struct mortise_err *err)
 {
@@ -445,15 +451,15 @@ static int close_exits(struct mortise_run *r, struct frame *f,
         if (home->edges[e->slot] != EDGE_OPEN)
             continue;
         went = true;
-        rv = set_edge(r, f, loop->exits[i], state, last->cause, err);
+        rv = set_frame_edge(r, f, loop->exits[i], state, last->cause, err);
     }
     return rv == MORTISE_OK && last->failed && !went
-               ? fail_all(r, f, last->cause, err)
+               ? fail_surrounding(r, f, last->cause, err)
                : rv;
 }
 
-static int visit_over(struct mortise_run *r, struct frame *f,
-                      struct mortise_err *err)
+static int end_loop_visit(struct mortise_run *r, struct frame *f,
+                          struct mortise_err *err)
 {
     struct frame *home = f->parent;
     struct item *it = mortise_item_of_region(home, f->region->index);
@@ -461,9 +467,9 @@ static int visit_over(struct mortise_run *r, struct frame *f,
     int rv = MORTISE_OK;
 
     if (again && !f->left)
-        return visit_again(r, home, it, f, err); /* (4) */
+        return start_next_visit(r, home, it, f, err); /* (4) */
     if (again)
-        rv = loop_and_exit(r, f, err);
+        rv = record_loop_conflict(r, f, err);
     if (rv == MORTISE_OK)
         rv = close_exits(r, home, f, err);
     return rv == MORTISE_OK
@@ -472,12 +478,12 @@ static int visit_over(struct mortise_run *r, struct frame *f,
                : rv;
 }
 
-static int frame_over(struct mortise_run *r, struct frame *f,
-                      struct mortise_err *err)
+static int end_frame(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
 {
     switch (f->region->kind) {
     case MORTISE_REGION_LOOP:
-        return visit_over(r, f, err);
+        return end_loop_visit(r, f, err);
     case MORTISE_REGION_MAP:
         return mortise_map_element_over(r, f, err);
     case MORTISE_REGION_GRAPH:
@@ -488,16 +494,16 @@ static int frame_over(struct mortise_run *r, struct frame *f,
 
 /* ---- joins -------------------------------------------------------------- */
 
-/* What a race that is won means for who did not come to it. */
-static int win(struct mortise_run *r, struct frame *f,
-               const struct mortise_node *n, const struct item *it,
-               struct mortise_err *err)
+/* A race was won: stop the branches that did not come. */
+static int notify_race_won(struct mortise_run *r, struct frame *f,
+                           const struct mortise_node *n, const struct item *it,
+                           struct mortise_err *err)
 {
     return it->n_decided < n->n_in ? mortise_race_won(r, f, n->index, err)
                                    : MORTISE_OK;
 }
 
-/* What failed the branches of these edges to n fails what that is in. */
+/* Fail the frames of the failures that came by these edges to n. */
 static int fail_branches(struct mortise_run *r, struct frame *f,
                          const uint32_t *in, uint32_t n_in,
                          struct mortise_err *err)
@@ -509,15 +515,16 @@ static int fail_branches(struct mortise_run *r, struct frame *f,
         rv = mortise_join_failures(r, f, in[i], &failed, err);
     for (size_t i = 0; rv == MORTISE_OK && i < failed.n; i++)
         if (mortise_exec_counts_in(r->execs[failed.list[i]], f))
-            rv = fail_all(r, f, failed.list[i], err);
+            rv = fail_surrounding(r, f, failed.list[i], err);
     mortise_indexes_finish(r->mem, &failed);
     return rv;
 }
 
-/* A settled join starts, and mends nothing unless it collects. */
-static int fail_settled(struct mortise_run *r, struct frame *f,
-                        const struct mortise_node *n, const struct item *it,
-                        struct mortise_err *err)
+/* A settled join starts anyway, but handles failures only if it collects
+ * them. */
+static int fail_settled_branches(struct mortise_run *r, struct frame *f,
+                                 const struct mortise_node *n,
+                                 const struct item *it, struct mortise_err *err)
 {
     return n->join.kind == MORTISE_JOIN_SETTLED && it->n_failed > 0 &&
                    n->join.on_branch_error == MORTISE_BRANCH_FAIL
@@ -531,20 +538,20 @@ int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
     const struct item *it = mortise_item_to(f, node, &child);
-    int rv = start(r, f, node, preds, err);
+    int rv = start_frame_item(r, f, node, preds, err);
 
     if (rv == MORTISE_OK)
-        note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
+        set_handled_failure(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
     return rv == MORTISE_OK && it->n_failed > 0 && mortise_join_lists(n)
                ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
                : rv;
 }
 
-static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
-                bool failed, struct mortise_err *err);
+static int skip_item(struct mortise_run *r, struct frame *f, uint32_t node,
+                     bool failed, struct mortise_err *err);
 
-static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
-                struct mortise_err *err)
+static int fire_join(struct mortise_run *r, struct frame *f, uint32_t node,
+                     struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
@@ -552,28 +559,28 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
     bool busy = false;
     int rv;
 
-    r->preds.n = 0; /* whoever starts has a copy */
+    r->preds.n = 0; /* a node that starts copies them */
     rv = n->join.kind == MORTISE_JOIN_SETTLED
              ? mortise_final_sources(r, f, n, &busy, &r->preds, err)
              : mortise_join_sources(r, f, n, &r->preds, err);
     if (rv != MORTISE_OK || busy)
         return rv;
-    if (r->preds.n == 0 && it->n_failed > 0) /* nothing but failures came */
+    if (r->preds.n == 0 && it->n_failed > 0) /* only failures came */
         rv = mortise_final_sources(r, f, n, NULL, &r->preds, err);
     if (rv == MORTISE_OK)
-        rv = fail_settled(r, f, n, it, err);
+        rv = fail_settled_branches(r, f, n, it, err);
     if (rv != MORTISE_OK || f->halted) /* then final.c starts it */
         return rv;
     if (rv == MORTISE_OK && r->preds.n == 0) /* no branch to it ran */
-        return skip(r, f, node, false, err);
+        return skip_item(r, f, node, false, err);
     if (rv == MORTISE_OK)
         rv = mortise_frame_start(r, f, node, &r->preds, err);
     return rv == MORTISE_OK && mortise_join_is_race(&n->join)
-               ? win(r, f, n, it, err)
+               ? notify_race_won(r, f, n, it, err)
                : rv;
 }
 
-static const char *skipped_words(bool failed)
+static const char *get_skip_reason(bool failed)
 {
     return failed ? "a node before it failed" : "not on the path taken";
 }
@@ -582,33 +589,35 @@ static int skip_node(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      bool failed, struct mortise_err *err)
 {
-    int rv = mortise_event_skipped(r, n, skipped_words(failed), err);
+    int rv = mortise_event_skipped(r, n, get_skip_reason(failed), err);
 
     if (rv == MORTISE_OK && failed && n->n_out == 0)
-        rv = fail_all(r, f, it->cause, err);
+        rv = fail_surrounding(r, f, it->cause, err);
     for (uint32_t i = n->n_out; rv == MORTISE_OK && i-- > 0;)
-        rv = set_edge(r, f, n->out[i], failed ? EDGE_FAILED : EDGE_DEAD,
-                      it->cause, err);
+        rv = set_frame_edge(r, f, n->out[i], failed ? EDGE_FAILED : EDGE_DEAD,
+                            it->cause, err);
     return rv;
 }
 
-/* Recursive, as deep as regions nest (MORTISE_MAX_REGIONS). */
-static int announce_region(struct mortise_run *r, const struct mortise_graph *g,
-                           const struct mortise_region *region, bool failed,
-                           struct mortise_err *err)
+/* The depth of the recursion is the nesting of regions
+ * (MORTISE_MAX_REGIONS). */
+static int announce_region_skipped(struct mortise_run *r,
+                                   const struct mortise_graph *g,
+                                   const struct mortise_region *region,
+                                   bool failed, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
         rv = mortise_event_skipped(r, &g->nodes[region->nodes[i]],
-                                   skipped_words(failed), err);
+                                   get_skip_reason(failed), err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
-        rv =
-            announce_region(r, g, &g->regions[region->regions[i]], failed, err);
+        rv = announce_region_skipped(r, g, &g->regions[region->regions[i]],
+                                     failed, err);
     return rv;
 }
 
-/* A loop that never starts: each node in it, at any depth, is skipped. */
+/* Skip a loop that never starts, with each node in it, at any depth. */
 static int skip_region(struct mortise_run *r, struct frame *f,
                        const struct mortise_region *region,
                        const struct item *it, bool failed,
@@ -616,13 +625,13 @@ static int skip_region(struct mortise_run *r, struct frame *f,
 {
     const struct frame never = {
         .region = region, .failed = failed, .cause = it->cause};
-    int rv = announce_region(r, f->graph, region, failed, err);
+    int rv = announce_region_skipped(r, f->graph, region, failed, err);
 
     return rv == MORTISE_OK ? close_exits(r, f, &never, err) : rv;
 }
 
-static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
-                bool failed, struct mortise_err *err)
+static int skip_item(struct mortise_run *r, struct frame *f, uint32_t node,
+                     bool failed, struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
@@ -643,20 +652,20 @@ int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
 {
     switch (mortise_join_judge(f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
-        return fire(r, f, node, err);
+        return fire_join(r, f, node, err);
     case JOIN_SKIP:
-        return skip(r, f, node, false, err);
+        return skip_item(r, f, node, false, err);
     case JOIN_SKIP_FAILED:
-        return skip(r, f, node, true, err);
+        return skip_item(r, f, node, true, err);
     case JOIN_WAIT:
         break;
     }
     return mortise_map_look(r, f, node, it, NULL, err);
 }
 
-/* Something is over that was at work on the way to a settled join, maybe. */
-static int weigh_settled(struct mortise_run *r, struct frame *f,
-                         struct mortise_err *err)
+/* An item ended: settled joins that waited for it may start. */
+static int check_settled_joins(struct mortise_run *r, struct frame *f,
+                               struct mortise_err *err)
 {
     const struct mortise_region *in = f->region;
     int rv = MORTISE_OK;
@@ -676,8 +685,8 @@ static int weigh_settled(struct mortise_run *r, struct frame *f,
     return rv;
 }
 
-static int tell(struct mortise_run *r, struct frame *f, uint32_t edge,
-                struct mortise_err *err)
+static int notify_target(struct mortise_run *r, struct frame *f, uint32_t edge,
+                         struct mortise_err *err)
 {
     uint32_t to = mortise_frame_edge(f, edge)->to;
     struct join_count c = mortise_join_count(r, f, edge);
@@ -693,15 +702,15 @@ static int tell(struct mortise_run *r, struct frame *f, uint32_t edge,
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
         return mortise_frame_weigh(r, f, to, it, err);
-    /* A failure that came to a join which started, or was skipped, without it. */
+    /* The failure came to a join that has started, or was skipped. */
     rv = c.failed > 0 && mortise_join_minds_late(&f->graph->nodes[to], it)
              ? fail_branches(r, f, &edge, 1, err)
              : MORTISE_OK;
-    return rv == MORTISE_OK ? weigh_settled(r, f, err) : rv;
+    return rv == MORTISE_OK ? check_settled_joins(r, f, err) : rv;
 }
 
-/* The edges on the stack are decided: tell their targets.  Then frames may be
- * over. */
+/* Inform the targets of the queued edges, then end the frames that have nothing
+ * left. */
 int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -710,21 +719,22 @@ int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
         if (r->n_work > 0) {
             struct due d = r->work[--r->n_work];
 
-            rv = tell(r, d.home, d.edge, err);
+            rv = notify_target(r, d.home, d.edge, err);
         } else {
             struct frame *f = r->frames[r->ended.list[--r->ended.n]];
 
-            rv = f->halted ? MORTISE_OK : frame_over(r, f, err);
+            rv = f->halted ? MORTISE_OK : end_frame(r, f, err);
         }
     }
     return rv;
 }
 
-/* All of `out`: those in `taken` (in the order of out) are taken, the others
- * `rest`.  The first is the last on the stack. */
-static int decide(struct mortise_run *r, const struct exec *x,
-                  const uint32_t *out, uint32_t n_out, enum edge_state rest,
-                  struct mortise_err *err)
+/* Decide all edges `out`: those in x->taken (in the order of `out`) are taken,
+ * the others get `rest`.  Queues the first edge last, since the queue is a
+ * stack. */
+static int decide_out_edges(struct mortise_run *r, const struct exec *x,
+                            const uint32_t *out, uint32_t n_out,
+                            enum edge_state rest, struct mortise_err *err)
 {
     uint32_t src = x->heir != 0 ? x->heir : x->index, t = x->n_taken;
     int rv = MORTISE_OK;
@@ -733,14 +743,15 @@ static int decide(struct mortise_run *r, const struct exec *x,
         bool taken = t > 0 && x->taken[t - 1] == out[i];
 
         t -= taken;
-        rv = set_edge(r, x->frame, out[i], taken ? EDGE_TAKEN : rest, src, err);
+        rv = set_frame_edge(r, x->frame, out[i], taken ? EDGE_TAKEN : rest, src,
+                            err);
     }
     return rv;
 }
 
-/* What maps that START leads into go over. */
-static int keep_lists(struct mortise_run *r, const struct exec *start,
-                      struct mortise_err *err)
+/* Store the lists of the maps that START leads to. */
+static int store_start_lists(struct mortise_run *r, const struct exec *start,
+                             struct mortise_err *err)
 {
     const struct mortise_edge *edges = start->frame->graph->edges;
     json_t *lists = r->lists;
@@ -763,10 +774,10 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
                                struct mortise_err *err)
 {
     const struct mortise_graph *g = start->frame->graph;
-    int rv = keep_lists(r, start, err);
+    int rv = store_start_lists(r, start, err);
 
     if (rv == MORTISE_OK)
-        rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
+        rv = decide_out_edges(r, start, g->start, g->n_start, EDGE_DEAD, err);
 
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
@@ -775,7 +786,7 @@ int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
                               enum edge_state state, uint32_t src,
                               struct mortise_err *err)
 {
-    return set_edge(r, fan->home, fan->map->gather, state, src, err);
+    return set_frame_edge(r, fan->home, fan->map->gather, state, src, err);
 }
 
 int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
@@ -799,8 +810,8 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
-static int follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
-                  struct mortise_err *err)
+static int follow_exec(struct mortise_run *r, struct exec *x,
+                       enum edge_state rest, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     bool failed = rest == EDGE_FAILED;
@@ -808,14 +819,15 @@ static int follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 
     if (x->frame->behind)
         return MORTISE_OK;
-    if (failed && is_doomed(r, x)) /* what ends its graph early finds it */
+    /* Fail the graph before an END or a halt ends it early. */
+    if (failed && must_fail_graph(r, x))
         rv = fail_graph(r, x->frame, x, err);
     if (rv == MORTISE_OK && x->fan != NULL)
         return follow_gather(r, x, rest, err);
     if (rv == MORTISE_OK && failed && n->n_out == 0)
-        rv = fail_all(r, x->frame, x->index, err);
+        rv = fail_surrounding(r, x->frame, x->index, err);
     if (rv == MORTISE_OK)
-        rv = decide(r, x, n->out, n->n_out, rest, err);
+        rv = decide_out_edges(r, x, n->out, n->n_out, rest, err);
     if (rv == MORTISE_OK)
         rv = close_item(r, x->frame, mortise_item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
@@ -825,12 +837,12 @@ static int follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 int mortise_frame_follow(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err)
 {
-    int rv = follow(r, x, rest, err);
+    int rv = follow_exec(r, x, rest, err);
 
     return rv == MORTISE_OK && x->final ? mortise_race_finished(r, x, err) : rv;
 }
 
-/* ---- what people do ----------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 bool mortise_frame_skipped(const struct frame *f, uint32_t node)
 {
@@ -839,8 +851,6 @@ bool mortise_frame_skipped(const struct frame *f, uint32_t node)
 
     return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
 }
-
-/* ---- trying again ------------------------------------------------------- */
 
 bool mortise_frame_is_alive(const struct frame *f)
 {

@@ -1,37 +1,36 @@
-/* join.c -- what a join says of the branches to it that were decided so far.
+/* join.c -- joins: the decision from the branches that were decided so far.
  *
  * An edge to a join is a branch.  So is each element of a map that ends there:
- * the map's one edge stands for its elements, and counts what became of them
- * (mortise_join_count).  A branch came, is dead, or failed; on_branch_error
- * says what a failed one is to the join.  Edges and elements go by these rules
- * alike:
+ * the map's edge stands for its elements and counts them (mortise_join_count).
+ * A branch came, is dead, or failed; on_branch_error tells the effect of a
+ * failed one.  The rules are the same for edges and elements:
  *
  *   (1) fail: the join does not start.
- *   (2) drop: the branch is as a dead one.  collect: it is, too, and the join
- *       lists it; a join of all starts even where nothing but failures came.
- *   (3) A join of all (best_effort: that drops) starts when every branch is
+ *   (2) drop: the branch counts as dead.  collect: it does too, and the join
+ *       lists the failure; a join of all starts even if only failures came.
+ *   (3) A join of all (best_effort: one that drops) starts when every branch is
  *       decided and one came; a race starts as soon as enough came.
  *   (4) A join that does not start is skipped once every edge to it is decided,
- *       never before: which failures it hands on must not depend on what was
- *       first.  Under fail_fast a failure that no join behind it mends does not
- *       wait for that.  The failures are those of the branches, be they to be
- *       dropped or collected: nobody is left to mend them.
- *   (5) A settled join starts once every edge is decided, if a branch to it ran,
- *       which final.c finds out.  Failures that come to it are listed, and go on
- *       as failures unless they are collected.
+ *       and not before, so that the failures that it passes on do not depend on
+ *       timing.  With fail_fast, a failure that no later join can handle does
+ *       not wait for that.  The join passes on the failures of all its
+ *       branches, even those to be dropped or collected, because it does not
+ *       handle them.
+ *   (5) A settled join starts once every edge is decided, if a branch to it ran
+ *       (final.c).  It lists the failures of its branches, and passes them on
+ *       unless it collects them.
  *
- * Whether a join starts follows from its item's counts alone, and from the maps
- * at work; who comes before what it starts, and which failures it lists, from
- * its edges in their order.
+ * A join's decision depends only on the counts of its item and on the active
+ * maps; the predecessors and the list of failures depend on its edges in order.
  */
 #include <assert.h>
 
 #include "core/run/flow/flow.h"
 
-/* ---- what came ---------------------------------------------------------- */
+/* ---- counting branches -------------------------------------------------- */
 
-/* Did an element of a map, which counts where it ends, fail? */
-static bool is_failure(const struct frame *element)
+/* Did the element fail in time to count? */
+static bool is_failed_element(const struct frame *element)
 {
     return element->over && element->failed && !element->late;
 }
@@ -56,7 +55,7 @@ const struct fan *mortise_join_gathered(const struct mortise_run *r,
                : NULL;
 }
 
-/* What counts of a map that has gathered. */
+/* The counts of a map that has gathered. */
 static struct join_count count_map(const struct mortise_run *r,
                                    const struct mortise_node *n,
                                    const struct fan *fan)
@@ -64,13 +63,14 @@ static struct join_count count_map(const struct mortise_run *r,
     struct join_count c = {.taken = (uint32_t)fan->n_came};
 
     for (size_t i = 0; i < fan->n_begun; i++) {
-        if (!is_failure(fan->elements[i]))
+        if (!is_failed_element(fan->elements[i]))
             continue;
         c.failed++;
         c.cause = mortise_exec_least(r, c.cause, fan->elements[i]->cause);
     }
-    if (!mortise_join_is_race(&n->join))            /* it is one branch, */
-        c.taken = fan->n_came > 0 || c.failed == 0; /* be the list empty */
+    /* Elsewhere the map is one branch, which comes even with an empty list. */
+    if (!mortise_join_is_race(&n->join))
+        c.taken = fan->n_came > 0 || c.failed == 0;
     return c;
 }
 
@@ -102,10 +102,10 @@ bool mortise_join_lists(const struct mortise_node *n)
            n->join.on_branch_error == MORTISE_BRANCH_COLLECT;
 }
 
-/* It does not start (4). */
-static enum join_verdict skipped(const struct frame *f,
-                                 const struct mortise_node *n,
-                                 const struct item *it)
+/* The join does not start (4). */
+static enum join_verdict get_skip_verdict(const struct frame *f,
+                                          const struct mortise_node *n,
+                                          const struct item *it)
 {
     bool failed = it->n_failed > 0;
 
@@ -115,24 +115,24 @@ static enum join_verdict skipped(const struct frame *f,
     return failed ? JOIN_SKIP_FAILED : JOIN_SKIP;
 }
 
-static enum join_verdict judge_all(const struct frame *f,
-                                   const struct mortise_node *n,
-                                   const struct item *it)
+static enum join_verdict judge_join_of_all(const struct frame *f,
+                                           const struct mortise_node *n,
+                                           const struct item *it)
 {
     uint32_t came = it->n_taken + (mortise_join_lists(n) ? it->n_failed : 0);
 
     if (mortise_join_fails_by(n, it->n_failed))
-        return skipped(f, n, it);
+        return get_skip_verdict(f, n, it);
     if (it->n_decided < n->n_in)
         return JOIN_WAIT;
-    return came > 0 ? JOIN_FIRE : skipped(f, n, it);
+    return came > 0 ? JOIN_FIRE : get_skip_verdict(f, n, it);
 }
 
 /* ---- races -------------------------------------------------------------- */
 
 uint32_t mortise_join_need(const struct mortise_node *n)
 {
-    assert(mortise_join_is_race(&n->join)); /* a number is enough for it */
+    assert(mortise_join_is_race(&n->join)); /* only a race needs a number */
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
 }
 
@@ -141,7 +141,7 @@ uint32_t mortise_join_n_maps(const struct frame *f,
 {
     uint32_t k = 0;
 
-    /* Nobody wrote those edges: they stand behind the others. */
+    /* These edges are implicit, and come after the others. */
     while (k < n->n_in && mortise_frame_edge(f, n->in[n->n_in - 1 - k])->kind ==
                               MORTISE_EDGE_GATHER)
         k++;
@@ -163,10 +163,11 @@ struct fan *mortise_join_map(const struct frame *f,
                : NULL;
 }
 
-/* May enough come, still?  A map at work may have as many elements as it
- * likes. */
-static bool is_in_reach(const struct frame *f, const struct mortise_node *n,
-                        const struct item *it)
+/* Can enough branches still come?  An active map can have any number of
+ * elements. */
+static bool can_reach_quorum(const struct frame *f,
+                             const struct mortise_node *n,
+                             const struct item *it)
 {
     uint32_t n_maps =
         mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
@@ -192,20 +193,21 @@ bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
     return !mortise_join_fails_by(n, n_failed);
 }
 
-static enum join_verdict judge_race(const struct frame *f,
-                                    const struct mortise_node *n,
-                                    const struct item *it)
+static enum join_verdict judge_race_join(const struct frame *f,
+                                         const struct mortise_node *n,
+                                         const struct item *it)
 {
     bool may = mortise_join_may_start(f, n, it);
 
     if (may && it->n_taken >= mortise_join_need(n))
         return JOIN_FIRE;
-    return may && is_in_reach(f, n, it) ? JOIN_WAIT : skipped(f, n, it);
+    return may && can_reach_quorum(f, n, it) ? JOIN_WAIT
+                                             : get_skip_verdict(f, n, it);
 }
 
-/* Is a failure that comes when a race is over one of what it is in?  Of a join
- * that was skipped, as nobody is there to mend it; not of one whose own failure
- * was handed on: that said it already. */
+/* Does a failure that comes after the race was decided fail the frame?  Yes, if
+ * the join was skipped, since it handles nothing then; no, if the join has
+ * passed on a failure before. */
 bool mortise_join_minds_late(const struct mortise_node *n,
                              const struct item *it)
 {
@@ -215,7 +217,7 @@ bool mortise_join_minds_late(const struct mortise_node *n,
            it->phase == ITEM_SKIPPED;
 }
 
-/* The item of node `n` in f, or of the region that it is the entry of. */
+/* `it` is the item of node n in f, or of the region that n is the entry of. */
 enum join_verdict mortise_join_judge(const struct frame *f,
                                      const struct mortise_node *n,
                                      const struct item *it)
@@ -225,21 +227,21 @@ enum join_verdict mortise_join_judge(const struct frame *f,
     if (n->join.kind == MORTISE_JOIN_SETTLED)
         v = it->n_decided < n->n_in ? JOIN_WAIT : JOIN_FIRE;
     else if (n->join.kind == MORTISE_JOIN_ALL)
-        v = judge_all(f, n, it);
+        v = judge_join_of_all(f, n, it);
     else
-        v = judge_race(f, n, it);
+        v = judge_race_join(f, n, it);
 
     return v == JOIN_FIRE && (f->lost || it->lost || mortise_race_at_end(f))
                ? JOIN_SKIP
                : v;
 }
 
-/* ---- who comes before, and what failed ------------------------------------ */
+/* ---- predecessors and failures ------------------------------------------ */
 
-/* One more failure for a list; `index`: of an element, < 0: of an edge. */
-static int list_failure(const struct mortise_run *r, json_t *list,
-                        uint32_t cause, json_int_t index,
-                        struct mortise_err *err)
+/* Append a failure.  `index`: that of an element; < 0: an edge. */
+static int add_collected_failure(const struct mortise_run *r, json_t *list,
+                                 uint32_t cause, json_int_t index,
+                                 struct mortise_err *err)
 {
     const struct exec *by = r->execs[cause];
     json_t *one = json_pack("{s:s, s:o}", "node", mortise_exec_node(r, by)->id,
@@ -252,15 +254,15 @@ static int list_failure(const struct mortise_run *r, json_t *list,
                                                  : mortise_nomem(err);
 }
 
-static int list_elements(const struct mortise_run *r, json_t *list,
-                         const struct fan *fan, struct mortise_err *err)
+static int add_failed_elements(const struct mortise_run *r, json_t *list,
+                               const struct fan *fan, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
-        if (is_failure(fan->elements[i]))
-            rv = list_failure(r, list, fan->elements[i]->cause, (json_int_t)i,
-                              err);
+        if (is_failed_element(fan->elements[i]))
+            rv = add_collected_failure(r, list, fan->elements[i]->cause,
+                                       (json_int_t)i, err);
     return rv;
 }
 
@@ -278,9 +280,10 @@ int mortise_join_collect(struct mortise_run *r, const struct frame *f,
         uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
 
         if (fan != NULL)
-            rv = list_elements(r, x->caught, fan, err);
+            rv = add_failed_elements(r, x->caught, fan, err);
         else if (f->edges[slot] == EDGE_FAILED)
-            rv = list_failure(r, x->caught, f->edge_src[slot], -1, err);
+            rv =
+                add_collected_failure(r, x->caught, f->edge_src[slot], -1, err);
     }
     return rv;
 }
@@ -298,7 +301,7 @@ int mortise_join_failures(const struct mortise_run *r, const struct frame *f,
                    ? mortise_indexes_add(r->mem, out, f->edge_src[slot], err)
                    : MORTISE_OK;
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
-        if (is_failure(fan->elements[i]))
+        if (is_failed_element(fan->elements[i]))
             rv = mortise_indexes_add(r->mem, out, fan->elements[i]->cause, err);
     return rv;
 }

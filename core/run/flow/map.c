@@ -1,29 +1,30 @@
-/* map.c -- maps: a frame for each element, and what they come to.
+/* map.c -- maps: a frame for each element, and gathering their results.
  *
- * When the source of a map edge has succeeded, a `fan` entry keeps the list
- * that `over` gave, ahead of the `done` which takes the edge.  A `lists` entry
- * keeps those of the map edges out of START, ahead of what takes them.  Each element has
- * a frame of the map's region, with a naming scope of its own (`work#1[3]`), in
- * index order, at most max_parallel at a time.
+ * When the source of a map edge succeeds, a `fan` entry stores the list that
+ * `over` gave, before the `done` that takes the edge.  A `lists` entry stores
+ * the lists of map edges out of START, before the entry that takes those.  Each
+ * element has a frame of the map's region, with its own naming scope
+ * (`work#1[3]`).  Elements start in index order, at most max_parallel at a
+ * time.
  *
- *   (1) Elements share the source's state: each sees that, and what it wrote
- *       itself.
- *   (2) When all are over, an execution of the map's own gathers: it comes
- *       after all of them, writes artifacts.TO = {results, failed}, and takes
- *       the edge to the join.  It is no step and nobody's call: it needs no
- *       slot, and happens in the commit in which the last element ended.
- *   (3) An element's result is the output of what took an edge to the join: of
- *       several, an object by node id; of none, null.
- *   (4) Where a failed branch keeps the join from starting (join.c (1)), a map
- *       of which an element failed does not gather: its edge to the join fails.
- *       The other elements come to their end all the same, and a resume tries
- *       again what failed and nothing else, at most max_parallel at a time.
- *       Every other map gathers, whatever became of its elements.  Its edge is
- *       taken, unless they did nothing but fail and nobody lists that: then it
- *       fails.
- *   (5) Where the join is a race, each element that took an edge to it counts
- *       there.  Once enough did, the map gathers what those came to; elements
- *       that are not over have lost, and the map is over when they are.
+ *   (1) Elements share the state of the source: each sees that and its own
+ *       writes.
+ *   (2) When all elements have ended, an execution of the map itself gathers:
+ *       it comes after all of them, writes artifacts.TO = {results, failed},
+ *       and takes the edge to the join.  It is no step and makes no call: it
+ *       needs no slot, and runs in the commit in which the last element ended.
+ *   (3) The result of an element is the output of the execution that took an
+ *       edge to the join; of several, an object by node id; of none, null.
+ *   (4) If a failed branch keeps the join from starting (join.c (1)), a map
+ *       with a failed element does not gather: its edge to the join fails.  The
+ *       other elements still run to their end.  A resume retries only what
+ *       failed, at most max_parallel at a time.
+ *       Every other map gathers, however its elements ended.  Its edge is
+ *       taken, unless all elements failed and the join does not list failures:
+ *       then the edge fails.
+ *   (5) If the join is a race, each element that took an edge to it counts
+ *       there.  Once enough did, the map gathers the results of those.  The
+ *       other elements have lost, and the map ends when they have ended.
  */
 #include <assert.h>
 #include <string.h>
@@ -54,7 +55,7 @@ int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
             home->graph->nodes[home->graph->edges[edge].to].id);
     if (fan == NULL)
         return mortise_nomem(err);
-    assert(child != NULL && child->map_edge == edge); /* apply.c looked */
+    assert(child != NULL && child->map_edge == edge); /* apply.c has checked */
     fan->map = child;
     fan->home = home;
     fan->item = it;
@@ -82,8 +83,8 @@ void mortise_map_finish(struct mortise_run *r)
 
 /* ---- elements ----------------------------------------------------------- */
 
-/* The newest frame that an element of this index had before. */
-static const struct frame *older_element(const struct fan *fan, size_t i)
+/* The previous frame of the element with this index. */
+static const struct frame *get_older_element(const struct fan *fan, size_t i)
 {
     for (fan = fan->older; fan != NULL; fan = fan->older) {
         if (i < fan->n_begun)
@@ -92,8 +93,8 @@ static const struct frame *older_element(const struct fan *fan, size_t i)
     return NULL;
 }
 
-static struct scope *element_scope(struct mortise_run *r, struct fan *fan,
-                                   size_t i)
+static struct scope *make_element_scope(struct mortise_run *r, struct fan *fan,
+                                        size_t i)
 {
     const struct scope *outer = fan->home->scope;
     struct scope *s = mortise_arena_alloc(&r->arena, sizeof *s);
@@ -112,23 +113,23 @@ static struct scope *element_scope(struct mortise_run *r, struct fan *fan,
     s->fan = fan;
     memcpy(s->at, outer->at, sizeof s->at);
     s->n_at = outer->n_at;
-    assert(s->n_at < MORTISE_MAX_MAPS); /* graph/ nests no deeper */
+    assert(s->n_at < MORTISE_MAX_MAPS); /* graph/ bounds the nesting */
     s->at[s->n_at++] = (uint32_t)i;
     return s->suffix != NULL ? s : NULL;
 }
 
-static int begin_element(struct mortise_run *r, struct fan *fan,
+static int start_element(struct mortise_run *r, struct fan *fan,
                          struct mortise_err *err)
 {
     size_t i = fan->n_begun;
-    struct scope *scope = element_scope(r, fan, i);
+    struct scope *scope = make_element_scope(r, fan, i);
     struct frame *f;
 
     assert(i < fan->n && fan->item->fan == fan);
     if (scope == NULL)
         return mortise_nomem(err);
-    f = mortise_frame_new(r, fan->home, scope, fan->map, older_element(fan, i),
-                          err);
+    f = mortise_frame_new(r, fan->home, scope, fan->map,
+                          get_older_element(fan, i), err);
     if (f == NULL)
         return MORTISE_ENOMEM;
     scope->root = f;
@@ -140,21 +141,21 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
                                err);
 }
 
-/* Did it, or what it is in, lose a race? */
-static bool is_lost(const struct fan *fan)
+/* Did the map, or the frame around it, lose a race? */
+static bool has_map_lost(const struct fan *fan)
 {
     return fan->lost || fan->home->lost;
 }
 
-static const struct mortise_node *join_of(const struct fan *fan)
+static const struct mortise_node *get_map_join(const struct fan *fan)
 {
     return &fan->home->graph->nodes[fan->map->join];
 }
 
-/* So many elements are still to be tried again, or to begin. */
-static size_t n_due(const struct fan *fan)
+/* The number of elements that are to be retried or started. */
+static size_t count_due_elements(const struct fan *fan)
 {
-    if (is_lost(fan) || (fan->enough && !join_of(fan)->join.finish))
+    if (has_map_lost(fan) || (fan->enough && !get_map_join(fan)->join.finish))
         return 0;
     return fan->n_waiting +
            (mortise_race_at_end(fan->home) ? 0 : fan->n - fan->n_begun);
@@ -162,11 +163,11 @@ static size_t n_due(const struct fan *fan)
 
 bool mortise_map_is_over(const struct fan *fan)
 {
-    return fan->n_over == fan->n_begun && n_due(fan) == 0;
+    return fan->n_over == fan->n_begun && count_due_elements(fan) == 0;
 }
 
-/* The first that waits goes on. */
-static int return_element(struct mortise_run *r, struct fan *fan,
+/* Retry the first waiting element. */
+static int reopen_element(struct mortise_run *r, struct fan *fan,
                           struct mortise_err *err)
 {
     size_t i = 0;
@@ -177,27 +178,27 @@ static int return_element(struct mortise_run *r, struct fan *fan,
     assert(i < fan->n_begun && fan->elements[i]->over);
     fan->elements[i]->waits = fan->elements[i]->over = false;
     fan->n_waiting--;
-    fan->n_failed--; /* which is why it waited */
+    fan->n_failed--; /* it waited because it had failed */
     fan->n_over--;
     return mortise_frame_reopen(r, fan->elements[i], err);
 }
 
-/* Those that were begun come before those that were not. */
-static int begin_some(struct mortise_run *r, struct fan *fan,
-                      struct mortise_err *err)
+/* Waiting elements come before new ones. */
+static int start_due_elements(struct mortise_run *r, struct fan *fan,
+                              struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && n_due(fan) > 0 &&
+    while (rv == MORTISE_OK && count_due_elements(fan) > 0 &&
            fan->n_begun - fan->n_over < fan->max_parallel)
-        rv = fan->n_waiting > 0 ? return_element(r, fan, err)
-                                : begin_element(r, fan, err);
+        rv = fan->n_waiting > 0 ? reopen_element(r, fan, err)
+                                : start_element(r, fan, err);
     return rv;
 }
 
 void mortise_map_wait(struct frame *f)
 {
-    assert(f->over && f->failed); /* what did not fail is not tried again */
+    assert(f->over && f->failed); /* only a failed element is retried */
     f->scope->fan->n_waiting += !f->waits;
     f->waits = true;
 }
@@ -211,15 +212,16 @@ int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err)
         if (fan->n_waiting > 0 && fan->item->fan == fan &&
             fan->item->phase == ITEM_ACTIVE &&
             mortise_frame_is_alive(fan->home))
-            rv = begin_some(r, fan, err);
+            rv = start_due_elements(r, fan, err);
     }
     return rv;
 }
 
-/* ---- when all are over -------------------------------------------------- */
+/* ---- gathering ---------------------------------------------------------- */
 
-/* The least execution behind a failed element; 0: none failed. */
-static uint32_t cause_of(const struct mortise_run *r, const struct fan *fan)
+/* The least execution that failed an element; 0: none. */
+static uint32_t get_map_cause(const struct mortise_run *r,
+                              const struct fan *fan)
 {
     uint32_t cause = 0;
 
@@ -229,7 +231,7 @@ static uint32_t cause_of(const struct mortise_run *r, const struct fan *fan)
     return cause;
 }
 
-static int gather_later(struct mortise_run *r, struct fan *fan,
+static int start_gather(struct mortise_run *r, struct fan *fan,
                         struct mortise_err *err)
 {
     struct indexes preds = {.n = 0};
@@ -262,21 +264,21 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
 
 /* ---- a race among elements (5) ------------------------------------------ */
 
-/* Does the join count its elements?  Not where the way to it leads back. */
-static bool is_counted(const struct fan *fan)
+/* Does the join count the elements?  Not if the edge to it leads back. */
+static bool is_counted_by_join(const struct fan *fan)
 {
     return !mortise_frame_edge(fan->home, fan->map->gather)->back &&
-           mortise_join_is_race(&join_of(fan)->join);
+           mortise_join_is_race(&get_map_join(fan)->join);
 }
 
-/* Did an element fail, and is nothing gathered then? */
-static bool has_failed(const struct fan *fan)
+/* Did an element fail, so that the map does not gather? */
+static bool must_fail_map(const struct fan *fan)
 {
-    return mortise_join_fails_by(join_of(fan), fan->n_failed);
+    return mortise_join_fails_by(get_map_join(fan), fan->n_failed);
 }
 
-/* What stands for the join in *f, the frame that it is in. */
-static const struct item *join_item(const struct fan *fan, struct frame **f)
+/* The item of the join, in *f. */
+static const struct item *get_join_item(const struct fan *fan, struct frame **f)
 {
     const struct mortise_region *child;
 
@@ -284,9 +286,10 @@ static const struct item *join_item(const struct fan *fan, struct frame **f)
     return mortise_item_to(*f, fan->map->join, &child);
 }
 
-static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
+static int win_map_race(struct mortise_run *r, struct fan *fan,
+                        struct mortise_err *err)
 {
-    bool finish = join_of(fan)->join.finish;
+    bool finish = get_map_join(fan)->join.finish;
     int rv = MORTISE_OK;
 
     assert(!fan->enough && fan->n_came > 0);
@@ -297,21 +300,22 @@ static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
         fan->elements[i]->late = true;
         rv = mortise_race_beaten(r, fan->elements[i], fan->home, finish, err);
     }
-    return rv == MORTISE_OK ? gather_later(r, fan, err) : rv;
+    return rv == MORTISE_OK ? start_gather(r, fan, err) : rv;
 }
 
-/* So many elements of a map (NULL: of none) came to its join. */
-static size_t came_of(const struct fan *fan)
+/* The number of elements of a map (NULL: none) that came to the join. */
+static size_t count_arrived(const struct fan *fan)
 {
-    return fan == NULL || has_failed(fan) || is_lost(fan) ? 0 : fan->n_came;
+    return fan == NULL || must_fail_map(fan) || has_map_lost(fan) ? 0
+                                                                  : fan->n_came;
 }
 
-/* Enough came, and some of them may be of this map. */
-static int win_some(struct mortise_run *r, struct fan *fan,
-                    struct mortise_err *err)
+/* Enough came: end the race of this map if some of its elements did. */
+static int win_map_if_arrived(struct mortise_run *r, struct fan *fan,
+                              struct mortise_err *err)
 {
-    return came_of(fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
-               ? win(r, fan, err)
+    return count_arrived(fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
+               ? win_map_race(r, fan, err)
                : MORTISE_OK;
 }
 
@@ -322,30 +326,30 @@ int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
     const struct mortise_node *n = &f->graph->nodes[node];
     uint32_t n_maps =
         mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
-    /* A map in a loop whose join is outside is not found from there. */
+    /* A map in a loop, with its join outside, is not found from the join. */
     bool apart = own != NULL && own->home != f;
-    size_t came = it->n_taken + (apart ? came_of(own) : 0);
+    size_t came = it->n_taken + (apart ? count_arrived(own) : 0);
     int rv = MORTISE_OK;
 
     for (uint32_t k = 0; k < n_maps; k++)
-        came += came_of(mortise_join_map(f, n, k));
+        came += count_arrived(mortise_join_map(f, n, k));
     if (n_maps == 0 || came < mortise_join_need(n) ||
         !mortise_join_may_start(f, n, it))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
-        rv = win_some(r, mortise_join_map(f, n, k), err);
-    return rv == MORTISE_OK && apart ? win_some(r, own, err) : rv;
+        rv = win_map_if_arrived(r, mortise_join_map(f, n, k), err);
+    return rv == MORTISE_OK && apart ? win_map_if_arrived(r, own, err) : rv;
 }
 
-/* One more took an edge to the join. */
-static int count_one(struct mortise_run *r, struct fan *fan,
-                     struct mortise_err *err)
+/* Another element took an edge to the join. */
+static int count_arrival(struct mortise_run *r, struct fan *fan,
+                         struct mortise_err *err)
 {
     struct frame *f;
-    const struct item *it = join_item(fan, &f);
+    const struct item *it = get_join_item(fan, &f);
 
     fan->n_came++;
-    return is_counted(fan) && it->phase == ITEM_WAITS
+    return is_counted_by_join(fan) && it->phase == ITEM_WAITS
                ? mortise_map_look(r, f, fan->map->join, it, fan, err)
                : MORTISE_OK;
 }
@@ -353,13 +357,14 @@ static int count_one(struct mortise_run *r, struct fan *fan,
 enum edge_state mortise_map_outcome(const struct mortise_run *r,
                                     const struct fan *fan, uint32_t *cause)
 {
-    bool lists = mortise_join_lists(join_of(fan));
+    bool lists = mortise_join_lists(get_map_join(fan));
 
-    if (fan->n_came > 0 || (!is_counted(fan) && (lists || fan->n_failed == 0)))
+    if (fan->n_came > 0 ||
+        (!is_counted_by_join(fan) && (lists || fan->n_failed == 0)))
         return EDGE_TAKEN;
     if (fan->n_failed == 0)
         return EDGE_DEAD;
-    *cause = cause_of(r, fan);
+    *cause = get_map_cause(r, fan);
     return EDGE_FAILED;
 }
 
@@ -375,9 +380,9 @@ static int end_map(struct mortise_run *r, struct fan *fan,
                : rv;
 }
 
-/* The last element is over of one that has gathered, or is about to. */
-static int end_won(struct mortise_run *r, struct fan *fan,
-                   struct mortise_err *err)
+/* The last element has ended after the race was won. */
+static int end_won_map(struct mortise_run *r, struct fan *fan,
+                       struct mortise_err *err)
 {
     return mortise_exec_is_over(fan->gather)
                ? mortise_frame_map_over(r, fan, fan->gather->state == X_FAILED,
@@ -385,19 +390,19 @@ static int end_won(struct mortise_run *r, struct fan *fan,
                : MORTISE_OK;
 }
 
-static int map_over(struct mortise_run *r, struct fan *fan,
-                    struct mortise_err *err)
+static int end_finished_map(struct mortise_run *r, struct fan *fan,
+                            struct mortise_err *err)
 {
     assert(mortise_map_is_over(fan));
     if (fan->enough)
-        return end_won(r, fan, err);
-    if (is_lost(fan))
+        return end_won_map(r, fan, err);
+    if (has_map_lost(fan))
         return end_map(r, fan, EDGE_DEAD, 0, err);
-    if (has_failed(fan))
-        return end_map(r, fan, EDGE_FAILED, cause_of(r, fan), err);
-    if (mortise_race_at_end(fan->home)) /* not all of it began */
+    if (must_fail_map(fan))
+        return end_map(r, fan, EDGE_FAILED, get_map_cause(r, fan), err);
+    if (mortise_race_at_end(fan->home)) /* some elements never started */
         return end_map(r, fan, EDGE_DEAD, 0, err);
-    return gather_later(r, fan, err);
+    return start_gather(r, fan, err);
 }
 
 int mortise_map_begin(struct mortise_run *r, struct item *it,
@@ -419,8 +424,8 @@ int mortise_map_begin(struct mortise_run *r, struct item *it,
         fan->preds.list[i] = preds->list[i];
         mortise_view_share(r->execs[preds->list[i]]); /* (1) */
     }
-    rv = begin_some(r, fan, err);
-    return rv == MORTISE_OK && fan->n == 0 ? map_over(r, fan, err) : rv;
+    rv = start_due_elements(r, fan, err);
+    return rv == MORTISE_OK && fan->n == 0 ? end_finished_map(r, fan, err) : rv;
 }
 
 int mortise_map_element_over(struct mortise_run *r, struct frame *f,
@@ -435,9 +440,10 @@ int mortise_map_element_over(struct mortise_run *r, struct frame *f,
     fan->n_failed += f->failed;
     assert(fan->n_failed <= fan->n_over && fan->n_over <= fan->n_begun);
     if (!f->failed && f->yields != NULL && !f->late)
-        rv = count_one(r, fan, err);
+        rv = count_arrival(r, fan, err);
     if (rv == MORTISE_OK)
-        rv = begin_some(r, fan, err);
-    return rv == MORTISE_OK && mortise_map_is_over(fan) ? map_over(r, fan, err)
-                                                        : rv;
+        rv = start_due_elements(r, fan, err);
+    return rv == MORTISE_OK && mortise_map_is_over(fan)
+               ? end_finished_map(r, fan, err)
+               : rv;
 }

@@ -1,33 +1,32 @@
-/* race.c -- who has lost, once enough of a graph is done.
+/* race.c -- losers: executions that are not needed any more.
  *
- * A join with `any` or `quorum` fires before all its edges are decided.  The
- * items of its frame that lead to nothing but it have lost then: those from
- * which it can be reached over edges that are undecided, and every way from
- * which comes by it (graph.h's postdom).  Who does not lead there alone just
- * goes on, and its edge to the join does nothing.
+ * A join with `any` or `quorum` fires before all its edges are decided.  Then
+ * the items of its frame that lead only to it have lost: the join can be
+ * reached from them over undecided edges, and every path from them passes the
+ * join (graph.h's postdom).  Items that also lead elsewhere continue, and their
+ * edge to the join has no effect.
  *
  * A map whose join is such a race is decided within itself: map.c.
  *
- * `fail_fast` and `end: first` put a stop to a whole graph.  When it is quiet
- * finalisers run, if there are any that may (final.c), and then it is over.
+ * `fail_fast` and `end: first` stop a whole graph.  When nothing is active any
+ * more, its finalizers run, if any may (final.c), and then it ends.
  *
- *   (1) Who has lost follows from the entries, in the order in which they
- *       stand: that order is the recorded decision of the race.
- *   (2) A loser ends by an entry of its own (`lost`), after its call has let
- *       go.  What it wrote, or would have, counts for nothing, even when its
- *       effect came back.
- *       Unless it may be tried again (a failure, a timeout or a budget stopped
- *       it): what happened then matters, and is kept, and what may have is
- *       settled before it ends (doubt.c (9)).
- *   (3) losers: finish.  They run on up to the join; each sees what its own
- *       branch wrote, nobody else does.  So what comes after all of a frame
- *       (the next visit of a loop, what gathers a map, the end of a graph)
- *       leaves out who lost in that frame or in one inside it, and no others:
- *       a loser's own frames are whole.
- *   (4) A graph that came to END by `end: first` is over, whatever is tried
- *       again around it.  If something failed before that END, a resume tries
- *       this again, and nothing else: who was stopped by END has lost, no node,
- *       visit or element starts, and no edge to END stops the others.
+ *   (1) The losers are derived from the order of the entries: this order is the
+ *       recorded decision of the race.
+ *   (2) A loser ends by its own entry (`lost`), after its call has ended.  Its
+ *       writes count for nothing, even if its effect happened.
+ *       If it may be retried (a failure, a timeout or a budget stopped it), its
+ *       result is kept, and a doubt is settled before it ends (doubt.c (9)).
+ *   (3) losers: finish.  Losers continue up to the join.  Each sees the writes
+ *       of its own branch, and no other execution sees them.  So whatever
+ *       follows a whole frame (the next visit of a loop, the gathering of a
+ *       map, the end of a graph) leaves out the executions that lost in that
+ *       frame or in one inside it, and no others: inside, a loser's own frames
+ *       are complete.
+ *   (4) A graph that reached END by `end: first` has ended, whatever is retried
+ *       around it.  If something failed before END, a resume retries only that:
+ *       executions that END stopped have lost, no node, visit or element
+ *       starts, and no edge to END stops the others.
  */
 #include <assert.h>
 
@@ -57,7 +56,7 @@ bool mortise_race_may_return(const struct exec *x)
 
 bool mortise_race_may_come_back(const struct exec *x)
 {
-    if (x->loss == LOSS_CANCEL) /* that is why it did */
+    if (x->loss == LOSS_CANCEL) /* it came back for its doubt */
         return true;
     for (; x != NULL; x = x->frame->top->scope->owner) {
         if (x->loss != LOSS_NONE && !mortise_race_may_return(x))
@@ -66,10 +65,10 @@ bool mortise_race_may_come_back(const struct exec *x)
     return true;
 }
 
-/* ---- marking ------------------------------------------------------------ */
+/* ---- marking losers ----------------------------------------------------- */
 
-static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
-                      struct mortise_err *err);
+static int lose_all_in_frame(struct mortise_run *r, struct frame *f,
+                             enum loss why, struct mortise_err *err);
 
 void mortise_race_mark(struct exec *x, enum loss why)
 {
@@ -89,14 +88,16 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
     if (x->state != X_INSIDE)
         return mortise_tools_lose(r, x, err);
     assert(x->child->scope->owner == x);
-    if (x->child->scope->halt != LOSS_END) /* what that stopped has lost */
+    /* If END halted it, its executions have lost already. */
+    if (x->child->scope->halt != LOSS_END)
         x->child->scope->halt = LOSS_OUTER;
-    return lose_frame(r, x->child, LOSS_OUTER, err);
+    return lose_all_in_frame(r, x->child, LOSS_OUTER, err);
 }
 
-/* All that is at work in f and the frames in it.  Recursive as regions nest. */
-static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
-                      struct mortise_err *err)
+/* All that is active in f and the frames inside it.  The depth of the recursion
+ * is the nesting of regions. */
+static int lose_all_in_frame(struct mortise_run *r, struct frame *f,
+                             enum loss why, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -112,7 +113,7 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
             rv = mortise_race_lose(r, x, why, err);
     for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
          kid = kid->sibling)
-        rv = lose_frame(r, kid, why, err);
+        rv = lose_all_in_frame(r, kid, why, err);
     return rv;
 }
 
@@ -127,25 +128,25 @@ void mortise_race_enter(struct exec *x, const struct frame *f,
     x->discard = mortise_race_discard(f, it);
 }
 
-/* A race in a frame further in is the innermost. */
-static uint32_t inner(uint32_t a, uint32_t b)
+/* An inner frame has a greater index. */
+static uint32_t get_inner_discard(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
 
-static void discard_exec(struct exec *x, const struct frame *in)
+static void discard_active_exec(struct exec *x, const struct frame *in)
 {
     if (!mortise_exec_is_over(x))
-        x->discard = inner(x->discard, in->index + 1);
+        x->discard = get_inner_discard(x->discard, in->index + 1);
 }
 
-/* f, and all that is at work in it, lost a race in the frame `in`.  Graphs in
- * it are worlds of their own: what they come to is one execution's. */
+/* f, and all that is active in it, lost a race in the frame `in`.  Inner graphs
+ * stay whole: only their owner's output counts outside. */
 static void discard_frame(struct frame *f, const struct frame *in)
 {
-    f->discard = inner(f->discard, in->index + 1);
+    f->discard = get_inner_discard(f->discard, in->index + 1);
     for (struct exec *x = f->execs; x != NULL; x = x->sibling)
-        discard_exec(x, in);
+        discard_active_exec(x, in);
     for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
         discard_frame(kid, in);
 }
@@ -155,7 +156,7 @@ int mortise_race_beaten(struct mortise_run *r, struct frame *f,
                         struct mortise_err *err)
 {
     if (!finish)
-        return lose_frame(r, f, LOSS_RACE, err);
+        return lose_all_in_frame(r, f, LOSS_RACE, err);
     discard_frame(f, in);
     return MORTISE_OK;
 }
@@ -167,11 +168,12 @@ struct race {
     struct frame *f;
     struct mortise_postdom goal; /* of the join's item */
     bool finish;
-    struct indexes todo; /* nodes whose undecided edges are to be walked back */
+    struct indexes todo; /* nodes to walk back from over undecided edges */
 };
 
-/* All elements of a map, and what gathers them. */
-static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
+/* All elements of a map, and the execution that gathers them. */
+static int mark_map_lost(struct race *c, struct fan *fan,
+                         struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -179,36 +181,36 @@ static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
         rv = mortise_race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
     if (fan->gather != NULL && c->finish)
-        discard_exec(fan->gather, c->f);
+        discard_active_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
         rv = mortise_race_lose(c->r, fan->gather, LOSS_RACE, err);
     return rv;
 }
 
-/* The item has lost. */
-static int mark_item(struct race *c, struct item *it,
-                     const struct mortise_region *child,
-                     struct mortise_err *err)
+static int mark_item_lost(struct race *c, struct item *it,
+                          const struct mortise_region *child,
+                          struct mortise_err *err)
 {
     it->lost |= !c->finish;
     it->discard |= c->finish;
     if (it->phase != ITEM_ACTIVE)
         return MORTISE_OK;
     if (child == NULL && c->finish)
-        discard_exec(c->r->execs[it->exec], c->f);
+        discard_active_exec(c->r->execs[it->exec], c->f);
     else if (child == NULL)
         return mortise_race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
     else if (child->kind == MORTISE_REGION_MAP)
-        return mark_map(c, it->fan, err);
+        return mark_map_lost(c, it->fan, err);
     else if (c->finish)
         discard_frame(it->visit, c->f);
     else
-        return lose_frame(c->r, it->visit, LOSS_RACE, err);
+        return lose_all_in_frame(c->r, it->visit, LOSS_RACE, err);
     return MORTISE_OK;
 }
 
-/* The source of an edge that leads, over undecided edges, to the join. */
-static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
+/* Visit the source of an edge that leads, over undecided edges, to the join. */
+static int visit_losing_source(struct race *c, uint32_t edge,
+                               struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it = mortise_item_from(c->f, edge, &child);
@@ -223,7 +225,7 @@ static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
                                c->goal))
         return MORTISE_OK;
     it->mark = c->r->stamp;
-    rv = mark_item(c, it, child, err);
+    rv = mark_item_lost(c, it, child, err);
     return rv == MORTISE_OK && it->phase == ITEM_WAITS
                ? mortise_indexes_add(c->r->mem, &c->todo, n->index, err)
                : rv;
@@ -248,7 +250,7 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
             const struct mortise_edge *e = &g->edges[at->in[i]];
 
             if (f->edges[e->slot] == EDGE_OPEN)
-                rv = meet_source(&c, at->in[i], err);
+                rv = visit_losing_source(&c, at->in[i], err);
         }
     }
     mortise_indexes_finish(r->mem, &c.todo);
@@ -264,15 +266,15 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
     if (f->halted)
         return MORTISE_OK;
     f->scope->halt = why;
-    rv = lose_frame(r, f, why, err);
+    rv = lose_all_in_frame(r, f, why, err);
     return rv == MORTISE_OK ? mortise_race_quiet(r, f, err) : rv;
 }
 
-/* ---- finalisers (final.c) ------------------------------------------------ */
+/* ---- finalizers (final.c) ------------------------------------------------ */
 
-/* Those of the graph of `top` that are due. */
-static int start_finals(struct mortise_run *r, const struct frame *top,
-                        bool *started, struct mortise_err *err)
+/* Start the due finalizers of the graph of `top`. */
+static int start_due_finals(struct mortise_run *r, const struct frame *top,
+                            bool *started, struct mortise_err *err)
 {
     struct final_dues dues;
     int rv = mortise_final_find(r, top, &dues, err);
@@ -300,7 +302,7 @@ int mortise_race_quiet(struct mortise_run *r, struct frame *f,
     if (!f->halted || f->scope->n_live > 0)
         return MORTISE_OK;
     if (mortise_final_may(f) && !f->behind && !r->cancelling)
-        rv = start_finals(r, f, &started, err);
+        rv = start_due_finals(r, f, &started, err);
     return rv != MORTISE_OK || started ? rv : mortise_sub_over(r, f, err);
 }
 
@@ -313,10 +315,10 @@ int mortise_race_cancelled(struct mortise_run *r, struct mortise_err *err)
         !mortise_run_is_quiet(r) || r->frames[0]->scope->halt == LOSS_END)
         return MORTISE_OK;
     for (size_t i = r->n_frames; rv == MORTISE_OK && !started && i-- > 0;) {
-        struct frame *f = r->frames[i]; /* the innermost were made last */
+        struct frame *f = r->frames[i]; /* inner frames are newer */
 
         if (f->parent == NULL && mortise_final_is_current(f))
-            rv = start_finals(r, f, &started, err);
+            rv = start_due_finals(r, f, &started, err);
     }
     for (size_t i = 0; started && i < r->n_frames; i++)
         r->frames[i]->halted = true; /* nothing follows them */

@@ -1,50 +1,52 @@
-/* regraph.c -- a run goes by another graph from now on: it was steered.
+/* regraph.c -- switching a run to another graph: steering.
  *
- * Frames are instances of regions of a graph, and count nodes and edges as it does.
- * When the graph is another, each frame that is still at work comes to be of the
- * new one, in place:
+ * Frames are instances of the regions of a graph, with its numbers of nodes and
+ * edges.  When the graph is replaced, each active frame is converted in place:
  *
- *   (1) What has begun stands.  Its node is the same in both, comes after the same
- *       nodes, and keeps its executions, their journals, requests and calls; that is
- *       checked, whoever made the graph, and again in a replay.  A team that is at
- *       work is another only inside, where the same holds.
- *   (2) What waits is as the new graph has it: its edges are decided by what those
- *       came to that they leave.  So who depends on what ended long ago sees it, and
- *       who depends on what failed is skipped.
- *   (3) What was ready, and for which nobody had done anything yet, waits: where it
- *       comes after others now, or is gone, its execution was never made.
- *   (4) Frames that are over, or were left behind, stay what they were, and keep
- *       their graph.
+ *   (1) A node that has begun is fixed.  It is equal in both graphs, has the
+ *       same predecessors, and keeps its executions, their journals, requests
+ *       and calls.  This is checked for every new graph, and again in a replay.
+ *       An active team may differ inside only, where the same rule holds.
+ *   (2) A waiting node follows the new graph: its edges are decided from the
+ *       state of their sources.  So a node sees a source that ended long ago,
+ *       and is skipped if its source failed.
+ *   (3) A node that is ready, and for which nothing was done yet, waits: if it
+ *       has new predecessors, or is removed, its execution is withdrawn.
+ *   (4) Frames that have ended or were abandoned stay unchanged, and keep their
+ *       graph.
  *
- * Nodes are the same that have the same id in the same graph.  What changes inside
- * has to be plain: no loops and maps, which are frames of their own, and no edges
- * that somebody judges or looks for.  A graph of another kind inside such a one is
- * carried along as it is.
+ * Nodes are equal if they have the same id in the same graph.  A graph that
+ * changes must be plain: without loops and maps, which are frames of their own,
+ * and without guarded or discovered edges.  Another graph inside a plain one is
+ * carried along unchanged.
  *
- * It follows from both graphs, and from what entries say of the run, alone.
+ * The conversion depends only on both graphs and on the entries of the run.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/flow/flow.h"
 
-#define NOWHERE 0xFFFFFFFCu /* no node, no edge */
+#define NO_OLD_INDEX 0xFFFFFFFCu /* no node, no edge */
 
-/* ---- what two graphs have in common -------------------------------------- */
+/* ---- comparing graphs ---------------------------------------------------- */
 
-static const struct mortise_yaml *written(const struct mortise_graph *g,
-                                          const struct mortise_node *n)
+static const struct mortise_yaml *get_node_yaml(const struct mortise_graph *g,
+                                                const struct mortise_node *n)
 {
     return mortise_yaml_get(g->nodes_map, n->id);
 }
 
-/* Does the same stand in both nodes?  `shell`: but for the graph in them. */
-static int is_same(const struct mortise_graph *a, const struct mortise_node *n,
-                   const struct mortise_graph *b, const struct mortise_node *m,
-                   bool shell, bool *same, struct mortise_err *err)
+/* Are the two nodes written equally?  `shell`: ignore the graphs inside
+ * them. */
+static int compare_node_yaml(const struct mortise_graph *a,
+                             const struct mortise_node *n,
+                             const struct mortise_graph *b,
+                             const struct mortise_node *m, bool shell,
+                             bool *same, struct mortise_err *err)
 {
-    json_t *one = mortise_yaml_json(written(a, n), true);
-    json_t *two = mortise_yaml_json(written(b, m), true);
+    json_t *one = mortise_yaml_json(get_node_yaml(a, n), true);
+    json_t *two = mortise_yaml_json(get_node_yaml(b, m), true);
     int rv = one != NULL && two != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && shell) {
@@ -57,13 +59,13 @@ static int is_same(const struct mortise_graph *a, const struct mortise_node *n,
     return rv;
 }
 
-/* The id of what an edge leaves, which is a node or START. */
-static const char *source_id(const struct mortise_graph *g, uint32_t from)
+/* The id of an edge's source: a node or START. */
+static const char *get_source_id(const struct mortise_graph *g, uint32_t from)
 {
     return from == MORTISE_START ? "START" : g->nodes[from].id;
 }
 
-/* Does n come after the same nodes as m does, in the same order? */
+/* Do n and m have the same sources, in the same order? */
 static bool has_same_sources(const struct mortise_graph *a,
                              const struct mortise_node *n,
                              const struct mortise_graph *b,
@@ -72,14 +74,14 @@ static bool has_same_sources(const struct mortise_graph *a,
     if (n->n_in != m->n_in)
         return false;
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (strcmp(source_id(a, a->edges[n->in[i]].from),
-                   source_id(b, b->edges[m->in[i]].from)) != 0)
+        if (strcmp(get_source_id(a, a->edges[n->in[i]].from),
+                   get_source_id(b, b->edges[m->in[i]].from)) != 0)
             return false;
     return true;
 }
 
-/* Do both count alike what is in them, at every depth?  Of tools that depends on
- * what was there when they were loaded. */
+/* Have both graphs the same numbers of nodes and edges, at every depth?  For
+ * tools that depends on their definitions at load time. */
 static bool has_same_shape(const struct mortise_graph *a,
                            const struct mortise_graph *b)
 {
@@ -96,8 +98,8 @@ static bool has_same_shape(const struct mortise_graph *a,
     return true;
 }
 
-/* Has it neither loops and maps nor edges that are judged or looked for? */
-static bool is_plain(const struct mortise_graph *g)
+/* Is it free of loops, maps, and guarded or discovered edges? */
+static bool is_plain_graph(const struct mortise_graph *g)
 {
     if (g->n_regions != 1 || g->offers != NULL)
         return false;
@@ -107,17 +109,17 @@ static bool is_plain(const struct mortise_graph *g)
     return true;
 }
 
-/* ---- what has begun (1) -------------------------------------------------- */
+/* ---- nodes that have begun (1) ------------------------------------------ */
 
-/* It is ready, and nobody has done anything for it (3). */
-static bool is_untouched(const struct exec *x)
+/* Is it ready, with nothing done for it (3)? */
+static bool is_exec_untouched(const struct exec *x)
 {
     return x->state == X_READY && !x->counted && x->generation == 1 &&
            x->attempt == 1 && !x->before_passed && !x->approved_whole;
 }
 
-/* Did it run in f before a goto left that behind? */
-static bool ran_before(const struct frame *f, uint32_t node)
+/* Did the node run in f before a goto abandoned that execution? */
+static bool ran_before_goto(const struct frame *f, uint32_t node)
 {
     const struct item *it = mortise_item_of(f, node);
     const struct exec *x = it->visits > 0 ? f->execs : NULL;
@@ -128,20 +130,20 @@ static bool ran_before(const struct frame *f, uint32_t node)
     return x != NULL;
 }
 
-/* In words, of a node that stands in f's region; NULL: it has not. */
-static const char *begun(const struct mortise_run *r, const struct frame *f,
-                         uint32_t node)
+/* The progress of a node in f's region, in words; NULL: it has not begun. */
+static const char *get_begun_words(const struct mortise_run *r,
+                                   const struct frame *f, uint32_t node)
 {
     const struct item *it = mortise_item_of(f, node);
-    const struct exec *x = r->execs[it->exec]; /* START: none */
+    const struct exec *x = r->execs[it->exec]; /* START's slot: no execution */
 
     switch (it->phase) {
     case ITEM_WAITS:
-        return ran_before(f, node) ? "has run before" : NULL;
+        return ran_before_goto(f, node) ? "has run before" : NULL;
     case ITEM_ACTIVE:
-        return is_untouched(x) && !ran_before(f, node) ? NULL
-               : x->state == X_ASKED                   ? "waits for a person"
-                                                       : "has started";
+        return is_exec_untouched(x) && !ran_before_goto(f, node) ? NULL
+               : x->state == X_ASKED ? "waits for a person"
+                                     : "has started";
     case ITEM_OVER:
         return "has ended";
     case ITEM_FAILED:
@@ -153,9 +155,9 @@ static const char *begun(const struct mortise_run *r, const struct frame *f,
     return NULL;
 }
 
-/* The graph in a node of f, where it is at work; NULL: it is not. */
-static struct frame *inside(const struct mortise_run *r, const struct frame *f,
-                            uint32_t node)
+/* The frame of the active graph inside a node of f; NULL: none. */
+static struct frame *get_inner_frame(const struct mortise_run *r,
+                                     const struct frame *f, uint32_t node)
 {
     const struct item *it = mortise_item_of(f, node);
     const struct exec *x = r->execs[it->exec];
@@ -170,78 +172,85 @@ const char *mortise_run_begun(const struct mortise_run *r, const char *path)
 {
     const struct frame *f = r->frames[0];
     const struct mortise_node *n;
-    char id[80]; /* ids have 64 bytes at most */
+    char id[80]; /* ids have at most 64 bytes */
 
     for (;;) {
         size_t k = strcspn(path, "/");
 
-        if (k >= sizeof id || !is_plain(f->graph))
+        if (k >= sizeof id || !is_plain_graph(f->graph))
             return NULL;
         memcpy(id, path, k);
         id[k] = '\0';
         n = mortise_graph_node(f->graph, id);
         if (n == NULL || path[k] == '\0')
-            return n != NULL ? begun(r, f, n->index) : NULL;
+            return n != NULL ? get_begun_words(r, f, n->index) : NULL;
         path += k + 1;
         if (mortise_item_of(f, n->index)->phase > ITEM_ACTIVE)
             return "is in a part that has ended";
-        if (inside(r, f, n->index) == NULL) /* it begins with all of it */
-            return begun(r, f, n->index) != NULL
+        /* The graph inside a node begins as a whole. */
+        if (get_inner_frame(r, f, n->index) == NULL)
+            return get_begun_words(r, f, n->index) != NULL
                        ? "is in a part that has started"
                        : NULL;
-        f = inside(r, f, n->index);
+        f = get_inner_frame(r, f, n->index);
     }
 }
 
-/* ---- does the graph fit? ------------------------------------------------- */
+/* ---- checking the new graph ---------------------------------------------- */
 
-static int refuse(const struct frame *f, const struct mortise_node *n,
-                  const char *why, const char *what, struct mortise_err *err)
+static int fail_node_begun(const struct frame *f, const struct mortise_node *n,
+                           const char *why, const char *what,
+                           struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ESTATE, "node '%s%s' %s: %s",
                         f->scope->prefix, n->id, why, what);
 }
 
-static int check_frame(const struct mortise_run *r, const struct frame *f,
-                       const struct mortise_graph *to, struct mortise_err *err);
+static int check_frame_fits(const struct mortise_run *r, const struct frame *f,
+                            const struct mortise_graph *to,
+                            struct mortise_err *err);
 
-/* n has begun, and why; m is what the new graph has, or NULL. */
-static int check_begun(const struct mortise_run *r, const struct frame *f,
-                       const struct mortise_node *n,
-                       const struct mortise_graph *to,
-                       const struct mortise_node *m, const char *why,
-                       struct mortise_err *err)
+/* n has begun, as `why` tells; m is its counterpart in the new graph, or
+ * NULL. */
+static int check_begun_node(const struct mortise_run *r, const struct frame *f,
+                            const struct mortise_node *n,
+                            const struct mortise_graph *to,
+                            const struct mortise_node *m, const char *why,
+                            struct mortise_err *err)
 {
-    const struct frame *child = inside(r, f, n->index);
+    const struct frame *child = get_inner_frame(r, f, n->index);
     bool over = mortise_item_of(f, n->index)->phase > ITEM_ACTIVE, same;
     int rv;
 
     if (m == NULL)
-        return refuse(f, n, why, "it cannot be removed", err);
-    rv = is_same(f->graph, n, to, m, child != NULL, &same, err);
+        return fail_node_begun(f, n, why, "it cannot be removed", err);
+    rv = compare_node_yaml(f->graph, n, to, m, child != NULL, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!same)
-        return refuse(f, n, why, "it cannot be changed", err);
+        return fail_node_begun(f, n, why, "it cannot be changed", err);
     if (!has_same_sources(f->graph, n, to, m))
-        return refuse(f, n, why, "its dependencies cannot be changed", err);
-    rv = is_same(f->graph, n, to, m, false, &same, err);
+        return fail_node_begun(f, n, why, "its dependencies cannot be changed",
+                               err);
+    rv = compare_node_yaml(f->graph, n, to, m, false, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!over && (!has_same_shape(n->tools, m->tools) ||
                   (same && !has_same_shape(n->sub, m->sub))))
-        return refuse(f, n, why,
-                      "its tools differ from those that it started with", err);
-    return child == NULL || same ? rv : check_frame(r, child, m->sub, err);
+        return fail_node_begun(
+            f, n, why, "its tools differ from those that it started with", err);
+    return child == NULL || same ? rv : check_frame_fits(r, child, m->sub, err);
 }
 
-/* Recursive as teams nest, which limits.depth bounds. */
-static int check_frame(const struct mortise_run *r, const struct frame *f,
-                       const struct mortise_graph *to, struct mortise_err *err)
+/* The depth of the recursion is the nesting of teams, which limits.depth
+ * bounds. */
+static int check_frame_fits(const struct mortise_run *r, const struct frame *f,
+                            const struct mortise_graph *to,
+                            struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (!is_plain(f->graph) || !is_plain(to))
+    if (!is_plain_graph(f->graph) || !is_plain_graph(to))
         return mortise_fail(err, MORTISE_EINVAL,
                             "only task graphs can be steered, but this one has "
                             "loops, maps, or guarded or discovered edges");
@@ -252,11 +261,11 @@ static int check_frame(const struct mortise_run *r, const struct frame *f,
             r->id);
     for (uint32_t i = 0; rv == MORTISE_OK && i < f->graph->n_nodes; i++) {
         const struct mortise_node *n = &f->graph->nodes[i];
-        const char *why = begun(r, f, i);
+        const char *why = get_begun_words(r, f, i);
 
         if (why != NULL)
-            rv = check_begun(r, f, n, to, mortise_graph_node(to, n->id), why,
-                             err);
+            rv = check_begun_node(r, f, n, to, mortise_graph_node(to, n->id),
+                                  why, err);
     }
     return rv;
 }
@@ -265,28 +274,28 @@ int mortise_regraph_check(const struct mortise_run *r,
                           const struct mortise_graph *to,
                           struct mortise_err *err)
 {
-    return check_frame(r, r->frames[0], to, err);
+    return check_frame_fits(r, r->frames[0], to, err);
 }
 
-/* ---- which graph each frame comes to be of ------------------------------- */
+/* ---- the new graph of each frame ---------------------------------------- */
 
-struct move {
-    const struct mortise_graph *to; /* NULL: it stays what it was (4) */
-    bool is_other; /* ... which is not just the same once more */
+struct frame_move {
+    const struct mortise_graph *to; /* NULL: it stays unchanged (4) */
+    bool is_other;                  /* ... and differs from the old one */
 };
 
 struct moving {
     struct mortise_run *r;
-    struct mortise_arena a; /* of what is needed meanwhile */
-    struct move *frames;    /* by index */
+    struct mortise_arena a;    /* temporary data */
+    struct frame_move *frames; /* by index */
 };
 
-/* Of the graph in a node of f, or of the tools of one. */
-static int find_inner(struct moving *m, const struct frame *f,
-                      const struct exec *owner, struct move *out,
-                      struct mortise_err *err)
+/* Find the new graph inside a node, or of its tools; f is its frame. */
+static int find_inner_graph(struct moving *m, const struct frame *f,
+                            const struct exec *owner, struct frame_move *out,
+                            struct mortise_err *err)
 {
-    const struct move *outer = &m->frames[owner->frame->index];
+    const struct frame_move *outer = &m->frames[owner->frame->index];
     const struct mortise_node *n = mortise_exec_node(m->r, owner), *other;
     bool same = true;
     int rv = MORTISE_OK;
@@ -295,43 +304,43 @@ static int find_inner(struct moving *m, const struct frame *f,
         return MORTISE_OK;
     other = outer->is_other ? mortise_graph_node(outer->to, n->id)
                             : &outer->to->nodes[owner->node];
-    assert(other != NULL); /* it is at work: (1) */
+    assert(other != NULL); /* active, so it exists (1) */
     if (outer->is_other)
-        rv = is_same(owner->frame->graph, n, outer->to, other, false, &same,
-                     err);
+        rv = compare_node_yaml(owner->frame->graph, n, outer->to, other, false,
+                               &same, err);
     out->to = owner->tools == f ? other->tools : other->sub;
     out->is_other = !same && owner->tools != f;
     return rv;
 }
 
-static int find_graphs(struct moving *m, const struct mortise_graph *to,
-                       struct mortise_err *err)
+static int find_new_graphs(struct moving *m, const struct mortise_graph *to,
+                           struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     m->frames = mortise_arena_alloc(&m->a, m->r->n_frames * sizeof *m->frames);
     if (m->frames == NULL)
         return mortise_nomem(err);
-    /* What is around a frame was made before it. */
+    /* Outer frames were made before inner ones. */
     for (size_t i = 0; rv == MORTISE_OK && i < m->r->n_frames; i++) {
         const struct frame *f = m->r->frames[i];
-        struct move *out = &m->frames[i];
+        struct frame_move *out = &m->frames[i];
 
         if (!mortise_frame_is_alive(f))
             continue;
         if (f->parent != NULL)
             *out = m->frames[f->parent->index];
         else if (f->scope->owner != NULL)
-            rv = find_inner(m, f, f->scope->owner, out, err);
+            rv = find_inner_graph(m, f, f->scope->owner, out, err);
         else
-            *out = (struct move){to, true};
+            *out = (struct frame_move){to, true};
     }
     return rv;
 }
 
-/* ---- a frame of the same graph once more --------------------------------- */
+/* ---- a frame with an equal graph ---------------------------------------- */
 
-static void carry(struct frame *f, const struct mortise_graph *to)
+static void move_to_equal_graph(struct frame *f, const struct mortise_graph *to)
 {
     assert(to->n_nodes == f->graph->n_nodes &&
            to->n_edges == f->graph->n_edges &&
@@ -340,12 +349,12 @@ static void carry(struct frame *f, const struct mortise_graph *to)
     f->graph = to;
 }
 
-/* ---- a frame of another one ---------------------------------------------- */
+/* ---- a frame with a different graph ------------------------------------- */
 
 struct rebuilt {
     struct frame *f;
     const struct mortise_graph *to;
-    uint32_t *node_of; /* node of `to` -> of the old graph, or NOWHERE */
+    uint32_t *node_of; /* node of `to` -> of the old graph, or NO_OLD_INDEX */
     struct item *items;
     uint8_t *edges;
     uint32_t *edge_src;
@@ -369,13 +378,13 @@ static int rebuilt_init(struct moving *m, struct rebuilt *b, struct frame *f,
         const struct mortise_node *n_old =
             mortise_graph_node(f->graph, to->nodes[i].id);
 
-        b->node_of[i] = n_old != NULL ? n_old->index : NOWHERE;
+        b->node_of[i] = n_old != NULL ? n_old->index : NO_OLD_INDEX;
     }
     return MORTISE_OK;
 }
 
-/* What was ready in the old node waits again (3). */
-static void take_back(struct mortise_run *r, struct item *it)
+/* Withdraw a ready execution: its node waits again (3). */
+static void withdraw_ready(struct mortise_run *r, struct item *it)
 {
     assert(it->phase == ITEM_ACTIVE && it->visits > 0);
     mortise_exec_withdraw(r, r->execs[it->exec]);
@@ -384,27 +393,28 @@ static void take_back(struct mortise_run *r, struct item *it)
     it->visits--;
 }
 
-/* Ready, and the new graph has it nowhere or after others: `m` or NULL. */
-static bool is_to_wait(const struct mortise_run *r, const struct frame *f,
-                       uint32_t node, const struct mortise_graph *to,
-                       const struct mortise_node *m)
+/* Is the node ready, and removed (m is NULL) or with other sources in the new
+ * graph? */
+static bool must_wait_again(const struct mortise_run *r, const struct frame *f,
+                            uint32_t node, const struct mortise_graph *to,
+                            const struct mortise_node *m)
 {
     return mortise_item_of(f, node)->phase == ITEM_ACTIVE &&
-           begun(r, f, node) == NULL &&
+           get_begun_words(r, f, node) == NULL &&
            (m == NULL ||
             !has_same_sources(f->graph, &f->graph->nodes[node], to, m));
 }
 
-static void place_items(struct mortise_run *r, struct rebuilt *b)
+static void move_items(struct mortise_run *r, struct rebuilt *b)
 {
     const struct mortise_graph *from = b->f->graph;
 
     for (uint32_t i = 0; i < from->n_nodes; i++)
-        if (is_to_wait(r, b->f, i, b->to,
-                       mortise_graph_node(b->to, from->nodes[i].id)))
-            take_back(r, mortise_item_of(b->f, i));
+        if (must_wait_again(r, b->f, i, b->to,
+                            mortise_graph_node(b->to, from->nodes[i].id)))
+            withdraw_ready(r, mortise_item_of(b->f, i));
     for (uint32_t i = 0; i < b->to->n_nodes; i++)
-        if (b->node_of[i] != NOWHERE)
+        if (b->node_of[i] != NO_OLD_INDEX)
             b->items[b->to->nodes[i].slot] =
                 *mortise_item_of(b->f, b->node_of[i]);
     for (struct exec *x = b->f->execs; x != NULL; x = x->sibling) {
@@ -420,8 +430,9 @@ static void place_items(struct mortise_run *r, struct rebuilt *b)
     }
 }
 
-/* The old edge that has the same ends; NOWHERE: there was none. */
-static uint32_t old_edge(const struct rebuilt *b, const struct mortise_edge *e)
+/* The old edge with the same ends; NO_OLD_INDEX: none. */
+static uint32_t find_old_edge(const struct rebuilt *b,
+                              const struct mortise_edge *e)
 {
     const struct mortise_graph *from = b->f->graph;
     uint32_t source = e->from == MORTISE_START ? e->from : b->node_of[e->from];
@@ -429,8 +440,8 @@ static uint32_t old_edge(const struct rebuilt *b, const struct mortise_edge *e)
     const uint32_t *out = from->start;
     uint32_t n = from->n_start;
 
-    if (source == NOWHERE)
-        return NOWHERE;
+    if (source == NO_OLD_INDEX)
+        return NO_OLD_INDEX;
     if (source != MORTISE_START) {
         out = from->nodes[source].out;
         n = from->nodes[source].n_out;
@@ -439,12 +450,12 @@ static uint32_t old_edge(const struct rebuilt *b, const struct mortise_edge *e)
         if (from->edges[out[i]].to == target &&
             from->edges[out[i]].kind == e->kind)
             return out[i];
-    return NOWHERE;
+    return NO_OLD_INDEX;
 }
 
-/* An edge that was not there: what of it, by what its source came to (2). */
-static void decide_new(struct mortise_run *r, struct rebuilt *b,
-                       const struct mortise_edge *e)
+/* Decide a new edge from the state of its source (2). */
+static void decide_new_edge(struct mortise_run *r, struct rebuilt *b,
+                            const struct mortise_edge *e)
 {
     const struct item *it = &b->items[b->to->nodes[e->from].slot];
     const struct exec *x = r->execs[it->exec];
@@ -464,44 +475,44 @@ static void decide_new(struct mortise_run *r, struct rebuilt *b,
         src = it->cause;
     else if (state == EDGE_TAKEN && b->f->top == r->frames[0] &&
              r->update > x->index)
-        src = r->update; /* it comes after that, too */
+        src = r->update; /* it comes after the update, too */
     b->edges[e->slot] = (uint8_t)state;
     b->edge_src[e->slot] = src;
 }
 
 /* The execution of START in f. */
-static const struct exec *start_of(const struct frame *f)
+static const struct exec *get_graph_start(const struct frame *f)
 {
     const struct exec *x = f->execs;
 
     while (x->node != MORTISE_START)
-        x = x->sibling; /* a graph's frame has one */
+        x = x->sibling; /* each graph's frame has one */
     return x;
 }
 
-static void decide_edges(struct mortise_run *r, struct rebuilt *b)
+static void copy_or_decide_edges(struct mortise_run *r, struct rebuilt *b)
 {
     for (uint32_t i = 0; i < b->to->n_edges; i++) {
         const struct mortise_edge *e = &b->to->edges[i];
-        uint32_t old = old_edge(b, e);
+        uint32_t old = find_old_edge(b, e);
 
-        if (old != NOWHERE) {
+        if (old != NO_OLD_INDEX) {
             uint32_t slot = b->f->graph->edges[old].slot;
 
             b->edges[e->slot] = b->f->edges[slot];
             b->edge_src[e->slot] = b->f->edge_src[slot];
         } else if (e->from != MORTISE_START) {
-            decide_new(r, b, e);
+            decide_new_edge(r, b, e);
         } else if (e->kind == MORTISE_EDGE_STATIC) {
             b->edges[e->slot] = EDGE_TAKEN;
-            b->edge_src[e->slot] = start_of(b->f)->index;
+            b->edge_src[e->slot] = get_graph_start(b->f)->index;
         }
     }
 }
 
-/* What the joins of those that wait know, as tell() of frame.c would have told
- * them. */
-static void count_edges(struct mortise_run *r, struct rebuilt *b)
+/* Recount the decided edges of waiting joins, as notify_target() of frame.c
+ * would have. */
+static void count_decided_edges(struct mortise_run *r, struct rebuilt *b)
 {
     for (uint32_t i = 0; i < b->to->n_nodes; i++) {
         struct item *it = &b->items[i];
@@ -530,10 +541,10 @@ static void count_edges(struct mortise_run *r, struct rebuilt *b)
     }
 }
 
-/* What was done, and whose edges somebody holds back, takes them as the new graph
- * counts them, and those that it did not have. */
-static int retake(struct mortise_run *r, const struct rebuilt *b,
-                  struct exec *x, struct mortise_err *err)
+/* x is done, and its edges are held back: renumber its taken edges, and add the
+ * new ones. */
+static int renumber_taken_edges(struct mortise_run *r, const struct rebuilt *b,
+                                struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = &b->to->nodes[x->node];
     struct mortise_entry e = {.n_edges = 0};
@@ -542,11 +553,11 @@ static int retake(struct mortise_run *r, const struct rebuilt *b,
     if (e.edges == NULL)
         return mortise_nomem(err);
     for (uint32_t i = 0; i < n->n_out; i++) {
-        uint32_t old = old_edge(b, &b->to->edges[n->out[i]]);
-        bool takes = old == NOWHERE &&
+        uint32_t old = find_old_edge(b, &b->to->edges[n->out[i]]);
+        bool takes = old == NO_OLD_INDEX &&
                      b->to->edges[n->out[i]].kind == MORTISE_EDGE_STATIC;
 
-        for (uint32_t k = 0; k < x->n_taken && old != NOWHERE; k++)
+        for (uint32_t k = 0; k < x->n_taken && old != NO_OLD_INDEX; k++)
             takes |= x->taken[k] == old;
         if (takes)
             e.edges[e.n_edges++] = n->out[i];
@@ -554,8 +565,8 @@ static int retake(struct mortise_run *r, const struct rebuilt *b,
     return mortise_exec_keep_taken(r, x, &e, err);
 }
 
-static int install(struct mortise_run *r, struct rebuilt *b,
-                   struct mortise_err *err)
+static int install_rebuilt(struct mortise_run *r, struct rebuilt *b,
+                           struct mortise_err *err)
 {
     struct frame *f = b->f;
     int rv = MORTISE_OK;
@@ -563,7 +574,7 @@ static int install(struct mortise_run *r, struct rebuilt *b,
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
         if (x->state == X_HELD)
-            rv = retake(r, b, x, err);
+            rv = renumber_taken_edges(r, b, x, err);
     f->scope->artifacts = mortise_arena_alloc(
         &r->arena, b->to->n_nodes * sizeof f->scope->artifacts[0]);
     if (rv == MORTISE_OK && f->scope->artifacts == NULL)
@@ -581,23 +592,24 @@ static int install(struct mortise_run *r, struct rebuilt *b,
     return rv;
 }
 
-static int rebuild(struct moving *m, struct frame *f,
-                   const struct mortise_graph *to, struct mortise_err *err)
+static int rebuild_frame(struct moving *m, struct frame *f,
+                         const struct mortise_graph *to,
+                         struct mortise_err *err)
 {
     struct rebuilt b;
     int rv = rebuilt_init(m, &b, f, to, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    place_items(m->r, &b);
-    decide_edges(m->r, &b);
-    count_edges(m->r, &b);
-    return install(m->r, &b, err);
+    move_items(m->r, &b);
+    copy_or_decide_edges(m->r, &b);
+    count_decided_edges(m->r, &b);
+    return install_rebuilt(m->r, &b, err);
 }
 
-/* Those whose edges are all decided by now start, or are skipped. */
-static int weigh(struct mortise_run *r, struct frame *f,
-                 struct mortise_err *err)
+/* Start or skip the nodes whose edges are all decided now. */
+static int check_waiting_joins(struct mortise_run *r, struct frame *f,
+                               struct mortise_err *err)
 {
     int rv = mortise_frame_look(r, f, err);
 
@@ -610,7 +622,7 @@ static int weigh(struct mortise_run *r, struct frame *f,
     return rv;
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- all frames ---------------------------------------------------------- */
 
 void mortise_run_know(struct mortise_run *r, struct mortise_graph *g)
 {
@@ -619,37 +631,37 @@ void mortise_run_know(struct mortise_run *r, struct mortise_graph *g)
     r->newest = g;
 }
 
-static int move_all(struct moving *m, struct mortise_err *err)
+static int move_all_frames(struct moving *m, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < m->r->n_frames; i++) {
-        const struct move *to = &m->frames[i];
+        const struct frame_move *to = &m->frames[i];
 
         if (to->to != NULL && to->is_other)
-            rv = rebuild(m, m->r->frames[i], to->to, err);
+            rv = rebuild_frame(m, m->r->frames[i], to->to, err);
         else if (to->to != NULL)
-            carry(m->r->frames[i], to->to);
+            move_to_equal_graph(m->r->frames[i], to->to);
     }
     for (struct fan *fan = m->r->fans; fan != NULL; fan = fan->next)
         fan->map = &fan->home->graph->regions[fan->map->index];
     return rv;
 }
 
-static int go_on(struct moving *m, struct mortise_err *err)
+static int continue_moved_frames(struct moving *m, struct mortise_err *err)
 {
     size_t n = m->r->n_frames;
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         if (m->frames[i].to != NULL && m->frames[i].is_other)
-            rv = weigh(m->r, m->r->frames[i], err);
+            rv = check_waiting_joins(m->r, m->r->frames[i], err);
     return rv == MORTISE_OK ? mortise_frame_spread(m->r, err) : rv;
 }
 
-/* From now on it is the run's; what is over keeps the one before (4). */
-static int take(struct mortise_run *r, struct mortise_graph *to,
-                struct mortise_err *err)
+/* Make `to` the run's graph; ended frames keep the former one (4). */
+static int set_run_graph(struct mortise_run *r, struct mortise_graph *to,
+                         struct mortise_err *err)
 {
     struct former *was = mortise_arena_alloc(&r->arena, sizeof *was);
 
@@ -697,7 +709,7 @@ int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
     f->graph = to;
     f->region = all;
     f->n_open = (uint32_t)n;
-    return take(r, to, err);
+    return set_run_graph(r, to, err);
 }
 
 int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
@@ -708,13 +720,13 @@ int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
 
     assert(r->n_work == 0 && r->ended.n == 0);
     mortise_arena_init(&m.a, r->mem);
-    rv = find_graphs(&m, to, err);
+    rv = find_new_graphs(&m, to, err);
     if (rv == MORTISE_OK)
-        rv = move_all(&m, err);
+        rv = move_all_frames(&m, err);
     if (rv == MORTISE_OK)
-        rv = take(r, to, err);
+        rv = set_run_graph(r, to, err);
     if (rv == MORTISE_OK)
-        rv = go_on(&m, err);
+        rv = continue_moved_frames(&m, err);
     mortise_arena_finish(&m.a);
     return rv;
 }

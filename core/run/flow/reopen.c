@@ -1,18 +1,19 @@
-/* reopen.c -- what people do to frames: a goto, and a resume of what failed.
+/* reopen.c -- goto, and resume after failures.
  *
- * Both make decided edges undecided, as if that part had not been: a goto puts
- * everything behind but what the node leads to, a resume opens what failed and
- * what was skipped for it.  Nothing else of a frame is touched, and what runs
- * from then on follows by the rules of frame.c.
+ * Both make decided edges undecided.  A goto abandons everything but the part
+ * that the node leads to; a resume reopens the failures, and the nodes that
+ * were skipped because of them.  The rest of a frame is not touched, and the
+ * rules of frame.c apply from then on.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/flow/flow.h"
 
-/* The item of f that an edge starts; NULL: it goes to END, back, or to the join
- * of a map. */
-static struct item *led_to(const struct frame *f, const struct mortise_edge *e)
+/* The item of f that an edge starts; NULL: the edge goes to END, back, or to
+ * the join of a map. */
+static struct item *get_started_item(const struct frame *f,
+                                     const struct mortise_edge *e)
 {
     const struct mortise_region *child;
 
@@ -29,7 +30,7 @@ void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
 
         for (uint32_t k = 0; k < n; k++) {
             const struct item *it =
-                led_to(f, mortise_frame_edge(f, f->region->edges[k]));
+                get_started_item(f, mortise_frame_edge(f, f->region->edges[k]));
 
             if (f->edges[k] == EDGE_TAKEN && it != NULL &&
                 it->phase == ITEM_WAITS)
@@ -38,10 +39,10 @@ void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
     }
 }
 
-/* Open what the edges `out` lead to in f, going on from there. */
-static int open_from(struct mortise_run *r, struct frame *f,
-                     const uint32_t *out, uint32_t n_out,
-                     struct mortise_err *err)
+/* Open the edges `out` of f, and queue them. */
+static int open_edges(struct mortise_run *r, struct frame *f,
+                      const uint32_t *out, uint32_t n_out,
+                      struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -51,23 +52,23 @@ static int open_from(struct mortise_run *r, struct frame *f,
         if (e->home != f->region->index)
             continue;
         f->edges[e->slot] = EDGE_OPEN;
-        if (led_to(f, e) != NULL)
+        if (get_started_item(f, e) != NULL)
             rv = mortise_frame_push(r, f, out[i], err);
     }
     return rv;
 }
 
-static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
-                     const struct mortise_region *child,
-                     struct mortise_err *err)
+static int open_item_edges(struct mortise_run *r, struct frame *f,
+                           uint32_t node, const struct mortise_region *child,
+                           struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
 
-    return child == NULL ? open_from(r, f, n->out, n->n_out, err)
-                         : open_from(r, f, child->exits, child->n_exits, err);
+    return child == NULL ? open_edges(r, f, n->out, n->n_out, err)
+                         : open_edges(r, f, child->exits, child->n_exits, err);
 }
 
-static void count_dead(struct frame *f)
+static void recount_edges(struct frame *f)
 {
     f->n_open = 0;
     for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
@@ -77,16 +78,18 @@ static void count_dead(struct frame *f)
         f->n_open += it->phase == ITEM_WAITS;
     }
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        struct item *it = led_to(f, mortise_frame_edge(f, f->region->edges[k]));
+        struct item *it =
+            get_started_item(f, mortise_frame_edge(f, f->region->edges[k]));
 
         if (f->edges[k] == EDGE_DEAD && it != NULL)
             it->n_decided++;
     }
 }
 
-/* Open what `node`'s item leads to in f; everything else is behind us. */
-static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
-                 struct mortise_err *err)
+/* Open everything that `node`'s item leads to in f, and abandon everything
+ * else. */
+static int reset_frame(struct mortise_run *r, struct frame *f, uint32_t node,
+                       struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
@@ -101,7 +104,7 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
     f->lost = f->halted = false;
     f->discard = 0;
     it->phase = ITEM_WAITS;
-    rv = open_item(r, f, node, child, err);
+    rv = open_item_edges(r, f, node, child, err);
     while (rv == MORTISE_OK && r->n_work > 0) {
         uint32_t to = mortise_frame_edge(f, r->work[--r->n_work].edge)->to;
 
@@ -109,23 +112,23 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
         if (it->phase == ITEM_WAITS)
             continue;
         it->phase = ITEM_WAITS;
-        rv = open_item(r, f, to, child, err);
+        rv = open_item_edges(r, f, to, child, err);
     }
-    count_dead(f);
+    recount_edges(f);
     assert(rv != MORTISE_OK || r->n_work == 0);
     return rv;
 }
 
-static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                 uint32_t visit_no, const struct indexes *preds,
-                 struct exec **out, struct mortise_err *err)
+static int enter_target(struct mortise_run *r, struct frame *f, uint32_t node,
+                        uint32_t visit_no, const struct indexes *preds,
+                        struct exec **out, struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it;
     int rv;
 
     for (;;) {
-        rv = reset(r, f, node, err);
+        rv = reset_frame(r, f, node, err);
         it = mortise_item_to(f, node, &child);
         if (rv != MORTISE_OK || child == NULL)
             break;
@@ -137,7 +140,7 @@ static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
     }
     if (rv != MORTISE_OK)
         return rv;
-    assert(it->visits + 1 == visit_no); /* apply.c compared */
+    assert(it->visits + 1 == visit_no); /* apply.c has checked this */
     *out = mortise_exec_new(r, f, node, visit_no, preds, err);
     if (*out == NULL)
         return MORTISE_ENOMEM;
@@ -161,16 +164,16 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
     f->scope->halt = LOSS_NONE;
     f->scope->over = f->scope->at_end = false;
     if (rv == MORTISE_OK)
-        rv = enter(r, f, node, visit, &preds, out, err);
+        rv = enter_target(r, f, node, visit, &preds, out, err);
     mortise_indexes_finish(r->mem, &preds);
     return rv;
 }
 
-/* Did a join go on without the edge that failed, so that nothing is to be
- * mended there?  A race that minds failures did not: whether it was over when
- * this one came or not, it failed what it is in. */
-static bool is_settled(const struct mortise_run *r, const struct frame *f,
-                       const struct mortise_edge *e, const struct item *it)
+/* Was the join decided without this failed edge, so that nothing must be
+ * retried there?  Not if the failure counts after the decision: then it failed
+ * the frame. */
+static bool is_join_settled(const struct mortise_run *r, const struct frame *f,
+                            const struct mortise_edge *e, const struct item *it)
 {
     const struct mortise_node *n = &f->graph->nodes[e->to];
 
@@ -180,15 +183,15 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
            !mortise_exec_counts_in(r->execs[f->edge_src[e->slot]], f);
 }
 
-/* Is an edge of f undecided again?  One that failed is; so is that of a map which
- * gathered, and of which elements failed. */
-static bool reopens(const struct mortise_run *r, const struct frame *f,
-                    uint32_t edge, const struct item *it)
+/* Must the edge become undecided again?  Yes if it failed, or if it is that of
+ * a map that gathered and has failed elements. */
+static bool must_reopen_edge(const struct mortise_run *r, const struct frame *f,
+                             uint32_t edge, const struct item *it)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
     const struct fan *fan = mortise_join_gathered(r, f, edge);
 
-    if (it != NULL && is_settled(r, f, e, it))
+    if (it != NULL && is_join_settled(r, f, e, it))
         return false;
     return f->edges[e->slot] == EDGE_FAILED ||
            (fan != NULL && it != NULL && fan->home == f &&
@@ -199,10 +202,10 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
 {
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
         uint32_t edge = f->region->edges[k];
-        struct item *it = led_to(f, mortise_frame_edge(f, edge));
+        struct item *it = get_started_item(f, mortise_frame_edge(f, edge));
         struct join_count c;
 
-        if (f->edges[k] == EDGE_OPEN || !reopens(r, f, edge, it))
+        if (f->edges[k] == EDGE_OPEN || !must_reopen_edge(r, f, edge, it))
             continue;
         c = mortise_join_count(r, f, edge);
         f->edges[k] = EDGE_OPEN;
@@ -216,8 +219,8 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
     }
 }
 
-/* Is any of these edges undecided, or is there none? */
-static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
+/* Is one of these edges undecided, or is there none? */
+static bool has_open_edge(struct frame *f, const uint32_t *out, uint32_t n_out)
 {
     for (uint32_t i = 0; i < n_out; i++) {
         const struct mortise_edge *e = mortise_frame_edge(f, out[i]);
@@ -228,8 +231,8 @@ static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
     return n_out == 0;
 }
 
-/* Did a loop fail of something else than what its exits hand on: of a way that
- * ended in it, or when they were all taken? */
+/* Did the loop fail by a failure that its exits do not pass on: one that ended
+ * inside, or one that came when all exits were taken? */
 static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
                            const struct mortise_region *loop,
                            const struct item *it)
@@ -250,25 +253,27 @@ static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
     return true;
 }
 
-/* Did a join take in its stride that this item failed? */
-static bool is_mended(const struct mortise_run *r, struct frame *f, size_t i)
+/* Did a join handle the failure of this item? */
+static bool is_failure_mended(const struct mortise_run *r, struct frame *f,
+                              size_t i)
 {
     const struct mortise_region *in = f->region, *child;
     const struct mortise_node *n;
 
     if (i < in->n_nodes) {
         n = &f->graph->nodes[in->nodes[i]];
-        return !is_open(f, n->out, n->n_out);
+        return !has_open_edge(f, n->out, n->n_out);
     }
     child = &f->graph->regions[in->regions[i - in->n_nodes]];
-    return !is_open(f, child->exits, child->n_exits) &&
+    return !has_open_edge(f, child->exits, child->n_exits) &&
            !is_lost_inside(r, f, child, &f->items[i]);
 }
 
-/* Is it a settled join that failed or was stopped, and to which something leads
- * that is tried again?  It waits for that, and starts anew: what it was is led
- * elsewhere.  (One that was done stays done.) */
-static bool waits_again(struct mortise_run *r, struct frame *f, size_t i)
+/* Is it a settled join that failed or was stopped, and that follows something
+ * to be retried?  Then it waits for that and starts again; its old failure is
+ * marked as handled.  (A settled join that succeeded stays done.) */
+static bool must_wait_for_retry(struct mortise_run *r, struct frame *f,
+                                size_t i)
 {
     const struct item *it = &f->items[i];
     const struct mortise_node *n =
@@ -283,9 +288,9 @@ static bool waits_again(struct mortise_run *r, struct frame *f, size_t i)
     return true;
 }
 
-/* Did it gather, and is the edge to its join undecided again?  Then elements of it
- * are tried again, and it gathers once more. */
-static bool gathers_again(const struct frame *f, size_t i)
+/* Did the map gather, and is its edge to the join undecided again?  Then some
+ * elements are retried, and it gathers again. */
+static bool must_gather_again(const struct frame *f, size_t i)
 {
     const struct mortise_region *in = f->region, *child;
     const struct mortise_edge *e;
@@ -303,14 +308,14 @@ static void reopen_item(struct mortise_run *r, struct frame *f, size_t i)
 {
     struct item *it = &f->items[i];
 
-    if (gathers_again(f, i)) {
+    if (must_gather_again(f, i)) {
         it->phase = ITEM_ACTIVE;
         f->n_open++;
     }
-    if (it->phase == ITEM_FAILED && is_mended(r, f, i))
+    if (it->phase == ITEM_FAILED && is_failure_mended(r, f, i))
         return;
     if ((it->phase == ITEM_FAILED || it->phase == ITEM_ACTIVE) &&
-        waits_again(r, f, i)) {
+        must_wait_for_retry(r, f, i)) {
         f->n_open += it->phase == ITEM_FAILED;
         it->phase = ITEM_WAITS;
     }
@@ -321,27 +326,27 @@ static void reopen_item(struct mortise_run *r, struct frame *f, size_t i)
     it->cause = 0;
 }
 
-/* Its graph reached its end, and that was enough: nothing returns, unless it had
- * failed before (race.c (4)). */
-static bool has_ended(const struct frame *f)
+/* Did f's graph end by reaching END?  Then nothing in it is retried, unless it
+ * had failed before (race.c (4)). */
+static bool has_ended_by_end(const struct frame *f)
 {
     return f->top->scope->halt == LOSS_END && !f->top->failed;
 }
 
-/* Is it what its node does now?  A goto leaves earlier visits behind. */
-static bool is_newest(const struct exec *x)
+/* Is x the newest visit of its node?  A goto leaves earlier visits behind. */
+static bool is_newest_visit(const struct exec *x)
 {
     return x->fan != NULL || mortise_exec_item(x)->exec == x->index;
 }
 
-/* Is it what its item, which is active, is at? */
-static bool is_at(const struct exec *x)
+/* Is x the current execution of an active item? */
+static bool is_active_execution(const struct exec *x)
 {
-    return mortise_exec_item(x)->phase == ITEM_ACTIVE && is_newest(x);
+    return mortise_exec_item(x)->phase == ITEM_ACTIVE && is_newest_visit(x);
 }
 
-static int weigh_all(struct mortise_run *r, struct frame *f,
-                     struct mortise_err *err)
+static int check_all_joins(struct mortise_run *r, struct frame *f,
+                           struct mortise_err *err)
 {
     const struct mortise_region *in = f->region;
     int rv = MORTISE_OK;
@@ -358,28 +363,28 @@ static int weigh_all(struct mortise_run *r, struct frame *f,
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
-/* The frame around f, be it of the graph around its graph; NULL: there is none.
- */
-static const struct frame *outward(const struct frame *f)
+/* The frame around f, also across graphs; NULL: none. */
+static const struct frame *get_outer_frame(const struct frame *f)
 {
     if (f->parent != NULL)
         return f->parent;
     return f->scope->owner != NULL ? f->scope->owner->frame : NULL;
 }
 
-/* Is f in that element, or around everything? */
-static bool is_within(const struct frame *f, const struct frame *element)
+/* Is f inside that element (NULL: everything)? */
+static bool is_inside_element(const struct frame *f,
+                              const struct frame *element)
 {
     while (element != NULL && f != NULL && f != element)
-        f = outward(f);
+        f = get_outer_frame(f);
     return f == element || element == NULL;
 }
 
-/* Is it in an element that waits for its turn? */
-static bool is_waiting(const struct frame *f)
+/* Is f inside an element that waits for its turn? */
+static bool is_in_waiting_element(const struct frame *f)
 {
     while (f != NULL && !f->waits)
-        f = outward(f);
+        f = get_outer_frame(f);
     return f != NULL;
 }
 
@@ -387,7 +392,7 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
 {
     if (f->parent == NULL) {
         if (f->scope->halt == LOSS_TIME)
-            f->scope->active_ms = 0; /* it has as much time again */
+            f->scope->active_ms = 0; /* it gets its full time again */
         f->scope->at_end |= f->scope->halt == LOSS_END;
         f->scope->halt = LOSS_NONE;
     }
@@ -395,35 +400,36 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
     f->cause = 0;
     for (size_t k = 0; k < mortise_frame_n_items(f->region); k++)
         reopen_item(r, f, k);
-    if (f->parent == NULL && f->n_open > 0) /* else nothing of it is again */
+    if (f->parent == NULL && f->n_open > 0) /* else nothing in it is retried */
         f->scope->over = false;
 }
 
-/* What the END of f's graph stopped in it has lost, once that is over. */
-static int drop_losers(struct mortise_run *r, const struct frame *f,
-                       struct mortise_err *err)
+/* Executions that END stopped in f's graph have lost, once they have ended. */
+static int drop_end_losers(struct mortise_run *r, const struct frame *f,
+                           struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        if (x->loss == LOSS_END && mortise_exec_is_over(x) && is_at(x))
+        if (x->loss == LOSS_END && mortise_exec_is_over(x) &&
+            is_active_execution(x))
             rv = mortise_frame_follow(r, x, EDGE_DEAD, err);
     return rv;
 }
 
-/* What was decided of f while it was halted leads on. */
-static int lead_on(struct mortise_run *r, struct frame *f,
-                   struct mortise_err *err)
+/* Follow the edges that were decided while f was halted. */
+static int continue_halted(struct mortise_run *r, struct frame *f,
+                           struct mortise_err *err)
 {
-    int rv = mortise_race_at_end(f) ? drop_losers(r, f, err) : MORTISE_OK;
+    int rv = mortise_race_at_end(f) ? drop_end_losers(r, f, err) : MORTISE_OK;
 
     if (rv == MORTISE_OK && mortise_frame_is_alive(f))
         rv = mortise_frame_look(r, f, err);
-    return rv == MORTISE_OK ? weigh_all(r, f, err) : rv;
+    return rv == MORTISE_OK ? check_all_joins(r, f, err) : rv;
 }
 
-/* What is around a frame comes first. */
+/* Reopens outer frames before inner ones. */
 static int reopen_frames(struct mortise_run *r, const struct frame *element,
                          struct mortise_err *err)
 {
@@ -433,44 +439,45 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
     for (size_t i = first; i < n; i++) {
         struct frame *f = r->frames[i];
 
-        if (!f->behind && !has_ended(f) && is_within(f, element))
+        if (!f->behind && !has_ended_by_end(f) && is_inside_element(f, element))
             reopen_edges(r, f);
     }
     for (size_t i = first; i < n; i++) {
         struct frame *f = r->frames[i];
 
-        if (!is_within(f, element) || !mortise_frame_is_alive(f) ||
-            has_ended(f))
+        if (!is_inside_element(f, element) || !mortise_frame_is_alive(f) ||
+            has_ended_by_end(f))
             continue;
         if (f->over && f->failed)
             mortise_map_wait(f);
-        if (!is_waiting(f))
+        if (!is_in_waiting_element(f))
             reopen_frame(r, f);
     }
     for (size_t i = first; rv == MORTISE_OK && i < n; i++) {
         struct frame *f = r->frames[i];
         bool halted = f->halted;
 
-        if (has_ended(f) || !is_within(f, element) || is_waiting(f))
+        if (has_ended_by_end(f) || !is_inside_element(f, element) ||
+            is_in_waiting_element(f))
             continue;
         f->lost &= !halted;
         f->halted = false;
         if (halted && mortise_frame_is_alive(f))
-            rv = lead_on(r, f, err);
+            rv = continue_halted(r, f, err);
     }
     return rv;
 }
 
-/* What a map came to comes to something else once its elements are over again:
- * then another gathers. */
-static bool is_replaced(const struct exec *x)
+/* Does the map gather again once its elements have ended?  Then a new execution
+ * gathers. */
+static bool is_gather_replaced(const struct exec *x)
 {
     return x->fan != NULL && !x->fan->enough &&
            (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
 }
 
-/* Its item is active again. */
-static int exec_again(struct mortise_run *r, struct exec *x,
+/* Its item is active again: retry it. */
+static int retry_exec(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
     bool returns = x->state == X_CANCELLED && mortise_race_may_return(x);
@@ -481,8 +488,8 @@ static int exec_again(struct mortise_run *r, struct exec *x,
         (returns && x->child != NULL && !x->child_over)) {
         mortise_race_mark(x, LOSS_NONE);
         mortise_exec_failed_of(x, NULL);
-        return mortise_sub_go_on(r, x, err); /* what failed is inside */
-    } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
+        return mortise_sub_go_on(r, x, err); /* the failure is inside */
+    } else if (x->state == X_FAILED && !x->handled && is_gather_replaced(x)) {
         mortise_exec_lead_elsewhere(r, x, true);
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         mortise_race_mark(x, LOSS_NONE);
@@ -500,9 +507,10 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
         struct exec *x = r->execs[i];
 
         if (x->node < x->frame->graph->n_nodes &&
-            is_within(x->frame, element) && !is_waiting(x->frame) && is_at(x) &&
+            is_inside_element(x->frame, element) &&
+            !is_in_waiting_element(x->frame) && is_active_execution(x) &&
             mortise_frame_is_alive(x->frame))
-            rv = exec_again(r, x, err);
+            rv = retry_exec(r, x, err);
     }
     return rv == MORTISE_OK ? mortise_map_go_on(r, err) : rv;
 }

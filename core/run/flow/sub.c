@@ -1,5 +1,5 @@
-/* sub.c -- the graph inside a subgraph's execution: it begins, goes on, is
- * over. subgraph.c decides when, and has the promises. */
+/* sub.c -- the graph inside a subgraph's execution: start, continue, end.
+ * subgraph.c decides when, and lists the promises. */
 #include <assert.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
     return mortise_frame_reopen(r, x->child, err);
 }
 
-/* It begins with the path of x; a long one is told by its hash. */
+/* The prefix is the path of x, or a hash of a long path. */
 const char *mortise_sub_prefix(struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH + 1];
@@ -66,7 +66,7 @@ int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err)
 {
     if (f->scope->owner == NULL || f->scope->over)
-        return MORTISE_OK; /* run.c sees that nothing is left to do */
+        return MORTISE_OK; /* run.c detects the end of the run */
     f->scope->over = true;
     return mortise_indexes_add(r->mem, &r->overs, f->scope->owner->index, err);
 }
@@ -103,7 +103,7 @@ void mortise_sub_hold(struct exec *x, json_t *state)
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err)
 {
-    struct mortise_err why; /* its end had been judged: memory, then */
+    struct mortise_err why; /* judged before: only memory can fail */
     json_t *state = NULL, *copy = NULL;
     int rv = mortise_view_total(r, x->child, false, &state, &why);
 

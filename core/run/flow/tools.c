@@ -1,47 +1,47 @@
-/* tools.c -- what is run for an execution that asked for a tool.
+/* tools.c -- tool calls of an execution.
  *
- * An execution whose node has tools (lang/graph/load/tools.c) has a frame for them,
- * the graph of those tools, in which nothing leads anywhere.  An `invoke` entry
- * puts a step into the journal of who asks, and makes an execution of the
- * tool's node there, which is the run's like any other: guardrails judge what it
- * is called with, people approve it, its effect has an intent and may be in
- * doubt, it is tried again, it may be a graph itself.
+ * An execution whose node has tools (lang/graph/load/tools.c) has a frame for
+ * them: the graph of the tools, without edges.  An `invoke` entry adds a step
+ * to the asker's journal and activates the tool's node in that frame.  The
+ * execution of the tool is like any other: guardrails check its arguments,
+ * people approve it, its effect has an intent and may be in doubt, it is
+ * retried, it may be a graph itself.
  *
- *   (1) Whatever entry ends it answers the step, in the same commit: with what
- *       it gave, or with what it failed of.  A tool that fails fails nobody:
- *       what becomes of that is for who asked to say.
- *   (2) Each is another visit of its node, so that its name is its own in the
- *       run.  What its effects are known by is the step (identity.c).
- *   (3) Of what it gave, as much is told as the graph says (max_output), images
- *       apart; what is cut is marked, and its record has it whole.
- *   (4) One that was stopped answers nothing: it is asked for again (9), should
- *       its asker be entered again.  Unless what it was to do had happened.
- *   (5) It is no step of the run's, takes no place of its own among the calls
- *       that may be out at once, and writes nothing: its view is that of who
- *       asks.
- *   (6) Who loses a race, or is stopped, takes its tools along, and ends behind
- *       them; so does who ends while some are at work (`abandon`).  Should its
- *       asker be entered again before it could end, what was stopped is begun
- *       anew once it has.
- *   (7) Whoever is behind a tool chooses whether what they say is a result or a
- *       failure.  Where guardrails look at results (tool_results, or the tool's
- *       own), who asked is not told the words of a failure: its code and class
- *       stand there, and its record has the words.
- *   (8) A tool that cannot start waits, as one that asks a person does: for what
- *       others have reserved of a budget, for a resource, for a limit to be
- *       raised.  Its asker suspends, which releases its resource and settles its
- *       reservation.  Otherwise a tool would wait for ever for what the call that
- *       waits for the tool holds.
- *   (9) A call that acts (mortise_node_acts) has one execution for all attempts
- *       and generations of its asker.  If an earlier attempt made the call, and
- *       the call failed or was stopped, the later attempt continues that
- *       execution (`invoke_again`).  A graph continues inside, and keeps what was
- *       done there.  A plugin's call continues in its next generation: it keeps
- *       the steps that were done and the results that people gave, and people
- *       are asked about an open doubt first.  If people rejected the call in this
- *       generation of the asker, or took it as failed, that is the answer.
- *  (10) An attempt begins once nothing that tools of earlier ones left in doubt
- *       is being asked about: else it could do the same by another call.
+ *   (1) The entry that ends it answers the step, in the same commit: with its
+ *       output or its failure.  A failed tool does not fail its asker, which
+ *       decides how to continue.
+ *   (2) Each call is a new visit of the tool's node, so that its name is unique
+ *       in the run.  The identity of its effects is the step (identity.c).
+ *   (3) The asker gets at most max_output bytes of the output, not counting
+ *       images.  A cut is marked; the record has the whole output.
+ *   (4) A stopped tool answers nothing, unless its effect happened.  If its
+ *       asker is re-entered, it asks for the tool again (9).
+ *   (5) A tool is no step of the run, takes no slot of its own, and writes
+ *       nothing; its view is that of its asker.
+ *   (6) An asker that loses a race or is stopped stops its tools, and ends
+ *       after them; so does one that ends while tools are active (`abandon`).
+ *       If the asker is re-entered before a stopped tool has ended, the tool
+ *       starts again once it has.
+ *   (7) The other end of a tool chooses whether its text is a result or a
+ *       failure.  If guardrails check results (tool_results, or the tool's
+ *       own), the asker gets only the code and class of a failure; the record
+ *       has the message.
+ *   (8) A tool that cannot start waits, like one that asks a person: for budget
+ *       that others have reserved, for a resource, for a limit to be raised.
+ *       Its asker suspends, which releases its resource and settles its
+ *       reservation.  Otherwise the tool and the call that waits for it could
+ *       wait for each other forever.
+ *   (9) A call with an effect (mortise_node_acts) has one execution for all
+ *       attempts and generations of its asker.  If an earlier attempt made the
+ *       call, and the call failed or was stopped, the later attempt continues
+ *       that execution (`invoke_again`).  A graph continues inside, and keeps
+ *       its finished nodes.  A plugin's call continues in its next generation:
+ *       it keeps its finished steps and the results that people gave, and
+ *       people are asked about an open doubt first.  If people rejected the
+ *       call in this generation of the asker, or took it as failed, that is the
+ *       answer.
+ *  (10) An attempt starts only when no doubt of earlier attempts' tools is
+ *       being settled: otherwise it could repeat the effect by another call.
  */
 #include <assert.h>
 #include <string.h>
@@ -49,13 +49,13 @@
 #include "core/base/utf8.h"
 #include "core/run/flow/flow.h"
 
-enum { NEAR_MS = 60000 }; /* a pause that is worth staying in memory for */
+enum { MAX_NEAR_PAUSE_MS = 60000 }; /* shorter pauses keep the run in memory */
 
-/* ---- how they begin ------------------------------------------------------- */
+/* ---- starting a tool ---------------------------------------------------- */
 
-/* The frame of x's tools, with a START that everything in it comes after. */
-static int open_frame(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+/* Make the frame of x's tools, with a START that precedes everything in it. */
+static int open_tools_frame(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     const char *prefix = mortise_sub_prefix(r, x);
     struct frame *f;
@@ -79,8 +79,8 @@ static int open_frame(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* The START of a frame is the first that was made in it. */
-static const struct exec *start_of(const struct frame *f)
+/* The first execution of the frame. */
+static const struct exec *get_frame_start(const struct frame *f)
 {
     const struct exec *x = f->execs;
 
@@ -90,11 +90,11 @@ static const struct exec *start_of(const struct frame *f)
     return x;
 }
 
-static struct exec *activate(struct mortise_run *r, struct frame *f,
-                             const struct mortise_node *n,
-                             struct mortise_err *err)
+static struct exec *activate_tool(struct mortise_run *r, struct frame *f,
+                                  const struct mortise_node *n,
+                                  struct mortise_err *err)
 {
-    uint32_t first = start_of(f)->index;
+    uint32_t first = get_frame_start(f)->index;
     struct indexes preds = {.list = &first, .n = 1, .cap = 1};
     struct item *it = mortise_item_of(f, n->index);
     struct exec *y =
@@ -107,26 +107,28 @@ static struct exec *activate(struct mortise_run *r, struct frame *f,
     return y;
 }
 
-static const struct mortise_offer *offer_of(const struct exec *tool)
+static const struct mortise_offer *get_tool_offer(const struct exec *tool)
 {
     return &tool->frame->graph->offers[tool->node];
 }
 
-static json_t *call_json(const struct mortise_run *r, const struct exec *y,
-                         const struct step *s, const json_t *value)
+static json_t *make_tool_call_json(const struct mortise_run *r,
+                                   const struct exec *y, const struct step *s,
+                                   const json_t *value)
 {
     char path[MORTISE_EXEC_PATH];
 
     mortise_exec_path(r, y, path);
-    return json_pack("{s:s, s:s, s:o, s:O, s:O*}", "tool", offer_of(y)->tool,
-                     "call", path, "step", mortise_step_name(s), "arguments",
+    return json_pack("{s:s, s:s, s:o, s:O, s:O*}", "tool",
+                     get_tool_offer(y)->tool, "call", path, "step",
+                     mortise_step_name(s), "arguments",
                      json_object_get(value, "arguments"), "tool_use_id",
                      json_object_get(value, "tool_use_id"));
 }
 
-/* Also one that nobody is offered; NULL: there is none. */
-static const struct mortise_node *tool_of(const struct mortise_graph *tools,
-                                          const char *id)
+/* Finds tools that are not offered, too; NULL: none. */
+static const struct mortise_node *
+find_tool_node(const struct mortise_graph *tools, const char *id)
 {
     for (uint32_t i = 0; tools != NULL && i < tools->n_nodes; i++)
         if (strcmp(tools->nodes[i].id, id) == 0)
@@ -135,7 +137,7 @@ static const struct mortise_node *tool_of(const struct mortise_graph *tools,
 }
 
 /* y runs for this step. */
-static void serve(struct exec *y, struct step *s)
+static void bind_tool_to_step(struct exec *y, struct step *s)
 {
     y->serves = 1 + s->index;
     if (s->has_effect)
@@ -143,20 +145,21 @@ static void serve(struct exec *y, struct step *s)
     mortise_step_runs(s, y);
 }
 
-static int announce_call(struct mortise_run *r, const struct exec *x,
-                         const struct exec *y, const struct step *s,
-                         const json_t *value, struct mortise_err *err)
+static int announce_tool_call(struct mortise_run *r, const struct exec *x,
+                              const struct exec *y, const struct step *s,
+                              const json_t *value, struct mortise_err *err)
 {
     return mortise_event_announce(
         r, x, "tool_call",
-        mortise_run_is_seen(r) ? call_json(r, y, s, value) : NULL, err);
+        mortise_run_is_seen(r) ? make_tool_call_json(r, y, s, value) : NULL,
+        err);
 }
 
 int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
     const struct mortise_node *n =
-        tool_of(mortise_exec_node(r, x)->tools, e->id);
+        find_tool_node(mortise_exec_node(r, x)->tools, e->id);
     struct step *s;
     struct exec *y;
     int rv;
@@ -165,23 +168,24 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     rv = mortise_step_begin_tool(r, x, e, mortise_node_acts(n), &s, err);
     if (rv == MORTISE_OK && x->tools == NULL)
-        rv = open_frame(r, x, err);
+        rv = open_tools_frame(r, x, err);
     if (rv != MORTISE_OK)
         return rv;
-    y = activate(r, x->tools, n, err);
+    y = activate_tool(r, x->tools, n, err);
     if (y == NULL)
         return MORTISE_ENOMEM;
-    serve(y, s);
+    bind_tool_to_step(y, s);
     mortise_generation_given(y, json_object_get(e->value, "arguments"));
-    rv = announce_call(r, x, y, s, e->value, err);
+    rv = announce_tool_call(r, x, y, s, e->value, err);
     return rv == MORTISE_OK ? mortise_exec_ready(r, y, err) : rv;
 }
 
-/* ---- called again (9) ----------------------------------------------------- */
+/* ---- repeated calls (9) ------------------------------------------------- */
 
-/* Inside, where something failed or was stopped; else in its next generation. */
-static int go_on(struct mortise_run *r, struct exec *y, json_t *arguments,
-                 struct mortise_err *err)
+/* Continue inside, if something there failed or was stopped; else in y's next
+ * generation. */
+static int continue_tool(struct mortise_run *r, struct exec *y,
+                         json_t *arguments, struct mortise_err *err)
 {
     bool inside = y->child != NULL &&
                   (y->state == X_FAILED ? y->child_failed : !y->child_over);
@@ -219,15 +223,15 @@ int mortise_apply_invoke_again(struct mortise_run *r, struct exec *x,
     y = mortise_tool_earlier(x, s->effect);
     if (y == NULL || strcmp(mortise_exec_node(r, y)->id, e->id) != 0)
         return mortise_entry_corrupt(err, e);
-    serve(y, s);
-    rv = announce_call(r, x, y, s, e->value, err);
-    return rv == MORTISE_OK ? go_on(r, y, arguments, err) : rv;
+    bind_tool_to_step(y, s);
+    rv = announce_tool_call(r, x, y, s, e->value, err);
+    return rv == MORTISE_OK ? continue_tool(r, y, arguments, err) : rv;
 }
 
-/* ---- how they end (1) ----------------------------------------------------- */
+/* ---- the end of a tool (1) ---------------------------------------------- */
 
-/* The beginning of a text, and that it is one of so many bytes. */
-static json_t *cut(const char *text, size_t n, size_t most, size_t of)
+/* The first part of the text, with its length and the whole length. */
+static json_t *make_cut_text(const char *text, size_t n, size_t most, size_t of)
 {
     size_t k = mortise_utf8_cut(text, n, most);
 
@@ -235,8 +239,8 @@ static json_t *cut(const char *text, size_t n, size_t most, size_t of)
                      "cut", "bytes", (json_int_t)k, "of", (json_int_t)of);
 }
 
-/* So many bytes of these parts are base64: of parts, or of resources in parts. */
-static size_t media_size(const json_t *parts)
+/* The number of base64 bytes in these parts, or in resources inside them. */
+static size_t count_base64_bytes(const json_t *parts)
 {
     size_t n = 0;
 
@@ -250,9 +254,9 @@ static size_t media_size(const json_t *parts)
     return n;
 }
 
-/* The texts of what an MCP tool gave, which stand in its content, too; NULL: it is
- * none. */
-static const json_t *texts_of(const json_t *output)
+/* The text of an MCP tool's output, which repeats its content; NULL: it is no
+ * such output. */
+static const json_t *get_mcp_text(const json_t *output)
 {
     const json_t *text = json_object_get(output, "text");
 
@@ -262,22 +266,23 @@ static const json_t *texts_of(const json_t *output)
                : NULL;
 }
 
-/* What a value of so many bytes counts: what a model is shown as text. */
-static size_t weight_of(const json_t *output, size_t n)
+/* The size that counts for max_output: the text that a model is shown. */
+static size_t count_text_bytes(const json_t *output, size_t n)
 {
     static const char *const parts[] = {"parts", "content", "contents"};
 
-    n -= json_string_length(texts_of(output));
+    n -= json_string_length(get_mcp_text(output));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        n -= media_size(json_object_get(output, parts[i]));
+        n -= count_base64_bytes(json_object_get(output, parts[i]));
     return n;
 }
 
-/* (3): {output}, or {text, cut: {bytes, of}}.  NULL: memory ran out. */
-static json_t *output_json(const struct mortise_run *r,
-                           const struct mortise_offer *offer, json_t *output)
+/* (3): {output}, or {text, cut: {bytes, of}}.  NULL: no memory. */
+static json_t *make_output_json(const struct mortise_run *r,
+                                const struct mortise_offer *offer,
+                                json_t *output)
 {
-    const json_t *texts = texts_of(output);
+    const json_t *texts = get_mcp_text(output);
     const json_t *text = json_is_string(output) ? output : texts;
     char *made =
         json_is_string(output) ? NULL : mortise_json_text(r->mem, output);
@@ -286,29 +291,31 @@ static json_t *output_json(const struct mortise_run *r,
 
     if (!json_is_string(output) && made == NULL)
         return NULL;
-    n = weight_of(output,
-                  made != NULL ? strlen(made) : json_string_length(output));
+    n = count_text_bytes(output, made != NULL ? strlen(made)
+                                              : json_string_length(output));
     if (n <= most)
         out = json_pack("{s:O}", "output", output);
     else if (text != NULL)
-        out = cut(json_string_value(text), json_string_length(text), most, n);
+        out = make_cut_text(json_string_value(text), json_string_length(text),
+                            most, n);
     else
-        out = cut(made, strlen(made), most, n);
+        out = make_cut_text(made, strlen(made), most, n);
     mortise_release_str(r->mem, made);
     return out;
 }
 
-static json_t *answer_of(const struct mortise_run *r, const struct exec *y)
+static json_t *make_tool_answer(const struct mortise_run *r,
+                                const struct exec *y)
 {
     if (y->state == X_FAILED)
         return mortise_tool_error(r, y);
-    return output_json(r, offer_of(y),
-                       y->state == X_DONE ? y->output : y->result);
+    return make_output_json(r, get_tool_offer(y),
+                            y->state == X_DONE ? y->output : y->result);
 }
 
-/* How long its last attempt took; 0 of one that was stopped, of which no entry
- * says when it began. */
-static json_int_t took_ms(const struct exec *y)
+/* The duration of the last attempt; 0 if it was stopped, since no entry has its
+ * start. */
+static json_int_t get_tool_ms(const struct exec *y)
 {
     return y->state != X_CANCELLED && y->started_ms != 0 &&
                    y->ended_ms > y->started_ms
@@ -316,18 +323,18 @@ static json_int_t took_ms(const struct exec *y)
                : 0;
 }
 
-static int announce_result(struct mortise_run *r, const struct exec *x,
-                           const struct exec *y, const struct step *s,
-                           json_t *answer, struct mortise_err *err)
+static int announce_tool_result(struct mortise_run *r, const struct exec *x,
+                                const struct exec *y, const struct step *s,
+                                json_t *answer, struct mortise_err *err)
 {
     char path[MORTISE_EXEC_PATH];
     json_t *extra = NULL;
 
     if (mortise_run_is_seen(r)) {
         mortise_exec_path(r, y, path);
-        extra =
-            json_pack("{s:s, s:s, s:o, s:I}", "tool", offer_of(y)->tool, "call",
-                      path, "step", mortise_step_name(s), "ms", took_ms(y));
+        extra = json_pack("{s:s, s:s, s:o, s:I}", "tool",
+                          get_tool_offer(y)->tool, "call", path, "step",
+                          mortise_step_name(s), "ms", get_tool_ms(y));
         if (extra == NULL || json_object_update(extra, answer) != 0) {
             json_decref(extra);
             return mortise_nomem(err);
@@ -349,39 +356,41 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
         return MORTISE_OK;
     if (y->state == X_CANCELLED && y->result == NULL) { /* (4) */
         mortise_step_take_back_tool(x, s);
+        /* Nothing else re-enters x. */
         return x->state == X_SUSPENDED && !mortise_tools_are_at_work(x)
-                   ? mortise_exec_ready(r, x, err) /* nobody else enters it */
+                   ? mortise_exec_ready(r, x, err)
                    : MORTISE_OK;
     }
-    answer = answer_of(r, y);
+    answer = make_tool_answer(r, y);
     if (answer == NULL)
         return mortise_nomem(err);
     rv = mortise_step_end_tool(r, x, s, answer, y->state != X_FAILED, err);
     if (rv == MORTISE_OK)
-        rv = announce_result(r, x, y, s, answer, err);
+        rv = announce_tool_result(r, x, y, s, answer, err);
     json_decref(answer);
     return rv == MORTISE_OK && x->state == X_SUSPENDED
                ? mortise_exec_ready(r, x, err)
                : rv;
 }
 
-/* ---- whether they wait ---------------------------------------------------- */
+/* ---- waiting tools ------------------------------------------------------ */
 
-/* Is all that happens in f, and in graphs in it, that something is waited for?
- * Recursive as graphs and regions nest. */
-static bool frame_waits(const struct mortise_run *r, const struct frame *f)
+/* Does everything that is active in f, and in graphs inside, wait?  The depth
+ * of the recursion is the nesting of graphs and regions. */
+static bool is_frame_waiting(const struct mortise_run *r, const struct frame *f)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
         if (!mortise_exec_is_over(x) && !mortise_tool_waits(r, x))
             return false;
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        if (!kid->behind && !frame_waits(r, kid))
+        if (!kid->behind && !is_frame_waiting(r, kid))
             return false;
     return true;
 }
 
 /* (8) */
-static bool is_held_up(const struct mortise_run *r, const struct exec *x)
+static bool is_waiting_for_others(const struct mortise_run *r,
+                                  const struct exec *x)
 {
     return mortise_budget_is_short(r, x) || mortise_exec_must_wait(r, x) ||
            (mortise_limit_of(r, x) != LIMIT_NONE && !mortise_exec_is_final(x));
@@ -395,11 +404,11 @@ bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
     case X_SUSPENDED:
         return true;
     case X_BACKOFF:
-        return y->pause_ms > NEAR_MS;
+        return y->pause_ms > MAX_NEAR_PAUSE_MS;
     case X_INSIDE:
-        return frame_waits(r, y->child);
+        return is_frame_waiting(r, y->child);
     case X_READY:
-        return is_held_up(r, y);
+        return is_waiting_for_others(r, y);
     case X_INTENT:
     case X_RUNNING:
     case X_STOPPING:
@@ -422,7 +431,7 @@ struct exec *mortise_tool_asker(const struct exec *x, const struct frame *f)
     return NULL;
 }
 
-/* ---- stopping them (6) ---------------------------------------------------- */
+/* ---- stopping tools (6) ------------------------------------------------- */
 
 int mortise_apply_abandon(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
