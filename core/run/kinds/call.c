@@ -1,5 +1,5 @@
-/* call.c -- tools, extensions, gmi, leaves and voice: nodes that are a call of a
- * plugin's operation, and nothing besides (start.c). */
+/* call.c -- tool, extension, gmi, leaf and voice nodes: each is one call of a
+ * plugin's operation (start.c). */
 #include "core/run/outcome/outcome.h"
 
 const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};

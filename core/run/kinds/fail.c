@@ -1,9 +1,10 @@
-/* fail.c -- fail nodes: the message is evaluated as the node starts, and the node
- * fails with it.  The failure is permanent, and what follows is what follows
- * any failure: `failure` of the graph, on_error of a node around it. */
+/* fail.c -- fail nodes: the message is evaluated when the node starts, and the
+ * node fails with it.  The failure is permanent and handled like any other: by
+ * `failure` of the graph, or on_error of an outer node. */
 #include "core/run/outcome/outcome.h"
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_fail_node(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     const char *code = mortise_exec_node(r, x)->failing->code;
     struct mortise_buf message;
@@ -22,4 +23,4 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_kind_fail = {.start = start};
+const struct node_kind mortise_run_kind_fail = {.start = start_fail_node};

@@ -1,10 +1,11 @@
-/* guardrail.c -- guardrail nodes: their target is judged (guard.c), and what
- * the guardrails left of it is the output. */
+/* guardrail.c -- guardrail nodes: guardrails check the target (guard.c), and
+ * the target as they left it is the output. */
 #include "core/run/outcome/outcome.h"
 
-/* What the guardrails are to judge; a copy of the whole scratch by default. */
-static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
-                        struct mortise_err *why, struct mortise_err *err)
+/* Evaluate the target; the default is the whole scratch. */
+static int eval_guard_target(struct mortise_run *r, struct exec *x,
+                             json_t **out, struct mortise_err *why,
+                             struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct env env;
@@ -23,11 +24,12 @@ static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
     return mortise_judge_verdict(rv, err);
 }
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_guardrail(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *subject = NULL;
-    int rv = find_subject(r, x, &subject, &why, err);
+    int rv = eval_guard_target(r, x, &subject, &why, err);
 
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
@@ -36,12 +38,12 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-/* It passed, as the guardrails left it. */
-static int passed(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+/* The target passed. */
+static int end_guardrail(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     return mortise_pipeline_enter(r, x, x->subject, DONE_EXECUTED, err);
 }
 
-const struct node_kind mortise_run_kind_guardrail = {.start = start,
-                                                     .passed = passed};
+const struct node_kind mortise_run_kind_guardrail = {.start = start_guardrail,
+                                                     .passed = end_guardrail};

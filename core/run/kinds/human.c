@@ -1,16 +1,16 @@
-/* human.c -- human nodes: who decides, and what a decision is.
+/* human.c -- human nodes: decisions, and the people who give them.
  *
- * {approved, reason, decided_by, answer} is the output of a human node.  In
- * this order: `auto_accept`, `auto_reject`, then a question to people, who may
- * let it expire.  Whoever decides, exactly one arm runs.  Where there is no
- * answer, it is null: what reads `output.answer` finds one, whoever decided.
+ * The output of a human node is {approved, reason, decided_by, answer};
+ * `answer` is null if there is none, so that `output.answer` always exists.
+ * Exactly one source decides, in this order: `auto_accept`, `auto_reject`, a
+ * judge, a question to people, the expiry of that question.
  *
- * What people decided, or that they did not in time, is recorded by the entry that
- * settles the question, and kept until it is the node's output: it is never asked
- * for twice, whatever that output has to wait for.  An acceptance may have to pass
- * guardrails, which see it with the prompt that it is about.  One that does not
- * pass is no rejection, since nobody rejected anything: the node fails, code
- * `guardrail`, and `guardrail_override` says whose acceptance it was.
+ * The entry that settles the question records people's decision, or that it
+ * expired.  The decision is stored until it is the node's output, so that
+ * nobody is asked twice, even if the output has to wait.  An acceptance may
+ * have to pass guardrails, which check it with its prompt.  If it does not
+ * pass, the node fails with code `guardrail`, since nobody rejected anything;
+ * the event `guardrail_override` names the source of the acceptance.
  */
 #include <assert.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 #include "lang/graph/kinds/human.h"
 #include "core/run/outcome/outcome.h"
 
-static const struct mortise_human *human_of(const struct mortise_run *r,
-                                            const struct exec *x)
+static const struct mortise_human *get_human_config(const struct mortise_run *r,
+                                                    const struct exec *x)
 {
     return mortise_exec_node(r, x)->own;
 }
@@ -28,7 +28,7 @@ static const struct mortise_human *human_of(const struct mortise_run *r,
 
 static bool may_answer(const struct mortise_human *human, const char *actor)
 {
-    assert(actor != NULL); /* the transport says who */
+    assert(actor != NULL); /* given by the transport */
     for (size_t i = 0; i < human->n_assignees; i++) {
         if (strcmp(human->assignees[i], actor) == 0)
             return true;
@@ -36,10 +36,10 @@ static bool may_answer(const struct mortise_human *human, const char *actor)
     return human->n_assignees == 0;
 }
 
-/* {approved, reason?, answer?}. */
-static int check_value(const struct mortise_run *r,
-                       const struct mortise_human *human, const json_t *value,
-                       struct mortise_err *err)
+/* The answer must be {approved, reason?, answer?}. */
+static int check_human_members(const struct mortise_run *r,
+                               const struct mortise_human *human,
+                               const json_t *value, struct mortise_err *err)
 {
     const json_t *approved = json_object_get(value, "approved");
     const json_t *reason = json_object_get(value, "reason");
@@ -64,7 +64,7 @@ static int check_value(const struct mortise_run *r,
         return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
     if (human->answer_schema == NULL ||
         (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
-        return MORTISE_OK; /* a rejection need not answer */
+        return MORTISE_OK; /* a rejection needs no answer */
     if (answer == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,
@@ -74,29 +74,31 @@ static int check_value(const struct mortise_run *r,
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
 }
 
-static int check(struct mortise_run *r, const struct exec *x,
-                 const json_t *value, const char *actor,
-                 struct mortise_err *err)
+static int check_human_answer(struct mortise_run *r, const struct exec *x,
+                              const json_t *value, const char *actor,
+                              struct mortise_err *err)
 {
-    if (!may_answer(human_of(r, x), actor))
+    if (!may_answer(get_human_config(r, x), actor))
         return mortise_fail(err, MORTISE_EDENIED,
                             "'%s' cannot answer the question of node '%s', "
                             "which is assigned to other people",
                             actor, mortise_exec_node(r, x)->id);
-    return check_value(r, human_of(r, x), value, err);
+    return check_human_members(r, get_human_config(r, x), value, err);
 }
 
 /* ---- decisions ----------------------------------------------------------- */
 
-static json_t *decision(bool approved, const char *reason, const char *by)
+static json_t *make_human_decision(bool approved, const char *reason,
+                                   const char *by)
 {
     return json_pack("{s:b, s:s, s:s, s:n}", "approved", (int)approved,
                      "reason", reason, "decided_by", by, "answer");
 }
 
-/* What somebody answered, as the schema types it: a new reference. */
-static json_t *typed(const struct mortise_run *r,
-                     const struct mortise_human *human, json_t *answer)
+/* The answer, normalized by its schema: a new reference. */
+static json_t *normalize_answer(const struct mortise_run *r,
+                                const struct mortise_human *human,
+                                json_t *answer)
 {
     return human->answer_schema != NULL && !json_is_null(answer)
                ? mortise_schema_normal(human->answer_schema, answer,
@@ -104,68 +106,71 @@ static json_t *typed(const struct mortise_run *r,
                : json_incref(answer);
 }
 
-/* What people said, {approved, reason?, answer?}, is the output. */
-static json_t *answered(const struct mortise_run *r, const struct exec *x,
-                        const json_t *said, const char *actor)
+/* The decision of a person, from {approved, reason?, answer?}. */
+static json_t *make_person_decision(const struct mortise_run *r,
+                                    const struct exec *x, const json_t *said,
+                                    const char *actor)
 {
-    const struct mortise_human *human = human_of(r, x);
+    const struct mortise_human *human = get_human_config(r, x);
     const char *reason = json_string_value(json_object_get(said, "reason"));
     json_t *answer = json_object_get(said, "answer");
     char by[300];
     json_t *out;
 
     snprintf(by, sizeof by, "person %s", actor);
-    out = decision(json_is_true(json_object_get(said, "approved")),
-                   reason != NULL ? reason : "", by);
+    out = make_human_decision(json_is_true(json_object_get(said, "approved")),
+                              reason != NULL ? reason : "", by);
     if (out != NULL && answer != NULL &&
-        json_object_set_new(out, "answer", typed(r, human, answer)) != 0)
+        json_object_set_new(out, "answer",
+                            normalize_answer(r, human, answer)) != 0)
         mortise_json_drop(&out);
     return out;
 }
 
-/* ... and so is it that they said nothing in time. */
-static json_t *expired(const struct mortise_run *r, const struct exec *x)
+/* The decision if the question expired. */
+static json_t *make_timeout_decision(const struct mortise_run *r,
+                                     const struct exec *x)
 {
     static const char reason[] = "no answer in time";
-    const struct mortise_human *human = human_of(r, x);
+    const struct mortise_human *human = get_human_config(r, x);
 
     return human->on_timeout == MORTISE_TIMEOUT_ACCEPT
-               ? decision(true, reason, "timeout-accept")
-               : decision(false, reason, "timeout-reject");
+               ? make_human_decision(true, reason, "timeout-accept")
+               : make_human_decision(false, reason, "timeout-reject");
 }
 
-/* What is decided without asking. */
-static json_t *automatic(const struct mortise_human *human)
+/* The decision without a question. */
+static json_t *make_auto_decision(const struct mortise_human *human)
 {
     return human->auto_accept
-               ? decision(true, "", "auto-accept")
-               : decision(false, human->auto_reason, "auto-reject");
+               ? make_human_decision(true, "", "auto-accept")
+               : make_human_decision(false, human->auto_reason, "auto-reject");
 }
 
-static int decide_at_once(const struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+static int store_auto_decision(const struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
-    json_t *made = automatic(human_of(r, x));
+    json_t *made = make_auto_decision(get_human_config(r, x));
 
     mortise_generation_decide(x, made);
     json_decref(made);
     return made != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* Are guardrails to see it? */
-static bool is_guarded(const struct mortise_run *r, const struct exec *x,
-                       const json_t *made)
+/* Must guardrails check this decision? */
+static bool needs_decision_guard(const struct mortise_run *r,
+                                 const struct exec *x, const json_t *made)
 {
     const char *by = json_string_value(json_object_get(made, "decided_by"));
 
     return mortise_exec_node(r, x)->guards[MORTISE_GUARD_DECISION].n > 0 &&
            json_is_true(json_object_get(made, "approved")) &&
-           !(human_of(r, x)->trusts_auto_accept &&
+           !(get_human_config(r, x)->trusts_auto_accept &&
              strcmp(by, "auto-accept") == 0);
 }
 
-static int passed(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+static int enter_decision(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     json_t *made = json_incref(x->decision);
     int rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
@@ -174,10 +179,11 @@ static int passed(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-static int keep(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+static int store_settled_decision(struct mortise_run *r, struct exec *x,
+                                  const struct mortise_entry *e,
+                                  struct mortise_err *err)
 {
-    enum mortise_on_timeout on_timeout = human_of(r, x)->on_timeout;
+    enum mortise_on_timeout on_timeout = get_human_config(r, x)->on_timeout;
     bool late = e->how == MORTISE_SETTLE_EXPIRED;
     json_t *made;
 
@@ -191,7 +197,8 @@ static int keep(struct mortise_run *r, struct exec *x,
                       "no answer in time", "goto",
                       (int)(on_timeout == MORTISE_TIMEOUT_GOTO)),
             err);
-    made = late ? expired(r, x) : answered(r, x, e->value, e->actor);
+    made = late ? make_timeout_decision(r, x)
+                : make_person_decision(r, x, e->value, e->actor);
     if (made == NULL)
         return mortise_nomem(err);
     mortise_generation_decide(x, made);
@@ -199,17 +206,18 @@ static int keep(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-static int decided(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+static int apply_stored_decision(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     if (x->refusal != NULL)
         return mortise_start_refused(r, x, err);
-    return is_guarded(r, x, x->decision) ? MORTISE_OK : passed(r, x, err);
+    return needs_decision_guard(r, x, x->decision) ? MORTISE_OK
+                                                   : enter_decision(r, x, err);
 }
 
 /* ---- starting ------------------------------------------------------------ */
 
-static json_t *strings(const char *const *list, size_t n)
+static json_t *make_string_list(const char *const *list, size_t n)
 {
     json_t *out = json_array();
 
@@ -223,7 +231,7 @@ static json_t *strings(const char *const *list, size_t n)
 static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                       struct mortise_err *err)
 {
-    const struct mortise_human *human = human_of(r, x);
+    const struct mortise_human *human = get_human_config(r, x);
     uint64_t wait_ms = human->wait_ms;
     const char *code = NULL;
     struct mortise_err why;
@@ -242,23 +250,24 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
             ? json_deep_copy(mortise_schema_json(human->answer_schema))
             : NULL,
         "assignees",
-        human->n_assignees > 0 ? strings(human->assignees, human->n_assignees)
-                               : NULL);
+        human->n_assignees > 0
+            ? make_string_list(human->assignees, human->n_assignees)
+            : NULL);
 
     return mortise_request_ask(r, x, MORTISE_ASK_HUMAN, payload,
                                wait_ms != 0 ? r->time_ms + wait_ms : 0, err);
 }
 
-/* The decision is there: show it to the guardrails, or end with it. */
-static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
-                 struct mortise_err *err)
+/* x has a decision: start its guardrails, or end with it. */
+static int continue_with_decision(struct mortise_run *r, struct exec *x,
+                                  json_t *prompt, struct mortise_err *err)
 {
     json_t *subject;
     int rv;
 
     assert(json_is_object(x->decision));
-    if (!is_guarded(r, x, x->decision))
-        return passed(r, x, err);
+    if (!needs_decision_guard(r, x, x->decision))
+        return enter_decision(r, x, err);
     subject = json_copy(x->decision);
     if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
         rv = mortise_nomem(err);
@@ -268,14 +277,14 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     return rv;
 }
 
-/* ---- who judges in people's place ------------------------------------------ */
+/* ---- the judge ---------------------------------------------------------- */
 
 /* {node: {id, llm}, prompt, criteria, schema?}. */
 static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
                      json_t *criteria, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    const struct mortise_schema *schema = human_of(r, x)->answer_schema;
+    const struct mortise_schema *schema = get_human_config(r, x)->answer_schema;
     json_t *llm = mortise_json_ours(n->judge->llm);
     json_t *body =
         llm != NULL
@@ -291,10 +300,11 @@ static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
                : mortise_nomem(err);
 }
 
-/* Why what a judge said decides nothing; NULL: it does. */
-static const char *lacks(const struct mortise_run *r,
-                         const struct mortise_human *human,
-                         const struct aside *said, struct mortise_err *why)
+/* Why the judge's reply decides nothing; NULL: it decides. */
+static const char *get_judge_defect(const struct mortise_run *r,
+                                    const struct mortise_human *human,
+                                    const struct aside *said,
+                                    struct mortise_err *why)
 {
     const json_t *approved = json_object_get(said->output, "approved");
     const json_t *sure = json_object_get(said->output, "confidence");
@@ -316,8 +326,9 @@ static const char *lacks(const struct mortise_run *r,
                : why->msg;
 }
 
-/* What it said, and why it does not decide. */
-static json_t *advice(const struct aside *said, const char *words)
+/* The judge's reply, and why it does not decide, for the people who are
+ * asked. */
+static json_t *make_judge_advice(const struct aside *said, const char *words)
 {
     json_t *out =
         json_pack("{s:O*, s:O*, s:O*, s:s*, s:s}", "approved",
@@ -329,29 +340,31 @@ static json_t *advice(const struct aside *said, const char *words)
     return out;
 }
 
-static json_t *judgement(const struct mortise_run *r, const struct exec *x,
-                         const json_t *said)
+static json_t *make_judge_decision(const struct mortise_run *r,
+                                   const struct exec *x, const json_t *said)
 {
-    const struct mortise_human *human = human_of(r, x);
+    const struct mortise_human *human = get_human_config(r, x);
     bool approved = json_is_true(json_object_get(said, "approved"));
     json_t *answer = json_object_get(said, "answer");
-    json_t *out =
-        decision(approved, mortise_json_text_of(said, "reason"), "judge");
+    json_t *out = make_human_decision(
+        approved, mortise_json_text_of(said, "reason"), "judge");
 
     if (out != NULL && approved && answer != NULL &&
-        json_object_set_new(out, "answer", typed(r, human, answer)) != 0)
+        json_object_set_new(out, "answer",
+                            normalize_answer(r, human, answer)) != 0)
         mortise_json_drop(&out);
     return out;
 }
 
-/* It goes on as from its start, with a decision, or with what people are to know. */
-static int judged(struct mortise_run *r, struct exec *x,
-                  const struct aside *said, struct mortise_err *err)
+/* Start the node again: with the decision, or with the judge's advice for
+ * people. */
+static int settle_judge(struct mortise_run *r, struct exec *x,
+                        const struct aside *said, struct mortise_err *err)
 {
     struct mortise_err why;
-    const char *words = lacks(r, human_of(r, x), said, &why);
-    json_t *made =
-        words == NULL ? judgement(r, x, said->output) : advice(said, words);
+    const char *words = get_judge_defect(r, get_human_config(r, x), said, &why);
+    json_t *made = words == NULL ? make_judge_decision(r, x, said->output)
+                                 : make_judge_advice(said, words);
 
     if (made == NULL)
         return mortise_nomem(err);
@@ -369,8 +382,8 @@ static int start_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     json_t *criteria = NULL;
     struct mortise_err why;
-    int rv = mortise_judge_text(r, x, human_of(r, x)->criteria, &criteria, &why,
-                                err);
+    int rv = mortise_judge_text(r, x, get_human_config(r, x)->criteria,
+                                &criteria, &why, err);
 
     rv = rv == MORTISE_OK
              ? ask_judge(r, x, prompt, criteria, err)
@@ -379,9 +392,10 @@ static int start_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
     return rv;
 }
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_human(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    const struct mortise_human *human = human_of(r, x);
+    const struct mortise_human *human = get_human_config(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
     int rv = mortise_judge_text(r, x, human->prompt, &prompt, &why, err);
@@ -391,9 +405,9 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (x->started_ms == 0)
         mortise_exec_begun(x, x->attempt, r->time_ms);
     if (x->decision == NULL && (human->auto_accept || human->auto_reject))
-        rv = decide_at_once(r, x, err);
+        rv = store_auto_decision(r, x, err);
     if (rv == MORTISE_OK && x->decision != NULL)
-        rv = go_on(r, x, prompt, err);
+        rv = continue_with_decision(r, x, prompt, err);
     else if (rv == MORTISE_OK && mortise_exec_node(r, x)->judge != NULL &&
              x->advice == NULL)
         rv = start_judge(r, x, prompt, err);
@@ -403,9 +417,10 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_kind_human = {.start = start,
-                                                 .check = check,
-                                                 .keep = keep,
-                                                 .decided = decided,
-                                                 .judged = judged,
-                                                 .passed = passed};
+const struct node_kind mortise_run_kind_human = {.start = start_human,
+                                                 .check = check_human_answer,
+                                                 .keep = store_settled_decision,
+                                                 .decided =
+                                                     apply_stored_decision,
+                                                 .judged = settle_judge,
+                                                 .passed = enter_decision};

@@ -1,9 +1,10 @@
-/* pass.c -- pass nodes: the value is evaluated as the node starts, and is its
+/* pass.c -- pass nodes: the value is evaluated when the node starts, and is its
  * output. */
 #include "lang/graph/kinds/pass.h"
 #include "core/run/outcome/outcome.h"
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_pass(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
     const struct mortise_pass *pass = mortise_exec_node(r, x)->own;
     struct mortise_err why;
@@ -20,4 +21,4 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_kind_pass = {.start = start};
+const struct node_kind mortise_run_kind_pass = {.start = start_pass};

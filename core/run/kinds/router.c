@@ -1,7 +1,9 @@
-/* router.c -- routers: an operation, a condition or routes say where to go. */
+/* router.c -- router nodes: an operation, a condition or routes choose the next
+ * node. */
 #include "core/run/outcome/outcome.h"
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_router(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     if (mortise_exec_node(r, x)->op != NULL)
         return mortise_start_call(r, x, err);
@@ -9,10 +11,11 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return mortise_pipeline_enter(r, x, NULL, DONE_EXECUTED, err);
 }
 
-/* An operation gives ID or {to: ID}. */
-static int choose(struct mortise_run *r, const struct exec *x,
-                  const struct mortise_entry *e, const struct env *env,
-                  json_t **id, struct mortise_err *why, struct mortise_err *err)
+/* The output of an operation is ID or {to: ID}. */
+static int choose_route(struct mortise_run *r, const struct exec *x,
+                        const struct mortise_entry *e, const struct env *env,
+                        json_t **id, struct mortise_err *why,
+                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *to =
@@ -26,5 +29,5 @@ static int choose(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-const struct node_kind mortise_run_kind_router = {.start = start,
-                                                  .choose = choose};
+const struct node_kind mortise_run_kind_router = {.start = start_router,
+                                                  .choose = choose_route};

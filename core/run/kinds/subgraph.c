@@ -1,38 +1,37 @@
-/* subgraph.c -- subgraphs, and teams: an execution that is a run of another graph.
+/* subgraph.c -- subgraphs and teams: nodes that run another graph.
  *
- * Starting one records a `child` entry: the child's input, and its edges out of
- * START.  The child has a frame of its own, with a state, names and a START of
- * its own (1.0/review#2/inner#1); its executions are the run's like any other.
+ * A start records a `child` entry with the child's input and its edges out of
+ * START.  The child has its own frame, state, names and START
+ * (1.0/review#2/inner#1); its executions belong to the run like any other.
  *
- *   (1) When nothing of the child is left to do, its whole-object schemas hold
- *       or it failed; its artifacts are the node's output.  The least failure
- *       of a child is the node's, of its class; one that is permanent, among
- *       several, makes them so.
- *   (2) A resume goes inside: what failed there is tried again, in a new
- *       generation, and so does retry_policy.  What was done in the child stays
- *       done: its effects are known by the same names.  A new child, in which
- *       visits go on from the one before, is for a new input alone.  Where
- *       the child itself did not fail, the same input begins no new child: its
- *       output is judged again.  That is so if its output was not judged yet
- *       (leaving.c), or was refused: by a schema, a conflict of writes, or what
- *       it writes outside.  So nothing is done twice.
- *       A generation's children have one input, if guardrails judged it.
- *   (3) Who stops a subgraph's execution stops all that is in it first.
+ *   (1) The child ends when it has nothing left to do.  If its whole-object
+ *       schemas match, its artifacts are the node's output; else it failed.
+ *       The least of the child's failures is the node's failure, with its
+ *       class; if one of several is permanent, the node's failure is permanent.
+ *   (2) A resume, and retry_policy, continue inside: the failures in the child
+ *       are retried in a new generation.  Finished nodes of the child stay
+ *       done, and its effects keep their names.  Only a new input starts a new
+ *       child, whose visit numbers continue from the previous one.  If the
+ *       child itself succeeded, an equal input starts no new child: its output
+ *       is judged again.  That is so if the output was not judged yet
+ *       (leaving.c), or was rejected: by a schema, a conflict of writes, or its
+ *       writes outside.  So no effect is repeated.
+ *       The children of a generation have one input, if guardrails checked it.
+ *   (3) Stopping a subgraph's execution first stops everything inside it.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/outcome/outcome.h"
 
-static int end_one(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err);
+static int end_subgraph(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
 
-/* ---- starting -------------------------------------------------------------
- */
+/* ---- starting ------------------------------------------------------------ */
 
-/* {goal} of a team. */
-static int make_goal(struct mortise_run *r, struct exec *x, json_t **out,
-                     struct mortise_err *why, struct mortise_err *err)
+/* The input {goal} of a team. */
+static int make_goal_input(struct mortise_run *r, struct exec *x, json_t **out,
+                           struct mortise_err *why, struct mortise_err *err)
 {
     json_t *text = NULL;
     int rv = mortise_judge_text(r, x, mortise_exec_node(r, x)->input_goal,
@@ -44,9 +43,10 @@ static int make_goal(struct mortise_run *r, struct exec *x, json_t **out,
     return rv;
 }
 
-/* {} with each line of input_mapping, evaluated in the parent's view. */
-static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
-                      struct mortise_err *why, struct mortise_err *err)
+/* The input: {} with each line of input_mapping, evaluated in x's view. */
+static int make_mapped_input(struct mortise_run *r, struct exec *x,
+                             json_t **out, struct mortise_err *why,
+                             struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *whole = json_pack("{s:{}}", "input");
@@ -107,18 +107,19 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     return rv;
 }
 
-/* Its child failed, and it is tried again. */
-static int record_again(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+/* The child failed: retry inside it. */
+static int record_child_again(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_AGAIN);
 
-    assert(x->child != NULL && x->child_again); /* there is one to go into */
+    assert(x->child != NULL && x->child_again); /* there is a child to retry */
     e.started_ms = r->time_ms;
     return mortise_run_record(r, &e, err);
 }
 
-static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int start_subgraph(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *raw = NULL, *input = NULL;
@@ -126,13 +127,13 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (x->child_again && !x->child_asks)
-        return record_again(r, x, err);
+        return record_child_again(r, x, err);
     if (x->body_is_given)
         raw = json_incref(x->body);
     else if (mortise_exec_node(r, x)->input_goal != NULL)
-        rv = make_goal(r, x, &raw, &why, err);
+        rv = make_goal_input(r, x, &raw, &why, err);
     else
-        rv = make_input(r, x, &raw, &why, err);
+        rv = make_mapped_input(r, x, &raw, &why, err);
     if (rv == MORTISE_OK) {
         code = "schema";
         rv = mortise_judge_verdict(
@@ -145,10 +146,10 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         rv = mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
     } else if (rv == MORTISE_OK && x->child_again &&
                json_equal(x->child->scope->input, input)) {
-        rv = record_again(r, x, err);
+        rv = record_child_again(r, x, err);
     } else if (rv == MORTISE_OK && x->child_over &&
                json_equal(x->child->scope->input, input)) {
-        rv = end_one(r, x, err);
+        rv = end_subgraph(r, x, err);
     } else if (rv == MORTISE_OK) {
         rv = record_child(r, x, input, &code, &why, err);
     }
@@ -156,30 +157,31 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return mortise_fail_refused(r, x, rv, code, &why, err);
 }
 
-static const char *class_of(const json_t *error)
+static const char *get_error_class(const json_t *error)
 {
     const char *class = json_string_value(json_object_get(error, "class"));
 
     return class != NULL ? class : "permanent";
 }
 
-/* What the child failed of may go away only if all of it may. */
-static const char *class_of_all(const json_t *error)
+/* The failure can be transient only if all failures in the child are. */
+static const char *get_failures_class(const json_t *error)
 {
     json_t *one;
     size_t i;
 
     json_array_foreach(json_object_get(error, "failed"), i, one)
     {
-        if (strcmp(class_of(json_object_get(one, "error")), "permanent") == 0)
+        if (strcmp(get_error_class(json_object_get(one, "error")),
+                   "permanent") == 0)
             return "permanent";
     }
-    return class_of(error);
+    return get_error_class(error);
 }
 
 /* The child failed: its error is the node's. */
-static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
-                      struct mortise_err *err)
+static int fail_with_child_error(struct mortise_run *r, struct exec *x,
+                                 json_t *error, struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(error, "code"));
     const char *path = json_string_value(json_object_get(error, "path"));
@@ -196,15 +198,15 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
     return mortise_fail_as(
         r, x,
         &(struct failure){.code = code,
-                          .class = class_of_all(error),
+                          .class = get_failures_class(error),
                           .message = words.msg,
                           .ending = mortise_ending_of(error)},
         err);
 }
 
-/* Its artifacts, or the one of them that it is about. */
-static json_t *output_of(const struct mortise_run *r, const struct exec *x,
-                         const json_t *state)
+/* The child's artifacts, or the single one that the node yields. */
+static json_t *get_subgraph_output(const struct mortise_run *r,
+                                   const struct exec *x, const json_t *state)
 {
     json_t *all = json_object_get(state, "artifacts"), *one;
     const char *yields = mortise_exec_node(r, x)->yields;
@@ -215,8 +217,8 @@ static json_t *output_of(const struct mortise_run *r, const struct exec *x,
     return one != NULL ? one : json_null();
 }
 
-static int end_one(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+static int end_subgraph(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     char words[MORTISE_TIMEOUT_WORDS];
     json_t *error = NULL, *state;
@@ -231,16 +233,16 @@ static int end_one(struct mortise_run *r, struct exec *x,
     rv = mortise_total_outcome(r, x->child, &error, &state, err);
     mortise_sub_hold(x, state);
     if (rv == MORTISE_OK && error != NULL)
-        rv = end_failed(r, x, error, err);
+        rv = fail_with_child_error(r, x, error, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_pipeline_enter(r, x, output_of(r, x, state), DONE_EXECUTED,
-                                    err);
+        rv = mortise_pipeline_enter(r, x, get_subgraph_output(r, x, state),
+                                    DONE_EXECUTED, err);
     json_decref(error);
     mortise_sub_hold(x, NULL);
     return rv;
 }
 
-const struct node_kind mortise_run_kind_subgraph = {.start = start,
-                                                    .inside_over = end_one};
-const struct node_kind mortise_run_kind_team = {.start = start,
-                                                .inside_over = end_one};
+const struct node_kind mortise_run_kind_subgraph = {
+    .start = start_subgraph, .inside_over = end_subgraph};
+const struct node_kind mortise_run_kind_team = {.start = start_subgraph,
+                                                .inside_over = end_subgraph};
