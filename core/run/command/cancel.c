@@ -1,16 +1,16 @@
-/* cancel.c -- the command that ends a run: it goes on only by a goto.
+/* cancel.c -- the command that ends a run; only a goto continues it then.
  *
- * What is at work is stopped; then finalisers run (flow/final.c), and the run
- * ends when they are over.  To cancel it once more is not to wait for them.  A run
- * that is blocked is cancelled like any: the engine fails each call of which a
- * plugin is in the way (live.c). */
+ * Active executions are stopped; then finalizers run (flow/final.c), and the
+ * run ends when they have ended.  A second cancel does not wait for finalizers.
+ * A blocked run is cancelled like any other: the engine fails each call for
+ * which a plugin is missing (live.c). */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/command/command.h"
 
-/* What has ended cannot be stopped, unless it goes on by the same list.  An
- * engine that stops pauses whatever it has. */
+/* An ended run cannot be cancelled, unless the same list continues it.  An
+ * engine that stops pauses any run. */
 int mortise_command_check_cancel(struct mortise_run *r,
                                  const struct mortise_said *h,
                                  const struct mortise_run_command *c,
@@ -35,13 +35,14 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = mortise_plan_withdraw(r, err);
 
-    /* A withdrawn hold may activate more: the list grows as we go. */
+    /* A withdrawn request can activate nodes: the list grows during the
+     * loop. */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (x->loss == LOSS_CANCEL ||
             (r->cancelling && !mortise_exec_is_to_stop(r, x)))
-            continue; /* it ends when its doubt is settled; or by itself */
+            continue; /* it ends after its doubt is settled, or by itself */
         if (x->state == X_INTENT && x->effect_open && r->live)
             rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)

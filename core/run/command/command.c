@@ -1,21 +1,21 @@
-/* command.c -- people's commands: validated, then recorded, then obeyed.
+/* command.c -- commands from people: validated, recorded, then applied.
  *
- * The list that comes in one call is one: every command of it is validated
- * before anything is recorded, and what is recorded stands in one commit.  The
- * order is decisions, plugins, and then that of the rows (run_commands.def),
- * whatever the order given.  What a command is, its row says; nothing here asks
- * which one it has.
+ * The commands of one call are one list: all are validated before anything is
+ * recorded, and all are recorded in one commit.  Decisions are applied first,
+ * then new plugins, then the other commands in the order of the rows
+ * (run_commands.def), independent of the order in the list.  A command's
+ * properties are in its row; this file does not depend on particular commands.
  *
- * A command that MOVES the run changes what executions see, so what is in flight
- * is cancelled first and the list waits (r->held) until the calls have let go;
- * it is validated again then, since a call may have ended well on the way.  A
- * call in the middle of an effect that may not be done again is not cancelled
- * for it: it is refused.
- * One that PAUSES the run waits in the same manner, but lets effects come to
- * their end, for as long as the event's patience.  A paused run stands still,
- * whatever is decided or falls due, until a `resume`, or a move that goes on.
+ * A command that MOVES the run changes the state that executions see.  So calls
+ * in flight are cancelled first, and the list is held (r->held) until they have
+ * ended.  Then it is validated again, since a call may have succeeded
+ * meanwhile.  A call in the middle of an effect that must not be repeated is
+ * not cancelled: the command is rejected.
+ * A command that PAUSES the run is held too, but effects may finish, within the
+ * command's patience_ms.  A paused run starts nothing, whatever is decided or
+ * expires, until a `resume`, or a move that continues it.
  *
- * Who gives a command comes from the transport, never from the command.  The
+ * The actor of a command is set by the transport, never by the command.  The
  * list may have an id (order.c).
  */
 #include <assert.h>
@@ -24,14 +24,14 @@
 #include "core/run/command/command.h"
 
 static const struct mortise_command_row *
-row_of(const struct mortise_run_command *c)
+get_command_row(const struct mortise_run_command *c)
 {
     return mortise_command_row(c->kind);
 }
 
-/* The first of that kind; NULL: none. */
-static const struct mortise_run_command *one_of(const struct mortise_said *h,
-                                                uint32_t kind)
+/* The first command of this kind; NULL: none. */
+static const struct mortise_run_command *
+find_command(const struct mortise_said *h, uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (h->list[i].kind == kind)
@@ -42,22 +42,23 @@ static const struct mortise_run_command *one_of(const struct mortise_said *h,
 
 bool mortise_command_has(const struct mortise_said *h, uint32_t kind)
 {
-    return one_of(h, kind) != NULL;
+    return find_command(h, kind) != NULL;
 }
 
 bool mortise_command_restarts(const struct mortise_said *h)
 {
     for (size_t i = 0; i < h->n; i++) {
-        if (row_of(&h->list[i])->restarts)
+        if (get_command_row(&h->list[i])->restarts)
             return true;
     }
     return false;
 }
 
-static bool has_way(const struct mortise_said *h, enum mortise_command_way way)
+static bool has_command_way(const struct mortise_said *h,
+                            enum mortise_command_way way)
 {
     for (size_t i = 0; i < h->n; i++) {
-        if (row_of(&h->list[i])->way == way)
+        if (get_command_row(&h->list[i])->way == way)
             return true;
     }
     return false;
@@ -67,21 +68,23 @@ static bool has_way(const struct mortise_said *h, enum mortise_command_way way)
 
 static bool is_decision(const struct mortise_run_command *c)
 {
-    return row_of(c)->subject != NULL;
+    return get_command_row(c)->subject != NULL;
 }
 
-/* One answer a request, and at most one of each other kind. */
-static int check_pairs(const struct mortise_run *r,
-                       const struct mortise_said *h, struct mortise_err *err)
+/* A list has at most one decision for each request, and one command of each
+ * other kind. */
+static int check_no_duplicates(const struct mortise_run *r,
+                               const struct mortise_said *h,
+                               struct mortise_err *err)
 {
     for (size_t i = 0; i < h->n; i++) {
         for (size_t k = i + 1; k < h->n; k++) {
             const struct mortise_run_command *a = &h->list[i], *b = &h->list[k];
 
             if (is_decision(a) && is_decision(b)) {
-                const void *one = row_of(a)->subject(r, a);
+                const void *one = get_command_row(a)->subject(r, a);
 
-                if (one != NULL && one == row_of(b)->subject(r, b))
+                if (one != NULL && one == get_command_row(b)->subject(r, b))
                     return mortise_fail(
                         err, MORTISE_EMISMATCH,
                         "request '%s' is decided twice; give one decision",
@@ -96,21 +99,22 @@ static int check_pairs(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
-static int check_all(struct mortise_run *r, const struct mortise_said *h,
-                     struct mortise_err *err)
+static int check_command_list(struct mortise_run *r,
+                              const struct mortise_said *h,
+                              struct mortise_err *err)
 {
-    assert(r->ordering == NULL); /* nothing is recorded while it is judged */
-    int rv = check_pairs(r, h, err);
+    assert(r->ordering == NULL); /* nothing is recorded during validation */
+    int rv = check_no_duplicates(r, h, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++)
-        rv = row_of(&h->list[i])->check(r, h, &h->list[i], err);
+        rv = get_command_row(&h->list[i])->check(r, h, &h->list[i], err);
     return rv;
 }
 
-/* ---- going on ----------------------------------------------------------- */
+/* ---- continuing --------------------------------------------------------- */
 
-/* Of a pause that an earlier process began the wall clock says what is left,
- * but never more than all. */
+/* The rest of a backoff that an earlier process began, by the wall clock, but
+ * at most the whole backoff. */
 static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t left = x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0;
@@ -118,14 +122,14 @@ static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
     return left < x->pause_ms ? left : x->pause_ms;
 }
 
-static int go_live(struct mortise_run *r, struct mortise_err *err)
+static int start_live_run(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     assert(!r->live && r->paused == MORTISE_PAUSE_OVER);
     r->live = true;
     r->stays = NULL;
-    r->intents.n = 0; /* what is replayed is on disk */
+    r->intents.n = 0; /* a replayed intent is on disk */
     rv = mortise_outbox_again(r, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
@@ -154,32 +158,34 @@ int mortise_command_recover(struct mortise_run *r, struct mortise_err *err)
         return MORTISE_OK;
     if (r->paused == MORTISE_PAUSE_SHUTDOWN)
         rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, "", err);
-    return rv != MORTISE_OK ? rv : go_live(r, err);
+    return rv != MORTISE_OK ? rv : start_live_run(r, err);
 }
 
-/* Go on from the head, unless it stands still and nobody said that it is not
- * to: a decision alone does not. */
-static int do_continue(struct mortise_run *r, const struct mortise_said *h,
-                       struct mortise_err *err)
+/* Continue from the head, unless the run is paused: a decision alone does not
+ * resume it. */
+static int continue_after_list(struct mortise_run *r,
+                               const struct mortise_said *h,
+                               struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (has_way(h, MORTISE_COMMAND_PAUSES))
+    if (has_command_way(h, MORTISE_COMMAND_PAUSES))
         return MORTISE_OK;
-    if (r->live) /* what it gave up is tried once more */
+    if (r->live) /* retry failed deliveries */
         return mortise_outbox_again(r, err);
     if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
         r->stays = h->blocked ? "plugin" : "no_continue";
         return MORTISE_OK;
     }
-    if (r->paused != MORTISE_PAUSE_OVER && has_way(h, MORTISE_COMMAND_MOVES))
+    if (r->paused != MORTISE_PAUSE_OVER &&
+        has_command_way(h, MORTISE_COMMAND_MOVES))
         rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     return rv != MORTISE_OK || r->paused != MORTISE_PAUSE_OVER
                ? rv
-               : go_live(r, err);
+               : start_live_run(r, err);
 }
 
-/* ---- doing it ----------------------------------------------------------- */
+/* ---- applying ----------------------------------------------------------- */
 
 bool mortise_command_replaces(const struct mortise_said *h,
                               const struct mortise_node *n)
@@ -191,10 +197,10 @@ bool mortise_command_replaces(const struct mortise_said *h,
     return false;
 }
 
-/* Go on with other plugins.  Calls of them that wait for approval are asked
- * about again: they are other calls now (pins.c (2)). */
-static int do_accept(struct mortise_run *r, const struct mortise_said *h,
-                     struct mortise_err *err)
+/* Record the new plugins.  Pending approvals of their calls are withdrawn and
+ * asked again, since the calls are different now (pins.c (2)). */
+static int record_new_pins(struct mortise_run *r, const struct mortise_said *h,
+                           struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PINS, .actor = h->actor};
     int rv;
@@ -213,45 +219,47 @@ static int do_accept(struct mortise_run *r, const struct mortise_said *h,
     return rv;
 }
 
-/* Decisions in the order given, then plugins, then the others in the order of
- * their rows. */
-static int apply_all(struct mortise_run *r, const struct mortise_said *h,
-                     struct mortise_err *err)
+/* Decisions in their order, then plugins, then the other commands in the order
+ * of their rows. */
+static int apply_command_list(struct mortise_run *r,
+                              const struct mortise_said *h,
+                              struct mortise_err *err)
 {
     const struct mortise_command_row *row;
     const struct mortise_run_command *c;
     int rv = MORTISE_OK;
 
     r->ordering = h;
-    r->obeys = true; /* nothing starts before all of it is obeyed */
+    r->obeys = true; /* nothing starts before the whole list is applied */
     r->failed_before = r->n_failed;
     mortise_decide_begin(r);
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (is_decision(&h->list[i]))
-            rv = row_of(&h->list[i])->obey(r, h, &h->list[i], err);
+            rv = get_command_row(&h->list[i])->obey(r, h, &h->list[i], err);
     }
     if (rv == MORTISE_OK)
         rv = mortise_decide_follow(r, h, err);
     if (rv == MORTISE_OK)
-        rv = do_accept(r, h, err);
+        rv = record_new_pins(r, h, err);
     for (row = mortise_run_commands; rv == MORTISE_OK && row->kind != 0;
          row++) {
-        c = row->subject == NULL ? one_of(h, row->kind) : NULL;
+        c = row->subject == NULL ? find_command(h, row->kind) : NULL;
         if (c != NULL)
             rv = row->obey(r, h, c, err);
     }
     if (rv == MORTISE_OK)
-        rv = do_continue(r, h, err);
+        rv = continue_after_list(r, h, err);
     r->obeys = false;
-    r->ordering = NULL; /* it changed nothing */
+    r->ordering = NULL; /* a list without changes, too */
     r->applied = rv == MORTISE_OK;
     return rv;
 }
 
-/* It was recorded before.  Nothing of it is done again; but the run goes on, if
- * it was to and nobody said since that it is not. */
-static int order_again(struct mortise_run *r, const struct mortise_said *h,
-                       struct mortise_err *err)
+/* The list was recorded before: change nothing, but continue the run if the
+ * list does so and nobody has paused it since. */
+static int answer_repeated_order(struct mortise_run *r,
+                                 const struct mortise_said *h,
+                                 struct mortise_err *err)
 {
     int rv = mortise_order_check(r, h, err);
 
@@ -260,20 +268,21 @@ static int order_again(struct mortise_run *r, const struct mortise_said *h,
     assert(r->held == NULL);
     if ((h->flags & MORTISE_NO_CONTINUE) == 0 && !r->live &&
         r->paused == MORTISE_PAUSE_OVER)
-        rv = go_live(r, err);
+        rv = start_live_run(r, err);
     r->applied = rv == MORTISE_OK;
     return rv;
 }
 
-/* ---- waiting for what is in flight -------------------------------------- */
+/* ---- the held list ------------------------------------------------------- */
 
-static bool in_flight(const struct mortise_run *r)
+static bool has_calls_in_flight(const struct mortise_run *r)
 {
     return r->n_running > 0 || (r->live && r->intents.n > 0);
 }
 
-/* Strings are copied; NULL stays NULL. */
-static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
+/* Copy a string; NULL stays NULL. */
+static const char *copy_held_string(struct mortise_arena *a, const char *s,
+                                    bool *failed)
 {
     char *copy = s != NULL ? mortise_arena_strdup(a, s) : NULL;
 
@@ -281,18 +290,18 @@ static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
     return copy;
 }
 
-static const char *cause_of(const struct mortise_said *h)
+static const char *get_list_cause(const struct mortise_said *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
 
-        if (row_of(c)->cause != NULL)
-            return row_of(c)->cause(c);
+        if (get_command_row(c)->cause != NULL)
+            return get_command_row(c)->cause(c);
     }
     return NULL;
 }
 
-static void held_free(struct mortise_run *r, struct held_command *held)
+static void free_held_list(struct mortise_run *r, struct held_command *held)
 {
     for (size_t i = 0; i < held->said.n; i++)
         json_decref(held->said.list[i].value);
@@ -304,10 +313,10 @@ static void held_free(struct mortise_run *r, struct held_command *held)
     mortise_release(r->mem, held, sizeof *held);
 }
 
-/* What its steer makes: the graph is there while the pins are (their names are
- * lent by it), and is given up with the copy. */
+/* A copy with its own references.  The graph must live as long as the pins,
+ * because it owns their names. */
 static const struct mortise_steering *
-steering_copied(struct mortise_arena *a, const struct mortise_steering *s)
+copy_steering(struct mortise_arena *a, const struct mortise_steering *s)
 {
     struct mortise_steering *copy = mortise_arena_alloc(a, sizeof *copy);
     struct mortise_pin *pins = mortise_arena_alloc(a, s->n_pins * sizeof *pins);
@@ -323,8 +332,8 @@ steering_copied(struct mortise_arena *a, const struct mortise_steering *s)
     return copy;
 }
 
-static struct held_command *held_new(struct mortise_run *r,
-                                     const struct mortise_said *h)
+static struct held_command *copy_held_list(struct mortise_run *r,
+                                           const struct mortise_said *h)
 {
     struct held_command *out = mortise_zalloc(r->mem, sizeof *out);
     struct mortise_run_command *list;
@@ -337,24 +346,24 @@ static struct held_command *held_new(struct mortise_run *r,
     for (size_t i = 0; list != NULL && i < h->n; i++) {
         list[i] = h->list[i];
 #define MEMBER_TEXT(name)                                                      \
-    list[i].name = copied(&out->arena, h->list[i].name, &failed);
+    list[i].name = copy_held_string(&out->arena, h->list[i].name, &failed);
 #define MEMBER_JSON(name, field) json_incref(list[i].name);
 #define MEMBER_FLAG(name, bit)
 #include "core/run/command/command_members.def"
     }
-    assert(h->pins == NULL || h->n_pins == 0); /* they are not copied */
+    assert(h->pins == NULL || h->n_pins == 0); /* pins are not copied */
     out->said = *h;
     out->said.list = list;
     out->said.n = list != NULL ? h->n : 0;
-    out->said.actor = copied(&out->arena, h->actor, &failed);
-    out->said.order = copied(&out->arena, h->order, &failed);
-    out->cause = cause_of(h);
+    out->said.actor = copy_held_string(&out->arena, h->actor, &failed);
+    out->said.order = copy_held_string(&out->arena, h->order, &failed);
+    out->cause = get_list_cause(h);
     if (h->steering != NULL) {
-        out->said.steering = steering_copied(&out->arena, h->steering);
+        out->said.steering = copy_steering(&out->arena, h->steering);
         failed |= out->said.steering == NULL;
     }
     if (list == NULL || failed) {
-        held_free(r, out);
+        free_held_list(r, out);
         return NULL;
     }
     return out;
@@ -363,28 +372,28 @@ static struct held_command *held_new(struct mortise_run *r,
 void mortise_command_drop_held(struct mortise_run *r)
 {
     if (r->held != NULL)
-        held_free(r, r->held);
+        free_held_list(r, r->held);
     r->held = NULL;
 }
 
-/* Only a pause waits for effects; what changes the state does not. */
-static bool is_patient(const struct mortise_said *h)
+/* Only a pause waits for effects. */
+static bool waits_for_effects(const struct mortise_said *h)
 {
-    return has_way(h, MORTISE_COMMAND_PAUSES) &&
-           !has_way(h, MORTISE_COMMAND_MOVES) &&
-           !has_way(h, MORTISE_COMMAND_ENDS);
+    return has_command_way(h, MORTISE_COMMAND_PAUSES) &&
+           !has_command_way(h, MORTISE_COMMAND_MOVES) &&
+           !has_command_way(h, MORTISE_COMMAND_ENDS);
 }
 
-/* Ask a call to stop; one with an effect, only when patience is over. */
-static int stop_call(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+/* Cancel the call; one with an effect only after the patience. */
+static int stop_call_for_list(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     uint64_t until = r->steady_ms + r->held->said.patience_ms;
     uint64_t end = mortise_call_end_ms(x);
     int rv;
 
     assert(x->state == X_RUNNING);
-    if (!is_patient(&r->held->said) || x->call > MORTISE_RUN_RECONCILE ||
+    if (!waits_for_effects(&r->held->said) || x->call > MORTISE_RUN_RECONCILE ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return mortise_exec_cancel(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
@@ -398,14 +407,15 @@ static int stop_call(struct mortise_run *r, struct exec *x,
 static int hold_until_quiet(struct mortise_run *r, const struct mortise_said *h,
                             struct mortise_err *err)
 {
-    assert(h->n_pins == 0); /* these come before anything was started */
-    assert(r->held == NULL && in_flight(r));
-    r->held = held_new(r, h);
+    assert(h->n_pins == 0); /* new pins come before anything was started */
+    assert(r->held == NULL && has_calls_in_flight(r));
+    r->held = copy_held_list(r, h);
     if (r->held == NULL)
         return mortise_nomem(err);
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
-        int rv = x->state == X_RUNNING ? stop_call(r, x, err) : MORTISE_OK;
+        int rv =
+            x->state == X_RUNNING ? stop_call_for_list(r, x, err) : MORTISE_OK;
 
         if (rv != MORTISE_OK)
             return rv;
@@ -419,11 +429,11 @@ int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)
     struct mortise_err why;
     int rv;
 
-    if (r->held == NULL || in_flight(r))
+    if (r->held == NULL || has_calls_in_flight(r))
         return MORTISE_OK;
-    rv = check_all(r, &r->held->said, &why);
+    rv = check_command_list(r, &r->held->said, &why);
     if (rv == MORTISE_OK) {
-        rv = apply_all(r, &r->held->said, err);
+        rv = apply_command_list(r, &r->held->said, err);
         mortise_command_drop_held(r);
         return rv;
     }
@@ -447,13 +457,13 @@ int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
             err, MORTISE_ECONFLICT,
             "another command is being applied to run %s; try again", r->id);
     if (mortise_run_knows_order(r, h->order))
-        return order_again(r, h, err);
-    rv = check_all(r, h, err);
+        return answer_repeated_order(r, h, err);
+    rv = check_command_list(r, h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((has_way(h, MORTISE_COMMAND_MOVES) ||
-         has_way(h, MORTISE_COMMAND_PAUSES)) &&
-        in_flight(r))
+    if ((has_command_way(h, MORTISE_COMMAND_MOVES) ||
+         has_command_way(h, MORTISE_COMMAND_PAUSES)) &&
+        has_calls_in_flight(r))
         return hold_until_quiet(r, h, err);
-    return apply_all(r, h, err);
+    return apply_command_list(r, h, err);
 }

@@ -1,4 +1,4 @@
-/* command.h -- what people say to a run: validated, then recorded.
+/* command.h -- commands to a run: validated, then recorded.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_COMMAND_H
@@ -7,70 +7,74 @@
 #include "core/run/command/run_commands.h"
 #include "core/run/outcome/outcome.h"
 
-/* ---- what each row names, in the file of the command ---- */
+/* ---- functions of the rows of run_commands.def, in the commands' files -- */
 #define RUN_COMMAND(id, ...)                                                   \
     mortise_command_fn mortise_command_check_##id, mortise_command_obey_##id;
 #include "core/run/command/run_commands.def"
 
 /* ---- decide.c ---- */
-/* What a decision is about (run_commands.h): an approval or an answer; what
- * became of an effect. */
+/* The subject of a decision (run_commands.h): the request of an approval or an
+ * answer; the execution with an effect in doubt. */
 const void *mortise_decide_request(const struct mortise_run *r,
                                    const struct mortise_run_command *c);
 const void *mortise_decide_doubt(const struct mortise_run *r,
                                  const struct mortise_run_command *c);
 
-/* Would one of the list's decisions come to nothing, since `what` leaves behind the
- * execution that it is about?  MORTISE_EINVAL, and which. */
+/* Would a decision of the list have no effect, because the command `what`
+ * abandons the execution that it is about?  Then MORTISE_EINVAL. */
 int mortise_decide_check_used(const struct mortise_run *r,
                               const struct mortise_said *h, const char *what,
                               struct mortise_err *err);
 
-/* Nothing follows from decisions of an earlier list. */
+/* Start a new list of decisions. */
 void mortise_decide_begin(struct mortise_run *r);
-/* What follows from the list's decisions, each of which was obeyed: in its order. */
+/* Apply what follows from the list's decisions, which are all recorded, in
+ * their order. */
 int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
                           struct mortise_err *err);
 
 /* ---- goto.c ---- */
-/* No effect may hang between intent and answer while its frontier moves, and
- * none is stopped for that.  One that is over for good is behind what goes on,
- * but not behind what goes `back`, or begins once more (doubt.c (11)). */
+/* Fail if an effect is between intent and answer, since the frontier cannot
+ * move then and no effect is stopped for that.  A doubt of an ended execution
+ * blocks only a run that goes `back` or starts over, not one that continues
+ * after it (doubt.c (11)). */
 int mortise_goto_check_settled(const struct mortise_run *r, bool back,
                                struct mortise_err *err);
 
 /* ---- cancel.c ---- */
-/* End, by entries, everything that is not done and has no call out. */
+/* End, by entries, all active executions that have no call in flight. */
 int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- pause.c ---- */
 const char *mortise_pause_cause(const struct mortise_run_command *c);
-/* It stands still, or (MORTISE_PAUSE_OVER) no more; `reason` may be NULL. */
+/* Record that the run is paused, or (MORTISE_PAUSE_OVER) resumed; `reason` may
+ * be NULL. */
 int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
                          const char *reason, const char *actor,
                          struct mortise_err *err);
 
 /* ---- raise.c ---- */
-/* What the run was told of its tree is another thing: who waits for that goes on,
- * as far as it reaches. */
+/* The budget of the spawn tree changed: pass the requests for which it is now
+ * large enough. */
 int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- command.c ---- */
-/* Is there one of that kind in the list?  One by which an ended run goes on? */
+/* Does the list contain a command of this kind?  _restarts(): one that
+ * continues an ended run? */
 bool mortise_command_has(const struct mortise_said *h, uint32_t kind);
 bool mortise_command_restarts(const struct mortise_said *h);
-/* Does the run go on with another version of what the node calls, by it? */
+/* Does the list replace the plugin that n calls? */
 bool mortise_command_replaces(const struct mortise_said *h,
                               const struct mortise_node *n);
-/* A list of commands came in: validated, and applied, or held until what is in
- * flight has stopped. */
+/* Validate a list of commands and apply it, or hold it until the calls in
+ * flight have stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err);
-/* Apply the list that is held, if what was in flight has stopped; give it up.
- */
+/* Apply the held list if nothing is in flight any more; _drop_held(): discard
+ * it. */
 int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void mortise_command_drop_held(struct mortise_run *r);
-/* A replayed run goes on from its head, unless a person paused it. */
+/* A replayed run continues from its head, unless a person paused it. */
 int mortise_command_recover(struct mortise_run *r, struct mortise_err *err);
 
 #endif

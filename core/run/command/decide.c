@@ -1,19 +1,19 @@
-/* decide.c -- people's decisions: approvals, answers, what became of an effect.
+/* decide.c -- people's decisions: approvals, answers, resolved doubts.
  *
- * Each is about one pending request, found by its id, and holds for what was
- * shown: an approval for the digest of the call, an answer for the schema of
- * the question.  Checking records nothing; doing takes for granted that it was
- * checked, and that nothing happened since.
+ * Each decision is about one pending request, found by its id, and is bound to
+ * what the request showed: an approval to the digest of the call, an answer to
+ * the schema of the question.  A check records nothing.  The obey functions
+ * rely on the check, and on nothing having happened since.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/command/command.h"
 
-/* The execution whose request that is; *s: which of its steps asks, NULL:
+/* The execution with this request; *s: its step that asks, NULL: the execution
  * itself. */
-static struct exec *request_of(const struct mortise_run *r, const char *id,
-                               struct step **s)
+static struct exec *find_requester(const struct mortise_run *r, const char *id,
+                                   struct step **s)
 {
     *s = NULL;
     for (size_t i = 0; i < r->n_execs; i++) {
@@ -29,16 +29,16 @@ static struct exec *request_of(const struct mortise_run *r, const char *id,
     return NULL;
 }
 
-/* Is it about the plan of the run? */
-static bool is_of_plan(const struct mortise_run *r,
-                       const struct mortise_run_command *c)
+/* Is the decision about the run's plan? */
+static bool is_about_plan(const struct mortise_run *r,
+                          const struct mortise_run_command *c)
 {
     return c->id != NULL && mortise_plan_is_asked(r, c->id);
 }
 
-/* A decision that names nothing is refused whatever the run's state. */
-static int check_named(const struct mortise_run_command *c,
-                       struct mortise_err *err)
+/* Reject a decision without an id, in any state of the run. */
+static int check_request_id(const struct mortise_run_command *c,
+                            struct mortise_err *err)
 {
     return c->id == NULL || c->id[0] == '\0'
                ? mortise_fail(err, MORTISE_EINVAL,
@@ -51,11 +51,11 @@ static int find_request(const struct mortise_run *r,
                         struct step **s, struct mortise_err *err)
 {
     uint64_t deadline_ms;
-    int rv = check_named(c, err);
+    int rv = check_request_id(c, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    *out = request_of(r, c->id, s);
+    *out = find_requester(r, c->id, s);
     if (*out == NULL)
         return mortise_settled_refuse(r, c->id, err);
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
@@ -68,9 +68,9 @@ static int find_request(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* A step in doubt, by its request's id.  The name of its node would do for this
- * doubt as for the next one of that node, which nobody has looked into. */
-static struct exec *doubt_of(const struct mortise_run *r, const char *id)
+/* The execution with this doubt.  The request's id is required: the node's name
+ * would also match the node's next doubt, which nobody has examined. */
+static struct exec *find_doubt(const struct mortise_run *r, const char *id)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
@@ -82,10 +82,10 @@ static struct exec *doubt_of(const struct mortise_run *r, const char *id)
     return NULL;
 }
 
-/* The execution of which a step was settled by the request of this id, which may
- * be said anew; NULL: there is none.  *method: what the step asked. */
-static struct exec *corrigible(const struct mortise_run *r, const char *id,
-                               const char **method)
+/* The execution with a step that the request of this id settled, if the result
+ * can still be corrected; NULL: none.  *method: the step's method. */
+static struct exec *find_correctable(const struct mortise_run *r,
+                                     const char *id, const char **method)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         *method = mortise_step_corrigible(r, r->execs[i], id);
@@ -104,7 +104,7 @@ const char *mortise_run_resolved(const struct mortise_run *r,
     const char *method = NULL;
 
     if (done && x == NULL && c->id != NULL) {
-        (void)corrigible(r, c->id, &method);
+        (void)find_correctable(r, c->id, &method);
         return method;
     }
     return x != NULL && json_object_get(x->payload, "step") != NULL
@@ -113,8 +113,8 @@ const char *mortise_run_resolved(const struct mortise_run *r,
 }
 
 /* approve | reject; `await_external` is no decision. */
-static int check_decision(const struct mortise_run_command *c,
-                          struct mortise_err *err)
+static int check_decision_word(const struct mortise_run_command *c,
+                               struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
 
@@ -128,9 +128,9 @@ static int check_decision(const struct mortise_run_command *c,
                         "decision must be approve or reject, not '%s'", d);
 }
 
-static int check_args(struct mortise_run *r, struct exec *x,
-                      const struct mortise_run_command *c,
-                      struct mortise_err *err)
+static int check_edited_args(struct mortise_run *r, struct exec *x,
+                             const struct mortise_run_command *c,
+                             struct mortise_err *err)
 {
     return c->value != NULL ? mortise_arguments_judge(x->frame->graph,
                                                       mortise_exec_node(r, x),
@@ -149,10 +149,10 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
     const char *digest;
     int rv;
 
-    rv = check_named(c, err);
+    rv = check_request_id(c, err);
     if (rv == MORTISE_OK)
-        rv = check_decision(c, err);
-    if (rv == MORTISE_OK && is_of_plan(r, c))
+        rv = check_decision_word(c, err);
+    if (rv == MORTISE_OK && is_about_plan(r, c))
         rv = mortise_fail(err, MORTISE_EMISMATCH,
                           "request '%s' asks to approve a plan, not a tool "
                           "call; use the command 'answer'",
@@ -182,10 +182,10 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
             err, MORTISE_EMISMATCH,
             "the digest %s does not match the pending call (its digest: %s)",
             c->digest, digest != NULL ? digest : "none");
-    return check_args(r, x, c, err);
+    return check_edited_args(r, x, c, err);
 }
 
-/* Who may answer a question that an executor asks. */
+/* Is the actor assigned to the question of this step? */
 static bool may_answer_step(const struct step *s, const char *actor)
 {
     const json_t *list = json_object_get(s->payload, "assignees"), *one;
@@ -199,8 +199,8 @@ static bool may_answer_step(const struct step *s, const char *actor)
     return json_array_size(list) == 0;
 }
 
-/* The bare value, as the question's schema has it. */
-static int check_answer_step(struct mortise_run *r, const struct step *s,
+/* The bare value, which must match the question's schema. */
+static int check_step_answer(struct mortise_run *r, const struct step *s,
                              const struct mortise_run_command *c,
                              const char *actor, struct mortise_err *err)
 {
@@ -224,8 +224,8 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
                               "the answer to a request needs a 'value'");
 }
 
-/* Of a node that is to be approved: {approved, reason?}. */
-static int check_node(const json_t *value, struct mortise_err *err)
+/* The approval of a node: {approved, reason?}. */
+static int check_node_approval(const json_t *value, struct mortise_err *err)
 {
     const json_t *approved = json_object_get(value, "approved");
     const json_t *reason = json_object_get(value, "reason");
@@ -249,15 +249,15 @@ int mortise_command_check_answer(struct mortise_run *r,
     struct step *s;
     int rv;
 
-    if (is_of_plan(r, c))
+    if (is_about_plan(r, c))
         return mortise_plan_check(r, c->value, h->steering, err);
     rv = find_request(r, c, &x, &s, err);
     if (rv == MORTISE_OK && c->decision != NULL)
-        rv = check_decision(c, err);
+        rv = check_decision_word(c, err);
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL)
-        return check_answer_step(r, s, c, h->actor, err);
+        return check_step_answer(r, s, c, h->actor, err);
     if (x->ask == MORTISE_ASK_BUDGET)
         return mortise_fail(err, MORTISE_EDECISION,
                             "request '%s' asks for a higher budget; raise the "
@@ -271,7 +271,7 @@ int mortise_command_check_answer(struct mortise_run *r,
     if (x->ask == MORTISE_ASK_HUMAN)
         rv = mortise_exec_kind(r, x)->check(r, x, c->value, h->actor, err);
     else if (x->ask == MORTISE_ASK_NODE)
-        rv = check_node(c->value, err);
+        rv = check_node_approval(c->value, err);
     else if (x->ask == MORTISE_ASK_PLAN)
         rv = mortise_plan_check_of(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
@@ -281,11 +281,11 @@ int mortise_command_check_answer(struct mortise_run *r,
     return rv;
 }
 
-/* What a person says that a step gave is judged by the plugin's word about that:
- * what the plugin does not understand would be lost. */
-static int check_step(const struct exec *x, const char *method,
-                      const struct mortise_run_command *c,
-                      struct mortise_err *err)
+/* Check a step's result by the plugin's schema, since the plugin would ignore a
+ * result that it does not understand. */
+static int check_step_result(const struct exec *x, const char *method,
+                             const struct mortise_run_command *c,
+                             struct mortise_err *err)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
     const struct mortise_schema *s = mortise_doubt_step_result(n, method);
@@ -307,8 +307,8 @@ static int check_step(const struct exec *x, const char *method,
                : mortise_fold_check_depth(c->value, err);
 }
 
-/* What a step came to is said anew.  What failed of the answer before is tried
- * again with this one, so the list says that it is. */
+/* Correct the result of a step.  A call that failed after the old result must
+ * be retried with the new one, so the list must contain a resume. */
 static int check_correction(const struct mortise_run *r, const struct exec *x,
                             const char *method, const struct mortise_said *h,
                             const struct mortise_run_command *c,
@@ -324,7 +324,7 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
             "node '%s' has failed, so its result can be corrected only in the "
             "same call as a resume of the run",
             mortise_exec_node(r, x)->id);
-    return check_step(x, method, c, err);
+    return check_step_result(x, method, c, err);
 }
 
 int mortise_command_check_resolve(struct mortise_run *r,
@@ -336,17 +336,18 @@ int mortise_command_check_resolve(struct mortise_run *r,
     const char *method;
     struct exec *x;
     struct step *s;
-    int rv = check_named(c, err);
+    int rv = check_request_id(c, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    x = doubt_of(r, c->id);
-    if (x == NULL && (is_of_plan(r, c) || request_of(r, c->id, &s) != NULL))
+    x = find_doubt(r, c->id);
+    if (x == NULL &&
+        (is_about_plan(r, c) || find_requester(r, c->id, &s) != NULL))
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "request '%s' of run %s is not in doubt", c->id,
                             r->id);
     if (x == NULL && strcmp(d, "done") == 0) {
-        x = corrigible(r, c->id, &method);
+        x = find_correctable(r, c->id, &method);
         if (x != NULL)
             return check_correction(r, x, method, h, c, err);
     }
@@ -365,7 +366,7 @@ int mortise_command_check_resolve(struct mortise_run *r,
             "the decision 'done' needs a 'value': the result of the effect");
     method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
-               ? check_step(x, method != NULL ? method : "", c, err)
+               ? check_step_result(x, method != NULL ? method : "", c, err)
                : mortise_judge_output(x->frame->graph, mortise_exec_node(r, x),
                                       c->value, err);
 }
@@ -374,23 +375,23 @@ const void *mortise_decide_request(const struct mortise_run *r,
                                    const struct mortise_run_command *c)
 {
     struct step *s;
-    struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
+    struct exec *x = c->id != NULL ? find_requester(r, c->id, &s) : NULL;
 
-    if (is_of_plan(r, c))
+    if (is_about_plan(r, c))
         return &r->plan;
-    /* Several steps of one may ask at once. */
+    /* Several steps of x may ask at once. */
     return x != NULL && s != NULL ? (const void *)s : x;
 }
 
 const void *mortise_decide_doubt(const struct mortise_run *r,
                                  const struct mortise_run_command *c)
 {
-    return c->id != NULL ? doubt_of(r, c->id) : NULL;
+    return c->id != NULL ? find_doubt(r, c->id) : NULL;
 }
 
-/* ---- decisions beside other commands --------------------------------------- */
+/* ---- decisions beside other commands ------------------------------------ */
 
-static bool says_no(const struct mortise_run_command *c)
+static bool is_rejection(const struct mortise_run_command *c)
 {
     const json_t *approved = json_object_get(c->value, "approved");
 
@@ -398,8 +399,8 @@ static bool says_no(const struct mortise_run_command *c)
            (c->decision != NULL && strcmp(c->decision, "reject") == 0);
 }
 
-/* Does the question end with its answer, whatever that is? */
-static bool ends_at_once(const struct mortise_run *r, const struct exec *x)
+/* Does the node end with its answer, without a further call? */
+static bool ends_with_answer(const struct mortise_run *r, const struct exec *x)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -414,25 +415,25 @@ static bool ends_at_once(const struct mortise_run *r, const struct exec *x)
     return true;
 }
 
-/* Is more to happen to what it is about, which a goto or a cancel would not let
- * happen? */
-static bool goes_on(const struct mortise_run *r,
-                    const struct mortise_run_command *c)
+/* Does something follow from the decision that a goto or a cancel would
+ * prevent? */
+static bool continues_after_decision(const struct mortise_run *r,
+                                     const struct mortise_run_command *c)
 {
     struct step *s;
-    const struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
+    const struct exec *x = c->id != NULL ? find_requester(r, c->id, &s) : NULL;
 
     if (x == NULL || c->kind == MORTISE_CMD_RESOLVE)
-        return false; /* the plan; or it is known then what happened */
+        return false; /* the plan; or a doubt that is then settled */
     if (s != NULL)
         return true;
     switch (x->ask) {
     case MORTISE_ASK_APPROVAL:
     case MORTISE_ASK_NODE:
     case MORTISE_ASK_PLAN:
-        return !says_no(c);
+        return !is_rejection(c);
     case MORTISE_ASK_HUMAN:
-        return !ends_at_once(r, x);
+        return !ends_with_answer(r, x);
     default:
         return x->state != X_HELD;
     }
@@ -445,7 +446,8 @@ int mortise_decide_check_used(const struct mortise_run *r,
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
 
-        if (mortise_command_row(c->kind)->subject != NULL && goes_on(r, c))
+        if (mortise_command_row(c->kind)->subject != NULL &&
+            continues_after_decision(r, c))
             return mortise_fail(err, MORTISE_EINVAL,
                                 "the decision about request '%s' would have no "
                                 "effect, because the %s in the same call stops "
@@ -455,31 +457,31 @@ int mortise_decide_check_used(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* ---- obeying --------------------------------------------------------------- */
+/* ---- applying ----------------------------------------------------------- */
 
 void mortise_decide_begin(struct mortise_run *r)
 {
     r->decided.n = 0;
 }
 
-/* All decisions of a list are recorded before anything follows from one of them:
- * what follows from the first may take the question of the second away, where both
- * lead into a race or a failure ends the graph. */
-static int follows(struct mortise_run *r, const struct exec *x,
-                   struct mortise_err *err)
+/* Record all decisions of a list before anything follows from one of them.
+ * Otherwise the first could withdraw the request of the second, by a race or by
+ * a failure that ends the graph. */
+static int add_followed(struct mortise_run *r, const struct exec *x,
+                        struct mortise_err *err)
 {
     return mortise_indexes_add(r->mem, &r->decided, x->index, err);
 }
 
-/* Nothing does. */
-static int nothing_follows(struct mortise_run *r, struct mortise_err *err)
+/* Nothing follows from this decision. */
+static int add_unfollowed(struct mortise_run *r, struct mortise_err *err)
 {
-    return follows(r, r->execs[0], err);
+    return add_followed(r, r->execs[0], err);
 }
 
-static int do_reject(struct mortise_run *r, struct exec *x,
-                     const struct mortise_run_command *c, const char *actor,
-                     struct mortise_err *err)
+static int reject_call(struct mortise_run *r, struct exec *x,
+                       const struct mortise_run_command *c, const char *actor,
+                       struct mortise_err *err)
 {
     const char *reason = c->reason != NULL ? c->reason : "";
     json_t *value = json_pack("{s:s}", "reason", reason);
@@ -491,7 +493,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
                                 actor, err);
     json_decref(value);
-    return rv == MORTISE_OK ? follows(r, x, err) : rv;
+    return rv == MORTISE_OK ? add_followed(r, x, err) : rv;
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
@@ -500,7 +502,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
                                       struct mortise_err *err)
 {
     struct step *s;
-    struct exec *x = request_of(r, c->id, &s);
+    struct exec *x = find_requester(r, c->id, &s);
     uint8_t digest[MORTISE_DIGEST];
     json_t *value;
     int rv;
@@ -508,7 +510,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     assert(x != NULL && s == NULL); /* checked: it waits for an approval */
     assert(c->decision != NULL);
     if (strcmp(c->decision, "reject") == 0)
-        return do_reject(r, x, c, h->actor, err);
+        return reject_call(r, x, c, h->actor, err);
     rv = mortise_exec_approval_digest(
         r, x, c->value != NULL ? c->value : json_object_get(x->payload, "args"),
         digest, err);
@@ -521,7 +523,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_APPROVED, value,
                                     digest, h->actor, err);
     json_decref(value);
-    return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+    return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
 }
 
 int mortise_command_obey_answer(struct mortise_run *r,
@@ -530,18 +532,18 @@ int mortise_command_obey_answer(struct mortise_run *r,
                                 struct mortise_err *err)
 {
     struct step *s;
-    struct exec *x = request_of(r, c->id, &s);
+    struct exec *x = find_requester(r, c->id, &s);
     bool passes;
     int rv;
 
-    if (is_of_plan(r, c)) {
+    if (is_about_plan(r, c)) {
         rv = mortise_plan_answer(r, c->value, h->steering, h->actor, err);
-        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+        return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
     }
-    assert(x != NULL); /* checked: it asks */
+    assert(x != NULL); /* checked: it has a request */
     if (s != NULL) {
         rv = mortise_step_answered(r, x, s, c->value, h->actor, err);
-        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+        return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
     }
     passes = x->ask == MORTISE_ASK_BEFORE || x->ask == MORTISE_ASK_AFTER;
     rv = mortise_request_settle(
@@ -549,12 +551,12 @@ int mortise_command_obey_answer(struct mortise_run *r,
         passes ? NULL : c->value, NULL, h->actor, err);
     if (rv != MORTISE_OK)
         return rv;
-    return passes ? nothing_follows(r, err) : follows(r, x, err);
+    return passes ? add_unfollowed(r, err) : add_followed(r, x, err);
 }
 
-/* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */
-static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
-                          struct mortise_err *err)
+/* x was stopped (doubt.c (9)): end it, unless it has another doubt. */
+static int end_resolved_loser(struct mortise_run *r, struct exec *x,
+                              bool failed, struct mortise_err *err)
 {
     assert(x->loss != LOSS_NONE);
     return !failed && mortise_doubt_outlives(r, x)
@@ -562,9 +564,9 @@ static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
                : mortise_stop_lost(r, x, err);
 }
 
-static int resolve_failed(struct mortise_run *r, struct exec *x,
-                          const struct mortise_run_command *c,
-                          const char *actor, struct mortise_err *err)
+static int settle_as_failed(struct mortise_run *r, struct exec *x,
+                            const struct mortise_run_command *c,
+                            const char *actor, struct mortise_err *err)
 {
     json_t *value =
         c->reason != NULL ? json_pack("{s:s}", "reason", c->reason) : NULL;
@@ -580,12 +582,12 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-static int do_correct(struct mortise_run *r,
-                      const struct mortise_run_command *c, const char *actor,
-                      struct mortise_err *err)
+static int correct_step_result(struct mortise_run *r,
+                               const struct mortise_run_command *c,
+                               const char *actor, struct mortise_err *err)
 {
     const char *method;
-    struct exec *x = corrigible(r, c->id, &method);
+    struct exec *x = find_correctable(r, c->id, &method);
     struct mortise_entry e;
 
     assert(x != NULL); /* checked */
@@ -601,7 +603,7 @@ int mortise_command_obey_resolve(struct mortise_run *r,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
-    struct exec *x = doubt_of(r, c->id);
+    struct exec *x = find_doubt(r, c->id);
     bool retry, fail, of_step;
     int rv;
 
@@ -609,30 +611,30 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     retry = strcmp(c->decision, "retry") == 0;
     fail = strcmp(c->decision, "fail") == 0;
     if (x == NULL) {
-        rv = do_correct(r, c, h->actor, err);
-        return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+        rv = correct_step_result(r, c, h->actor, err);
+        return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
     }
     of_step = !retry && !fail && json_object_get(x->payload, "step") != NULL;
     rv = fail
-             ? resolve_failed(r, x, c, h->actor, err)
+             ? settle_as_failed(r, x, c, h->actor, err)
              : mortise_request_settle(
                    r, x, retry ? MORTISE_SETTLE_RETRY : MORTISE_SETTLE_HAPPENED,
                    retry ? NULL : c->value, NULL, h->actor, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (x->loss == LOSS_NONE) /* with the answer to a step its call continues */
-        return of_step ? nothing_follows(r, err) : follows(r, x, err);
+    if (x->loss == LOSS_NONE) /* after a step's answer the call continues */
+        return of_step ? add_unfollowed(r, err) : add_followed(r, x, err);
     rv = retry || fail || of_step
-             ? resolved_loser(r, x, fail, err)
+             ? end_resolved_loser(r, x, fail, err)
              : mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
-    return rv == MORTISE_OK ? nothing_follows(r, err) : rv;
+    return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
 }
 
-/* ---- what follows ---------------------------------------------------------- */
+/* ---- consequences of decisions ------------------------------------------ */
 
-static int resolved(struct mortise_run *r, struct exec *x,
-                    const struct mortise_run_command *c,
-                    struct mortise_err *err)
+static int follow_resolved(struct mortise_run *r, struct exec *x,
+                           const struct mortise_run_command *c,
+                           struct mortise_err *err)
 {
     if (strcmp(c->decision, "retry") == 0)
         return mortise_doubt_denied(r, x, err);
@@ -641,11 +643,12 @@ static int resolved(struct mortise_run *r, struct exec *x,
     return mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
 }
 
-static int follow(struct mortise_run *r, struct exec *x,
-                  const struct mortise_run_command *c, struct mortise_err *err)
+static int follow_decision(struct mortise_run *r, struct exec *x,
+                           const struct mortise_run_command *c,
+                           struct mortise_err *err)
 {
     if (c->kind == MORTISE_CMD_RESOLVE)
-        return resolved(r, x, c, err);
+        return follow_resolved(r, x, c, err);
     if (x->refusal != NULL)
         return mortise_start_refused(r, x, err);
     return x->ask == MORTISE_ASK_HUMAN
@@ -667,9 +670,9 @@ int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
             continue;
         assert(k < r->decided.n);
         x = r->execs[r->decided.list[k++]];
-        /* What followed from another decision may have stopped it. */
+        /* The consequences of another decision may have stopped it. */
         if (x->state == X_READY && x->loss == LOSS_NONE)
-            rv = follow(r, x, c, err);
+            rv = follow_decision(r, x, c, err);
     }
     return rv;
 }

@@ -1,16 +1,17 @@
-/* goto.c -- the command that has a run go on at another node.
+/* goto.c -- the command that continues a run at another node.
  *
- * It replaces the whole frontier, so what is behind that must be settled: no
- * effect may hang between intent and answer.  An update is held to the same.
+ * A goto replaces the whole frontier, so everything that it abandons must be
+ * settled: no effect may be between intent and answer.  The same holds for an
+ * update.
  */
 #include <assert.h>
 
 #include "core/run/command/command.h"
 
-/* Is it in the middle of an effect that nobody may do again?  Also where the
- * intent of a step of its is not on disk yet: it stands in the journal, and is in
- * doubt once it is. */
-static bool is_under_way(const struct mortise_run *r, const struct exec *x)
+/* Is an effect in flight that must not be repeated?  A step counts even before
+ * its intent is on disk: then it is in doubt. */
+static bool is_effect_in_flight(const struct mortise_run *r,
+                                const struct exec *x)
 {
     return (x->state == X_RUNNING || x->state == X_STOPPING) &&
            x->call == MORTISE_RUN_EXECUTE &&
@@ -19,16 +20,16 @@ static bool is_under_way(const struct mortise_run *r, const struct exec *x)
              !mortise_doubt_may_be_repeated(mortise_exec_node(r, x))));
 }
 
-/* What would have to be cancelled to move the frontier, and can. */
-static bool is_live_call(const struct mortise_run *r, const struct exec *x)
+/* Can the call be cancelled to move the frontier? */
+static bool is_cancellable(const struct mortise_run *r, const struct exec *x)
 {
     return r->live && (x->state == X_INTENT ||
                        ((x->state == X_RUNNING || x->state == X_STOPPING) &&
                         !mortise_doubt_is_open(r, x)));
 }
 
-static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
-                        struct mortise_err *err)
+static int fail_open_doubt(const struct mortise_run *r, const struct exec *x,
+                           struct mortise_err *err)
 {
     const char *node = mortise_exec_node(r, x)->id;
 
@@ -43,16 +44,16 @@ static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
                               node);
 }
 
-/* Does x, which is at work, hang between intent and answer? */
-static bool is_open(const struct mortise_run *r, const struct exec *x)
+/* Has x, which is active, an effect between intent and answer? */
+static bool has_open_effect(const struct mortise_run *r, const struct exec *x)
 {
-    return x->was.state != 0 ||
-           ((x->effect_open || mortise_step_is_open(x)) && !is_live_call(r, x));
+    return x->was.state != 0 || ((x->effect_open || mortise_step_is_open(x)) &&
+                                 !is_cancellable(r, x));
 }
 
-/* x is over, with its doubt. */
-static int refuse_kept(const struct mortise_run *r, const struct exec *x,
-                       struct mortise_err *err)
+/* x has ended in doubt. */
+static int fail_kept_doubt(const struct mortise_run *r, const struct exec *x,
+                           struct mortise_err *err)
 {
     const char *id = mortise_exec_node(r, x)->id;
 
@@ -76,21 +77,21 @@ int mortise_goto_check_settled(const struct mortise_run *r, bool back,
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
-        if (is_under_way(r, x))
+        if (is_effect_in_flight(r, x))
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is in flight; wait "
                                 "for it, or `mortise pause %s` first",
                                 mortise_exec_node(r, x)->id, r->id);
-        if (!mortise_exec_is_over(x) && is_open(r, x))
-            return refuse_doubt(r, x, err);
+        if (!mortise_exec_is_over(x) && has_open_effect(r, x))
+            return fail_open_doubt(r, x, err);
         if (mortise_doubt_is_kept(r, x) && (back || mortise_doubt_may_go_on(x)))
-            return refuse_kept(r, x, err);
+            return fail_kept_doubt(r, x, err);
     }
     return MORTISE_OK;
 }
 
-static bool is_in_map(const struct mortise_graph *g,
-                      const struct mortise_node *n)
+static bool is_node_in_map(const struct mortise_graph *g,
+                           const struct mortise_node *n)
 {
     uint32_t at = n->region;
 
@@ -119,7 +120,7 @@ int mortise_command_check_goto(struct mortise_run *r,
         return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
                             "graph '%s' has no node '%s'", r->graph->name,
                             c->node != NULL ? c->node : "");
-    return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
+    return is_node_in_map(r->graph, mortise_graph_node(r->graph, c->node))
                ? mortise_fail(
                      err, MORTISE_EINVAL,
                      "node '%s' runs once for each element of a map's list; "
@@ -141,7 +142,8 @@ int mortise_command_obey_goto(struct mortise_run *r,
     };
     int rv = mortise_command_stop_idle(r, err);
 
-    assert(n != NULL && r->n_running == 0); /* checked, and held until then */
+    /* The list was checked, and held until all calls had ended. */
+    assert(n != NULL && r->n_running == 0);
     if (rv != MORTISE_OK)
         return rv;
     e.node = n->index;

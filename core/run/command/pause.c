@@ -1,5 +1,5 @@
-/* pause.c -- the command that has a run stand still until it is resumed, or (an
- * engine stops) until another goes on with it. */
+/* pause.c -- the command that pauses a run until it is resumed, or, when an
+ * engine stops, until the next engine continues it. */
 #include <assert.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
         .type = MORTISE_E_PAUSE, .how = (uint8_t)how, .actor = actor};
     int rv;
 
-    assert(r->paused != how); /* an entry says what changes */
+    assert(r->paused != how); /* an entry is a change */
     if (reason != NULL) {
         e.value = mortise_json_strn(reason, strlen(reason));
         if (e.value == NULL)
@@ -48,9 +48,10 @@ int mortise_command_check_pause(struct mortise_run *r,
     return mortise_command_check_cancel(r, h, c, err);
 }
 
-/* Of a cancelled run finalisers may be at work: where the engine stops they are
- * left as a crash would leave them, and whoever has the run next goes on. */
-static int leave(struct mortise_run *r, bool shutdown, struct mortise_err *err)
+/* A cancelled run may have active finalizers.  An engine that stops leaves them
+ * as a crash would, and the next engine continues them. */
+static int leave_finalizers(struct mortise_run *r, bool shutdown,
+                            struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -62,7 +63,7 @@ static int leave(struct mortise_run *r, bool shutdown, struct mortise_err *err)
     return rv;
 }
 
-/* Stand still.  That an engine stops does not undo what a person said. */
+/* Pause.  An engine that stops does not replace a person's pause. */
 int mortise_command_obey_pause(struct mortise_run *r,
                                const struct mortise_said *h,
                                const struct mortise_run_command *c,
@@ -74,13 +75,13 @@ int mortise_command_obey_pause(struct mortise_run *r,
     int rv = MORTISE_OK;
 
     if (r->cancelling && r->status < MORTISE_RUN_COMPLETED)
-        return leave(r, how == MORTISE_PAUSE_SHUTDOWN, err);
+        return leave_finalizers(r, how == MORTISE_PAUSE_SHUTDOWN, err);
     if (r->status >= MORTISE_RUN_COMPLETED || r->paused == how ||
         r->paused == MORTISE_PAUSE_OPERATOR)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_exec_disarm(r, r->execs[i], err);
-    assert(r->n_running == 0); /* held until the calls have let go */
+    assert(r->n_running == 0); /* the list was held until the calls ended */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_doubt_hold(r, r->execs[i], err);
     if (rv == MORTISE_OK)

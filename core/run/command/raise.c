@@ -1,6 +1,7 @@
-/* raise.c -- people raise what holds a run: its limits (limit.c), and what a
- * graph may spend (budget.c).  The command is read, judged, recorded; and who
- * waited for that goes on, as far as it reaches.
+/* raise.c -- raising limits (limit.c) and budgets (budget.c) of a run.
+ *
+ * The command is parsed, checked and recorded; then executions that waited for
+ * the limit or budget continue, as far as the new amount allows.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -34,11 +35,12 @@ int mortise_command_obey_limit(struct mortise_run *r,
     return mortise_run_record(r, &e, err);
 }
 
-/* ---- a budget ----------------------------------------------------------- */
+/* ---- budgets ------------------------------------------------------------ */
 
-/* The purse of the graph that the subgraph's execution at `path` is at work
- * with, or (NULL) the run's. */
-static struct scope *find_purse(const struct mortise_run *r, const char *path)
+/* The scope of the active graph inside the subgraph's execution at `path`; NULL
+ * path: the run's. */
+static struct scope *find_budget_scope(const struct mortise_run *r,
+                                       const char *path)
 {
     char own[MORTISE_EXEC_PATH];
 
@@ -52,14 +54,15 @@ static struct scope *find_purse(const struct mortise_run *r, const char *path)
     return NULL;
 }
 
-static bool is_digit(char c)
+static bool is_ascii_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-/* "+N", more than now; or N, in all.  MORTISE_EINVAL: neither, or nothing. */
-static int read_limit(enum mortise_spend what, const json_t *value,
-                      uint64_t now, uint64_t *out)
+/* "+N" adds to `now`; N is the new total.  MORTISE_EINVAL: it is neither, or
+ * not positive. */
+static int parse_budget_limit(enum mortise_spend what, const json_t *value,
+                              uint64_t now, uint64_t *out)
 {
     const char *text = json_string_value(value);
     json_t *number = NULL;
@@ -68,8 +71,8 @@ static int read_limit(enum mortise_spend what, const json_t *value,
 
     if (text == NULL) {
         is = mortise_spend_read(what, value, out);
-    } else if (text[0] == '+' && is_digit(text[1]) &&
-               is_digit(text[strlen(text) - 1])) {
+    } else if (text[0] == '+' && is_ascii_digit(text[1]) &&
+               is_ascii_digit(text[strlen(text) - 1])) {
         rv = mortise_json_parse(&number, text + 1, strlen(text + 1), NULL);
         is = rv == MORTISE_OK && mortise_spend_read(what, number, out) &&
              *out > 0;
@@ -85,9 +88,9 @@ static int read_limit(enum mortise_spend what, const json_t *value,
                : MORTISE_EINVAL;
 }
 
-/* It lists what there is. */
-static int lacks(const struct purse *p, const char *name,
-                 struct mortise_err *err)
+/* The message lists the budget's members. */
+static int fail_no_such_budget(const struct purse *p, const char *name,
+                               struct mortise_err *err)
 {
     char names[256] = "";
     size_t n = 0;
@@ -102,19 +105,19 @@ static int lacks(const struct purse *p, const char *name,
                         names);
 }
 
-/* One member of the command: what the limit is to be. */
-static int find_limit(const struct purse *p, const char *name,
-                      const json_t *value, enum mortise_spend *k, uint64_t *out,
-                      struct mortise_err *err)
+/* Parse and check one member of the command: the new limit. */
+static int parse_budget_member(const struct purse *p, const char *name,
+                               const json_t *value, enum mortise_spend *k,
+                               uint64_t *out, struct mortise_err *err)
 {
     char text[BUDGET_TEXT];
     int rv;
 
     *k = mortise_spend_find(name);
-    assert(p != NULL); /* limits_of() looked */
+    assert(p != NULL); /* the caller has checked this */
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
-        return lacks(p, name, err);
-    rv = read_limit(*k, value, p->most[*k], out);
+        return fail_no_such_budget(p, name, err);
+    rv = parse_budget_limit(*k, value, p->most[*k], out);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
@@ -138,9 +141,9 @@ static int find_limit(const struct purse *p, const char *name,
     return MORTISE_OK;
 }
 
-/* The limits that the command comes to: {NAME: limit}, a new reference. */
-static int resolve(const struct scope *in, const json_t *body, json_t **out,
-                   struct mortise_err *err)
+/* Parse the command: {NAME: limit}, a new reference. */
+static int parse_budget_command(const struct scope *in, const json_t *body,
+                                json_t **out, struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -158,7 +161,7 @@ static int resolve(const struct scope *in, const json_t *body, json_t **out,
         enum mortise_spend k;
 
         if (rv == MORTISE_OK)
-            rv = find_limit(in->purse, key, value, &k, &limit, err);
+            rv = parse_budget_member(in->purse, key, value, &k, &limit, err);
         if (rv == MORTISE_OK &&
             json_object_set_new(*out, key, mortise_spend_json(k, limit)) != 0)
             rv = mortise_nomem(err);
@@ -168,14 +171,15 @@ static int resolve(const struct scope *in, const json_t *body, json_t **out,
     return rv;
 }
 
-static int limits_of(const struct mortise_run *r,
-                     const struct mortise_run_command *c, struct scope **in,
-                     json_t **limits, struct mortise_err *err)
+static int find_scope_and_limits(const struct mortise_run *r,
+                                 const struct mortise_run_command *c,
+                                 struct scope **in, json_t **limits,
+                                 struct mortise_err *err)
 {
     int rv;
 
     *limits = NULL;
-    *in = find_purse(r, c->node);
+    *in = find_budget_scope(r, c->node);
     if (*in == NULL)
         rv = mortise_fail(err, MORTISE_ENOTFOUND,
                           "run %s has no active subgraph at '%s'", r->id,
@@ -184,7 +188,7 @@ static int limits_of(const struct mortise_run *r,
         rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
                           (*in)->root->graph->name);
     else
-        rv = resolve(*in, c->value, limits, err);
+        rv = parse_budget_command(*in, c->value, limits, err);
     return rv;
 }
 
@@ -202,7 +206,7 @@ int mortise_command_check_budget(struct mortise_run *r,
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s, so it spends nothing more", r->id,
                             mortise_run_status_name(r->status));
-    rv = limits_of(r, c, &in, &limits, err);
+    rv = find_scope_and_limits(r, c, &in, &limits, err);
     json_decref(limits);
     if (rv == MORTISE_OK && in->owner == NULL && mortise_tree_is_foreign(r))
         rv = mortise_fail(
@@ -213,9 +217,9 @@ int mortise_command_check_budget(struct mortise_run *r,
     return rv;
 }
 
-/* Does x ask for more of this purse? */
-static bool asks_for(const struct mortise_run *r, const struct exec *x,
-                     const struct scope *in)
+/* Does x wait for more of this budget? */
+static bool is_asking_for_budget(const struct mortise_run *r,
+                                 const struct exec *x, const struct scope *in)
 {
     char path[MORTISE_EXEC_PATH];
     const char *graph;
@@ -228,8 +232,8 @@ static bool asks_for(const struct mortise_run *r, const struct exec *x,
                   graph != NULL ? graph : "") == 0;
 }
 
-/* The request is ours, but it was on a disk. */
-static int asked_about(const struct exec *x)
+/* We made the request, but it was read from disk. */
+static int get_asked_spend(const struct exec *x)
 {
     const char *name = json_string_value(json_object_get(x->payload, "budget"));
     int k = (int)mortise_spend_find(name != NULL ? name : "");
@@ -238,12 +242,14 @@ static int asked_about(const struct exec *x)
     return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
 }
 
-/* What it would spend, as far as that is known; and what it said when it asked. */
-static void need_of(const struct mortise_run *r, const struct exec *x,
-                    bool as_asked, uint64_t need[MORTISE_N_SPENDS])
+/* The amounts that x is known to need; as_asked: at least the amount in its
+ * request. */
+static void get_needed_amounts(const struct mortise_run *r,
+                               const struct exec *x, bool as_asked,
+                               uint64_t need[MORTISE_N_SPENDS])
 {
     const json_t *said = json_object_get(x->payload, "needs");
-    enum mortise_spend k = (enum mortise_spend)asked_about(x);
+    enum mortise_spend k = (enum mortise_spend)get_asked_spend(x);
     uint64_t asked;
 
     mortise_budget_need(r, x, need);
@@ -252,10 +258,11 @@ static void need_of(const struct mortise_run *r, const struct exec *x,
         need[k] = asked;
 }
 
-/* As many go on as there is room for now in what they asked about.  (They may
- * find another bound that has none, and ask about that.) */
-static int pass_some(struct mortise_run *r, const struct scope *in,
-                     bool as_asked, const char *actor, struct mortise_err *err)
+/* Pass as many requests as the budget now has room for.  (They can then ask
+ * about another limit.) */
+static int pass_budget_requests(struct mortise_run *r, const struct scope *in,
+                                bool as_asked, const char *actor,
+                                struct mortise_err *err)
 {
     struct purse left = in->owner == NULL ? mortise_tree_purse(r) : *in->purse;
     int rv = MORTISE_OK;
@@ -265,10 +272,10 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
         struct exec *x = r->execs[i];
         uint64_t need[MORTISE_N_SPENDS];
 
-        if (!asks_for(r, x, in))
+        if (!is_asking_for_budget(r, x, in))
             continue;
-        need_of(r, x, as_asked, need);
-        if (!mortise_budget_leaves_room(&left, need, asked_about(x)))
+        get_needed_amounts(r, x, as_asked, need);
+        if (!mortise_budget_leaves_room(&left, need, get_asked_spend(x)))
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
             left.spent[k] += need[k];
@@ -285,7 +292,7 @@ int mortise_command_obey_budget(struct mortise_run *r,
 {
     struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = h->actor};
     struct scope *in;
-    int rv = limits_of(r, c, &in, &e.value, err);
+    int rv = find_scope_and_limits(r, c, &in, &e.value, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -297,7 +304,8 @@ int mortise_command_obey_budget(struct mortise_run *r,
         mortise_tree_raised(r);
     if (rv == MORTISE_OK)
         rv = mortise_clock_again(r, in, err);
-    return rv == MORTISE_OK ? pass_some(r, in, false, h->actor, err) : rv;
+    return rv == MORTISE_OK ? pass_budget_requests(r, in, false, h->actor, err)
+                            : rv;
 }
 
 int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err)
@@ -308,5 +316,5 @@ int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err)
     if (!r->live || r->cancelling || r->held != NULL ||
         r->tree.origin == NULL || in->purse == NULL)
         return MORTISE_OK;
-    return pass_some(r, in, true, r->tree.origin, err);
+    return pass_budget_requests(r, in, true, r->tree.origin, err);
 }

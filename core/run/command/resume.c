@@ -1,15 +1,16 @@
-/* resume.c -- the command that has a run go on from its head as it stands.
+/* resume.c -- the command that continues a run from its head.
  *
- * That it goes on is the list's business (command.c), as with any other; this
- * is what people ask for besides: what failed is tried again, scheduled pauses
- * are passed, and what an end left in doubt is asked about.
+ * Any command list continues the run (command.c).  A `resume` also retries
+ * failures, passes scheduled pauses, and asks about effects that ended in
+ * doubt.
  */
 #include "core/run/command/command.h"
 
-/* Is its doubt settled by the same list?  Where nothing was stopped, any other
- * may be. */
-static bool is_resolved(const struct mortise_run *r,
-                        const struct mortise_said *h, const struct exec *x)
+/* Does the same list settle x's doubt?  If nothing was stopped, any resolve
+ * counts. */
+static bool is_doubt_resolved(const struct mortise_run *r,
+                              const struct mortise_said *h,
+                              const struct exec *x)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
@@ -21,9 +22,9 @@ static bool is_resolved(const struct mortise_run *r,
     return false;
 }
 
-/* Is something of it about to end that a resume would bring back, but for what
- * waits until its doubt is settled? */
-static bool is_stopping(const struct mortise_run *r, bool but_doubts)
+/* Is an execution about to end that a resume would retry? but_doubts: ignore
+ * those that wait for a doubt to be settled. */
+static bool has_stopping_execs(const struct mortise_run *r, bool but_doubts)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
@@ -48,7 +49,7 @@ int mortise_command_check_resume(struct mortise_run *r,
         return mortise_fail(
             err, MORTISE_ECONFLICT,
             "run %s is already running; another command resumed it", r->id);
-    if (r->live && is_stopping(r, true))
+    if (r->live && has_stopping_execs(r, true))
         return mortise_fail(
             err, MORTISE_ECONFLICT,
             "run %s is being stopped; resume it when it has stopped", r->id);
@@ -57,7 +58,7 @@ int mortise_command_check_resume(struct mortise_run *r,
             const struct exec *x = r->execs[i];
 
             if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
-                !is_resolved(r, h, x))
+                !is_doubt_resolved(r, h, x))
                 return mortise_fail(
                     err, MORTISE_EINDOUBT,
                     "the effect of node '%s' may have happened; find out "
@@ -68,9 +69,9 @@ int mortise_command_check_resume(struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* Did something fail because people rejected it, or took its effect as failed,
- * since the run was paused or resumed? */
-static bool is_any_refused(const struct mortise_run *r)
+/* Has an execution failed because people rejected it, or took its effect as
+ * failed, since the last pause or resume? */
+static bool has_rejected_failure(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
@@ -81,20 +82,21 @@ static bool is_any_refused(const struct mortise_run *r)
     return false;
 }
 
-/* Is it to fail of what was decided, once it goes on?  By the same list, or while
- * the run stood still (`stayed`). */
-static bool is_decided(const struct mortise_run *r, bool stayed)
+/* Does the run fail by a decision once it continues?  The decision was in the
+ * same list, or came while the run was paused (`stayed`). */
+static bool must_fail_by_decision(const struct mortise_run *r, bool stayed)
 {
     return r->error == NULL && r->frames[0]->failed &&
-           (r->n_failed > r->failed_before || (stayed && is_any_refused(r)));
+           (r->n_failed > r->failed_before ||
+            (stayed && has_rejected_failure(r)));
 }
 
-/* Try again what failed, pass scheduled pauses.  What died while it was being
- * stopped is stopped first, finalisers that were at work then come to their end,
- * and what was decided while nothing ran comes about first: to take an effect as
- * failed is not to be asked again at once.  What
- * its end left in doubt is asked about (doubt.c (11)), also where nothing else
- * goes on. */
+/* Retry failures and pass scheduled pauses.  First, executions that were being
+ * stopped when the process died are stopped, active finalizers end, and
+ * decisions that were made during the pause take effect: otherwise an effect
+ * that a person took as failed would be asked about again at once.  Doubts of
+ * ended executions are asked about (doubt.c (11)), even if nothing else
+ * continues. */
 int mortise_command_obey_resume(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -114,11 +116,12 @@ int mortise_command_obey_resume(struct mortise_run *r,
         return mortise_run_record(r, &back, err);
     if (mortise_run_is_over(r) || r->cancelling)
         return MORTISE_OK;
-    retries = !is_stopping(r, false) && !mortise_final_is_at_work(r) &&
-              !is_decided(r, stayed);
+    retries = !has_stopping_execs(r, false) && !mortise_final_is_at_work(r) &&
+              !must_fail_by_decision(r, stayed);
     if (!retries && !paused)
         return MORTISE_OK;
-    if (retries && paused && r->frames[0]->failed) /* else it ends the pause */
+    /* Otherwise the entry of the resume ends the pause. */
+    if (retries && paused && r->frames[0]->failed)
         rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);

@@ -1,14 +1,16 @@
-/* run_commands.c -- the rows of run_commands.def as a table.  It names what
- * every command does, and nothing else does. */
+/* run_commands.c -- the rows of run_commands.def as a table.  Only this file
+ * names the functions of every command. */
 #include <assert.h>
 #include <string.h>
 
 #include "core/base/utf8.h"
 #include "core/run/command/command.h"
 
-/* Of what is in no row. */
-static int refuse(struct mortise_run *r, const struct mortise_said *h,
-                  const struct mortise_run_command *c, struct mortise_err *err)
+/* The check of the last row. */
+static int fail_unknown_command(struct mortise_run *r,
+                                const struct mortise_said *h,
+                                const struct mortise_run_command *c,
+                                struct mortise_err *err)
 {
     (void)r;
     (void)h;
@@ -25,7 +27,7 @@ const struct mortise_command_row mortise_run_commands[] = {
      .obey = mortise_command_obey_##id,                                        \
      __VA_ARGS__},
 #include "core/run/command/run_commands.def"
-    {.kind = 0, .check = refuse},
+    {.kind = 0, .check = fail_unknown_command},
 };
 
 enum {
@@ -34,7 +36,7 @@ enum {
     ROW_OF_NONE
 };
 
-/* No two of one number: that does not compile. */
+/* Two rows with the same number do not compile. */
 const struct mortise_command_row *mortise_command_row(uint32_t kind)
 {
     switch (kind) {
@@ -68,8 +70,8 @@ bool mortise_command_takes(const struct mortise_command_row *row,
     return false;
 }
 
-static int read_value(json_t **out, const char *name, const char *text,
-                      struct mortise_err *err)
+static int parse_json_member(json_t **out, const char *name, const char *text,
+                             struct mortise_err *err)
 {
     int rv = mortise_json_parse(out, text, strlen(text), err);
 
@@ -83,7 +85,7 @@ int mortise_command_read(struct mortise_run_command *out,
     const struct mortise_command_row *row = mortise_command_row(c->kind);
     int rv = MORTISE_OK;
 
-    assert(row->kind == c->kind || row->kind == 0); /* 0: of none */
+    assert(row->kind == c->kind || row->kind == 0); /* 0: unknown */
     *out = (struct mortise_run_command){.kind = c->kind, .flags = c->flags};
 #define MEMBER_TEXT(name)                                                      \
     out->name = c->name;                                                       \
@@ -91,7 +93,7 @@ int mortise_command_read(struct mortise_run_command *out,
         rv = mortise_utf8_check(#name, c->name, err);
 #define MEMBER_JSON(name, field)                                               \
     if (rv == MORTISE_OK && row->value != NULL && c->field != NULL)            \
-        rv = read_value(&out->name, row->value, c->field, err);
+        rv = parse_json_member(&out->name, row->value, c->field, err);
 #define MEMBER_FLAG(name, bit)
 #include "core/run/command/command_members.def"
     return rv;

@@ -1,7 +1,7 @@
-/* run_commands.h -- the commands that a run may be given, as a table.
+/* run_commands.h -- the commands that a run accepts, as a table.
  *
- * Whoever takes one from outside, stores a list or carries it finds in its row
- * what has to be known of it, and need not know which command it is.
+ * The code that reads, stores or carries commands uses only the properties in a
+ * command's row, and does not depend on particular commands.
  *
  * Threads   [any]: the table is constant. */
 #ifndef MORTISE_RUN_COMMANDS_H
@@ -9,70 +9,71 @@
 
 #include "core/run/run.h"
 
-/* What becomes of calls that are out, and of the run behind the command. */
+/* How a command treats calls in flight, and the run after it. */
 enum mortise_command_way {
-    /* They go on. */
+    /* Calls continue. */
     MORTISE_COMMAND_SAYS = 0,
-    /* What executions see becomes another: calls are cancelled, and the list
-     * waits until they have let go.  The run goes on behind it, also where it
-     * was paused. */
+    /* The command changes the state that executions see: calls are cancelled,
+     * and the list waits for their ends.  The run continues after it, even if
+     * it was paused. */
     MORTISE_COMMAND_MOVES,
-    /* The list waits, too, but effects may come to their end.  The run stands
-     * still behind it, and no plugin is needed. */
+    /* The list waits too, but effects may finish.  The run is paused after it,
+     * and needs no plugin. */
     MORTISE_COMMAND_PAUSES,
-    /* It asks them itself to stop.  Nothing is started behind it, and no plugin
-     * is needed. */
+    /* The command cancels the calls itself.  Nothing is started after it, and
+     * it needs no plugin. */
     MORTISE_COMMAND_ENDS
 };
 
-/* Of `c`, which is one of the list `h`.  [loop] */
+/* `c` is one of the list `h`. [loop] */
 typedef int mortise_command_fn(struct mortise_run *r,
                                const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err);
 
 struct mortise_command_row {
-    uint32_t kind;    /* enum mortise_command_kind; 0: there is no such one */
-    const char *name; /* of the control socket */
-    /* What it takes there, each in backquotes, in the words of
+    uint32_t kind;    /* enum mortise_command_kind; 0: unknown */
+    const char *name; /* on the control socket */
+    /* Its members on the control socket, each in backquotes, as in
      * docs/control.md. */
     const char *members;
-    uint32_t flags;    /* the MORTISE_CMD_... that mean something to it */
-    const char *value; /* what its value is, for errors; NULL: it has none */
+    uint32_t flags;    /* the MORTISE_CMD_... flags that it uses */
+    const char *value; /* name of its value in errors; NULL: none */
     enum mortise_command_way way;
-    bool restarts; /* an ended run goes on by it, with its plugins */
-    /* Of a decision: the request that it is about, under whatever name; NULL:
-     * none that is pending.  A list may have many, each about another. */
+    bool restarts; /* an ended run continues, with its plugins */
+    /* For a decision: the request that it is about, as an opaque identity;
+     * NULL: none is pending.  A list may have many decisions with different
+     * subjects. */
     const void *(*subject)(const struct mortise_run *r,
                            const struct mortise_run_command *c);
-    bool plugin_judges; /* a decision's `value` is for a plugin to check */
-    bool steers; /* the engine makes a graph of its `value` (mortise_said) */
-    /* Why its calls were stopped, for who has to find out what came of them;
-     * NULL: no reason of its own.  Static. */
+    bool plugin_judges; /* a plugin checks a decision's `value` */
+    bool steers;        /* the engine makes a graph from its `value` */
+    /* Why its calls were stopped, for the person who settles their doubts;
+     * NULL: no reason.  Static. */
     const char *(*cause)(const struct mortise_run_command *c);
 
-    /* May the run take it now, as part of that list?  Records nothing. */
+    /* Can the run accept it now, as part of that list?  Records nothing. */
     mortise_command_fn *check;
-    /* Record it, and what follows from it: it was checked, and nothing happened
-     * since but what was obeyed before it. */
+    /* Record and apply it.  It was checked, and since then only earlier
+     * commands of the list were applied. */
     mortise_command_fn *obey;
 };
 
-/* In the order in which they are obeyed; a row of kind 0 behind the last. */
+/* In the order in which they are applied; the last row has kind 0. */
 extern const struct mortise_command_row mortise_run_commands[];
 
-/* The row of that kind, or (kind 0) the last, whose check refuses it. */
+/* The row of this kind, or the last one (kind 0), whose check fails. */
 const struct mortise_command_row *mortise_command_row(uint32_t kind);
 /* By the name on the socket. */
 const struct mortise_command_row *mortise_command_named(const char *name);
 
-/* Does that member of command_members.def mean something to it? */
+/* Does the command use this member of command_members.def? */
 bool mortise_command_takes(const struct mortise_command_row *row,
                            const char *member);
 
-/* What a program in C says, read: `out` borrows the strings, and has a new
- * reference as its value, where the command has one.  Where numbers are read as
- * in C (mortise_enter()). */
+/* Convert a command of the C API.  `out` borrows the strings, and its value, if
+ * any, is a new reference.  Call it where numbers are read as in C
+ * (mortise_enter()). */
 int mortise_command_read(struct mortise_run_command *out,
                          const struct mortise_command *c,
                          struct mortise_err *err);

@@ -1,6 +1,7 @@
-/* steer.c -- the command that steers a run: it goes by another graph, which a diff
- * made of its own.  Who gives the command made that graph, and checked it as any
- * other (engine/runs/steer.c); here it is held against what the run has done. */
+/* steer.c -- the command that steers a run: a diff of its graph makes a new
+ * graph.  The sender of the command compiled and checked that graph
+ * (core/engine/runs/steering.c); here it is checked against the progress of the
+ * run. */
 #include <string.h>
 
 #include "core/run/command/command.h"
@@ -29,9 +30,9 @@ int mortise_run_may_steer(const struct mortise_run *r,
     return mortise_regraph_check(r, to, err);
 }
 
-/* What a decision ends may be what the diff is about, and the diff was checked
- * against what there is before it. */
-static bool has_decision(const struct mortise_said *h)
+/* A decision could end a node that the diff is about; the diff was checked
+ * against the state before the decision. */
+static bool has_list_decision(const struct mortise_said *h)
 {
     for (size_t i = 0; i < h->n; i++)
         if (mortise_command_row(h->list[i].kind)->subject != NULL)
@@ -48,7 +49,7 @@ int mortise_command_check_steer(struct mortise_run *r,
     if (mortise_command_has(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_EINVAL,
                             "steering and goto cannot be in the same call");
-    if (has_decision(h))
+    if (has_list_decision(h))
         return mortise_fail(err, MORTISE_EINVAL,
                             "steering and a decision cannot be in the same "
                             "call; give the decision first");

@@ -1,34 +1,36 @@
-/* tell.c -- the command that tells a run something: a message of the user's,
- * which a model of it hears with its next turn (inbox.c). */
+/* tell.c -- the command that sends a user's message to the run: a model of the
+ * run receives it with its next turn (inbox.c). */
 #include <string.h>
 
 #include "lang/schema/schema.h"
 #include "core/run/command/command.h"
 
-enum { TEXT_MAX = 1 << 20 };
+enum { MAX_MESSAGE_BYTES = 1 << 20 };
 
-static bool asks_models(const struct mortise_graph *g);
+static bool uses_models(const struct mortise_graph *g);
 
-/* Itself, or something that is run for it. */
-static bool hears(const struct mortise_node *n)
+/* Does the node, or a graph or tool inside it, call a model? */
+static bool can_receive_message(const struct mortise_node *n)
 {
     return (n->op != NULL && n->op->asks_models) ||
-           (n->sub != NULL && asks_models(n->sub)) ||
-           (n->tools != NULL && asks_models(n->tools));
+           (n->sub != NULL && uses_models(n->sub)) ||
+           (n->tools != NULL && uses_models(n->tools));
 }
 
-/* Graphs are bounded in how deep they nest. */
-static bool asks_models(const struct mortise_graph *g)
+/* The nesting of graphs is bounded. */
+static bool uses_models(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (hears(&g->nodes[i]))
+        if (can_receive_message(&g->nodes[i]))
             return true;
     return false;
 }
 
-/* As JSON, where the text is that, or as itself: does it fit? */
-static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
-                      json_t *text, struct mortise_err *err)
+/* Does the message, as JSON or as plain text, match the node's
+ * message_schema? */
+static int check_message_schema(const struct mortise_run *r,
+                                const struct mortise_node *n, json_t *text,
+                                struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *value = NULL;
@@ -57,43 +59,44 @@ static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
         n->id, r->id, why.msg);
 }
 
-/* Itself, and whoever is run for it.  Graphs are bounded in how deep they
- * nest. */
-static int check_all_fit(const struct mortise_run *r,
-                         const struct mortise_node *n, json_t *text,
-                         struct mortise_err *err)
+/* Check the node, and everything inside it.  The nesting of graphs is
+ * bounded. */
+static int check_message_inside(const struct mortise_run *r,
+                                const struct mortise_node *n, json_t *text,
+                                struct mortise_err *err)
 {
     const struct mortise_graph *const inner[] = {n->sub, n->tools};
-    int rv = check_fits(r, n, text, err);
+    int rv = check_message_schema(r, n, text, err);
 
     for (size_t k = 0; k < 2; k++)
         for (uint32_t i = 0;
              rv == MORTISE_OK && inner[k] != NULL && i < inner[k]->n_nodes; i++)
-            rv = check_all_fit(r, &inner[k]->nodes[i], text, err);
+            rv = check_message_inside(r, &inner[k]->nodes[i], text, err);
     return rv;
 }
 
-/* May who hears it be told that? */
-static int check_schemas(const struct mortise_run *r, const char *id,
-                         json_t *text, struct mortise_err *err)
+/* Can every receiver accept the message? */
+static int check_receivers(const struct mortise_run *r, const char *id,
+                           json_t *text, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     if (id != NULL)
-        return check_all_fit(r, mortise_graph_node(r->graph, id), text, err);
+        return check_message_inside(r, mortise_graph_node(r->graph, id), text,
+                                    err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < r->graph->n_nodes; i++)
-        rv = check_all_fit(r, &r->graph->nodes[i], text, err);
+        rv = check_message_inside(r, &r->graph->nodes[i], text, err);
     return rv;
 }
 
-/* Is there somebody who could hear it? */
-static int check_node(const struct mortise_run *r, const char *id,
-                      struct mortise_err *err)
+/* Is there a receiver? */
+static int check_has_receiver(const struct mortise_run *r, const char *id,
+                              struct mortise_err *err)
 {
     const struct mortise_node *n;
 
     if (id == NULL)
-        return asks_models(r->graph)
+        return uses_models(r->graph)
                    ? MORTISE_OK
                    : mortise_fail(err, MORTISE_EINVAL,
                                   "no node of the graph uses a model, so no "
@@ -102,11 +105,12 @@ static int check_node(const struct mortise_run *r, const char *id,
     if (n == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph has no node '%.64s'", id);
-    return hears(n) ? MORTISE_OK
-                    : mortise_fail(err, MORTISE_EINVAL,
-                                   "node '%s' uses no model, so it would not "
-                                   "receive the message",
-                                   n->id);
+    return can_receive_message(n)
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "node '%s' uses no model, so it would not "
+                              "receive the message",
+                              n->id);
 }
 
 int mortise_command_check_tell(struct mortise_run *r,
@@ -125,11 +129,11 @@ int mortise_command_check_tell(struct mortise_run *r,
     if (n == 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a message must be a text that is not empty");
-    if (n > TEXT_MAX)
+    if (n > MAX_MESSAGE_BYTES)
         return mortise_fail(err, MORTISE_ELIMIT,
                             "a message can have at most 1 MiB");
-    rv = check_node(r, c->node, err);
-    return rv == MORTISE_OK ? check_schemas(r, c->node, c->value, err) : rv;
+    rv = check_has_receiver(r, c->node, err);
+    return rv == MORTISE_OK ? check_receivers(r, c->node, c->value, err) : rv;
 }
 
 int mortise_command_obey_tell(struct mortise_run *r,

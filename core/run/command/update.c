@@ -1,17 +1,17 @@
-/* update.c -- the command that gives a run another state.
+/* update.c -- the command that changes the state of a run.
  *
- * What is given becomes writes (patch.c).  They are tried on the state as it
- * is, against the schemas and limits that every write is held to, before one
- * entry says all of them.
+ * The new values become writes (patch.c).  They are tried on the current state,
+ * with the schemas and limits of every write, before one entry records them
+ * all.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/run/command/command.h"
 
-static int update_make(struct mortise_run *r, struct patch *p,
-                       const struct mortise_run_command *c,
-                       struct mortise_err *err)
+static int make_update_patch(struct mortise_run *r, struct patch *p,
+                             const struct mortise_run_command *c,
+                             struct mortise_err *err)
 {
     mortise_patch_init(p, r, r->graph);
     p->plain = MORTISE_REDUCE_LAST;
@@ -19,9 +19,9 @@ static int update_make(struct mortise_run *r, struct patch *p,
     return mortise_patch_make(p, c->value, err);
 }
 
-/* What the state would be: its reducers take it, what it changes holds against
- * the schemas, and it is not too large. */
-static int update_try(struct mortise_run *r, struct patch *u,
+/* Compute the new state: the reducers must accept the writes, the changed
+ * fields must match their schemas, and the size is limited. */
+static int try_update(struct mortise_run *r, struct patch *u,
                       struct mortise_err *err)
 {
     uint64_t size;
@@ -48,8 +48,8 @@ static int update_try(struct mortise_run *r, struct patch *u,
     return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
 }
 
-/* Does what it makes depend on what is there? */
-static bool update_reduces(const struct patch *u)
+/* Does the result depend on the current state? */
+static bool has_reducer_write(const struct patch *u)
 {
     for (size_t i = 0; i < u->n; i++) {
         if (u->writes[i].reduce != MORTISE_REDUCE_LAST)
@@ -58,8 +58,8 @@ static bool update_reduces(const struct patch *u)
     return false;
 }
 
-/* Answers and results are applied before the update, and what they write is
- * not known before: an update that they could break must come after them. */
+/* Answers and results of the same list are applied first, and their writes are
+ * unknown here.  So an update that depends on the state needs its own call. */
 int mortise_command_check_update(struct mortise_run *r,
                                  const struct mortise_said *h,
                                  const struct mortise_run_command *c,
@@ -70,10 +70,10 @@ int mortise_command_check_update(struct mortise_run *r,
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = update_make(r, &u, c, err);
+    rv = make_update_patch(r, &u, c, err);
     if (rv == MORTISE_OK)
-        rv = update_try(r, &u, err);
-    if (rv == MORTISE_OK && update_reduces(&u) &&
+        rv = try_update(r, &u, err);
+    if (rv == MORTISE_OK && has_reducer_write(&u) &&
         (mortise_command_has(h, MORTISE_CMD_ANSWER) ||
          mortise_command_has(h, MORTISE_CMD_RESOLVE)))
         rv = mortise_fail(
@@ -84,7 +84,7 @@ int mortise_command_check_update(struct mortise_run *r,
     return rv;
 }
 
-/* It was checked, and nothing that could break it happened since. */
+/* The update was checked, and nothing has changed since. */
 static int record_update(struct mortise_run *r,
                          const struct mortise_run_command *c, const char *actor,
                          struct mortise_err *err)
@@ -92,7 +92,7 @@ static int record_update(struct mortise_run *r,
     struct patch u;
     int rv;
 
-    rv = update_make(r, &u, c, err);
+    rv = make_update_patch(r, &u, c, err);
     if (rv == MORTISE_OK) {
         assert(u.n <= u.cap);
         struct mortise_entry e = {.type = MORTISE_E_UPDATE,
@@ -106,29 +106,29 @@ static int record_update(struct mortise_run *r,
     return rv;
 }
 
-/* x goes on with what was decided about it: with the arguments that it has, of
- * the state before the update. */
-static int keep_arguments(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+/* x continues with the decision about it: keep its arguments, which the state
+ * before the update gave. */
+static int record_decided_arguments(struct mortise_run *r, struct exec *x,
+                                    struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHECKED);
     struct mortise_err why;
     int rv;
 
     if (mortise_exec_node(r, x)->op == NULL || x->body_is_given ||
-        mortise_guard_wants_input(r, x)) /* it did not use any yet */
+        mortise_guard_wants_input(r, x)) /* not evaluated yet */
         return MORTISE_OK;
     rv = mortise_arguments_find(r, x, &why, err);
-    if (rv == MORTISE_EINVAL) /* it hears of that when it goes on */
+    if (rv == MORTISE_EINVAL) /* reported when x continues */
         return MORTISE_OK;
     return rv == MORTISE_OK
                ? mortise_run_record_value(r, &e, json_incref(x->body), err)
                : rv;
 }
 
-/* x is in the graph that gets another state. */
-static int take_update(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+/* x is in the graph whose state changes. */
+static int prepare_exec_for_update(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     int rv = x->decided ? MORTISE_OK : mortise_exec_disarm(r, x, err);
 
@@ -137,14 +137,14 @@ static int take_update(struct mortise_run *r, struct exec *x,
         return rv;
     if (x->state == X_ASKED && x->ask != MORTISE_ASK_BEFORE)
         return mortise_request_withdraw(r, x, err);
-    return x->decided ? keep_arguments(r, x, err) : MORTISE_OK;
+    return x->decided ? record_decided_arguments(r, x, err) : MORTISE_OK;
 }
 
-/* The tools of x stop as those of an attempt that ends: a graph among them can
- * continue inside when x calls it again (flow/tools.c (9)).  No call is out, so
- * all of them stop here. */
-static int stop_tools(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+/* Stop the tools of x like those of an attempt that ends: x can continue a
+ * graph among them later (flow/tools.c (9)).  No call is in flight, so all of
+ * them end here. */
+static int stop_tools_for_update(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
     int rv;
@@ -155,11 +155,9 @@ static int stop_tools(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_stop_losers(r, err) : rv;
 }
 
-/* Questions are asked again, since the state that they are about changes; a
- * scheduled pause is about none.  An execution that has tools run begins anew, and
- * so do they; unless somebody decided about it or them, and it did not go on with
- * that yet.
- */
+/* Requests are withdrawn and asked again, since their state changes; a
+ * scheduled pause has none.  An execution with tools starts over, and so do the
+ * tools, unless a decision about one of them was not used yet. */
 int mortise_command_obey_update(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -172,9 +170,9 @@ int mortise_command_obey_update(struct mortise_run *r,
 
         if (x->frame->top != r->frames[0])
             continue;
-        rv = stop_tools(r, x, err);
+        rv = stop_tools_for_update(r, x, err);
         if (rv == MORTISE_OK)
-            rv = take_update(r, x, err);
+            rv = prepare_exec_for_update(r, x, err);
     }
     return rv != MORTISE_OK ? rv : record_update(r, c, h->actor, err);
 }
