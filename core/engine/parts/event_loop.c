@@ -1,9 +1,9 @@
-/* event_loop.c -- see event_loop.h.
+/* event_loop.c -- create a libuv loop, or fail with an error.
  *
  * libuv makes a pipe for signals with the first loop of a process, and calls
- * abort() if it gets none.  So as many descriptors as a loop takes are asked for
- * right before, where a shortage is an error.  Later ones of libuv's fail with an
- * error of their own.
+ * abort() if it cannot.  So first open and close as many descriptors as a loop
+ * needs: a shortage becomes an error here.  Later failures of libuv are
+ * reported as errors by libuv itself.
  */
 #include "core/engine/parts/event_loop.h"
 
@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Pairs: the process's pipe for signals, the loop's, what it polls and is woken
- * by. */
+/* Pairs of descriptors: the signal pipe of the process, the signal pipe of the
+ * loop, its epoll descriptor and its wakeup descriptor. */
 enum { PAIRS = 4 };
 
 int mortise_event_loop_init(uv_loop_t *loop, struct mortise_err *err)

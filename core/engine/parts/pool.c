@@ -1,23 +1,23 @@
-/* pool.c -- the workers.
+/* pool.c -- worker threads for jobs that may block.
  *
- * Threads start one by one, as long as jobs find nobody idle: a process that
- * never runs a blocking plugin has none.  The promises:
+ * A thread starts when a job finds no idle thread, so a process that never runs
+ * a blocking plugin has none.  The promises:
  *
  *   (1) A job that was put runs exactly once, unless it was taken back.
- *   (2) A thread that hangs in a plugin delays nobody else: it is given up, and
- *       its place is free.  It holds a reference of the pool, so whenever it
- *       comes back, what it touches is still there; then it ends.
- *   (3) close() returns when no job runs but given up ones.
- *   (4) Where jobs take turns there is one thread, so they end in the order in
+ *   (2) A thread that hangs in a plugin delays no other job: the pool abandons
+ *       it and reuses its slot.  The thread holds a reference to the pool, so
+ *       the memory that it touches when it returns is still valid; then it
+ *       exits.
+ *   (3) close() returns when no job runs except abandoned ones.
+ *   (4) If jobs take turns, there is one thread, so they end in the order in
  *       which they were put.
- *   (5) Else a job that waits for an answer of ours, for which another job may
- *       have to run, has no place: so many threads as there are places work,
- *       however many wait.  Those that are too many when they have their answer
- *       end with their job.
- *   (6) A job that changes the working directory or the umask changes it for
- *       itself: a thread has both of its own (CLONE_FS), and puts back behind
- *       each job what they were.  Where the system forbids that, as some
- *       containers do, they stay those of the process.
+ *   (5) Otherwise a job that waits for the loop holds no slot, because another
+ *       job may have to run before the loop can answer.  MORTISE_POOL_THREADS
+ *       threads work, however many wait.  Threads in excess exit with their
+ *       job.
+ *   (6) If a job changes the working directory or the umask, no other thread
+ *       sees it: each thread has its own (CLONE_FS) and restores both after
+ *       each job.  Some containers forbid that; then the process's are shared.
  */
 #include "core/engine/parts/pool.h"
 
@@ -33,25 +33,25 @@
 struct worker {
     struct mortise_pool *pool;
     /* Under the pool's lock: */
-    struct worker *next;            /* of those that were not given up */
-    const struct mortise_task *job; /* under way; only compared */
-    bool waits;                     /* the job does (5) */
+    struct worker *next;            /* among those that were not abandoned */
+    const struct mortise_task *job; /* running; only compared */
+    bool waits;                     /* the job waits for the loop (5) */
     bool given_up;
 };
 
 struct mortise_pool {
     const struct mortise_mem *mem;
-    int cwd; /* where the process was when the pool was made */
+    int cwd; /* working directory of the process when the pool was opened */
 
-    pthread_mutex_t lock;      /* guards what follows */
+    pthread_mutex_t lock;      /* guards the members below */
     pthread_cond_t work;       /* a job came, or `closing` */
     pthread_cond_t ended;      /* a thread ended */
     struct mortise_tasks jobs; /* waiting */
     size_t n_jobs;
     struct worker *workers;
-    unsigned threads, idle; /* without the given up ones */
-    unsigned waiting;       /* of these, in a job that waits */
-    unsigned most;          /* threads that work */
+    unsigned threads, idle; /* without abandoned threads */
+    unsigned waiting;       /* threads in a job that waits for the loop */
+    unsigned most;          /* limit of working threads */
     unsigned refs;          /* all threads, and the owner */
     bool closing;
 };
@@ -66,8 +66,8 @@ static void pool_free(struct mortise_pool *p)
     mortise_release(p->mem, p, sizeof *p);
 }
 
-/* Give up a reference; called with the lock, returns without. */
-static void unref(struct mortise_pool *p)
+/* Release a reference; called with the lock, returns without it. */
+static void unref_pool(struct mortise_pool *p)
 {
     bool last = --p->refs == 0;
 
@@ -76,8 +76,8 @@ static void unref(struct mortise_pool *p)
         pool_free(p);
 }
 
-/* The next job, or NULL when there will be none.  Called with the lock. */
-static struct mortise_task *next_job(struct worker *w)
+/* The next job, or NULL when the pool closes.  Called with the lock. */
+static struct mortise_task *wait_for_job(struct worker *w)
 {
     struct mortise_pool *p = w->pool;
     struct mortise_task *j;
@@ -106,8 +106,8 @@ static void set_waits(struct worker *w, bool waits)
         w->pool->waiting--;
 }
 
-/* The pool counts on this thread no more.  Called with the lock. */
-static void leave(struct worker *w)
+/* Remove the thread from the pool's list and counts.  Called with the lock. */
+static void remove_worker(struct worker *w)
 {
     struct worker **at = &w->pool->workers;
 
@@ -118,14 +118,15 @@ static void leave(struct worker *w)
     set_waits(w, false);
 }
 
-/* More threads work than there are places (5).  Called with the lock. */
-static bool is_crowded(const struct mortise_pool *p)
+/* Do more threads work than there are slots (5)?  Called with the lock. */
+static bool has_excess_threads(const struct mortise_pool *p)
 {
     return p->threads - p->waiting > p->most;
 }
 
-/* (6): *mask is this thread's from now on.  False: it is the process's. */
-static bool go_apart(mode_t *mask)
+/* Give this thread its own working directory and umask (6).  False: it shares
+ * those of the process. */
+static bool unshare_thread_dirs(mode_t *mask)
 {
     if (unshare(CLONE_FS) != 0)
         return false;
@@ -134,38 +135,40 @@ static bool go_apart(mode_t *mask)
     return true;
 }
 
-static void put_back(const struct mortise_pool *p, mode_t mask)
+static void restore_thread_dirs(const struct mortise_pool *p, mode_t mask)
 {
     umask(mask);
     if (p->cwd >= 0 && fchdir(p->cwd) != 0)
-        return; /* it may be entered no more: so no relative path leads there */
+        return; /* the directory is no longer accessible, so no relative path
+                   leads there */
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *w = arg;
     struct mortise_pool *p = w->pool;
     struct mortise_task *j;
     mode_t mask = 0;
-    bool apart = go_apart(&mask);
+    bool apart = unshare_thread_dirs(&mask);
 
     mortise_thread_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
-    while (!w->given_up && !is_crowded(p) && (j = next_job(w)) != NULL) {
+    while (!w->given_up && !has_excess_threads(p) &&
+           (j = wait_for_job(w)) != NULL) {
         pthread_mutex_unlock(&p->lock);
         j->run(j);
         if (apart)
-            put_back(p, mask);
+            restore_thread_dirs(p, mask);
         pthread_mutex_lock(&p->lock);
         w->job = NULL;
         if (!w->given_up)
             set_waits(w, false);
     }
     if (!w->given_up)
-        leave(w);
+        remove_worker(w);
     pthread_cond_signal(&p->ended);
     mortise_release(p->mem, w, sizeof *w);
-    unref(p);
+    unref_pool(p);
     return NULL;
 }
 
@@ -179,7 +182,7 @@ static int start_thread(struct mortise_pool *p, struct mortise_err *err)
     if (w == NULL)
         return mortise_nomem(err);
     *w = (struct worker){.pool = p, .next = p->workers};
-    rv = mortise_thread_start(&thread, work, w);
+    rv = mortise_thread_start(&thread, run_worker, w);
     if (rv != 0) {
         mortise_release(p->mem, w, sizeof *w);
         return mortise_syserr(err, rv, "start a worker");
@@ -191,8 +194,8 @@ static int start_thread(struct mortise_pool *p, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* For one more.  Called with the lock. */
-static bool has_place(const struct mortise_pool *p)
+/* May another thread start?  Called with the lock. */
+static bool may_start_thread(const struct mortise_pool *p)
 {
     return p->threads < p->most ||
            (p->most > 1 && p->threads - p->waiting < p->most); /* (4) */
@@ -221,7 +224,7 @@ int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
 void mortise_pool_take_turns(struct mortise_pool *p)
 {
     pthread_mutex_lock(&p->lock);
-    assert(p->threads == 0); /* those that there are would go on */
+    assert(p->threads == 0); /* running threads would run jobs in parallel */
     p->most = 1;
     pthread_mutex_unlock(&p->lock);
 }
@@ -235,7 +238,7 @@ void mortise_pool_close(struct mortise_pool *p)
     pthread_cond_broadcast(&p->work);
     while (p->threads > 0)
         pthread_cond_wait(&p->ended, &p->lock);
-    unref(p);
+    unref_pool(p);
 }
 
 int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
@@ -244,7 +247,7 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
     int rv = MORTISE_OK;
 
     pthread_mutex_lock(&p->lock);
-    if (has_place(p) && p->n_jobs >= p->idle)
+    if (may_start_thread(p) && p->n_jobs >= p->idle)
         rv = start_thread(p, err);
     if (p->threads == 0) {
         pthread_mutex_unlock(&p->lock);
@@ -268,9 +271,9 @@ bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j)
     return waited;
 }
 
-/* Who is at it, or NULL.  Called with the lock. */
-static struct worker *find(const struct mortise_pool *p,
-                           const struct mortise_task *j)
+/* The worker that runs the job, or NULL.  Called with the lock. */
+static struct worker *find_worker(const struct mortise_pool *p,
+                                  const struct mortise_task *j)
 {
     struct worker *w = p->workers;
 
@@ -285,10 +288,10 @@ void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
     struct worker *w;
 
     pthread_mutex_lock(&p->lock);
-    w = find(p, j);
+    w = find_worker(p, j);
     if (w != NULL)
         set_waits(w, waits);
-    if (p->n_jobs > p->idle && has_place(p))
+    if (p->n_jobs > p->idle && may_start_thread(p))
         (void)start_thread(p, NULL);
     pthread_mutex_unlock(&p->lock);
 }
@@ -298,12 +301,12 @@ void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j)
     struct worker *w;
 
     pthread_mutex_lock(&p->lock);
-    w = find(p, j);
+    w = find_worker(p, j);
     if (w != NULL) {
         w->given_up = true;
-        leave(w);
+        remove_worker(w);
     }
-    /* Whoever waits gets a new thread now, if one can be had. */
+    /* Jobs that wait get a new thread now, if one can be started. */
     if (w != NULL && p->n_jobs > p->idle)
         (void)start_thread(p, NULL);
     pthread_mutex_unlock(&p->lock);

@@ -1,8 +1,9 @@
-/* pool.h -- the workers: threads that run what may block.
+/* pool.h -- worker threads for jobs that may block.
  *
- * Jobs are tasks that run there, in the order they were handed in.  A job that
- * never returns takes its thread with it: mortise_pool_give_up() lets go of
- * both and starts a new thread in its place. */
+ * Jobs are tasks.  Workers start them in the order in which they were put.  A
+ * job that never returns blocks its thread: mortise_pool_give_up() abandons
+ * both and starts a new thread in its place.
+ */
 #ifndef MORTISE_ENGINE_PARTS_POOL_H
 #define MORTISE_ENGINE_PARTS_POOL_H
 
@@ -14,29 +15,29 @@
 
 struct mortise_pool;
 
-/* Of jobs at work; those that wait are not counted. */
+/* Jobs that run at once; jobs that wait for the loop are not counted. */
 enum { MORTISE_POOL_THREADS = 4 };
 
-/* Threads start with the first job. */
+/* The threads start with the first job. */
 int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
                       struct mortise_err *err);
-/* From now on jobs run one at a time, so that they end in the order in which
- * they were handed in.  Before the first one.  [loop] */
+/* Run one job at a time from now on, so that jobs end in the order in which
+ * they were put.  Call it before the first job.  [loop] */
 void mortise_pool_take_turns(struct mortise_pool *p);
-/* Waits for jobs under way, not for given up ones.  NULL is fine. */
+/* Wait for running jobs, except abandoned ones.  NULL is fine. */
 void mortise_pool_close(struct mortise_pool *p);
 
-/* MORTISE_ENOMEM or MORTISE_EIO when not one thread can be had.  [loop] */
+/* MORTISE_ENOMEM or MORTISE_EIO if no thread can be started.  [loop] */
 int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
                      struct mortise_err *err);
-/* True when the job had not begun, and now never will.  [loop] */
+/* True if the job had not started; it will never run then.  [loop] */
 bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j);
-/* The job, if it is under way, waits for an answer of the loop's from now on, or
- * has it: meanwhile another one may run in its place.  [loop] */
+/* Tell the pool that a running job begins (`waits`) or stops waiting for an
+ * answer of the loop.  Another job may run in its place meanwhile.  [loop] */
 void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
                         bool waits);
-/* The job, if it is under way, will not return as far as one can tell.  When it
- * does after all, its thread ends.  [loop] */
+/* Abandon a running job that does not seem to return.  If it does return later,
+ * its thread exits.  [loop] */
 void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j);
 
 #endif

@@ -1,20 +1,24 @@
-/* process.c -- programs, run to their end on the loop.
+/* process.c -- run programs to their end on the loop.
  *
- *   (1) What goes in is a file in memory, so nobody waits for a reader; what
- *       comes out is read as it comes, and no more than is allowed.
- *   (2) A process is known by a descriptor (pidfd): no signal of the program
- *       that we are part of is needed to hear of its end, and none is handled.
- *   (3) Its group is killed while its leader is a zombie still, so that the
- *       number is nobody else's.  Then what its pipes hold is all there is.
- *   (4) One that was cancelled is nobody's: it stays here until it is dead.
- *   (5) Each holds a socket of ours for as long as it may live, so that it ends
- *       with us, however we do; and by which it says how it ended.
- *   (6) What it says is masked as it comes.  Of what is cut, or was when it was
- *       killed, the end that may be the beginning of a secret is left out.
- *   (7) Who speaks in lines waits for an answer to each: so of one that is kept a
- *       line's end is told at once, and a secret is looked for within lines.
- *   (8) Nothing that it does not read keeps the loop: what its stdin does not
- *       take waits here, up to a bound.
+ *   (1) Stdin is a file in memory, so nobody waits for a reader.  Stdout and
+ *       stderr are read as they arrive, up to a limit.
+ *   (2) Each process has a descriptor (pidfd), which reports its end.  So the
+ *       host program needs no signal handler.
+ *   (3) The process group is killed while its leader is still a zombie, so that
+ *       its number cannot belong to another group.  After that the pipes hold
+ *       all remaining output.
+ *   (4) A cancelled process has no owner: it stays in the list until it is
+ *       dead.
+ *   (5) Each program is supervised by mortise-worker over a socket.  When our
+ *       process ends, in whatever way, the socket closes and the program is
+ *       killed.  The supervisor reports the exit status over the socket.
+ *   (6) Output is masked as it arrives.  If output was cut or its program was
+ *       killed, a tail that may be the beginning of a secret is dropped.
+ *   (7) An interactive program speaks in lines and waits for an answer to each.
+ *       So complete lines are delivered at once, and secrets are searched for
+ *       within lines.
+ *   (8) A program that does not read its stdin cannot block the loop: unread
+ *       input waits here, up to a limit.
  */
 #include "core/engine/parts/process.h"
 
@@ -42,43 +46,46 @@ struct stream { /* a pipe that is read */
     uv_poll_t poll;
     struct mortise_masking masking;
     struct mortise_buf got; /* masked */
-    size_t n, max;          /* bytes as they came in */
+    size_t n, max;          /* bytes before masking */
     int fd;                 /* -1: closed */
     bool cut;
-    bool is_lines; /* of one that is kept, without a bound */
+    bool is_lines; /* of an interactive program; `max` does not apply */
 };
 
-/* The stdin of one that is kept. */
+/* The stdin of an interactive program. */
 struct input {
     uv_poll_t poll;
-    struct mortise_buf waiting;         /* from `taken` on */
-    size_t taken;                       /* of those bytes */
-    uint64_t put, gone;                 /* bytes, ever */
-    struct mortise_process_text *first; /* in the order in which they came */
-    int fd;                             /* -1: closed, or it is not kept */
+    struct mortise_buf waiting;         /* unwritten from `taken` on */
+    size_t taken;                       /* bytes of `waiting` that were
+                                           written */
+    uint64_t put, gone;                 /* bytes in total */
+    struct mortise_process_text *first; /* in the order of
+                                           mortise_process_write() */
+    int fd;                             /* -1: closed, or the program is not
+                                           interactive */
     bool is_watched;
 };
 
 enum { OUTPUT, ERRORS, N_STREAMS };
 
-enum { WORDS_MAX = 512 }; /* of a launcher that refused */
+enum { WORDS_MAX = 512 }; /* limit of the launcher's error message */
 
 struct mortise_process {
     struct mortise_processes *all;
     struct mortise_process *next, **at;
     struct stream streams[N_STREAMS];
-    uv_poll_t end; /* of pidfd */
+    uv_poll_t end; /* polls pidfd */
     int pidfd, words_fd, life_fd;
     pid_t pid;
     struct mortise_timer timer;
     struct mortise_mask *mask;
     struct input in;
-    uint64_t grace_ms; /* it is to end; 0: it is not */
-    bool was_told;     /* so, by a signal */
-    unsigned handles;  /* that are open, or being closed */
-    bool is_watched;   /* `end` is one of them */
+    uint64_t grace_ms; /* not 0: the program is being ended */
+    bool was_told;     /* the supervisor was asked to end it */
+    unsigned handles;  /* libuv handles open or closing */
+    bool is_watched;   /* `end` is one of the handles */
     bool killed;
-    enum mortise_process_outcome why; /* it was killed */
+    enum mortise_process_outcome why; /* the reason for `killed` */
     void (*piece)(void *ud, bool is_error, const char *p, size_t n);
     void (*done)(void *ud, const struct mortise_process_end *end);
     void *ud; /* done NULL: cancelled (4) */
@@ -105,7 +112,7 @@ int mortise_processes_open(struct mortise_processes **out,
     return MORTISE_OK;
 }
 
-/* ---- the end ------------------------------------------------------------ */
+/* ---- end and release ----------------------------------------------------- */
 
 static void close_fd(int *fd)
 {
@@ -114,7 +121,8 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static void release(struct mortise_process *p, const struct mortise_mem *mem)
+static void release_process(struct mortise_process *p,
+                            const struct mortise_mem *mem)
 {
     for (int i = 0; i < N_STREAMS; i++) {
         mortise_masking_finish(&p->streams[i].masking);
@@ -128,11 +136,11 @@ static void release(struct mortise_process *p, const struct mortise_mem *mem)
 static void on_closed(uv_handle_t *h)
 {
     struct mortise_process *p = h->data;
-    /* the streams remember the door that their bytes came through */
+    /* a stream's buffer has the allocator; `all` may be gone by now */
     const struct mortise_mem *mem = p->streams[OUTPUT].got.mem;
 
     if (--p->handles == 0)
-        release(p, mem);
+        release_process(p, mem);
 }
 
 static void close_stream(struct stream *s)
@@ -143,13 +151,13 @@ static void close_stream(struct stream *s)
     close_fd(&s->fd);
 }
 
-static void tell_text(struct mortise_process_text *t, bool taken)
+static void finish_process_text(struct mortise_process_text *t, bool taken)
 {
     mortise_process_text_forget(t);
     t->done(t, taken);
 }
 
-/* What waits is not taken any more. */
+/* The texts that wait are answered: taken or not. */
 static void close_input(struct mortise_process *p)
 {
     if (p->in.fd < 0)
@@ -158,11 +166,11 @@ static void close_input(struct mortise_process *p)
         uv_close((uv_handle_t *)&p->in.poll, on_closed);
     close_fd(&p->in.fd);
     while (p->in.first != NULL)
-        tell_text(p->in.first, p->in.first->until <= p->in.gone);
+        finish_process_text(p->in.first, p->in.first->until <= p->in.gone);
 }
 
-/* It is dead and buried: nothing but its handles' closing is left. */
-static void forget(struct mortise_process *p)
+/* The process is dead and reaped: close its handles. */
+static void remove_process(struct mortise_process *p)
 {
     close_input(p);
     mortise_timer_disarm(p->all->timers, &p->timer);
@@ -177,15 +185,16 @@ static void forget(struct mortise_process *p)
     close_fd(&p->words_fd);
     close_fd(&p->life_fd);
     if (p->handles == 0)
-        release(p, p->all->mem);
+        release_process(p, p->all->mem);
 }
 
 static void kill_group(const struct mortise_process *p)
 {
-    kill(-p->pid, SIGKILL); /* which it has led since before it was ours */
+    kill(-p->pid, SIGKILL); /* it has led this group since the spawn */
 }
 
-static void end_for(struct mortise_process *p, enum mortise_process_outcome why)
+static void kill_process_for(struct mortise_process *p,
+                             enum mortise_process_outcome why)
 {
     if (p->killed)
         return;
@@ -194,8 +203,8 @@ static void end_for(struct mortise_process *p, enum mortise_process_outcome why)
     kill_group(p);
 }
 
-/* What the launcher said; n bytes, 0: it became the program. */
-static size_t said(int fd, char words[WORDS_MAX])
+/* Read the launcher's error message; 0 bytes: it became the program. */
+static size_t read_launch_error(int fd, char words[WORDS_MAX])
 {
     ssize_t n = read(fd, words, WORDS_MAX - 1);
 
@@ -207,15 +216,15 @@ bool mortise_process_has_begun(const struct mortise_process *p)
 {
     struct pollfd words = {.fd = p->words_fd, .events = POLLIN};
 
-    /* closed, and nothing in it, by what became the program */
+    /* closed and empty: exec() closed it */
     return poll(&words, 1, 0) > 0 && (words.revents & POLLHUP) != 0 &&
            (words.revents & POLLIN) == 0;
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- output of the program ----------------------------------------------- */
 
-/* What read() says of it: 0, there is no more. */
-static ssize_t read_some(struct stream *s)
+/* Returns the result of read(); 0: end of file. */
+static ssize_t read_stream(struct stream *s)
 {
     char room[16384];
     ssize_t n = read(s->fd, room, sizeof room);
@@ -232,8 +241,8 @@ static ssize_t read_some(struct stream *s)
     return n;
 }
 
-/* What came of one that is kept, to whoever speaks with it. */
-static void tell_piece(struct mortise_process *p, struct stream *s)
+/* Deliver the output of an interactive program. */
+static void deliver_process_piece(struct mortise_process *p, struct stream *s)
 {
     if (p->piece == NULL || s->got.n == 0)
         return;
@@ -247,30 +256,31 @@ static void on_readable(uv_poll_t *h, int status, int events)
     struct mortise_process *p = h->data;
     struct stream *s = h == &p->streams[OUTPUT].poll ? &p->streams[OUTPUT]
                                                      : &p->streams[ERRORS];
-    ssize_t n = read_some(s);
+    ssize_t n = read_stream(s);
 
     (void)status;
     (void)events;
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         close_stream(s);
     else if (s->cut && s == &p->streams[OUTPUT])
-        end_for(p, MORTISE_PROCESS_TOO_LARGE);
-    tell_piece(p, s);
+        kill_process_for(p, MORTISE_PROCESS_TOO_LARGE);
+    deliver_process_piece(p, s);
 }
 
-static void drain(struct stream *s)
+static void drain_stream(struct stream *s)
 {
     ssize_t n = s->fd >= 0 ? 1 : 0;
 
     while (n > 0 || (n < 0 && errno == EINTR))
-        n = read_some(s);
+        n = read_stream(s);
 }
 
-/* ---- how it ended -------------------------------------------------------- */
+/* ---- exit status --------------------------------------------------------- */
 
-/* What the supervisor said of it. */
-static void hear(const struct mortise_process *p,
-                 struct mortise_process_end *end, char words[WORDS_MAX])
+/* Parse the supervisor's report. */
+static void parse_exit_report(const struct mortise_process *p,
+                              struct mortise_process_end *end,
+                              char words[WORDS_MAX])
 {
     char said[32];
     ssize_t n = recv(p->life_fd, said, sizeof said - 1, MSG_DONTWAIT);
@@ -289,26 +299,27 @@ static void hear(const struct mortise_process *p,
     }
 }
 
-static void reap(const struct mortise_process *p)
+static void reap_process(const struct mortise_process *p)
 {
     siginfo_t info;
 
-    /* where somebody else took its end there is nothing to wait for */
+    /* if the host reaped the process already, there is nothing to wait for */
     while (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
            errno == EINTR)
         ;
 }
 
-static void judge(struct mortise_process *p, struct mortise_process_end *end,
-                  char words[WORDS_MAX])
+static void get_process_end(struct mortise_process *p,
+                            struct mortise_process_end *end,
+                            char words[WORDS_MAX])
 {
-    reap(p);
-    if (said(p->words_fd, words) > 0)
+    reap_process(p);
+    if (read_launch_error(p->words_fd, words) > 0)
         end->outcome = MORTISE_PROCESS_REFUSED;
     else if (p->killed)
         end->outcome = p->why;
     else
-        hear(p, end, words);
+        parse_exit_report(p, end, words);
 }
 
 static void on_end(uv_poll_t *h, int status, int events)
@@ -320,9 +331,9 @@ static void on_end(uv_poll_t *h, int status, int events)
     (void)status;
     (void)events;
     kill_group(p); /* (3) */
-    judge(p, &end, words);
+    get_process_end(p, &end, words);
     for (int i = 0; i < N_STREAMS; i++)
-        drain(&p->streams[i]);
+        drain_stream(&p->streams[i]);
     if (p->streams[OUTPUT].cut && end.outcome <= MORTISE_PROCESS_SIGNALLED)
         end.outcome = MORTISE_PROCESS_TOO_LARGE;
     for (int i = 0; end.outcome == MORTISE_PROCESS_EXITED && i < N_STREAMS; i++)
@@ -333,19 +344,19 @@ static void on_end(uv_poll_t *h, int status, int events)
         snprintf(words, sizeof words, "out of memory for the program's output");
     }
     for (int i = 0; i < N_STREAMS; i++)
-        tell_piece(p, &p->streams[i]);
+        deliver_process_piece(p, &p->streams[i]);
     end.words = words;
     end.output = p->streams[OUTPUT].got.p;
     end.n_output = p->streams[OUTPUT].got.n;
     end.errors = p->streams[ERRORS].got.p;
     end.n_errors = p->streams[ERRORS].got.n;
     end.errors_cut = p->streams[ERRORS].cut;
-    forget(p);
+    remove_process(p);
     if (p->done != NULL)
         p->done(p->ud, &end);
 }
 
-static void tell_to_end(struct mortise_process *p)
+static void ask_to_end(struct mortise_process *p)
 {
     static const char word[] = "end";
 
@@ -360,22 +371,22 @@ static void on_time(struct mortise_timer *t)
     struct mortise_process *p = MORTISE_OF(t, struct mortise_process, timer);
 
     if (p->grace_ms != 0 && !p->was_told)
-        tell_to_end(p);
+        ask_to_end(p);
     else
-        end_for(p, MORTISE_PROCESS_TIMEOUT);
+        kill_process_for(p, MORTISE_PROCESS_TIMEOUT);
 }
 
 void mortise_process_cancel(struct mortise_process *p)
 {
     p->done = NULL;
-    end_for(p, MORTISE_PROCESS_SIGNALLED);
+    kill_process_for(p, MORTISE_PROCESS_SIGNALLED);
 }
 
-static void bury(struct mortise_process *p)
+static void kill_and_remove(struct mortise_process *p)
 {
     kill_group(p);
-    reap(p);
-    forget(p);
+    reap_process(p);
+    remove_process(p);
 }
 
 bool mortise_processes_are_left(const struct mortise_processes *all)
@@ -388,11 +399,11 @@ void mortise_processes_close(struct mortise_processes *all)
     if (all == NULL)
         return;
     while (all->first != NULL)
-        bury(all->first);
+        kill_and_remove(all->first);
     mortise_release(all->mem, all, sizeof *all);
 }
 
-/* ---- what it is told ----------------------------------------------------- */
+/* ---- input of the program ------------------------------------------------ */
 
 void mortise_process_text_forget(struct mortise_process_text *t)
 {
@@ -417,8 +428,8 @@ static void link_text(struct mortise_process *p, struct mortise_process_text *t)
     t->until = p->in.put;
 }
 
-/* As much as the pipe takes; false: nobody reads it any more. */
-static bool push(struct input *in)
+/* Write as much as the pipe takes; false: the program no longer reads it. */
+static bool write_waiting_input(struct input *in)
 {
     while (in->taken < in->waiting.n) {
         ssize_t n =
@@ -440,20 +451,21 @@ static bool push(struct input *in)
 static void on_writable(uv_poll_t *h, int status, int events)
 {
     struct mortise_process *p = h->data;
-    bool is_read = push(&p->in);
+    bool is_read = write_waiting_input(&p->in);
 
     (void)status;
     (void)events;
     while (p->in.first != NULL && p->in.first->until <= p->in.gone)
-        tell_text(p->in.first, true);
+        finish_process_text(p->in.first, true);
     if (!is_read || (p->in.waiting.n == 0 && p->grace_ms != 0))
         close_input(p);
     else if (p->in.waiting.n == 0 && p->in.fd >= 0)
         uv_poll_stop(&p->in.poll);
 }
 
-/* The pipe is full: the loop says when it is not.  False: it cannot. */
-static bool await_room(struct mortise_process *p)
+/* The pipe is full: wait until it has room.  False: the kernel refuses the
+ * watch. */
+static bool watch_for_room(struct mortise_process *p)
 {
     struct input *in = &p->in;
 
@@ -468,7 +480,7 @@ static bool await_room(struct mortise_process *p)
            0;
 }
 
-static int no_stdin(struct mortise_err *err)
+static int fail_no_stdin(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ESTATE,
                         "the program no longer reads its input");
@@ -482,7 +494,7 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
 
     t->process = NULL;
     if (in->fd < 0 || p->grace_ms != 0)
-        return no_stdin(err);
+        return fail_no_stdin(err);
     if (n > MORTISE_PROCESS_WAITING_MAX - (in->waiting.n - in->taken))
         return mortise_fail(
             err, MORTISE_ELIMIT,
@@ -492,14 +504,14 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
     if (in->waiting.failed)
         return mortise_nomem(err);
     in->put += n;
-    if (!push(in)) {
+    if (!write_waiting_input(in)) {
         close_input(p);
-        return no_stdin(err);
+        return fail_no_stdin(err);
     }
     if (in->waiting.n == 0)
         return MORTISE_OK;
     link_text(p, t);
-    if (await_room(p))
+    if (watch_for_room(p))
         return MORTISE_OK;
     mortise_process_text_forget(t);
     close_input(p);
@@ -526,16 +538,17 @@ void mortise_process_leave(struct mortise_process *p, uint64_t grace_ms)
     mortise_process_finish(p, grace_ms);
 }
 
-/* ---- the beginning ------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
-/* The child's ends, as many as it has descriptors, and ours. */
+/* The child's descriptors, by number, and our ends. */
 struct ends {
     int child[6];
     int input, output, errors, words, life;
 };
 
-/* Above those that the child is to have, lest one be lost under another. */
-static int lift(int fd)
+/* Move a descriptor above 15: posix_spawn() assigns the low numbers to the
+ * child and would overwrite it. */
+static int move_fd_above_child(int fd)
 {
     int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 16) : -1;
 
@@ -544,10 +557,10 @@ static int lift(int fd)
     return high;
 }
 
-/* A file in memory with that in it, at its beginning; -1. */
-static int file_of(const char *name, const void *p, size_t n)
+/* A memfd with n bytes, positioned at its start; -1 on failure. */
+static int make_memfd(const char *name, const void *p, size_t n)
 {
-    int fd = lift(memfd_create(name, MFD_CLOEXEC));
+    int fd = move_fd_above_child(memfd_create(name, MFD_CLOEXEC));
 
     for (size_t done = 0; fd >= 0 && done < n;) {
         ssize_t put = write(fd, (const char *)p + done, n - done);
@@ -562,27 +575,27 @@ static int file_of(const char *name, const void *p, size_t n)
     return fd;
 }
 
-/* A pipe, of which we read without waiting; false: there is none. */
-static bool pipe_of(int *ours, int *theirs)
+/* A pipe with a nonblocking read end for us; false on failure. */
+static bool make_output_pipe(int *ours, int *theirs)
 {
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC) != 0)
         return false;
     *ours = fds[0];
-    *theirs = lift(fds[1]);
+    *theirs = move_fd_above_child(fds[1]);
     return *theirs >= 0 && fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* A socket that is ours to close: then what has the other end ends (5). */
-static bool life_of(int *ours, int *theirs)
+/* A socket pair: the supervisor ends when we close our end (5). */
+static bool make_life_socket(int *ours, int *theirs)
 {
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
         return false;
     *ours = fds[0];
-    *theirs = lift(fds[1]);
+    *theirs = move_fd_above_child(fds[1]);
     return *theirs >= 0;
 }
 
@@ -597,37 +610,40 @@ static void close_ends(struct ends *e)
     close_fd(&e->life);
 }
 
-/* What it reads: a pipe of ours, or a file with all there is (1). */
-static bool input_open(struct ends *e, const struct mortise_process_request *r)
+/* Its stdin: a pipe of ours, or a file with the whole input (1). */
+static bool open_process_input(struct ends *e,
+                               const struct mortise_process_request *r)
 {
     int fds[2];
 
     if (r->piece == NULL) {
-        e->child[0] = file_of("stdin", r->input, r->n_input);
+        e->child[0] = make_memfd("stdin", r->input, r->n_input);
         return e->child[0] >= 0;
     }
     if (pipe2(fds, O_CLOEXEC) != 0)
         return false;
     e->input = fds[1];
-    e->child[0] = lift(fds[0]);
+    e->child[0] = move_fd_above_child(fds[0]);
     return e->child[0] >= 0 && fcntl(e->input, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* What is open by then is e's, also when this fails. */
-static int ends_open(struct ends *e, const struct mortise_process_request *r,
-                     struct mortise_err *err)
+/* On failure, `e` still owns the descriptors that are open. */
+static int open_process_ends(struct ends *e,
+                             const struct mortise_process_request *r,
+                             struct mortise_err *err)
 {
     *e = (struct ends){{-1, -1, -1, -1, -1, -1}, -1, -1, -1, -1, -1};
-    if (input_open(e, r))
-        e->child[3] = file_of("launch", r->words, r->n_words);
-    if (e->child[3] >= 0 && pipe_of(&e->output, &e->child[1]) &&
-        pipe_of(&e->errors, &e->child[2]) && pipe_of(&e->words, &e->child[4]) &&
-        life_of(&e->life, &e->child[5]))
+    if (open_process_input(e, r))
+        e->child[3] = make_memfd("launch", r->words, r->n_words);
+    if (e->child[3] >= 0 && make_output_pipe(&e->output, &e->child[1]) &&
+        make_output_pipe(&e->errors, &e->child[2]) &&
+        make_output_pipe(&e->words, &e->child[4]) &&
+        make_life_socket(&e->life, &e->child[5]))
         return MORTISE_OK;
     return mortise_syserr(err, errno, "descriptors for a program");
 }
 
-static int spawn(const char *worker, const struct ends *e, pid_t *pid)
+static int spawn_worker(const char *worker, const struct ends *e, pid_t *pid)
 {
     char launch[] = "--launch", name[] = "mortise-worker";
     char *argv[] = {name, launch, NULL}, *env[] = {NULL};
@@ -651,9 +667,9 @@ static int spawn(const char *worker, const struct ends *e, pid_t *pid)
     return rv;
 }
 
-/* False: the kernel has no room for it. */
-static bool watch(struct mortise_process *p, uv_poll_t *h, int fd, int events,
-                  uv_poll_cb on)
+/* False: the kernel refuses the watch. */
+static bool watch_process_fd(struct mortise_process *p, uv_poll_t *h, int fd,
+                             int events, uv_poll_cb on)
 {
     if (uv_poll_init(p->all->loop, h, fd) != 0)
         return false;
@@ -662,12 +678,13 @@ static bool watch(struct mortise_process *p, uv_poll_t *h, int fd, int events,
     return uv_poll_start(h, events, on) == 0;
 }
 
-static bool take_stream(struct mortise_process *p, int which, int *fd,
-                        size_t max)
+static bool start_stream(struct mortise_process *p, int which, int *fd,
+                         size_t max)
 {
     struct stream *s = &p->streams[which];
 
-    if (!watch(p, &s->poll, *fd, UV_READABLE | UV_DISCONNECT, on_readable))
+    if (!watch_process_fd(p, &s->poll, *fd, UV_READABLE | UV_DISCONNECT,
+                          on_readable))
         return false;
     s->fd = *fd;
     s->max = max;
@@ -676,7 +693,7 @@ static bool take_stream(struct mortise_process *p, int which, int *fd,
     return true;
 }
 
-static void enlist(struct mortise_process *p)
+static void add_process(struct mortise_process *p)
 {
     struct mortise_processes *all = p->all;
 
@@ -687,10 +704,10 @@ static void enlist(struct mortise_process *p)
     all->first = p;
 }
 
-/* It runs; from now on it is heard, or it ends. */
-static int begin(struct mortise_process *p, struct ends *e,
-                 const struct mortise_process_request *r,
-                 struct mortise_err *err)
+/* The program runs: watch its descriptors, or kill it. */
+static int start_watching_process(struct mortise_process *p, struct ends *e,
+                                  const struct mortise_process_request *r,
+                                  struct mortise_err *err)
 {
     size_t most =
         r->output_max > 0 ? r->output_max : MORTISE_PROCESS_OUTPUT_MAX;
@@ -702,12 +719,12 @@ static int begin(struct mortise_process *p, struct ends *e,
     p->life_fd = e->life;
     p->in.fd = e->input;
     e->words = e->life = e->input = -1;
-    enlist(p);
+    add_process(p);
     p->timer.fire = on_time;
-    if (!take_stream(p, OUTPUT, &e->output, most) ||
-        !take_stream(p, ERRORS, &e->errors, MORTISE_PROCESS_ERRORS_MAX) ||
-        !watch(p, &p->end, p->pidfd, UV_READABLE, on_end)) {
-        bury(p);
+    if (!start_stream(p, OUTPUT, &e->output, most) ||
+        !start_stream(p, ERRORS, &e->errors, MORTISE_PROCESS_ERRORS_MAX) ||
+        !watch_process_fd(p, &p->end, p->pidfd, UV_READABLE, on_end)) {
+        kill_and_remove(p);
         return mortise_fail(err, MORTISE_ESTATE,
                             "the kernel cannot watch the program: too many "
                             "watches; the program was killed");
@@ -719,10 +736,10 @@ static int begin(struct mortise_process *p, struct ends *e,
     return MORTISE_OK;
 }
 
-static int launch(struct mortise_process *p, const struct ends *e,
-                  const char *worker, struct mortise_err *err)
+static int launch_worker(struct mortise_process *p, const struct ends *e,
+                         const char *worker, struct mortise_err *err)
 {
-    int rv = spawn(worker, e, &p->pid);
+    int rv = spawn_worker(worker, e, &p->pid);
 
     if (rv == ENOENT || rv == EACCES)
         return mortise_fail(err, MORTISE_EUNAVAILABLE,
@@ -759,14 +776,14 @@ int mortise_process_start(struct mortise_processes *all,
         mortise_buf_init(&p->streams[i].got, all->mem);
         p->streams[i].fd = -1;
     }
-    rv = ends_open(&e, request, err);
+    rv = open_process_ends(&e, request, err);
     if (rv == MORTISE_OK)
-        rv = launch(p, &e, request->worker, err);
+        rv = launch_worker(p, &e, request->worker, err);
     if (rv == MORTISE_OK) {
-        rv = begin(p, &e, request, err);
+        rv = start_watching_process(p, &e, request, err);
         *out = rv == MORTISE_OK ? p : NULL;
     } else {
-        release(p, all->mem);
+        release_process(p, all->mem);
     }
     close_ends(&e);
     return rv;

@@ -1,7 +1,7 @@
-/* task_queue.c -- what is left to do, and what other threads bring.
+/* task_queue.c -- task lists and the loop's mailbox.
  *
- * One mutex and two lists: a lock without contention costs less than the wake
- * that follows it, and that wake is sent only by whoever finds the box empty.
+ * One mutex and two lists: an uncontended lock costs less than the wakeup after
+ * it.  A wakeup is sent only when the mailbox was empty.
  */
 #include "core/engine/parts/task_queue.h"
 
@@ -40,8 +40,8 @@ bool mortise_tasks_remove(struct mortise_tasks *q, struct mortise_task *t)
     return true;
 }
 
-/* All of `from` behind `to`; `from` is empty then. */
-static void move(struct mortise_tasks *to, struct mortise_tasks *from)
+/* Append all of `from` to `to` and empty `from`. */
+static void move_all_tasks(struct mortise_tasks *to, struct mortise_tasks *from)
 {
     if (from->first == NULL)
         return;
@@ -73,7 +73,7 @@ void mortise_task_queue_bring(struct mortise_task_queue *m,
 
     pthread_mutex_lock(&m->lock);
     was_empty = m->urgent.first == NULL && m->others.first == NULL;
-    move(urgent ? &m->urgent : &m->others, tasks);
+    move_all_tasks(urgent ? &m->urgent : &m->others, tasks);
     pthread_mutex_unlock(&m->lock);
     if (was_empty)
         m->wake(m->ud);
@@ -93,7 +93,7 @@ void mortise_task_queue_take(struct mortise_task_queue *m,
                              struct mortise_tasks *others)
 {
     pthread_mutex_lock(&m->lock);
-    move(urgent, &m->urgent);
-    move(others, &m->others);
+    move_all_tasks(urgent, &m->urgent);
+    move_all_tasks(others, &m->others);
     pthread_mutex_unlock(&m->lock);
 }

@@ -1,8 +1,10 @@
-/* task_queue.h -- what is left to do, and what other threads bring.
+/* task_queue.h -- task lists, and the mailbox through which threads hand tasks
+ * to the loop.
  *
- * A task lives in the struct that it is about, so handing one over cannot
+ * A task is a member of the struct that it works on, so queueing it cannot
  * fail.  Other threads put tasks into the mailbox; the loop takes all of them
- * at once. */
+ * at once.
+ */
 #ifndef MORTISE_ENGINE_PARTS_TASK_QUEUE_H
 #define MORTISE_ENGINE_PARTS_TASK_QUEUE_H
 
@@ -12,7 +14,7 @@
 
 struct mortise_task {
     struct mortise_task *next;
-    /* [loop], or [worker] where pool.h has it; may free it */
+    /* [loop], or [worker] if pool.h runs it; may free the task */
     void (*run)(struct mortise_task *t);
 };
 
@@ -22,13 +24,14 @@ struct mortise_tasks { /* first in, first out */
 
 void mortise_tasks_put(struct mortise_tasks *q, struct mortise_task *t);
 struct mortise_task *mortise_tasks_take(struct mortise_tasks *q);
-/* Out of the middle; false: it is not there. */
+/* Remove it from any position; false: it is not in the list. */
 bool mortise_tasks_remove(struct mortise_tasks *q, struct mortise_task *t);
 
 struct mortise_task_queue {
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     struct mortise_tasks urgent, others;
-    void (*wake)(void *ud); /* called without the lock, once it is not empty */
+    void (*wake)(void *ud); /* called without the lock when a task is put into
+                               an empty queue */
     void *ud;
 };
 

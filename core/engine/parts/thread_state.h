@@ -1,4 +1,4 @@
-/* thread_state.h -- locale and signals of a thread that is somebody else's. */
+/* thread_state.h -- locale and signal mask of the embedder's thread. */
 #ifndef MORTISE_ENGINE_PARTS_THREAD_STATE_H
 #define MORTISE_ENGINE_PARTS_THREAD_STATE_H
 
@@ -6,24 +6,26 @@
 #include <signal.h>
 #include <stdbool.h>
 
-struct mortise_thread_state { /* zeroed: nobody is visiting */
+struct mortise_thread_state { /* zeroed: the engine is not on the thread */
     unsigned visits;          /* nested */
-    locale_t locale;          /* the host's, while we are here */
-    bool blocked;             /* SIGPIPE, by us */
-    bool waits;               /* one of the host's own, which it blocks */
-    sigset_t mask;            /* while we are here */
+    locale_t locale;          /* the host's, during a visit */
+    bool blocked;             /* we blocked SIGPIPE */
+    bool waits;               /* a SIGPIPE of the host, which blocks it, was
+                                 pending */
+    sigset_t mask;            /* during a visit */
 };
 
-/* Come in, with our locale, and leave; pairs nest. */
+/* Enter sets our locale and blocks SIGPIPE; leave restores the host's.  Pairs
+ * nest. */
 void mortise_thread_state_enter(struct mortise_thread_state *g, locale_t ours);
 void mortise_thread_state_leave(struct mortise_thread_state *g);
 
-/* Within a visit: put back what plugins made of the mask.  A system call if
- * there were any. */
+/* Within a visit: undo what plugins changed in the signal mask.  One system
+ * call if any plugin may have changed it, else none. */
 void mortise_thread_state_settle(struct mortise_thread_state *g);
 
-/* Around a callback of the host: its own locale and signals.  Nothing when
- * nobody is visiting. */
+/* Around a callback of the host: restore its locale and signals, then set ours
+ * again.  Does nothing outside a visit. */
 void mortise_thread_state_pause(struct mortise_thread_state *g);
 void mortise_thread_state_resume(struct mortise_thread_state *g, locale_t ours);
 

@@ -1,21 +1,21 @@
 /* timers.c -- a pairing heap of timers.
  *
  * A node's timeout is armed and disarmed once per execution, mostly without
- * ever firing, and giving up on a plugin must not fail for want of memory.  A
- * pairing heap is made for that: no allocation, arming is one comparison, and
- * the work is put off until something is taken out (logarithmic, amortised).
+ * firing, and giving up a plugin must not fail for lack of memory.  A pairing
+ * heap suits that: it needs no allocation, arming is one comparison, and
+ * removal costs O(log n) amortised.
  *
- * The heap is a tree in which no child is sooner than its parent; children
- * hang in a list.  Taking one out melds its children in pairs from left to
- * right, then the pairs from right to left, without recursion.
+ * The heap is a tree in which no child is sooner than its parent; children form
+ * a list.  Removing a node melds its children in pairs from left to right, then
+ * the pairs from right to left, without recursion.
  */
 #include "core/engine/parts/timers.h"
 
 #include <assert.h>
 
-/* Two trees to one; either may be empty.  Their roots have no siblings. */
-static struct mortise_timer *meld(struct mortise_timer *a,
-                                  struct mortise_timer *b)
+/* Meld two trees; either may be empty.  Their roots have no siblings. */
+static struct mortise_timer *meld_timers(struct mortise_timer *a,
+                                         struct mortise_timer *b)
 {
     struct mortise_timer *t;
 
@@ -34,29 +34,30 @@ static struct mortise_timer *meld(struct mortise_timer *a,
     return a;
 }
 
-/* Cut a tree off its siblings. */
-static struct mortise_timer *alone(struct mortise_timer *t)
+/* Detach a tree from its siblings. */
+static struct mortise_timer *detach_timer(struct mortise_timer *t)
 {
     if (t != NULL)
         t->next = t->prev = NULL;
     return t;
 }
 
-/* All trees of a list of siblings to one. */
-static struct mortise_timer *meld_all(struct mortise_timer *list)
+/* Meld all trees of a list of siblings. */
+static struct mortise_timer *meld_timer_list(struct mortise_timer *list)
 {
     struct mortise_timer *pairs = NULL, *a, *b, *rest, *root = NULL;
 
     for (; list != NULL; list = rest) {
         b = list->next;
         rest = b != NULL ? b->next : NULL;
-        a = meld(alone(list), alone(b));
-        a->next = pairs; /* newest first: melded from the right below */
+        a = meld_timers(detach_timer(list), detach_timer(b));
+        a->next = pairs; /* newest first, so that the loop below melds from the
+                            right */
         pairs = a;
     }
     for (; pairs != NULL; pairs = rest) {
         rest = pairs->next;
-        root = meld(root, alone(pairs));
+        root = meld_timers(root, detach_timer(pairs));
     }
     return root;
 }
@@ -68,7 +69,7 @@ void mortise_timer_arm(struct mortise_timers *ts, struct mortise_timer *t,
     t->at_ns = at_ns;
     t->armed = true;
     t->child = t->next = t->prev = NULL;
-    ts->root = meld(ts->root, t);
+    ts->root = meld_timers(ts->root, t);
     ts->n++;
 }
 
@@ -79,7 +80,7 @@ void mortise_timer_disarm(struct mortise_timers *ts, struct mortise_timer *t)
     t->armed = false;
     ts->n--;
     if (t == ts->root) {
-        ts->root = meld_all(t->child);
+        ts->root = meld_timer_list(t->child);
         return;
     }
     if (t->prev->child == t)
@@ -88,7 +89,7 @@ void mortise_timer_disarm(struct mortise_timers *ts, struct mortise_timer *t)
         t->prev->next = t->next;
     if (t->next != NULL)
         t->next->prev = t->prev;
-    ts->root = meld(ts->root, meld_all(t->child));
+    ts->root = meld_timers(ts->root, meld_timer_list(t->child));
 }
 
 bool mortise_timers_fire(struct mortise_timers *ts, uint64_t now_ns)
