@@ -1,17 +1,19 @@
-/* configs.c -- what a deployment says of plugins, once it is known which there
- * are.
+/* configs.c -- check a deployment's plugin configs against the installed
+ * plugins.
  *
- * The file has been read by itself already; here each config meets the schema
- * of the plugin that it is for, with the line where it stands.  A plugin that
- * only `plugins.config` names need not be there: nothing will start it then,
- * and who checks the file is warned, since it may be misspelt.  One behind a
- * guardrail's id must be, for a graph is checked against the ids.
+ * The deployment file was parsed and checked by itself already.  Here each
+ * config is checked against the schema of its plugin, and findings point at its
+ * line.  A plugin that only `plugins.config` names may be missing: nothing
+ * starts it, and `check` warns because the name may be misspelt.  A plugin
+ * behind a guardrail id must exist, because graphs are checked against these
+ * ids.
  *
- * A deployment with findings of its own is judged as far as it could be read,
- * for who checks it: what follows from those is not said.
+ * A deployment with other findings is checked as far as it could be read;
+ * findings that only follow from those are suppressed.
  *
- * A config with references to secrets is judged whole by create() alone, which
- * knows the values (instantiate.c). */
+ * A config with references to secrets is checked as a whole only by create(),
+ * which has the values (instantiate.c).
+ */
 #include "core/engine/common/configs.h"
 
 #include <errno.h>
@@ -38,32 +40,33 @@ struct checking {
     struct mortise_diags *diags;
     const struct mortise_manifest *m;
     size_t errors; /* of findings, before this config */
-    bool all;      /* plugins that cannot be used are findings */
+    bool all;      /* report plugins that cannot be used */
 };
 
-/* The value of a secret is known when the plugin starts. */
-static bool is_secret(const struct mortise_yaml *v)
+/* The value of a secret is known only when the plugin starts. */
+static bool is_secret_reference(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING &&
            mortise_secret_name(v->str) != NULL;
 }
 
-/* A ${...} stays as it was written if it has no value, or if nobody allowed the
- * deployment. */
-static bool is_lost(const struct mortise_yaml *v)
+/* A ${...} stays in the text if it has no value, or if the deployment is not
+ * approved. */
+static bool is_unresolved(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING && strstr(v->str, "${") != NULL;
 }
 
-static bool is_secret_or_lost(const struct mortise_yaml *v)
+static bool is_secret_or_unresolved(const struct mortise_yaml *v)
 {
-    return is_secret(v) || is_lost(v);
+    return is_secret_reference(v) || is_unresolved(v);
 }
 
-/* The config `json`.  If it is written so in the deployment, as `config`, secrets and
- * lost values in it may become anything. */
-static int fit(const struct checking *c, const struct mortise_yaml *config,
-               const json_t *json, struct mortise_err *err)
+/* Check the config `json` against the schema.  If the deployment contains it,
+ * as `config`, its secrets and unresolved values match anything. */
+static int check_against_schema(const struct checking *c,
+                                const struct mortise_yaml *config,
+                                const json_t *json, struct mortise_err *err)
 {
     json_t *unknown, *partial = NULL;
     int rv = MORTISE_ENOMEM;
@@ -72,9 +75,10 @@ static int fit(const struct checking *c, const struct mortise_yaml *config,
         return mortise_schema_check(c->m->config_schema, json, err);
     unknown = json_string("secret://");
     if (unknown != NULL)
-        partial = mortise_yaml_json_partly(
-            config, unknown,
-            c->d->broken || c->d->unresolved ? is_secret_or_lost : is_secret);
+        partial = mortise_yaml_json_partly(config, unknown,
+                                           c->d->broken || c->d->unresolved
+                                               ? is_secret_or_unresolved
+                                               : is_secret_reference);
     if (partial != NULL)
         rv = mortise_schema_check_partly(c->m->config_schema, partial, unknown,
                                          err);
@@ -83,10 +87,10 @@ static int fit(const struct checking *c, const struct mortise_yaml *config,
     return rv;
 }
 
-/* The schema's description of the member at which the words of a finding begin ("at
+/* The schema's description of the member that an error message names ("at
  * /stt/base_url: ..."), or NULL.  *name: the member. */
-static const char *description_of(const struct checking *c, const char *words,
-                                  char name[128])
+static const char *find_member_description(const struct checking *c,
+                                           const char *words, char name[128])
 {
     const json_t *schema = mortise_schema_json(c->m->config_schema);
 
@@ -101,12 +105,12 @@ static const char *description_of(const struct checking *c, const char *words,
     return json_string_value(json_object_get(schema, "description"));
 }
 
-static void refuse_config(const struct checking *c,
-                          const struct mortise_yaml *config,
-                          struct mortise_span at, const char *words)
+static void add_config_finding(const struct checking *c,
+                               const struct mortise_yaml *config,
+                               struct mortise_span at, const char *words)
 {
     char name[128];
-    const char *is = description_of(c, words, name);
+    const char *is = find_member_description(c, words, name);
     struct mortise_diag *d = mortise_diag_add(
         c->diags, "E0607",
         config != NULL ? mortise_yaml_meant(config, words)->span : at,
@@ -116,27 +120,28 @@ static void refuse_config(const struct checking *c,
         mortise_diag_help(c->diags, d, "%s: %s", name, is);
 }
 
-static int check_schema(const struct checking *c,
-                        const struct mortise_yaml *config, const json_t *json,
-                        struct mortise_span at)
+static int check_config_schema(const struct checking *c,
+                               const struct mortise_yaml *config,
+                               const json_t *json, struct mortise_span at)
 {
     struct mortise_err err;
     int rv = MORTISE_OK;
 
     if (c->m->config_schema != NULL)
-        rv = fit(c, config, json, &err);
+        rv = check_against_schema(c, config, json, &err);
     else if (json_object_size(json) > 0)
         mortise_diag_add(c->diags, "E0607", at, "plugin '%s' accepts no config",
                          c->m->name);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    refuse_config(c, config, at, err.msg);
+    add_config_finding(c, config, at, err.msg);
     return MORTISE_OK;
 }
 
-/* x-schema: it is a JSON Schema itself, and as good as one of a graph. */
-static int check_own_schema(const struct checking *c, struct mortise_arena *a,
-                            const struct mortise_yaml *v)
+/* x-schema: the value must be a JSON Schema that is valid in a graph. */
+static int check_schema_member(const struct checking *c,
+                               struct mortise_arena *a,
+                               const struct mortise_yaml *v)
 {
     struct mortise_schema *schema = NULL;
     int rv = mortise_yaml_schema(&schema, a, v, MORTISE_PATTERNS_ECMA, false,
@@ -146,25 +151,26 @@ static int check_own_schema(const struct checking *c, struct mortise_arena *a,
     return rv;
 }
 
-/* x-model: it is an alias of the deployment's models, of which a broken one may
- * have lost some. */
-static void check_alias(const struct checking *c, const struct mortise_yaml *v)
+/* x-model: the value must be a model alias of the deployment.  A broken
+ * deployment may have lost some aliases. */
+static void check_model_member(const struct checking *c,
+                               const struct mortise_yaml *v)
 {
     struct mortise_err why;
 
-    if (v->kind == MORTISE_YAML_STRING && !is_secret(v) && !c->d->broken &&
-        !(c->d->unresolved && is_lost(v)) &&
+    if (v->kind == MORTISE_YAML_STRING && !is_secret_reference(v) &&
+        !c->d->broken && !(c->d->unresolved && is_unresolved(v)) &&
         mortise_model_need(&c->d->models, v->str, &why) != MORTISE_OK)
         mortise_diag_add(c->diags, "E0513", v->span, "%s", why.msg);
 }
 
-static bool is_marked(const json_t *member, const char *mark)
+static bool is_member_marked(const json_t *member, const char *mark)
 {
     return json_is_true(json_object_get(member, mark));
 }
 
-/* A config that does not say which alias means the schema's default, if that has
- * one, and a deployment may be without models. */
+/* A config without an alias uses the schema's default, if there is one; the
+ * deployment may have no models. */
 static void check_default_alias(const struct checking *c, const char *name,
                                 const json_t *member, struct mortise_span at)
 {
@@ -182,10 +188,10 @@ static void check_default_alias(const struct checking *c, const char *name,
     mortise_diag_help(c->diags, d, "name a model alias: %s: ALIAS", name);
 }
 
-/* What the plugin's own schema marks, of members of the config. */
-static int check_marked(const struct checking *c,
-                        const struct mortise_yaml *config,
-                        struct mortise_span at)
+/* Check members of the config that the plugin's schema marks. */
+static int check_marked_members(const struct checking *c,
+                                const struct mortise_yaml *config,
+                                struct mortise_span at)
 {
     const struct mortise_schema *own = c->m->config_schema;
     struct mortise_arena a;
@@ -199,11 +205,12 @@ static int check_marked(const struct checking *c,
         const struct mortise_yaml *v =
             config != NULL ? mortise_yaml_get(config, name) : NULL;
 
-        if (v != NULL && rv != MORTISE_ENOMEM && is_marked(one, "x-schema"))
-            rv = check_own_schema(c, &a, v);
-        if (is_marked(one, "x-model") && v != NULL)
-            check_alias(c, v);
-        else if (is_marked(one, "x-model"))
+        if (v != NULL && rv != MORTISE_ENOMEM &&
+            is_member_marked(one, "x-schema"))
+            rv = check_schema_member(c, &a, v);
+        if (is_member_marked(one, "x-model") && v != NULL)
+            check_model_member(c, v);
+        else if (is_member_marked(one, "x-model"))
             check_default_alias(c, name, one,
                                 config != NULL ? config->span : at);
     }
@@ -211,10 +218,11 @@ static int check_marked(const struct checking *c,
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
 
-/* Where its permissions leave to the config where it may go, that must be
- * places. */
-static int check_net(const struct checking *c,
-                     const struct mortise_yaml *config, const json_t *json)
+/* If the plugin's permissions take hosts from the config, check that the config
+ * has valid hosts. */
+static int check_config_egress(const struct checking *c,
+                               const struct mortise_yaml *config,
+                               const json_t *json)
 {
     struct mortise_egress e;
     struct mortise_arena a;
@@ -234,16 +242,17 @@ static int check_net(const struct checking *c,
     return MORTISE_OK;
 }
 
-/* `config` NULL: {}; then `at` is where it would stand. */
-static int check_config(struct checking *c, const struct mortise_yaml *config,
-                        struct mortise_span at)
+/* `config` NULL: check {}; `at` is the place for findings. */
+static int check_one_config(struct checking *c,
+                            const struct mortise_yaml *config,
+                            struct mortise_span at)
 {
     json_t *json;
     size_t mentions = 0;
     int rv;
 
     if (config != NULL && config->kind != MORTISE_YAML_MAP)
-        return MORTISE_OK; /* the deployment's own finding */
+        return MORTISE_OK; /* reported by the deployment's own check */
     json = config != NULL ? mortise_yaml_json(config, false) : json_object();
     rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
     c->errors = c->diags->n_errors;
@@ -252,11 +261,11 @@ static int check_config(struct checking *c, const struct mortise_yaml *config,
         rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
                                          &mentions);
     if (rv == MORTISE_OK)
-        rv = check_schema(c, config, json, at);
+        rv = check_config_schema(c, config, json, at);
     if (rv == MORTISE_OK)
-        rv = check_marked(c, config, at);
+        rv = check_marked_members(c, config, at);
     if (rv == MORTISE_OK && mentions == 0)
-        rv = check_net(c, config, json);
+        rv = check_config_egress(c, config, json);
     json_decref(json);
     return rv;
 }
@@ -287,12 +296,14 @@ int mortise_configs_need(const struct mortise_deployment *d,
                               m->name, wants.msg);
 }
 
-/* An instance that the deployment names: of a plugin of that kind, or it is
- * `none`. */
-static int check_named(struct checking *c, struct mortise_plugins *plugins,
-                       enum mortise_kind kind, const char *plugin,
-                       const struct mortise_yaml *config,
-                       const struct mortise_yaml *at, const char *none)
+/* Check a plugin instance that the deployment names: the plugin must be of this
+ * kind, otherwise the finding says that it is `none`. */
+static int check_plugin_instance(struct checking *c,
+                                 struct mortise_plugins *plugins,
+                                 enum mortise_kind kind, const char *plugin,
+                                 const struct mortise_yaml *config,
+                                 const struct mortise_yaml *at,
+                                 const char *none)
 {
     static const char *const codes[MORTISE_KINDS] = {
         [MORTISE_KIND_GUARDRAIL] = "E0502",
@@ -303,14 +314,14 @@ static int check_named(struct checking *c, struct mortise_plugins *plugins,
     struct mortise_err why = {0};
 
     if (at == NULL || plugin[0] == '\0')
-        return MORTISE_OK; /* the deployment's own finding */
+        return MORTISE_OK; /* reported by the deployment's own check */
     c->m = mortise_plugins_find(plugins, plugin, &why);
     if (c->m == NULL && why.code == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
     if (c->m != NULL && c->m->provides[kind].present)
         return config == NULL && c->d->broken
                    ? MORTISE_OK
-                   : check_config(c, config, at->span);
+                   : check_one_config(c, config, at->span);
     if (c->m == NULL && (!c->all || c->d->dirs_in_doubt))
         return MORTISE_OK;
     if (c->m == NULL) {
@@ -323,26 +334,29 @@ static int check_named(struct checking *c, struct mortise_plugins *plugins,
     return MORTISE_OK;
 }
 
-static int check_guard(struct checking *c, struct mortise_plugins *plugins,
-                       const struct mortise_guard *g)
+static int check_guard_instance(struct checking *c,
+                                struct mortise_plugins *plugins,
+                                const struct mortise_guard *g)
 {
-    return check_named(c, plugins, MORTISE_KIND_GUARDRAIL, g->plugin, g->config,
-                       g->at, "not a guardrail");
+    return check_plugin_instance(c, plugins, MORTISE_KIND_GUARDRAIL, g->plugin,
+                                 g->config, g->at, "not a guardrail");
 }
 
-/* One with tiers is others. */
-static int check_model(struct checking *c, struct mortise_plugins *plugins,
-                       const struct mortise_model_alias *m)
+/* An alias with tiers refers to other aliases, which are checked by
+ * themselves. */
+static int check_model_instance(struct checking *c,
+                                struct mortise_plugins *plugins,
+                                const struct mortise_model_alias *m)
 {
     if (m->provider[0] == '\0')
         return MORTISE_OK;
-    return check_named(c, plugins, MORTISE_KIND_MODEL, m->provider, m->config,
-                       m->at, "not a model provider");
+    return check_plugin_instance(c, plugins, MORTISE_KIND_MODEL, m->provider,
+                                 m->config, m->at, "not a model provider");
 }
 
-/* Said of one before it in the list. */
-static bool is_another(const struct checking *c,
-                       const struct mortise_discoverer *d)
+/* Does an earlier entry of the list name the same plugin? */
+static bool is_discoverer_repeated(const struct checking *c,
+                                   const struct mortise_discoverer *d)
 {
     const struct mortise_discoverer *other = c->d->discovery.list;
 
@@ -351,17 +365,17 @@ static bool is_another(const struct checking *c,
     return other < d;
 }
 
-/* The lock's pins become a part of its config: one that takes none would not come
- * up. */
-static void check_pins(const struct checking *c,
-                       const struct mortise_discoverer *d)
+/* Pins of the lock file become part of the plugin's config: a plugin that does
+ * not accept them would not start. */
+static void check_discoverer_pins(const struct checking *c,
+                                  const struct mortise_discoverer *d)
 {
     const struct mortise_yaml *pins =
         mortise_lock_discovery(&c->d->lock, d->plugin);
     struct mortise_schema_seen seen = {.never = true};
     struct mortise_diag *diag;
 
-    if (pins == NULL || c->d->broken || is_another(c, d))
+    if (pins == NULL || c->d->broken || is_discoverer_repeated(c, d))
         return;
     if (c->m->config_schema != NULL)
         mortise_schema_look(c->m->config_schema, "pins", &seen);
@@ -374,7 +388,8 @@ static void check_pins(const struct checking *c,
     mortise_diag_help(c->diags, diag, "remove this from the lock file");
 }
 
-/* One by its name alone has what plugins.config gives it, which was looked at. */
+/* An entry without an own config uses plugins.config, which was checked
+ * already. */
 static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
                             const struct mortise_discoverer *d)
 {
@@ -384,13 +399,13 @@ static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
     c->m =
         d->at != NULL ? mortise_plugins_find(plugins, d->plugin, NULL) : NULL;
     if (c->m != NULL)
-        check_pins(c, d);
+        check_discoverer_pins(c, d);
     if (d->instance != NULL && d->instance[0] != '\0')
-        return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin,
-                           d->config, d->at, none);
+        return check_plugin_instance(c, plugins, MORTISE_KIND_DISCOVERY,
+                                     d->plugin, d->config, d->at, none);
     if (c->m == NULL || !c->m->provides[MORTISE_KIND_DISCOVERY].present)
-        return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin, NULL,
-                           d->at, none);
+        return check_plugin_instance(c, plugins, MORTISE_KIND_DISCOVERY,
+                                     d->plugin, NULL, d->at, none);
     switch (mortise_configs_need(c->d, c->m, &why)) {
     case MORTISE_OK:
         return MORTISE_OK;
@@ -403,18 +418,22 @@ static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
     }
 }
 
-static int check_memory(struct checking *c, struct mortise_plugins *plugins)
+static int check_memory_instance(struct checking *c,
+                                 struct mortise_plugins *plugins)
 {
     const struct mortise_memory_choice *m = &c->d->memory;
 
     return m->plugin == NULL
                ? MORTISE_OK
-               : check_named(c, plugins, MORTISE_KIND_MEMORY, m->plugin,
-                             m->config, m->at, "not a memory");
+               : check_plugin_instance(c, plugins, MORTISE_KIND_MEMORY,
+                                       m->plugin, m->config, m->at,
+                                       "not a memory");
 }
 
-/* What the deployment composes for a plugin, at the key that it is made of. */
-static int check_composed(struct checking *c, struct mortise_plugins *plugins)
+/* Check the config that the deployment composes from tools.mcp; findings point
+ * at that key. */
+static int check_composed_config(struct checking *c,
+                                 struct mortise_plugins *plugins)
 {
     const struct mortise_yaml *at =
         mortise_yaml_key(mortise_yaml_get(c->d->tree, "tools"), "mcp");
@@ -428,9 +447,10 @@ static int check_composed(struct checking *c, struct mortise_plugins *plugins)
         return MORTISE_OK;
     c->errors = c->diags->n_errors;
     json = mortise_deployment_config(c->d, mortise_mcp_plugin, "");
-    rv = json != NULL ? check_schema(c, NULL, json, at->span) : MORTISE_ENOMEM;
+    rv = json != NULL ? check_config_schema(c, NULL, json, at->span)
+                      : MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
-        rv = check_net(c, at, json);
+        rv = check_config_egress(c, at, json);
     json_decref(json);
     return rv;
 }
@@ -450,23 +470,24 @@ int mortise_configs_check(const struct mortise_deployment *d,
                   ? NULL
                   : mortise_plugins_find(plugins, key->str, NULL);
         if (c.m != NULL)
-            rv = check_config(&c, d->config->items[i], key->span);
+            rv = check_one_config(&c, d->config->items[i], key->span);
     }
     if (rv == MORTISE_OK)
-        rv = check_composed(&c, plugins);
+        rv = check_composed_config(&c, plugins);
     for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
-        rv = check_guard(&c, plugins, &d->guards.list[i]);
+        rv = check_guard_instance(&c, plugins, &d->guards.list[i]);
     for (size_t i = 0; i < d->models.n && rv == MORTISE_OK; i++)
-        rv = check_model(&c, plugins, &d->models.list[i]);
+        rv = check_model_instance(&c, plugins, &d->models.list[i]);
     for (size_t i = 0; i < d->discovery.n && rv == MORTISE_OK; i++)
         rv = check_discoverer(&c, plugins, &d->discovery.list[i]);
     if (rv == MORTISE_OK)
-        rv = check_memory(&c, plugins);
+        rv = check_memory_instance(&c, plugins);
     return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
 }
 
-static int advise(const struct mortise_yaml *map,
-                  struct mortise_plugins *plugins, struct mortise_diags *diags)
+static int advise_unknown_plugins(const struct mortise_yaml *map,
+                                  struct mortise_plugins *plugins,
+                                  struct mortise_diags *diags)
 {
     for (size_t i = 0;
          map != NULL && map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
@@ -483,9 +504,9 @@ static int advise(const struct mortise_yaml *map,
     return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* How long a value is, as far as it can be told without running anything, and
- * MORTISE_MASK_MIN for all that is as long; 0: there is none. */
-static size_t length_of(const struct mortise_provider *from)
+/* The length of a secret as far as it is known without running a program, at
+ * most MORTISE_MASK_MIN + 1; 0: unknown. */
+static size_t get_secret_length(const struct mortise_provider *from)
 {
     char text[MORTISE_MASK_MIN + 2] = "";
     int fd;
@@ -504,7 +525,7 @@ static size_t length_of(const struct mortise_provider *from)
 }
 
 /* Would posix_spawnp() find the program?  Nothing is started. */
-static bool can_run(const char *program)
+static bool has_runnable_program(const char *program)
 {
     const char *path = getenv("PATH");
     char file[PATH_MAX];
@@ -514,7 +535,7 @@ static bool can_run(const char *program)
                : mortise_file_on_path(&path, program, file, sizeof file);
 }
 
-/* One that gives nothing, here and now. */
+/* Warn if the provider yields no value here and now. */
 static void advise_provider(const struct mortise_provider *from,
                             struct mortise_span at, struct mortise_diags *diags)
 {
@@ -529,7 +550,8 @@ static void advise_provider(const struct mortise_provider *from,
                          "the secret '%s' is in the file %s, which cannot be "
                          "read: %s",
                          from->name, from->text, strerror(errno));
-    else if (from->kind == MORTISE_PROVIDER_EXEC && !can_run(from->text))
+    else if (from->kind == MORTISE_PROVIDER_EXEC &&
+             !has_runnable_program(from->text))
         mortise_diag_add(diags, "W0823", at,
                          "the secret '%s' is the output of the program %s, "
                          "which cannot be run here",
@@ -562,7 +584,7 @@ static void advise_dirs(const struct mortise_deployment *d,
         advise_dir(d->trust_dir, dir->span, diags);
 }
 
-/* A lock outlives the servers that it was made of. */
+/* Warn about pins of MCP servers that no longer exist. */
 static void advise_lock(const struct mortise_deployment *d,
                         struct mortise_diags *diags)
 {
@@ -574,7 +596,8 @@ static void advise_lock(const struct mortise_deployment *d,
                              d->lock.list[i].name);
 }
 
-static bool discovers(const struct mortise_deployment *d, const char *plugin)
+static bool is_discoverer_listed(const struct mortise_deployment *d,
+                                 const char *plugin)
 {
     for (size_t i = 0; i < d->discovery.n; i++)
         if (strcmp(d->discovery.list[i].plugin, plugin) == 0)
@@ -582,12 +605,12 @@ static bool discovers(const struct mortise_deployment *d, const char *plugin)
     return false;
 }
 
-/* ... and a plugin that found something is not asked any more. */
-static void advise_found(const struct mortise_deployment *d,
-                         struct mortise_diags *diags)
+/* Warn about pins of discovery plugins that are no longer listed. */
+static void advise_discovery_pins(const struct mortise_deployment *d,
+                                  struct mortise_diags *diags)
 {
     for (size_t i = 0; i < d->lock.n_discovery; i++)
-        if (!discovers(d, d->lock.discovery[i].plugin))
+        if (!is_discoverer_listed(d, d->lock.discovery[i].plugin))
             mortise_diag_add(
                 diags, "W0824", d->lock.discovery[i].pins->span,
                 "discovery.plugins of the deployment has no plugin '%s', so "
@@ -622,7 +645,7 @@ static void advise_secrets(const struct mortise_deployment *d,
 
     for (size_t i = 0; i < d->secrets.n; i++) {
         const struct mortise_provider *from = &d->secrets.list[i];
-        size_t n = length_of(from);
+        size_t n = get_secret_length(from);
 
         advise_provider(from, mortise_yaml_key(map, from->name)->span, diags);
         if (n > 0 && n < MORTISE_MASK_MIN)
@@ -640,20 +663,23 @@ int mortise_configs_advise(const struct mortise_deployment *d,
 {
     const struct mortise_yaml *isolation =
         mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
-    int rv = d->dirs_in_doubt ? MORTISE_OK : advise(d->config, plugins, diags);
+    int rv = d->dirs_in_doubt
+                 ? MORTISE_OK
+                 : advise_unknown_plugins(d->config, plugins, diags);
 
     if (d->tree != NULL)
         advise_dirs(d, diags);
     mortise_tool_patterns_advise(d, plugins, diags);
     if (d->broken)
         return rv == MORTISE_OK && !d->dirs_in_doubt
-                   ? advise(isolation, plugins, diags)
+                   ? advise_unknown_plugins(isolation, plugins, diags)
                    : rv;
     advise_secrets(d, diags);
     advise_lock(d, diags);
     mortise_tool_bypass_advise(d, plugins, diags);
-    advise_found(d, diags);
+    advise_discovery_pins(d, diags);
     for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
         rv = advise_pin(d, &d->tool_pins.list[i], diags);
-    return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
+    return rv == MORTISE_OK ? advise_unknown_plugins(isolation, plugins, diags)
+                            : rv;
 }

@@ -1,6 +1,8 @@
-/* deadline_timer.c -- the timer of the next deadline of runs that are not in
- * memory: armed as a commit opens one.  deadlines.c says what happens when it
- * fires. */
+/* deadline_timer.c -- the timer for the next deadline of runs that are not in
+ * memory.
+ *
+ * A commit with a deadline arms it.  deadlines.c handles its expiry.
+ */
 #include "core/base/clock.h"
 #include "core/engine/common/engine.h"
 
@@ -18,7 +20,7 @@ void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
 void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms)
 {
     if (m->deadline_timer.fire == NULL)
-        return; /* it was not opened: this engine fires none */
+        return; /* not opened: this engine fires no deadlines */
     if (m->deadline_at_ms == 0 || deadline_ms < m->deadline_at_ms)
         mortise_deadlines_arm(m, mortise_now_ms(), deadline_ms);
 }

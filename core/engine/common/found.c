@@ -1,16 +1,16 @@
-/* found.c -- what discovery plugins found.
+/* found.c -- check and merge the answers of discovery plugins.
  *
- *   (1) What a plugin says is taken whole or not at all: one that names what was
- *       not among the candidates, or more than it was asked for, or the same
- *       twice, may lie about the rest as well.  So nothing is ever offered that
- *       whoever asked did not allow.
- *   (2) What several found is fused by reciprocal rank: place p of a list is
- *       worth 1 / (60 + p), and what was found by more of them stands ahead of
- *       what one alone put first.  Equals stand in the order of the plugins, and
- *       of their lists: the same answers give the same list.
- *   (3) Texts are kept in that order as long as the tokens last, a token for
- *       each four bytes or part of that; one that does not fit is left out, and
- *       so is each behind it.
+ *   (1) An answer is accepted as a whole or not at all.  A plugin that returns
+ *       an item which is not a candidate, too many items, or an item twice may
+ *       be wrong about the rest as well.  So no item is offered that the
+ *       request did not allow.
+ *   (2) Several answers are merged by reciprocal rank: place p of a list counts
+ *       1 / (60 + p).  An item that several plugins found ranks above the first
+ *       choice of one plugin.  Ties keep the order of the plugins and of their
+ *       lists, so the same answers always give the same list.
+ *   (3) Texts are kept in this order within the token budget, at one token per
+ *       started four bytes.  The first text that exceeds it is dropped, and all
+ *       later ones.
  */
 #include "core/engine/common/found.h"
 
@@ -21,12 +21,12 @@
 
 #include "core/base/hash.h"
 
-enum { RANK_DAMP = 60 }; /* the k of reciprocal rank fusion, as is usual */
+enum { RANK_DAMP = 60 }; /* k of reciprocal rank fusion; 60 is customary */
 
 static const char *const kinds[] = {"tool", "skill", "extension", "node"};
 static const char *const tiers[] = {"name", "summary", "full"};
 
-static bool is_one_of(const char *word, const char *const *list, size_t n)
+static bool is_word_in_list(const char *word, const char *const *list, size_t n)
 {
     for (size_t i = 0; word != NULL && i < n; i++)
         if (strcmp(word, list[i]) == 0)
@@ -36,24 +36,24 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 
 bool mortise_found_is_kind(const char *word, bool or_any)
 {
-    return is_one_of(word, kinds, sizeof kinds / sizeof kinds[0]) ||
+    return is_word_in_list(word, kinds, sizeof kinds / sizeof kinds[0]) ||
            (or_any && word != NULL && strcmp(word, "any") == 0);
 }
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *get_text_member(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
 }
 
 /* ---- one answer ---------------------------------------------------------- */
 
-/* {kind: {id: true}} of the candidates, or of what was found so far. */
-static bool knows(const json_t *set, const char *kind, const char *id)
+/* Sets {kind: {id: true}}: of the candidates, or of the results so far. */
+static bool is_in_found_set(const json_t *set, const char *kind, const char *id)
 {
     return json_object_get(json_object_get(set, kind), id) != NULL;
 }
 
-static int know(json_t *set, const char *kind, const char *id)
+static int add_to_found_set(json_t *set, const char *kind, const char *id)
 {
     json_t *of = json_object_get(set, kind);
 
@@ -64,12 +64,13 @@ static int know(json_t *set, const char *kind, const char *id)
                                                          : MORTISE_ENOMEM;
 }
 
-static json_t *known_of(const json_t *request)
+static json_t *make_candidate_set(const json_t *request)
 {
     json_t *set = json_object();
 
     MORTISE_JSON_EACH (one, i, json_object_get(request, "candidates")) {
-        if (know(set, text_of(one, "kind"), text_of(one, "id")) != MORTISE_OK) {
+        if (add_to_found_set(set, get_text_member(one, "kind"),
+                             get_text_member(one, "id")) != MORTISE_OK) {
             json_decref(set);
             return NULL;
         }
@@ -77,23 +78,23 @@ static json_t *known_of(const json_t *request)
     return set;
 }
 
-/* Whole texts: one with a NUL in it is no id. */
-static bool is_text(const json_t *v, size_t most)
+/* A string of at most `most` bytes without NUL. */
+static bool is_text_without_nul(const json_t *v, size_t most)
 {
     return json_is_string(v) && json_string_length(v) <= most &&
            strlen(json_string_value(v)) == json_string_length(v);
 }
 
-static int judge_text(const json_t *one, const char *id,
-                      struct mortise_err *why)
+static int check_result_text(const json_t *one, const char *id,
+                             struct mortise_err *why)
 {
     const json_t *text = json_object_get(one, "text");
-    const char *tier = text_of(one, "tier");
+    const char *tier = get_text_member(one, "tier");
 
     if ((text != NULL && !json_is_string(text)) ||
         (text != NULL) != (json_object_get(one, "tier") != NULL) ||
         (text != NULL &&
-         !is_one_of(tier, tiers, sizeof tiers / sizeof tiers[0])))
+         !is_word_in_list(tier, tiers, sizeof tiers / sizeof tiers[0])))
         return mortise_fail(why, MORTISE_EINVAL,
                             "the result '%.200s' must have both 'text' and "
                             "'tier' (name, summary or full), or neither",
@@ -101,15 +102,18 @@ static int judge_text(const json_t *one, const char *id,
     return MORTISE_OK;
 }
 
-static int judge_one(const json_t *request, const json_t *known, json_t *seen,
-                     const json_t *one, struct mortise_err *why)
+static int check_found_result(const json_t *request, const json_t *known,
+                              json_t *seen, const json_t *one,
+                              struct mortise_err *why)
 {
     const json_t *id = json_object_get(one, "id");
     const json_t *score = json_object_get(one, "score");
-    const char *kind = text_of(one, "kind"), *wanted = text_of(request, "kind");
+    const char *kind = get_text_member(one, "kind"),
+               *wanted = get_text_member(request, "kind");
     const char *name = json_string_value(id);
 
-    if (!is_text(id, MORTISE_DISCOVERY_ID_MAX) || json_string_length(id) == 0)
+    if (!is_text_without_nul(id, MORTISE_DISCOVERY_ID_MAX) ||
+        json_string_length(id) == 0)
         return mortise_fail(why, MORTISE_EINVAL,
                             "the id of a result must have 1 to %d bytes",
                             MORTISE_DISCOVERY_ID_MAX);
@@ -122,16 +126,16 @@ static int judge_one(const json_t *request, const json_t *known, json_t *seen,
     if (!json_is_number(score) || !isfinite(json_number_value(score)))
         return mortise_fail(why, MORTISE_EINVAL,
                             "the result '%.200s' has no numeric score", name);
-    if (strcmp(kind, "skill") != 0 && !knows(known, kind, name))
+    if (strcmp(kind, "skill") != 0 && !is_in_found_set(known, kind, name))
         return mortise_fail(
             why, MORTISE_EINVAL,
             "the result '%.200s' is not a %s among the candidates", name, kind);
-    if (knows(seen, kind, name))
+    if (is_in_found_set(seen, kind, name))
         return mortise_fail(why, MORTISE_EINVAL, "'%.200s' occurs twice", name);
-    return judge_text(one, name, why);
+    return check_result_text(one, name, why);
 }
 
-static json_t *taken(const json_t *one)
+static json_t *copy_known_members(const json_t *one)
 {
     return json_pack(
         "{s:O, s:O, s:O, s:O*, s:O*}", "id", json_object_get(one, "id"), "kind",
@@ -140,18 +144,21 @@ static json_t *taken(const json_t *one)
         json_object_get(one, "tier"));
 }
 
-static int judge_all(json_t *out, const json_t *request, const json_t *results,
-                     json_t *seen, struct mortise_err *why)
+static int check_found_results(json_t *out, const json_t *request,
+                               const json_t *results, json_t *seen,
+                               struct mortise_err *why)
 {
-    json_t *known = known_of(request);
+    json_t *known = make_candidate_set(request);
     int rv = known != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 
     MORTISE_JSON_EACH (one, i, results) {
         if (rv == MORTISE_OK)
-            rv = judge_one(request, known, seen, one, why);
+            rv = check_found_result(request, known, seen, one, why);
         if (rv == MORTISE_OK)
-            rv = know(seen, text_of(one, "kind"), text_of(one, "id"));
-        if (rv == MORTISE_OK && json_array_append_new(out, taken(one)) != 0)
+            rv = add_to_found_set(seen, get_text_member(one, "kind"),
+                                  get_text_member(one, "id"));
+        if (rv == MORTISE_OK &&
+            json_array_append_new(out, copy_known_members(one)) != 0)
             rv = MORTISE_ENOMEM;
     }
     json_decref(known);
@@ -179,7 +186,7 @@ int mortise_found_judge(json_t **out, const json_t *request,
     seen = json_object();
     list = json_array();
     rv = seen != NULL && list != NULL
-             ? judge_all(list, request, results, seen, why)
+             ? check_found_results(list, request, results, seen, why)
              : MORTISE_ENOMEM;
     json_decref(seen);
     if (rv == MORTISE_OK)
@@ -189,7 +196,7 @@ int mortise_found_judge(json_t **out, const json_t *request,
     return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
 }
 
-/* ---- what is pinned ------------------------------------------------------ */
+/* ---- pinned entries ------------------------------------------------------ */
 
 static bool is_digest(const json_t *v)
 {
@@ -199,14 +206,15 @@ static bool is_digest(const json_t *v)
            strspn(text, "0123456789abcdef") == MORTISE_DIGEST_HEX - 1;
 }
 
-static int judge_entry(json_t *out, const json_t *one, struct mortise_err *why)
+static int check_found_entry(json_t *out, const json_t *one,
+                             struct mortise_err *why)
 {
     json_t *key = json_object_get(one, "key"),
            *digest = json_object_get(one, "digest"),
            *entry = json_object_get(one, "entry");
     const char *name = json_string_value(key);
 
-    if (!is_text(key, MORTISE_DISCOVERY_KEY_MAX) ||
+    if (!is_text_without_nul(key, MORTISE_DISCOVERY_KEY_MAX) ||
         json_string_length(key) == 0)
         return mortise_fail(why, MORTISE_EINVAL,
                             "the key of an entry must have 1 to %d bytes",
@@ -241,7 +249,7 @@ int mortise_found_judge_entries(json_t **out, const json_t *output,
         return mortise_nomem(why);
     MORTISE_JSON_EACH (one, i, entries) {
         if (rv == MORTISE_OK)
-            rv = judge_entry(*out, one, why);
+            rv = check_found_entry(*out, one, why);
     }
     if (rv != MORTISE_OK)
         mortise_json_drop(out);
@@ -250,8 +258,8 @@ int mortise_found_judge_entries(json_t **out, const json_t *output,
 
 /* ---- several answers ----------------------------------------------------- */
 
-/* The one of the list that is the same thing; NULL: there is none. */
-static json_t *same_in(const json_t *list, const json_t *one)
+/* The item of the list with the same id and kind, or NULL. */
+static json_t *find_same_item(const json_t *list, const json_t *one)
 {
     MORTISE_JSON_EACH (other, i, list)
         if (json_equal(json_object_get(one, "id"),
@@ -262,7 +270,7 @@ static json_t *same_in(const json_t *list, const json_t *one)
     return NULL;
 }
 
-static int put_text(json_t *to, const json_t *from)
+static int copy_missing_text(json_t *to, const json_t *from)
 {
     json_t *text = json_object_get(from, "text");
 
@@ -272,11 +280,11 @@ static int put_text(json_t *to, const json_t *from)
            json_object_set(to, "tier", json_object_get(from, "tier"));
 }
 
-/* Place p, from 1, of one of the lists. */
+/* Add the item at this place of a list, counted from 1. */
 static int add_rank(json_t *all, const json_t *one, size_t place)
 {
     double worth = 1.0 / (double)(RANK_DAMP + place);
-    json_t *there = same_in(all, one);
+    json_t *there = find_same_item(all, one);
 
     if (there == NULL)
         return json_array_append_new(all,
@@ -287,16 +295,16 @@ static int add_rank(json_t *all, const json_t *one, size_t place)
                          json_real(worth));
     worth += json_number_value(json_object_get(there, "score"));
     return json_object_set_new(there, "score", json_real(worth)) |
-           put_text(there, one);
+           copy_missing_text(there, one);
 }
 
-static double score_of(const json_t *all, size_t i)
+static double get_item_score(const json_t *all, size_t i)
 {
     return json_number_value(json_object_get(json_array_get(all, i), "score"));
 }
 
-/* The best first; equals stay in their order. */
-static json_t *ranked(json_t *all)
+/* Sort by score, the best first; ties keep their order. */
+static json_t *sort_by_score(json_t *all)
 {
     json_t *out = json_array();
 
@@ -304,7 +312,7 @@ static json_t *ranked(json_t *all)
         size_t best = 0;
 
         for (size_t i = 1; i < json_array_size(all); i++)
-            if (score_of(all, i) > score_of(all, best))
+            if (get_item_score(all, i) > get_item_score(all, best))
                 best = i;
         if (json_array_append(out, json_array_get(all, best)) != 0 ||
             json_array_remove(all, best) != 0) {
@@ -315,8 +323,8 @@ static json_t *ranked(json_t *all)
     return out;
 }
 
-/* (3), and no more of them than were asked for. */
-static void bound(json_t *list, const json_t *request)
+/* Apply (3) and the request's maximum. */
+static void apply_request_limits(json_t *list, const json_t *request)
 {
     size_t max = (size_t)json_integer_value(json_object_get(request, "max"));
     size_t left =
@@ -341,7 +349,7 @@ static void bound(json_t *list, const json_t *request)
     }
 }
 
-static json_t *merged(json_t *const *lists, size_t n)
+static json_t *merge_found_lists(json_t *const *lists, size_t n)
 {
     json_t *all = json_array(), *out = NULL;
     int failed = all == NULL;
@@ -351,7 +359,7 @@ static json_t *merged(json_t *const *lists, size_t n)
             if (!failed)
                 failed = add_rank(all, one, p + 1);
     if (!failed)
-        out = ranked(all);
+        out = sort_by_score(all);
     json_decref(all);
     return out;
 }
@@ -359,11 +367,12 @@ static json_t *merged(json_t *const *lists, size_t n)
 json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,
                            size_t n)
 {
-    json_t *out = n == 1 ? json_deep_copy(lists[0]) : merged(lists, n);
+    json_t *out =
+        n == 1 ? json_deep_copy(lists[0]) : merge_found_lists(lists, n);
 
     if (n == 1 && lists[0] == NULL)
         out = json_array();
     if (out != NULL)
-        bound(out, request);
+        apply_request_limits(out, request);
     return out;
 }

@@ -1,6 +1,5 @@
-/* grants.c -- which plugin may have which secret and which program, and the config
- * that it gets.
- * secret.c has the promises, and answers those that ask.
+/* grants.c -- which secrets and programs a plugin may use, and its config.
+ * services/secrets/secret.c has the promises and answers the requests.
  */
 #include "core/engine/common/grants.h"
 
@@ -11,11 +10,12 @@
 #include "core/plugin/grant.h"
 #include "core/plugin/registry.h"
 
-/* ---- who may ------------------------------------------------------------- */
+/* ---- permissions --------------------------------------------------------- */
 
-static int look_up(struct mortise_arena *a, const struct mortise_manifest *m,
-                   const json_t *config, const char *name,
-                   struct mortise_err *why)
+static int check_secret_grant(struct mortise_arena *a,
+                              const struct mortise_manifest *m,
+                              const json_t *config, const char *name,
+                              struct mortise_err *why)
 {
     struct mortise_grant grant;
     int rv = mortise_grant_make(&grant, a, &m->secrets, config, why);
@@ -47,7 +47,7 @@ int mortise_secret_granted(const struct mortise_deployment *d,
     if (config == NULL)
         return mortise_nomem(why);
     mortise_arena_init(&arena, d->arena.mem);
-    rv = look_up(&arena, m, config, name, why);
+    rv = check_secret_grant(&arena, m, config, name, why);
     mortise_arena_finish(&arena);
     json_decref(config);
     return rv;
@@ -81,17 +81,18 @@ int mortise_program_granted(const struct mortise_deployment *d,
         name);
 }
 
-/* ---- config: as it is written -------------------------------------------- */
+/* ---- references in a config ---------------------------------------------- */
 
 struct checking {
     const struct mortise_deployment *d;
     const struct mortise_manifest *m;
     const struct mortise_yaml *config;
     struct mortise_diags *diags;
-    size_t n; /* mentions so far */
+    size_t n; /* references so far */
 };
 
-static int check_mention(void *ud, const char *pointer, json_t **string)
+static int check_config_reference(void *ud, const char *pointer,
+                                  json_t **string)
 {
     struct checking *c = ud;
     const struct mortise_yaml *at = mortise_yaml_at(c->config, pointer);
@@ -120,13 +121,14 @@ int mortise_secret_check_config(const struct mortise_deployment *d,
                                 struct mortise_diags *diags, size_t *mentions)
 {
     struct checking c = {.d = d, .m = m, .config = config, .diags = diags};
-    int rv = mortise_secret_each(json, d->arena.mem, check_mention, &c);
+    int rv =
+        mortise_secret_each(json, d->arena.mem, check_config_reference, &c);
 
     *mentions = c.n;
     return rv;
 }
 
-/* ---- config: as create() gets it ----------------------------------------- */
+/* ---- the config for create() --------------------------------------------- */
 
 struct filling {
     struct mortise_secret_store *secret_store;
@@ -134,7 +136,7 @@ struct filling {
     struct mortise_err *err;
 };
 
-static int fill_mention(void *ud, const char *pointer, json_t **string)
+static int fill_secret_reference(void *ud, const char *pointer, json_t **string)
 {
     const struct filling *f = ud;
     const char *name = mortise_secret_name(json_string_value(*string));
@@ -143,7 +145,8 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
 
     (void)pointer;
     if (name == NULL)
-        return MORTISE_OK; /* found wrong already, or of a plugin that is new */
+        return MORTISE_OK; /* check_config_reference() reported it, or the
+                              deployment is older than the plugin */
     rv = mortise_secret_store_get(f->secret_store, name, &value, f->err);
     if (rv != MORTISE_OK)
         return rv;
@@ -152,10 +155,10 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-/* ---- config: its paths ----------------------------------------------------- */
+/* ---- paths in a config --------------------------------------------------- */
 
-/* A relative path, or a list of some, counts from the directory. */
-static int count_from(const char *dir, json_t *value)
+/* Make a relative path, or each path of a list, absolute: relative to dir. */
+static int make_path_absolute(const char *dir, json_t *value)
 {
     const char *text = json_string_value(value);
     json_t *whole;
@@ -163,7 +166,7 @@ static int count_from(const char *dir, json_t *value)
 
     MORTISE_JSON_EACH (one, i, value)
         if (rv == MORTISE_OK)
-            rv = count_from(dir, mortise_json_unconst(one));
+            rv = make_path_absolute(dir, mortise_json_unconst(one));
     if (text == NULL || text[0] == '\0' || text[0] == '/')
         return rv;
     whole = json_sprintf("%s/%s", dir, text);
@@ -173,9 +176,10 @@ static int count_from(const char *dir, json_t *value)
     return rv;
 }
 
-/* What a permission takes from the config. */
-static int put_named(const char *dir, const struct mortise_names *permission,
-                     const json_t *config, struct mortise_arena *a)
+/* Resolve the paths that a permission takes from the config. */
+static int resolve_granted_paths(const char *dir,
+                                 const struct mortise_names *permission,
+                                 const json_t *config, struct mortise_arena *a)
 {
     int rv = MORTISE_OK;
 
@@ -187,20 +191,20 @@ static int put_named(const char *dir, const struct mortise_names *permission,
         if (text == NULL)
             continue;
         rv = mortise_path_parse(&path, a, text, strlen(text), NULL);
-        if (rv != MORTISE_OK) /* whoever grants it says so */
+        if (rv != MORTISE_OK) /* granting it reports the error */
             return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
         value = mortise_path_get(config, &path);
         if (value != NULL)
-            rv = count_from(dir, value);
+            rv = make_path_absolute(dir, value);
     }
     return rv;
 }
 
-/* The places that a plugin's permissions.fs takes from its config count from the
- * deployment, like its other paths: not from where we were started, which another
- * plugin may change. */
-static int put_paths(struct mortise *m, const char *plugin, json_t *config,
-                     struct mortise_err *err)
+/* Paths that permissions.fs takes from the config are relative to the
+ * deployment file, like its other paths.  They are not relative to the working
+ * directory, which a plugin may change. */
+static int resolve_config_paths(struct mortise *m, const char *plugin,
+                                json_t *config, struct mortise_err *err)
 {
     const char *file = m->settings.deployment->path;
     const struct mortise_manifest *man =
@@ -210,7 +214,7 @@ static int put_paths(struct mortise *m, const char *plugin, json_t *config,
     char *dir;
     int rv;
 
-    if (man == NULL) /* starting it fails with the reason */
+    if (man == NULL) /* starting the plugin reports the reason */
         return err->code == MORTISE_ELIMIT ? MORTISE_ELIMIT : MORTISE_OK;
     if (file == NULL)
         return MORTISE_OK;
@@ -223,17 +227,17 @@ static int put_paths(struct mortise *m, const char *plugin, json_t *config,
     if (dir != NULL && strrchr(dir, '/') != NULL)
         *strrchr(dir, '/') = '\0';
     if (rv == MORTISE_OK)
-        rv = put_named(dir, &man->fs_write, config, &a);
+        rv = resolve_granted_paths(dir, &man->fs_write, config, &a);
     if (rv == MORTISE_OK)
-        rv = put_named(dir, &man->fs_read, config, &a);
+        rv = resolve_granted_paths(dir, &man->fs_read, config, &a);
     mortise_arena_finish(&a);
     return rv;
 }
 
-/* Where a memory keeps what it keeps, unless the deployment says it: a directory
- * of its own in that of the store, which it makes itself. */
-static int put_directory(const struct mortise *m, const char *plugin,
-                         json_t *config)
+/* Set the directory of a memory plugin unless the config has one: a
+ * subdirectory of the store, which the plugin creates. */
+static int set_memory_directory(const struct mortise *m, const char *plugin,
+                                json_t *config)
 {
     const struct mortise_manifest *man =
         mortise_plugins_find(m->plugins, plugin, NULL);
@@ -263,13 +267,14 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
         mortise_deployment_composes(m->settings.deployment, plugin, as);
     int rv = config == NULL ? MORTISE_ENOMEM
              : composed     ? MORTISE_OK
-                        : mortise_secret_each(config, m->mem, fill_mention, &f);
+                            : mortise_secret_each(config, m->mem,
+                                                  fill_secret_reference, &f);
 
     *out = NULL;
     if (rv == MORTISE_OK)
-        rv = put_paths(m, plugin, config, err);
+        rv = resolve_config_paths(m, plugin, config, err);
     if (rv == MORTISE_OK && strcmp(as, MORTISE_MEMORY_INSTANCE) == 0)
-        rv = put_directory(m, plugin, config);
+        rv = set_memory_directory(m, plugin, config);
     if (rv == MORTISE_OK)
         *out = config;
     else

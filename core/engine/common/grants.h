@@ -1,7 +1,7 @@
-/* grants.h -- which plugin may have which secret and which program, and the config
- * that it gets.
+/* grants.h -- which secrets and programs a plugin may use, and its config.
  *
- * Everything here is [loop] unless it says otherwise. */
+ * Everything here is [loop] unless tagged otherwise.
+ */
 #ifndef MORTISE_ENGINE_COMMON_GRANTS_H
 #define MORTISE_ENGINE_COMMON_GRANTS_H
 
@@ -12,28 +12,29 @@
 
 struct mortise_manifest;
 
-/* May this plugin use the secret of this name?  MORTISE_OK, or why not.  `as`
- * is the guardrail's id that it works under, or "".  [any] */
+/* May this plugin use this secret?  MORTISE_OK, or the reason against it.  `as`
+ * is the guardrail id that the plugin works under, or "".  [any] */
 int mortise_secret_granted(const struct mortise_deployment *d,
                            const struct mortise_manifest *m, const char *as,
                            const char *name, struct mortise_err *why);
 
 /* Does permissions.exec of this plugin include `name`, or `all` of its kind?
- * MORTISE_OK, or why not.  [any] */
+ * MORTISE_OK, or the reason against it.  [any] */
 int mortise_program_granted(const struct mortise_deployment *d,
                             const struct mortise_manifest *m, const char *as,
                             const char *name, const char *all,
                             struct mortise_err *why);
 
-/* The references in a plugin's config (`json` is what is written there):
- * findings for those that stand where its config_schema does not mark a secret,
- * or that name none.  [any] */
+/* Check the secret references in a plugin's config (`json` is its raw form).
+ * Adds findings for references at places that config_schema does not mark as
+ * secret, and for unknown secrets.  *mentions counts the references.  [any] */
 int mortise_secret_check_config(const struct mortise_deployment *d,
                                 const struct mortise_manifest *m,
                                 const struct mortise_yaml *config, json_t *json,
                                 struct mortise_diags *diags, size_t *mentions);
-/* The config of a plugin with the values in the places of references (one that
- * the deployment composes keeps those), for create() alone; a new reference.  May wait for programs. */
+/* The config of a plugin with references replaced by values, for create() only;
+ * a new reference.  A config that the deployment composes keeps its references.
+ * May wait for programs. */
 int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                           json_t **out, struct mortise_err *err);
 

@@ -1,5 +1,5 @@
-/* log.c -- what every part of the engine does: says something to whoever opened
- * it, leaves something for later, asks whether it may go on.
+/* log.c -- logging, queueing a task, and the check whether the engine takes
+ * requests.
  */
 #include <stdarg.h>
 #include <stdio.h>

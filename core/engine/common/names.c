@@ -1,4 +1,4 @@
-/* names.c -- what tenants, runs and the ids of orders may be called. */
+/* names.c -- valid names of tenants, runs and orders. */
 #include "core/engine/common/engine.h"
 
 #include <string.h>

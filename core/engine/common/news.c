@@ -1,4 +1,4 @@
-/* news.c -- what happens to runs, for those who hear of it. */
+/* news.c -- the queue of run events for parents and children. */
 #include "core/engine/common/news.h"
 
 #include <string.h>
@@ -15,8 +15,9 @@ void mortise_news_missed(struct mortise *m)
                           mortise_mono_in(AGAIN_MS));
 }
 
-static void add(struct mortise *m, enum mortise_news_kind kind,
-                struct mortise_live *live, const char *tenant, const char *name)
+static void queue_run_news(struct mortise *m, enum mortise_news_kind kind,
+                           struct mortise_live *live, const char *tenant,
+                           const char *name)
 {
     struct mortise_news *n = mortise_zalloc(m->mem, sizeof *n), **at = &m->news;
 
@@ -33,7 +34,7 @@ static void add(struct mortise *m, enum mortise_news_kind kind,
     n->live = live;
     if (live != NULL)
         live->pending++;
-    strcpy(n->tenant, tenant); /* names are checked by who brings them */
+    strcpy(n->tenant, tenant); /* callers checked the lengths */
     strcpy(n->name, name);
     while (*at != NULL)
         at = &(*at)->next;
@@ -46,13 +47,13 @@ static void add(struct mortise *m, enum mortise_news_kind kind,
 
 void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind)
 {
-    add(live->m, kind, live, live->tenant, live->id);
+    queue_run_news(live->m, kind, live, live->tenant, live->id);
 }
 
 void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
                       const char *tenant, const char *name)
 {
-    add(m, kind, NULL, tenant, name);
+    queue_run_news(m, kind, NULL, tenant, name);
 }
 
 struct mortise_news *mortise_news_take(struct mortise *m)

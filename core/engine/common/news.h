@@ -1,37 +1,40 @@
-/* news.h -- what happens to runs that others may want to hear of: parents,
- * children.  Who knows of it says so here and goes on; it is heard in a task of the
- * loop, behind the step that is under way (runs/children.c).  [loop] */
+/* news.h -- events of runs that concern their parents or children.
+ *
+ * The code that notices an event puts it here and continues.  A task of the
+ * loop handles it after the current step (runs/children.c).  [loop]
+ */
 #ifndef MORTISE_ENGINE_COMMON_NEWS_H
 #define MORTISE_ENGINE_COMMON_NEWS_H
 
 #include "core/engine/common/engine.h"
 
 enum mortise_news_kind {
-    MORTISE_NEWS_LOADED = 1, /* a run came into memory */
+    MORTISE_NEWS_LOADED = 1, /* a run was loaded into memory */
     MORTISE_NEWS_AWAITS,     /* a step of it begins to wait for a child */
-    MORTISE_NEWS_SETTLED,    /* a handle of it was */
+    MORTISE_NEWS_SETTLED,    /* a handle of it was settled */
     MORTISE_NEWS_ENDED,      /* the commit of its end is stored */
-    MORTISE_NEWS_LEFT,       /* ... of what may leave children behind */
-    MORTISE_NEWS_BEGAN,      /* the child of that handle did; nobody asks */
-    MORTISE_NEWS_RESTS       /* the child of that handle does not go on */
+    MORTISE_NEWS_LEFT,       /* ... and it may leave children behind */
+    MORTISE_NEWS_BEGAN,      /* the child of the handle began unasked */
+    MORTISE_NEWS_RESTS       /* the child of the handle does not continue */
 };
 
 struct mortise_news {
     struct mortise_news *next;
     enum mortise_news_kind kind;
-    struct mortise_live *live; /* LOADED, AWAITS, LEFT: it stays till heard */
+    struct mortise_live *live; /* LOADED, AWAITS, LEFT: it stays in memory until
+                                  this is handled */
     char tenant[MORTISE_NAME_MAX + 1];
-    char name[MORTISE_SPAWN_HANDLE_MAX]; /* of the run, or the handle */
+    char name[MORTISE_SPAWN_HANDLE_MAX]; /* of the run, or of the handle */
 };
 
-/* Where memory runs out it is logged, and was missed. */
+/* If memory runs out, the event is logged and lost. */
 void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind);
 void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
                       const char *tenant, const char *name);
-/* Somebody did not hear, for want of memory: whoever is in memory looks again a
- * little later, until there is some. */
+/* An event was lost because memory ran out: all runs in memory look again a
+ * little later, repeatedly until there is memory. */
 void mortise_news_missed(struct mortise *m);
-/* The oldest that nobody heard, or NULL; the caller's to release. */
+/* Remove the oldest event, or NULL; the caller releases it. */
 struct mortise_news *mortise_news_take(struct mortise *m);
 void mortise_news_free(struct mortise *m, struct mortise_news *n);
 

@@ -1,5 +1,4 @@
-/* pins.c -- the plugins that a graph uses, and definitions of tools, as they are
- * here. */
+/* pins.c -- digests of the plugins and tools that a graph uses. */
 #include "core/engine/common/engine.h"
 
 #include <assert.h>
@@ -29,13 +28,13 @@ mortise_pin_find(const struct mortise_deployment *d,
     here->dev = false; /* the plugin has a pin of its own */
     rv = mortise_unhex(here->digest, MORTISE_DIGEST, tool->tool->digest,
                        strlen(tool->tool->digest));
-    assert(rv == 0); /* the lock was read */
+    assert(rv == 0); /* valid since the lock file was parsed */
     (void)rv;
     return man;
 }
 
-/* A plugin that a run needs cannot be used: trust says so, or something else; or
- * there was no descriptor to look at it. */
+/* MORTISE_EDENIED: trust refuses the plugin.  MORTISE_ELIMIT: no descriptor was
+ * free to read it. */
 int mortise_pin_unusable(const struct mortise_err *why)
 {
     return why->code == MORTISE_EDENIED || why->code == MORTISE_ELIMIT
@@ -43,10 +42,10 @@ int mortise_pin_unusable(const struct mortise_err *why)
                : MORTISE_EBLOCKED;
 }
 
-/* A guardrail's id may be the name of a plugin, which is pinned once.  A tool, of
- * which there may be many, has one name. */
-static bool is_known(const struct mortise_pin *pins, size_t n,
-                     const char *plugin)
+/* A guardrail id and a plugin name may mean the same plugin, which is pinned
+ * once.  Tools have unique names, and there may be many of them. */
+static bool is_plugin_pinned(const struct mortise_pin *pins, size_t n,
+                             const char *plugin)
 {
     static const char tool[] = MORTISE_TOOL_PIN_PREFIX;
 
@@ -70,7 +69,7 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
                              pin, err) == NULL)
             return mortise_doing(err, mortise_pin_unusable(err), "graph '%s'",
                                  g->name);
-        *n += !is_known(pins, *n, pin->plugin);
+        *n += !is_plugin_pinned(pins, *n, pin->plugin);
     }
     return MORTISE_OK;
 }

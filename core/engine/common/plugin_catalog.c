@@ -1,12 +1,12 @@
-/* plugin_catalog.c -- the catalogue that graphs are checked against.
+/* plugin_catalog.c -- the catalog that graphs are checked against.
  *
- * Reads manifests only: what a graph may use is known without running a line
- * of any plugin.  An operation is looked up once and then kept, so that graphs
- * may point at it.
+ * Only manifests are read: a graph is checked without running any plugin code.
+ * An operation is looked up once and then kept, so that graphs can point at it.
  *
- * A plugin with `more` has those of the deployment's lock, too
- * (lang/config/tool_pins.h).  All that they do they ask the host for, so the steps
- * of a call are recorded, and not the call.
+ * A plugin with `more` also has the operations of the deployment's lock file
+ * (lang/config/tool_pins.h).  Operations from the lock file do everything
+ * through asks to the host, so the steps of a call are recorded instead of the
+ * call.
  */
 #include "core/engine/common/plugin_catalog.h"
 
@@ -21,13 +21,13 @@ struct offer {
     struct mortise_hashed entry;
     struct mortise_operation op;
     struct offer *next_pinned;
-    struct mortise_pinned_schemas schemas; /* of one that is pinned */
-    /* Its plugin has the config that it wants, if any: looked at once, and one
-     * that lacks it for each node, which is told so. */
+    struct mortise_pinned_schemas schemas; /* of a pinned operation */
+    /* Its plugin has the config that it requires.  A success is cached; a
+     * missing config is reported for each node. */
     bool comes_up;
 };
 
-static enum mortise_effect effect_of(const char *name)
+static enum mortise_effect parse_effect_name(const char *name)
 {
     static const char *const names[] = {"pure", "read", "write"};
 
@@ -35,11 +35,11 @@ static enum mortise_effect effect_of(const char *name)
         if (strcmp(names[i], name) == 0)
             return (enum mortise_effect)(MORTISE_PURE + (int)i);
     }
-    return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
+    return MORTISE_EXTERNAL; /* manifest.c accepts no other word */
 }
 
-static struct offer *known(const struct mortise_table *ops, const char *plugin,
-                           const char *op)
+static struct offer *find_offer(const struct mortise_table *ops,
+                                const char *plugin, const char *op)
 {
     struct mortise_hashed *e;
 
@@ -53,7 +53,7 @@ static struct offer *known(const struct mortise_table *ops, const char *plugin,
     return NULL;
 }
 
-/* A new one of these names, `external` until somebody says better. */
+/* A new operation with these names, `external` until set otherwise. */
 static struct offer *offer_new(struct mortise_plugin_catalog *s,
                                const char *plugin, const char *op,
                                struct mortise_err *why)
@@ -73,7 +73,7 @@ static struct offer *offer_new(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static bool asks_models(const struct mortise_manifest *m)
+static bool has_model_methods(const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_methods; i++)
         if (strcmp(m->methods[i], "model.call/1") == 0 ||
@@ -82,21 +82,21 @@ static bool asks_models(const struct mortise_manifest *m)
     return false;
 }
 
-static struct offer *keep(struct mortise_plugin_catalog *s,
-                          const struct mortise_manifest *m,
-                          const struct mortise_manifest_op *from, bool ask,
-                          struct mortise_err *why)
+static struct offer *add_manifest_offer(struct mortise_plugin_catalog *s,
+                                        const struct mortise_manifest *m,
+                                        const struct mortise_manifest_op *from,
+                                        bool ask, struct mortise_err *why)
 {
     struct offer *o = offer_new(s, m->name, from->name, why);
 
     if (o == NULL)
         return NULL;
     o->op.description = from->description;
-    o->op.effect = effect_of(from->effect);
+    o->op.effect = parse_effect_name(from->effect);
     o->op.idempotent = from->idempotent;
     o->op.reconcile = from->reconcile;
     o->op.steps = from->steps;
-    o->op.asks_models = asks_models(m);
+    o->op.asks_models = has_model_methods(m);
     o->op.step_result = m->provides[MORTISE_KIND_EXECUTOR].step_result;
     o->op.timeout_ms = from->timeout_ms;
     o->op.usage = from->usage;
@@ -111,10 +111,10 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
-                                 const struct mortise_manifest *m,
-                                 const struct mortise_tool_pin *from, bool ask,
-                                 struct mortise_err *why)
+static struct offer *add_pinned_offer(struct mortise_plugin_catalog *s,
+                                      const struct mortise_manifest *m,
+                                      const struct mortise_tool_pin *from,
+                                      bool ask, struct mortise_err *why)
 {
     struct offer *o = offer_new(s, m->name, from->operation, why);
     int rv;
@@ -127,10 +127,10 @@ static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
     if (rv != MORTISE_OK)
         return NULL;
     o->op.description = from->description;
-    o->op.effect = effect_of(from->effect);
+    o->op.effect = parse_effect_name(from->effect);
     o->op.idempotent = from->idempotent;
     o->op.steps = true;
-    o->op.asks_models = asks_models(m);
+    o->op.asks_models = has_model_methods(m);
     o->op.step_result = m->provides[MORTISE_KIND_EXECUTOR].step_result;
     o->op.input = o->schemas.input;
     o->op.output = o->schemas.output;
@@ -141,30 +141,31 @@ static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static bool has_more(const struct mortise_manifest *m)
+static bool has_lock_operations(const struct mortise_manifest *m)
 {
     return m->provides[MORTISE_KIND_EXECUTOR].present &&
            m->provides[MORTISE_KIND_EXECUTOR].more;
 }
 
-/* The operation that the lock has for a plugin that takes some from there. */
+/* The lock file's operation of a plugin that accepts them, or NULL. */
 static const struct mortise_tool_pin *
-pin_of(const struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
-       const char *op)
+find_tool_pin(const struct mortise_plugin_catalog *s,
+              const struct mortise_manifest *m, const char *op)
 {
-    return has_more(m) ? mortise_deployment_tool_pin(s->deployment, m->name, op)
-                       : NULL;
+    return has_lock_operations(m)
+               ? mortise_deployment_tool_pin(s->deployment, m->name, op)
+               : NULL;
 }
 
-static void no_operation(const struct mortise_plugin_catalog *s,
-                         const struct mortise_manifest *m, const char *op,
-                         struct mortise_err *why)
+static void fail_unknown_operation(const struct mortise_plugin_catalog *s,
+                                   const struct mortise_manifest *m,
+                                   const char *op, struct mortise_err *why)
 {
     const struct mortise_deployment *d = s->deployment;
     const char *near = NULL, *names[64];
     size_t n = 0;
 
-    if (has_more(m) && strchr(op, '/') != NULL &&
+    if (has_lock_operations(m) && strchr(op, '/') != NULL &&
         strcmp(m->name, d->tool_pins.plugin) == 0) {
         mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp, op, why);
         return;
@@ -187,8 +188,9 @@ static void no_operation(const struct mortise_plugin_catalog *s,
                      m->name, op, m->name);
 }
 
-static void deny(const struct mortise_yaml *by, const char *plugin,
-                 const char *op, struct mortise_err *why)
+static void fail_denied_operation(const struct mortise_yaml *by,
+                                  const char *plugin, const char *op,
+                                  struct mortise_err *why)
 {
     char tool[MORTISE_TOOL_MAX];
 
@@ -197,12 +199,12 @@ static void deny(const struct mortise_yaml *by, const char *plugin,
     why->code = MORTISE_ECONFIG;
 }
 
-/* The operation as the manifest *m of its plugin, or the lock, and the deployment's policy
- * say, whatever its config. */
-static struct offer *operation_of(struct mortise_plugin_catalog *s,
-                                  const char *plugin, const char *op,
-                                  const struct mortise_manifest **m,
-                                  struct mortise_err *why)
+/* Look up an operation in the manifest *m of its plugin, or in the lock file,
+ * subject to the deployment's policy.  The plugin's config does not matter. */
+static struct offer *find_or_add_offer(struct mortise_plugin_catalog *s,
+                                       const char *plugin, const char *op,
+                                       const struct mortise_manifest **m,
+                                       struct mortise_err *why)
 {
     const struct mortise_manifest_op *from;
     const struct mortise_tool_pin *pin;
@@ -214,64 +216,67 @@ static struct offer *operation_of(struct mortise_plugin_catalog *s,
     *m = mortise_plugins_find(s->plugins, plugin, why);
     if (*m == NULL)
         return NULL;
-    found = known(&s->ops, plugin, op);
+    found = find_offer(&s->ops, plugin, op);
     if (found != NULL)
         return found;
     from = mortise_manifest_op(*m, op);
-    pin = from == NULL ? pin_of(s, *m, op) : NULL;
+    pin = from == NULL ? find_tool_pin(s, *m, op) : NULL;
     if (from == NULL && pin == NULL) {
-        no_operation(s, *m, op, why);
+        fail_unknown_operation(s, *m, op, why);
         return NULL;
     }
     judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
     if (judged == MORTISE_DENY) {
-        deny(by, plugin, op, why);
+        fail_denied_operation(by, plugin, op, why);
         return NULL;
     }
-    return pin != NULL ? keep_pinned(s, *m, pin, judged == MORTISE_ASK, why)
-                       : keep(s, *m, from, judged == MORTISE_ASK, why);
+    return pin != NULL
+               ? add_pinned_offer(s, *m, pin, judged == MORTISE_ASK, why)
+               : add_manifest_offer(s, *m, from, judged == MORTISE_ASK, why);
 }
 
-/* Would the plugin come up with what the deployment says of it? */
-static int check_config(const struct mortise_plugin_catalog *s,
-                        const struct mortise_manifest *m,
-                        struct mortise_err *why)
+/* Does the deployment have the config that the plugin requires? */
+static int check_required_config(const struct mortise_plugin_catalog *s,
+                                 const struct mortise_manifest *m,
+                                 struct mortise_err *why)
 {
     return s->is_idle ? MORTISE_OK
                       : mortise_configs_need(s->deployment, m, why);
 }
 
 static const struct mortise_operation *
-operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+get_strict_operation(void *ud, const char *plugin, const char *op,
+                     struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
     const struct mortise_manifest *m;
-    struct offer *found = operation_of(s, plugin, op, &m, why);
+    struct offer *found = find_or_add_offer(s, plugin, op, &m, why);
     int rv;
 
     if (found == NULL)
         return NULL;
-    rv = found->comes_up ? MORTISE_OK : check_config(s, m, why);
-    found->comes_up = rv == MORTISE_OK && !s->is_idle; /* it was looked at */
+    rv = found->comes_up ? MORTISE_OK : check_required_config(s, m, why);
+    /* the config was checked */
+    found->comes_up = rv == MORTISE_OK && !s->is_idle;
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
-/* Of two names the one that comes first behind `last`; NULL: there is none. */
-static const char *sooner(const char *next, const char *name, const char *last)
+/* The first of two names after `last`, in order; NULL: none. */
+static const char *get_earlier_name(const char *next, const char *name,
+                                    const char *last)
 {
     return strcmp(name, last) > 0 && (next == NULL || strcmp(name, next) < 0)
                ? name
                : next;
 }
 
-/* The operations of one plugin, in the order of their names. */
-static int each_of(const struct mortise_plugin_catalog *s,
-                   const struct mortise_manifest *m,
-                   int (*fn)(void *into, const char *plugin, const char *op),
-                   void *into)
+/* Visit the operations of one plugin in the order of their names. */
+static int visit_plugin_operations(
+    const struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
+    int (*fn)(void *into, const char *plugin, const char *op), void *into)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = has_more(m)
+    size_t n = has_lock_operations(m)
                    ? mortise_deployment_tool_pins(s->deployment, m->name, &pins)
                    : 0;
     const char *last = "", *next;
@@ -280,9 +285,9 @@ static int each_of(const struct mortise_plugin_catalog *s,
     do {
         next = NULL;
         for (size_t i = 0; i < m->n_ops; i++)
-            next = sooner(next, m->ops[i].name, last);
+            next = get_earlier_name(next, m->ops[i].name, last);
         for (size_t i = 0; i < n; i++)
-            next = sooner(next, pins[i].operation, last);
+            next = get_earlier_name(next, pins[i].operation, last);
         if (next != NULL)
             rv = fn(into, m->name, next);
         last = next;
@@ -290,10 +295,11 @@ static int each_of(const struct mortise_plugin_catalog *s,
     return rv;
 }
 
-/* Plugins that cannot be used have none. */
-static int operations(void *ud,
-                      int (*fn)(void *into, const char *plugin, const char *op),
-                      void *into, struct mortise_err *why)
+/* Skips plugins that cannot be used. */
+static int visit_operations(void *ud,
+                            int (*fn)(void *into, const char *plugin,
+                                      const char *op),
+                            void *into, struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
     const char *last = "", *next;
@@ -314,13 +320,13 @@ static int operations(void *ud,
         m = next != NULL ? mortise_plugins_find(s->plugins, next, &refused)
                          : NULL;
         if (m != NULL)
-            rv = each_of(s, m, fn, into);
+            rv = visit_plugin_operations(s, m, fn, into);
         last = next;
     } while (rv == MORTISE_OK && next != NULL);
     return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
 }
 
-/* It is neither a plugin nor an id; was an id meant? */
+/* `id` is neither a plugin nor a guardrail id: suggest a similar id. */
 static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
                        struct mortise_err *why)
 {
@@ -338,7 +344,7 @@ static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
                      id, near);
 }
 
-static int guardrail(void *ud, const char *id, struct mortise_err *why)
+static int check_guardrail_id(void *ud, const char *id, struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
     const struct mortise_guard *g =
@@ -355,13 +361,13 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     if (!m->provides[MORTISE_KIND_GUARDRAIL].present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "plugin '%s' is not a guardrail", plugin);
-    return g == NULL ? check_config(s, m, why)
-                     : MORTISE_OK; /* that of the id was checked */
+    return g == NULL ? check_required_config(s, m, why)
+                     : MORTISE_OK; /* the config of the id was checked */
 }
 
-static int provider(const struct mortise_plugin_catalog *s,
-                    const struct mortise_model_alias *model,
-                    struct mortise_err *why)
+static int check_model_provider(const struct mortise_plugin_catalog *s,
+                                const struct mortise_model_alias *model,
+                                struct mortise_err *why)
 {
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, model->provider, why);
@@ -375,7 +381,7 @@ static int provider(const struct mortise_plugin_catalog *s,
                               model->provider);
 }
 
-static bool is_priced(const struct mortise_model_alias *m)
+static bool is_model_priced(const struct mortise_model_alias *m)
 {
     const struct mortise_usage none = {0};
     uint64_t nano;
@@ -383,8 +389,8 @@ static bool is_priced(const struct mortise_model_alias *m)
     return mortise_model_cost(m, &none, &nano);
 }
 
-static int model(void *ud, const char *alias, bool *priced,
-                 struct mortise_err *why)
+static int check_catalog_model(void *ud, const char *alias, bool *priced,
+                               struct mortise_err *why)
 {
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_models *models = &s->deployment->models;
@@ -398,17 +404,17 @@ static int model(void *ud, const char *alias, bool *priced,
                               behind);
     *priced = true;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        *priced &= is_priced(behind[i]);
-        rv = provider(s, behind[i], why);
+        *priced &= is_model_priced(behind[i]);
+        rv = check_model_provider(s, behind[i], why);
     }
     return rv;
 }
 
-/* A plugin of that kind, which the deployment names. */
-static int check_kind(const struct mortise_plugin_catalog *s,
-                      const char *plugin, enum mortise_kind kind,
-                      const struct mortise_manifest **out,
-                      struct mortise_err *why)
+/* The plugin that the deployment names must be of this kind. */
+static int check_plugin_kind(const struct mortise_plugin_catalog *s,
+                             const char *plugin, enum mortise_kind kind,
+                             const struct mortise_manifest **out,
+                             struct mortise_err *why)
 {
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
@@ -423,14 +429,14 @@ static int check_kind(const struct mortise_plugin_catalog *s,
                               mortise_kinds[kind]->name);
 }
 
-static int memory(void *ud, bool *as_of, struct mortise_err *why)
+static int check_catalog_memory(void *ud, bool *as_of, struct mortise_err *why)
 {
     const struct mortise_plugin_catalog *s = ud;
     const char *plugin = s->deployment->memory.plugin;
     const struct mortise_manifest *m = NULL;
     int rv =
         plugin != NULL
-            ? check_kind(s, plugin, MORTISE_KIND_MEMORY, &m, why)
+            ? check_plugin_kind(s, plugin, MORTISE_KIND_MEMORY, &m, why)
             : mortise_fail(why, MORTISE_ENOTFOUND,
                            "the deployment has no memory: set memory.plugin");
 
@@ -439,13 +445,14 @@ static int memory(void *ud, bool *as_of, struct mortise_err *why)
     return rv;
 }
 
-static int discovery(void *ud, void (*fn)(void *into, const char *name),
-                     void *into, struct mortise_err *why)
+static int list_discovery_names(void *ud,
+                                void (*fn)(void *into, const char *name),
+                                void *into, struct mortise_err *why)
 {
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_discoverers *all = &s->deployment->discovery;
     const struct mortise_manifest *m;
-    char name[512]; /* no manifest has a longer one */
+    char name[512]; /* manifest names are shorter */
     int rv = all->n > 0 ? MORTISE_OK
                         : mortise_fail(why, MORTISE_ENOTFOUND,
                                        "the deployment has no discovery "
@@ -454,7 +461,7 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
     for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++) {
         const struct mortise_discoverer *d = &all->list[i];
 
-        rv = check_kind(s, d->plugin, MORTISE_KIND_DISCOVERY, &m, why);
+        rv = check_plugin_kind(s, d->plugin, MORTISE_KIND_DISCOVERY, &m, why);
         snprintf(name, sizeof name, "%s%s",
                  d->instance[0] != '\0' ? "" : MORTISE_DISCOVERY_PREFIX,
                  d->instance[0] != '\0' ? d->instance : d->plugin);
@@ -464,27 +471,27 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
     return rv;
 }
 
-static const char *executor(void *ud, const char *type)
+static const char *get_type_executor(void *ud, const char *type)
 {
     const struct mortise_plugin_catalog *s = ud;
 
     return mortise_deployment_executor(s->deployment, type);
 }
 
-static int secret(void *ud, const char *plugin, const char *name,
-                  struct mortise_err *why)
+static int check_catalog_secret(void *ud, const char *plugin, const char *name,
+                                struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
 
     if (m == NULL)
-        return MORTISE_OK; /* said where its operation was looked for */
+        return MORTISE_OK; /* reported where its operation was looked up */
     return mortise_secret_granted(s->deployment, m, "", name, why);
 }
 
-static int program(void *ud, const struct mortise_operation *op,
-                   const char *name, struct mortise_err *why)
+static int check_catalog_program(void *ud, const struct mortise_operation *op,
+                                 const char *name, struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
     const struct mortise_manifest *m =
@@ -502,29 +509,27 @@ static int program(void *ud, const struct mortise_operation *op,
                : rv;
 }
 
-/* A stand-in is not kept: the strict catalogue must go on to refuse it.  It
- * lives as long as the catalogue all the same. */
-static const struct mortise_operation *any_operation(void *ud,
-                                                     const char *plugin,
-                                                     const char *op,
-                                                     struct mortise_err *why)
+/* A stand-in is not kept, because the strict catalog must continue to reject
+ * the name.  It still lives as long as the catalog. */
+static const struct mortise_operation *
+get_lenient_operation(void *ud, const char *plugin, const char *op,
+                      struct mortise_err *why)
 {
     const struct mortise_manifest *m;
-    struct offer *o = operation_of(ud, plugin, op, &m, why);
+    struct offer *o = find_or_add_offer(ud, plugin, op, &m, why);
 
     if (o == NULL)
         o = offer_new(ud, plugin, op, why);
     return o != NULL ? &o->op : NULL;
 }
 
-/* Of a name alone.  It is kept, as it is the same each time. */
-static const struct mortise_operation *named_operation(void *ud,
-                                                       const char *plugin,
-                                                       const char *op,
-                                                       struct mortise_err *why)
+/* An operation made from its name only.  It is kept, as it never changes. */
+static const struct mortise_operation *
+get_named_operation(void *ud, const char *plugin, const char *op,
+                    struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
-    struct offer *o = known(&s->named, plugin, op);
+    struct offer *o = find_offer(&s->named, plugin, op);
 
     if (o != NULL)
         return &o->op;
@@ -536,7 +541,8 @@ static const struct mortise_operation *named_operation(void *ud,
     return &o->op;
 }
 
-static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
+static int accept_any_guardrail(void *ud, const char *id,
+                                struct mortise_err *why)
 {
     (void)ud;
     (void)id;
@@ -558,22 +564,23 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
     s->pinned = NULL;
     s->guesses = 0;
     s->strict = (struct mortise_catalog){.ud = s,
-                                         .operation = operation,
-                                         .operations = operations,
-                                         .guardrail = guardrail,
-                                         .secret = secret,
-                                         .program = program,
-                                         .model = model,
-                                         .memory = memory,
-                                         .discovery = discovery,
-                                         .executor = executor,
+                                         .operation = get_strict_operation,
+                                         .operations = visit_operations,
+                                         .guardrail = check_guardrail_id,
+                                         .secret = check_catalog_secret,
+                                         .program = check_catalog_program,
+                                         .model = check_catalog_model,
+                                         .memory = check_catalog_memory,
+                                         .discovery = list_discovery_names,
+                                         .executor = get_type_executor,
                                          .limits = &deployment->limits};
-    s->lenient = (struct mortise_catalog){
-        .ud = s, .operation = any_operation, .guardrail = any_guardrail};
+    s->lenient = (struct mortise_catalog){.ud = s,
+                                          .operation = get_lenient_operation,
+                                          .guardrail = accept_any_guardrail};
     s->names = (struct mortise_catalog){.ud = s,
-                                        .operation = named_operation,
-                                        .guardrail = any_guardrail,
-                                        .executor = executor,
+                                        .operation = get_named_operation,
+                                        .guardrail = accept_any_guardrail,
+                                        .executor = get_type_executor,
                                         .limits = &deployment->limits};
 }
 

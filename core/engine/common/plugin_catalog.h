@@ -1,5 +1,5 @@
-/* plugin_catalog.h -- the catalogue that graphs are checked against, made from
- * the manifests of a registry. */
+/* plugin_catalog.h -- the catalog that graphs are checked against, made from
+ * the manifests of a plugin registry. */
 #ifndef MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
 #define MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
 
@@ -12,26 +12,28 @@ struct mortise_plugin_catalog {
     struct mortise_arena arena;
     struct mortise_plugins *plugins;             /* lent */
     const struct mortise_deployment *deployment; /* lent */
-    struct mortise_table ops;                    /* those asked for so far */
-    struct offer *pinned;       /* those of them that the lock has */
-    struct mortise_table named; /* those that `names` was asked for */
+    /* the operations looked up so far */
+    struct mortise_table ops;
+    struct offer *pinned;       /* those that come from the lock file */
+    struct mortise_table named; /* the operations looked up in `names` */
     /* Nothing is called, or a script answers: configs do not matter. */
     bool is_idle;
-    /* Strict: knows what there is.  Lenient: takes every name, for graphs of
-     * old runs that are only looked at; what is missing is `external`. */
+    /* Strict: knows only existing operations.  Lenient: accepts every name, for
+     * graphs of old runs that are only read; a missing operation is
+     * `external`. */
     struct mortise_catalog strict, lenient;
-    /* Takes every name as the lenient one does, and reads no manifest: whatever
-     * plugins there are, each operation is `external` and declares nothing. */
+    /* Accepts every name and reads no manifest: each operation is `external`
+     * and declares nothing. */
     struct mortise_catalog names;
-    uint64_t guesses; /* how often runs went by what those declare */
+    uint64_t guesses; /* how often runs relied on the declarations of `names` */
 };
 
-/* It must not move. */
+/* The struct must not move. */
 void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                  const struct mortise_mem *mem,
                                  struct mortise_plugins *plugins,
                                  const struct mortise_deployment *deployment);
-/* Zeroed is fine. */
+/* A zeroed struct is fine. */
 void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s);
 
 #endif

@@ -1,23 +1,23 @@
-/* secret_store.c -- the values of a deployment's secrets, when somebody needs
- * them.
+/* secret_store.c -- fetch the values of a deployment's secrets on demand, and
+ * mask them.
  *
- *   (1) Nothing is fetched before it is needed.  Files are read at each use, so
- *       that a new secret needs no new engine; what a program said is good for
- *       a minute; variables are those that there were when the engine was
- *       opened, as an engine reads the environment at no other time.
- *   (2) A value is text of 1 byte to 64 KiB without a NUL, and one line end at
- *       its end is its editor's.  Anything else is refused: half a secret is
- *       worse than none.
- *   (3) Errors say which secret, where it comes from and what is wrong, and
- *       nothing of what was read.
- *   (4) Memory that held a value is overwritten before it is let go of.
- *   (5) A program gets our environment of that time, no input, a process group
- *       of its own and ten seconds; then the group is killed.
- *   (6) A value that was given out is covered from then on, in every form that
- *       core/base/mask.h knows, wherever the engine takes in, keeps or shows what
- *       others say; so are the values that it had before.  One of less than
- *       eight bytes is not, since it would be found everywhere; the log says
- *       so, and `mortise check` warns of it.
+ *   (1) Nothing is fetched before it is needed.  A file is read at each use, so
+ *       a new secret needs no restart.  A program's output is cached for a
+ *       minute.  Variables are those at the start of the engine, which never
+ *       reads the environment later.
+ *   (2) A value is text of 1 byte to 64 KiB without NUL; one line end at its
+ *       end is removed.  Other values are rejected: half a secret is worse than
+ *       none.
+ *   (3) An error names the secret, its source and the problem, and never quotes
+ *       the data.
+ *   (4) Memory that held a value is overwritten before it is freed.
+ *   (5) A program gets the environment of the engine's start, no input, its own
+ *       process group and ten seconds; after that the group is killed.
+ *   (6) A value that was given out is masked from then on, in every form that
+ *       core/base/mask.h knows, in all data that the engine receives, stores or
+ *       shows; its earlier values are masked, too.  A value shorter than eight
+ *       bytes is not masked, since it would match everywhere; the log and
+ *       `mortise check` warn about it.
  */
 #include "core/engine/common/secret_store.h"
 
@@ -43,36 +43,38 @@
 
 enum {
     NS_PER_MS = 1000000,
-    CUT_FROM = 256,  /* bytes of words */
-    FROM_ROOM = 512, /* of where a value comes from */
-    KNOWN_MAX = 16,  /* values of a secret, of which all but one are old */
-    NOTED_MAX = 64   /* of what a plugin keeps */
+    CUT_FROM = 256,  /* a message from this length on may have been cut */
+    FROM_ROOM = 512, /* room for the description of a source */
+    KNOWN_MAX = 16,  /* remembered values of a secret, current and old */
+    NOTED_MAX = 64   /* remembered values that a plugin keeps */
 };
 
 struct secret {
     const struct mortise_provider *from; /* lent */
-    char *last;        /* EXEC: what the program said last; NULL: nothing yet */
-    uint64_t until_ns; /* EXEC: `last` is good until then */
+    char *last;        /* EXEC: the last output; NULL: none yet */
+    uint64_t until_ns; /* EXEC: expiry of `last` */
     char *env;         /* ENV: the variable; NULL: it was not set */
     bool warned;
     char *known[KNOWN_MAX]; /* values that were given out, the newest first */
 };
 
-/* What a plugin keeps, which no provider gives. */
+/* Values that a plugin keeps and no provider has. */
 struct noted {
     struct noted *next;
     char name[128];              /* "kept by PLUGIN" */
     char *known[NOTED_MAX];      /* the newest first */
-    struct mortise_mask *others; /* over all but these; NULL: not made yet */
+    struct mortise_mask *others; /* the mask without these values; NULL: not
+                                    made yet */
 };
 
 struct mortise_secret_store {
-    struct mortise *m; /* lent: for its memory and its log */
+    struct mortise *m; /* lent: for its allocator and its log */
     const struct mortise_mem *mem;
     char *creds;  /* CREDENTIALS_DIRECTORY, or NULL */
-    char **env;   /* of programs, ends with NULL; NULL: there are none */
+    char **env;   /* for programs, ends with NULL; NULL: no program is
+                     configured */
     size_t n_env; /* with the NULL */
-    struct mortise_mask *mask; /* over all that is known; NULL: nothing is */
+    struct mortise_mask *mask; /* over all known values; NULL: there are none */
     atomic_bool has_mask;
     struct noted *noted;
     pthread_mutex_t
@@ -107,8 +109,8 @@ static bool copy_environment(struct mortise_secret_store *v)
     return v->env != NULL;
 }
 
-static bool prepare(struct mortise_secret_store *v, struct secret *s,
-                    const struct mortise_provider *from)
+static bool prepare_secret(struct mortise_secret_store *v, struct secret *s,
+                           const struct mortise_provider *from)
 {
     bool nomem = false;
 
@@ -138,7 +140,7 @@ int mortise_secret_store_open(struct mortise_secret_store **out,
     pthread_mutex_init(&v->lock, NULL);
     v->n = providers->n;
     for (size_t i = 0; i < v->n; i++) {
-        if (!prepare(v, &v->list[i], &providers->list[i])) {
+        if (!prepare_secret(v, &v->list[i], &providers->list[i])) {
             mortise_secret_store_close(v);
             return mortise_nomem(err);
         }
@@ -147,21 +149,21 @@ int mortise_secret_store_open(struct mortise_secret_store **out,
     return MORTISE_OK;
 }
 
-static void wipe(const struct mortise_mem *mem, char *value)
+static void wipe_secret_value(const struct mortise_mem *mem, char *value)
 {
     if (value != NULL)
         explicit_bzero(value, strlen(value));
     mortise_release_str(mem, value);
 }
 
-static void forget_noted(struct mortise_secret_store *v)
+static void release_noted(struct mortise_secret_store *v)
 {
     struct noted *n;
 
     while ((n = v->noted) != NULL) {
         v->noted = n->next;
         for (size_t i = 0; i < NOTED_MAX; i++)
-            wipe(v->mem, n->known[i]);
+            wipe_secret_value(v->mem, n->known[i]);
         mortise_mask_unref(n->others);
         mortise_release(v->mem, n, sizeof *n);
     }
@@ -172,33 +174,35 @@ void mortise_secret_store_close(struct mortise_secret_store *v)
     if (v == NULL)
         return;
     for (size_t i = 0; i < v->n; i++) {
-        wipe(v->mem, v->list[i].last);
-        wipe(v->mem, v->list[i].env);
+        wipe_secret_value(v->mem, v->list[i].last);
+        wipe_secret_value(v->mem, v->list[i].env);
         for (size_t j = 0; j < KNOWN_MAX; j++)
-            wipe(v->mem, v->list[i].known[j]);
+            wipe_secret_value(v->mem, v->list[i].known[j]);
     }
-    forget_noted(v);
+    release_noted(v);
     mortise_mask_unref(v->mask);
     for (size_t i = 0; v->env != NULL && i < v->n_env; i++)
-        wipe(v->mem, v->env[i]);
+        wipe_secret_value(v->mem, v->env[i]);
     mortise_release(v->mem, v->env, v->n_env * sizeof *v->env);
     mortise_release_str(v->mem, v->creds);
     pthread_mutex_destroy(&v->lock);
     mortise_release(v->mem, v, sizeof *v + v->n * sizeof v->list[0]);
 }
 
-/* ---- what was read (2) ----------------------------------------------------
- */
+/* ---- check a value (2) --------------------------------------------------- */
 
-/* A value being read; it never moves, so no copy of it stays behind. */
+/* A value while it is read; the struct never moves, so no copy remains in
+ * memory. */
 struct text {
     size_t n;
-    char p[MORTISE_SECRET_MAX + 2]; /* with a line end and one too many */
+    char p[MORTISE_SECRET_MAX + 2]; /* room for a line end and one byte too
+                                       many */
 };
 
-/* `from`: "file /etc/key" and so on. */
-static int take_text(const struct mortise_secret_store *v, struct text *t,
-                     const char *from, char **value, struct mortise_err *err)
+/* `from` describes the source: "file /etc/key". */
+static int check_secret_text(const struct mortise_secret_store *v,
+                             struct text *t, const char *from, char **value,
+                             struct mortise_err *err)
 {
     if (t->n > 0 && t->p[t->n - 1] == '\n')
         t->n--;
@@ -217,8 +221,8 @@ static int take_text(const struct mortise_secret_store *v, struct text *t,
     return *value != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* 1: more may come, 0: that was all (or too much), -1: errno. */
-static int read_some(int fd, struct text *t)
+/* 1: more may follow, 0: end of file or buffer full, -1: errno. */
+static int read_secret_bytes(int fd, struct text *t)
 {
     ssize_t n;
 
@@ -231,11 +235,10 @@ static int read_some(int fd, struct text *t)
     return n > 0;
 }
 
-/* ---- files ----------------------------------------------------------------
- */
+/* ---- files --------------------------------------------------------------- */
 
-static void warn_of_mode(struct mortise_secret_store *v, struct secret *s,
-                         int fd, const char *path)
+static void warn_of_file_mode(struct mortise_secret_store *v, struct secret *s,
+                              int fd, const char *path)
 {
     struct stat st;
     bool first;
@@ -253,30 +256,31 @@ static void warn_of_mode(struct mortise_secret_store *v, struct secret *s,
                     s->from->name, path);
 }
 
-static int read_file(struct mortise_secret_store *v, struct secret *s,
-                     const char *path, struct text *t, struct mortise_err *err)
+static int read_secret_file(struct mortise_secret_store *v, struct secret *s,
+                            const char *path, struct text *t,
+                            struct mortise_err *err)
 {
     int fd = mortise_infile_open(AT_FDCWD, path, 0), more;
 
     if (fd < 0) {
         mortise_syserr(err, errno, "file %s", path);
-        if (err->code != MORTISE_ELIMIT) /* else nothing is wrong with it */
+        if (err->code != MORTISE_ELIMIT) /* otherwise the file may be fine */
             err->code = MORTISE_ECONFIG;
         return err->code;
     }
-    while ((more = read_some(fd, t)) > 0)
+    while ((more = read_secret_bytes(fd, t)) > 0)
         ;
     if (more < 0)
         mortise_fail(err, MORTISE_ECONFIG, "file %s: %s", path,
                      strerror(errno));
-    warn_of_mode(v, s, fd, path);
+    warn_of_file_mode(v, s, fd, path);
     close(fd);
     return more < 0 ? MORTISE_ECONFIG : MORTISE_OK;
 }
 
-static int find_creds(const struct mortise_secret_store *v,
-                      const struct secret *s, char *path, size_t room,
-                      struct mortise_err *err)
+static int get_creds_path(const struct mortise_secret_store *v,
+                          const struct secret *s, char *path, size_t room,
+                          struct mortise_err *err)
 {
     if (v->creds == NULL)
         return mortise_fail(err, MORTISE_ECONFIG,
@@ -287,11 +291,10 @@ static int find_creds(const struct mortise_secret_store *v,
     return MORTISE_OK;
 }
 
-/* ---- variables ------------------------------------------------------------
- */
+/* ---- variables ----------------------------------------------------------- */
 
-static int read_env(const struct secret *s, struct text *t,
-                    struct mortise_err *err)
+static int read_secret_variable(const struct secret *s, struct text *t,
+                                struct mortise_err *err)
 {
     if (s->env == NULL)
         return mortise_fail(
@@ -303,11 +306,10 @@ static int read_env(const struct secret *s, struct text *t,
     return MORTISE_OK;
 }
 
-/* ---- programs (5) ---------------------------------------------------------
- */
+/* ---- programs (5) -------------------------------------------------------- */
 
-static int spawn(const struct mortise_secret_store *v, char *const *argv,
-                 int out, pid_t *pid)
+static int spawn_secret_program(const struct mortise_secret_store *v,
+                                char *const *argv, int out, pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -336,37 +338,37 @@ static int spawn(const struct mortise_secret_store *v, char *const *argv,
     return rv;
 }
 
-static int left_ms(uint64_t deadline_ns)
+static int get_ms_to_deadline(uint64_t deadline_ns)
 {
     uint64_t now = mortise_mono_ns();
 
     return now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) + 1 : 0;
 }
 
-/* All that it says until it closes its output; false: not in time. */
-static bool listen_to(int fd, struct text *t, uint64_t deadline_ns)
+/* Read the output until it is closed; false: timeout. */
+static bool read_program_output(int fd, struct text *t, uint64_t deadline_ns)
 {
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int left = left_ms(deadline_ns);
+        int left = get_ms_to_deadline(deadline_ns);
 
         if (left == 0)
             return false;
-        if (poll(&p, 1, left) > 0 && read_some(fd, t) <= 0)
+        if (poll(&p, 1, left) > 0 && read_secret_bytes(fd, t) <= 0)
             return true;
     }
 }
 
-/* How it ended (waitpid's word), or -1: not in time, and it was killed. */
-static int end_of(pid_t pid, bool in_time, uint64_t deadline_ns)
+/* The status of waitpid(); -1: timeout, and it was killed. */
+static int wait_for_program(pid_t pid, bool in_time, uint64_t deadline_ns)
 {
     int status = 0;
     pid_t rv;
 
     while (in_time && (rv = waitpid(pid, &status, WNOHANG)) != pid) {
         if (rv < 0 && errno != EINTR)
-            return 0; /* its end was ignored by who we are a guest of */
-        in_time = left_ms(deadline_ns) > 0;
+            return 0; /* the host ignores SIGCHLD, so the status is lost */
+        in_time = get_ms_to_deadline(deadline_ns) > 0;
         poll(NULL, 0, 2);
     }
     if (in_time)
@@ -377,8 +379,9 @@ static int end_of(pid_t pid, bool in_time, uint64_t deadline_ns)
     return -1;
 }
 
-static int ask_program(struct mortise_secret_store *v, const struct secret *s,
-                       struct text *t, struct mortise_err *err)
+static int read_secret_program(struct mortise_secret_store *v,
+                               const struct secret *s, struct text *t,
+                               struct mortise_err *err)
 {
     uint64_t deadline =
         mortise_mono_ns() + (uint64_t)MORTISE_SECRET_MS * NS_PER_MS;
@@ -389,7 +392,7 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
 
     if (pipe2(out, O_CLOEXEC) != 0)
         return mortise_syserr(err, errno, "a pipe");
-    rv = spawn(v, argv, out[1], &pid);
+    rv = spawn_secret_program(v, argv, out[1], &pid);
     close(out[1]);
     if (rv != 0) {
         close(out[0]);
@@ -398,9 +401,9 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
         return mortise_fail(err, MORTISE_ECONFIG, "program %s: %s", argv[0],
                             strerror(rv));
     }
-    in_time = listen_to(out[0], t, deadline);
+    in_time = read_program_output(out[0], t, deadline);
     close(out[0]);
-    status = end_of(pid, in_time, deadline);
+    status = wait_for_program(pid, in_time, deadline);
     if (status == -1)
         return mortise_fail(err, MORTISE_ECONFIG,
                             "program %s did not finish within 10 s", argv[0]);
@@ -412,10 +415,10 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
     return MORTISE_OK;
 }
 
-/* ---- giving out -----------------------------------------------------------
- */
+/* ---- get a value --------------------------------------------------------- */
 
-static struct secret *find(struct mortise_secret_store *v, const char *name)
+static struct secret *find_store_secret(struct mortise_secret_store *v,
+                                        const char *name)
 {
     for (size_t i = 0; i < v->n; i++)
         if (strcmp(v->list[i].from->name, name) == 0)
@@ -423,7 +426,7 @@ static struct secret *find(struct mortise_secret_store *v, const char *name)
     return NULL;
 }
 
-static bool is_kept(const struct secret *s)
+static bool is_output_cached(const struct secret *s)
 {
     return s->last != NULL && mortise_mono_ns() < s->until_ns;
 }
@@ -431,20 +434,21 @@ static bool is_kept(const struct secret *s)
 bool mortise_secret_store_is_ready(struct mortise_secret_store *v,
                                    const char *name)
 {
-    struct secret *s = find(v, name);
+    struct secret *s = find_store_secret(v, name);
     bool ready;
 
     if (s == NULL || s->from->kind != MORTISE_PROVIDER_EXEC)
         return true;
     pthread_mutex_lock(&v->lock);
-    ready = is_kept(s);
+    ready = is_output_cached(s);
     pthread_mutex_unlock(&v->lock);
     return ready;
 }
 
-/* What its provider has; *from: where that is, in words. */
-static int fetch(struct mortise_secret_store *v, struct secret *s,
-                 struct text *t, char from[FROM_ROOM], struct mortise_err *err)
+/* Read the value from its provider; *from: a description of the source. */
+static int read_from_provider(struct mortise_secret_store *v, struct secret *s,
+                              struct text *t, char from[FROM_ROOM],
+                              struct mortise_err *err)
 {
     const char *path = s->from->text;
     char creds[4096];
@@ -453,12 +457,12 @@ static int fetch(struct mortise_secret_store *v, struct secret *s,
     switch (s->from->kind) {
     case MORTISE_PROVIDER_ENV:
         snprintf(from, FROM_ROOM, "environment variable %s", s->from->text);
-        return read_env(s, t, err);
+        return read_secret_variable(s, t, err);
     case MORTISE_PROVIDER_EXEC:
         snprintf(from, FROM_ROOM, "the output of program %s", s->from->text);
-        return ask_program(v, s, t, err);
+        return read_secret_program(v, s, t, err);
     case MORTISE_PROVIDER_CREDS:
-        rv = find_creds(v, s, creds, sizeof creds, err);
+        rv = get_creds_path(v, s, creds, sizeof creds, err);
         if (rv != MORTISE_OK)
             return rv;
         path = creds;
@@ -467,12 +471,13 @@ static int fetch(struct mortise_secret_store *v, struct secret *s,
         break;
     }
     snprintf(from, FROM_ROOM, "file %.500s", path);
-    return read_file(v, s, path, t, err);
+    return read_secret_file(v, s, path, t, err);
 }
 
-/* What a program said is good for a while. */
-static int keep_last(struct mortise_secret_store *v, struct secret *s,
-                     const char *value, struct mortise_err *err)
+/* Cache the output of a program. */
+static int cache_program_output(struct mortise_secret_store *v,
+                                struct secret *s, const char *value,
+                                struct mortise_err *err)
 {
     char *copy;
 
@@ -482,7 +487,7 @@ static int keep_last(struct mortise_secret_store *v, struct secret *s,
     if (copy == NULL)
         return mortise_nomem(err);
     pthread_mutex_lock(&v->lock);
-    wipe(v->mem, s->last);
+    wipe_secret_value(v->mem, s->last);
     s->last = copy;
     s->until_ns =
         mortise_mono_ns() + (uint64_t)MORTISE_SECRET_KEPT_MS * NS_PER_MS;
@@ -490,8 +495,8 @@ static int keep_last(struct mortise_secret_store *v, struct secret *s,
     return MORTISE_OK;
 }
 
-static void warn_of_length(struct mortise_secret_store *v,
-                           const struct secret *s, const char *value)
+static void warn_of_secret_length(struct mortise_secret_store *v,
+                                  const struct secret *s, const char *value)
 {
     if (strlen(value) < MORTISE_MASK_MIN)
         mortise_log(v->m, MORTISE_LOG_WARN,
@@ -500,8 +505,8 @@ static void warn_of_length(struct mortise_secret_store *v,
                     s->from->name, (int)MORTISE_MASK_MIN);
 }
 
-/* Is it one of those n? */
-static bool is_known(char *const *known, size_t n, const char *value)
+/* Is `value` one of the n values? */
+static bool is_value_known(char *const *known, size_t n, const char *value)
 {
     for (size_t i = 0; i < n; i++)
         if (known[i] != NULL && strcmp(known[i], value) == 0)
@@ -509,23 +514,23 @@ static bool is_known(char *const *known, size_t n, const char *value)
     return false;
 }
 
-/* A new one of n, with the lock; false: out of memory.  Of a secret that changes
- * all the time, the oldest is forgotten. */
-static bool know(struct mortise_secret_store *v, char **known, size_t n,
-                 const char *value)
+/* Add a value to n remembered ones; the oldest is forgotten.  Call with the
+ * lock; false: out of memory. */
+static bool add_value_known(struct mortise_secret_store *v, char **known,
+                            size_t n, const char *value)
 {
     char *copy = mortise_strdup(v->mem, value);
 
     if (copy == NULL)
         return false;
-    wipe(v->mem, known[n - 1]);
+    wipe_secret_value(v->mem, known[n - 1]);
     memmove(known + 1, known, (n - 1) * sizeof known[0]);
     known[0] = copy;
     return true;
 }
 
-static bool add_known(struct mortise_mask *mask, const char *name,
-                      char *const *known, size_t n)
+static bool add_values_to_mask(struct mortise_mask *mask, const char *name,
+                               char *const *known, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (known[i] != NULL &&
@@ -534,36 +539,38 @@ static bool add_known(struct mortise_mask *mask, const char *name,
     return true;
 }
 
-/* ... but what one plugin keeps; NULL: all. */
-static bool add_all(const struct mortise_secret_store *v,
-                    const struct noted *but, struct mortise_mask *mask)
+/* Add all values except those of `but`; NULL: all. */
+static bool add_all_but_to_mask(const struct mortise_secret_store *v,
+                                const struct noted *but,
+                                struct mortise_mask *mask)
 {
     for (size_t i = 0; i < v->n; i++)
-        if (!add_known(mask, v->list[i].from->name, v->list[i].known,
-                       KNOWN_MAX))
+        if (!add_values_to_mask(mask, v->list[i].from->name, v->list[i].known,
+                                KNOWN_MAX))
             return false;
     for (const struct noted *n = v->noted; n != NULL; n = n->next)
-        if (n != but && !add_known(mask, n->name, n->known, NOTED_MAX))
+        if (n != but && !add_values_to_mask(mask, n->name, n->known, NOTED_MAX))
             return false;
     return mortise_mask_close(mask);
 }
 
-/* With the lock; NULL: out of memory. */
-static struct mortise_mask *mask_but(const struct mortise_secret_store *v,
-                                     const struct noted *but)
+/* Call with the lock; NULL: out of memory. */
+static struct mortise_mask *
+make_mask_without(const struct mortise_secret_store *v, const struct noted *but)
 {
     struct mortise_mask *mask = mortise_mask_new(v->mem);
 
-    if (mask != NULL && add_all(v, but, mask))
+    if (mask != NULL && add_all_but_to_mask(v, but, mask))
         return mask;
     mortise_mask_unref(mask);
     return NULL;
 }
 
-/* With the lock; who has an old one goes on with that. */
-static bool make_mask(struct mortise_secret_store *v)
+/* Replace the mask; holders of the old one continue to use that.  Call with the
+ * lock. */
+static bool replace_secret_mask(struct mortise_secret_store *v)
 {
-    struct mortise_mask *mask = mask_but(v, NULL);
+    struct mortise_mask *mask = make_mask_without(v, NULL);
 
     if (mask == NULL)
         return false;
@@ -577,27 +584,29 @@ static bool make_mask(struct mortise_secret_store *v)
     return true;
 }
 
-/* Remember what was given out: to cover it, and a program's for a while.  What
- * cannot be covered is not given out. */
-static int keep(struct mortise_secret_store *v, struct secret *s,
-                const char *value, struct mortise_err *err)
+/* Remember a value before it is given out: to mask it, and to cache a program's
+ * output.  A value that cannot be masked is not given out. */
+static int remember_secret_value(struct mortise_secret_store *v,
+                                 struct secret *s, const char *value,
+                                 struct mortise_err *err)
 {
     bool is_new;
 
     pthread_mutex_lock(&v->lock);
-    is_new = !is_known(s->known, KNOWN_MAX, value);
-    if (is_new && (!know(v, s->known, KNOWN_MAX, value) || !make_mask(v))) {
+    is_new = !is_value_known(s->known, KNOWN_MAX, value);
+    if (is_new && (!add_value_known(v, s->known, KNOWN_MAX, value) ||
+                   !replace_secret_mask(v))) {
         pthread_mutex_unlock(&v->lock);
         return mortise_nomem(err);
     }
     pthread_mutex_unlock(&v->lock);
     if (is_new)
-        warn_of_length(v, s, value);
-    return keep_last(v, s, value, err);
+        warn_of_secret_length(v, s, value);
+    return cache_program_output(v, s, value, err);
 }
 
-static int get_new(struct mortise_secret_store *v, struct secret *s,
-                   char **value, struct mortise_err *err)
+static int fetch_secret_value(struct mortise_secret_store *v, struct secret *s,
+                              char **value, struct mortise_err *err)
 {
     struct text *t = mortise_zalloc(v->mem, sizeof *t);
     char from[FROM_ROOM];
@@ -605,15 +614,15 @@ static int get_new(struct mortise_secret_store *v, struct secret *s,
 
     if (t == NULL)
         return mortise_nomem(err);
-    rv = fetch(v, s, t, from, err);
+    rv = read_from_provider(v, s, t, from, err);
     if (rv == MORTISE_OK)
-        rv = take_text(v, t, from, value, err);
+        rv = check_secret_text(v, t, from, value, err);
     explicit_bzero(t, sizeof *t);
     mortise_release(v->mem, t, sizeof *t);
     if (rv == MORTISE_OK)
-        rv = keep(v, s, *value, err);
+        rv = remember_secret_value(v, s, *value, err);
     if (rv != MORTISE_OK) {
-        wipe(v->mem, *value);
+        wipe_secret_value(v->mem, *value);
         *value = NULL;
     }
     return rv;
@@ -622,7 +631,7 @@ static int get_new(struct mortise_secret_store *v, struct secret *s,
 int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
                              char **value, struct mortise_err *err)
 {
-    struct secret *s = find(v, name);
+    struct secret *s = find_store_secret(v, name);
     bool kept;
     int rv;
 
@@ -631,18 +640,18 @@ int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "the deployment has no secret '%s'", name);
     pthread_mutex_lock(&v->lock);
-    kept = is_kept(s);
+    kept = is_output_cached(s);
     if (kept)
         *value = mortise_strdup(v->mem, s->last);
     pthread_mutex_unlock(&v->lock);
     if (kept)
         return *value != NULL ? MORTISE_OK : mortise_nomem(err);
-    rv = get_new(v, s, value, err);
+    rv = fetch_secret_value(v, s, value, err);
     return rv == MORTISE_OK ? rv
                             : mortise_doing(err, rv, "the secret '%s'", name);
 }
 
-/* With the lock: what that plugin keeps; NULL: nothing. */
+/* The values that this plugin keeps; NULL: none.  Call with the lock. */
 static struct noted *find_noted(struct mortise_secret_store *v,
                                 const char *plugin)
 {
@@ -655,9 +664,9 @@ static struct noted *find_noted(struct mortise_secret_store *v,
     return n;
 }
 
-/* ... NULL: out of memory. */
-static struct noted *noted_of(struct mortise_secret_store *v,
-                              const char *plugin)
+/* Find or create; NULL: out of memory. */
+static struct noted *find_or_add_noted(struct mortise_secret_store *v,
+                                       const char *plugin)
 {
     struct noted *n = find_noted(v, plugin);
 
@@ -680,20 +689,20 @@ int mortise_secret_store_note(struct mortise_secret_store *v,
     bool done;
 
     pthread_mutex_lock(&v->lock);
-    n = noted_of(v, plugin);
-    done = n != NULL && (is_known(n->known, NOTED_MAX, value) ||
-                         (know(v, n->known, NOTED_MAX, value) && make_mask(v)));
+    n = find_or_add_noted(v, plugin);
+    done = n != NULL && (is_value_known(n->known, NOTED_MAX, value) ||
+                         (add_value_known(v, n->known, NOTED_MAX, value) &&
+                          replace_secret_mask(v)));
     pthread_mutex_unlock(&v->lock);
     return done ? MORTISE_OK : mortise_nomem(err);
 }
 
 void mortise_secret_store_give_back(struct mortise_secret_store *v, char *value)
 {
-    wipe(v->mem, value);
+    wipe_secret_value(v->mem, value);
 }
 
-/* ---- covering (6) ----------------------------------------------------------
- */
+/* ---- masking (6) --------------------------------------------------------- */
 
 struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v)
 {
@@ -719,16 +728,16 @@ int mortise_secret_store_mask_for(struct mortise_secret_store *v,
     pthread_mutex_lock(&v->lock);
     n = find_noted(v, plugin);
     if (n != NULL && n->others == NULL)
-        n->others = mask_but(v, n);
+        n->others = make_mask_without(v, n);
     *out = mortise_mask_ref(n != NULL ? n->others : v->mask);
     pthread_mutex_unlock(&v->lock);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* Words are cut to some hundred bytes and more, here and there, before they
- * come here; what is shorter is whole. */
-static void cover(const struct mortise_mask *mask, const char *text,
-                  struct mortise_buf *out)
+/* Some callers cut messages at a few hundred bytes or more; a shorter message
+ * is complete. */
+static void mask_message(const struct mortise_mask *mask, const char *text,
+                         struct mortise_buf *out)
 {
     size_t n = strlen(text);
 
@@ -747,7 +756,7 @@ void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
     if (mask == NULL)
         return;
     mortise_buf_init(&b, v->mem);
-    cover(mask, text, &b);
+    mask_message(mask, text, &b);
     snprintf(text, room, "%s",
              mortise_buf_cstr(&b) != NULL ? b.p : "(out of memory)");
     mortise_buf_finish(&b);
@@ -764,7 +773,7 @@ char *mortise_secret_store_covered(struct mortise_secret_store *v,
     if (mask == NULL)
         return mortise_strdup(v->mem, text);
     mortise_buf_init(&b, v->mem);
-    cover(mask, text, &b);
+    mask_message(mask, text, &b);
     if (mortise_buf_cstr(&b) != NULL)
         out = mortise_strdup(v->mem, b.p);
     mortise_buf_finish(&b);

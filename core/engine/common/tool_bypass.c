@@ -1,20 +1,21 @@
-/* tool_bypass.c -- ways to the tools of a deployment that its policy does not
- * see.
+/* tool_bypass.c -- find ways to a deployment's tools that bypass its policy.
  *
- * tools.deny, tools.ask and pins judge operations.  A request that http/request
- * makes to the URL of an MCP server is one operation, http/request, whatever tool
- * its body names.  Hosts are granted whole, so the deployment is told of a plugin
- * that may go to the host of a server. */
+ * tools.deny, tools.ask and pins apply to operations.  A request of
+ * http/request to the URL of an MCP server counts as the operation
+ * http/request, whichever tool its body names.  Permissions cover whole hosts,
+ * so the deployment gets a warning about each plugin that may connect to the
+ * host of an MCP server.
+ */
 #include "core/engine/common/tool_bypass.h"
 
 #include <string.h>
 
 #include "services/http/egress.h"
 
-static void judge_server(const struct mortise_egress *egress,
-                         const struct mortise_manifest *m,
-                         const struct mortise_mcp_server *s,
-                         struct mortise_diags *diags)
+static void advise_server_bypass(const struct mortise_egress *egress,
+                                 const struct mortise_manifest *m,
+                                 const struct mortise_mcp_server *s,
+                                 struct mortise_diags *diags)
 {
     struct mortise_destination to;
     struct mortise_diag *d;
@@ -35,9 +36,9 @@ static void judge_server(const struct mortise_egress *egress,
                       m->name);
 }
 
-static void judge_plugin(const struct mortise_deployment *d,
-                         const struct mortise_manifest *m,
-                         struct mortise_diags *diags)
+static void advise_plugin_bypass(const struct mortise_deployment *d,
+                                 const struct mortise_manifest *m,
+                                 struct mortise_diags *diags)
 {
     json_t *config = mortise_deployment_config(d, m->name, "");
     struct mortise_arena arena;
@@ -46,9 +47,9 @@ static void judge_plugin(const struct mortise_deployment *d,
     mortise_arena_init(&arena, d->arena.mem);
     if (config != NULL &&
         mortise_egress_make(&egress, &arena, &m->net, config, NULL) ==
-            MORTISE_OK) /* else the config has a finding of its own */
+            MORTISE_OK) /* otherwise the config has its own finding */
         for (size_t i = 0; i < d->tools.mcp.n; i++)
-            judge_server(&egress, m, &d->tools.mcp.list[i], diags);
+            advise_server_bypass(&egress, m, &d->tools.mcp.list[i], diags);
     mortise_arena_finish(&arena);
     json_decref(config);
 }
@@ -63,6 +64,6 @@ void mortise_tool_bypass_advise(const struct mortise_deployment *d,
 
         if (m != NULL && m->provides[MORTISE_KIND_EXECUTOR].present &&
             m->net.n > 0 && strcmp(m->name, mortise_mcp_plugin) != 0)
-            judge_plugin(d, m, diags);
+            advise_plugin_bypass(d, m, diags);
     }
 }

@@ -1,16 +1,16 @@
-/* tool_patterns.c -- patterns of tools in a deployment that fit nothing.
+/* tool_patterns.c -- find tool patterns in a deployment that match nothing.
  *
- * A `deny` with a slip of the finger denies nothing, and nobody hears of it
- * until the tool is called that it was to keep away.  The promises:
+ * A `deny` with a typing error denies nothing, and nobody notices until the
+ * forbidden tool is called.  The promises:
  *
- *   (1) A pattern that fits an operation of any plugin that is found, by its
- *       manifest, is right; so are `*` and PLUGIN/`*` of one that is found.
- *   (2) What is only known at run time is not judged: a plugin whose manifest
- *       cannot be read, or that may have more operations than it lists.  Of MCP
- *       servers the deployment says which there are, and its lock, once it has
- *       one of a server, which tools that has.
- *   (3) It is a warning: a plugin that is not there may come, and what is said
- *       of it beforehand be meant. */
+ *   (1) A pattern is right if it matches an operation in the manifest of an
+ *       installed plugin; so are `*`, and PLUGIN/`*` of an installed plugin.
+ *   (2) Names that are known only at run time are not judged: those of a plugin
+ *       whose manifest cannot be read, or that may have more operations than it
+ *       lists.  For MCP servers the deployment lists the servers, and its lock
+ *       file lists the tools of each server that it pins.
+ *   (3) The finding is a warning: the plugin may be installed later.
+ */
 #include "core/engine/common/tool_patterns.h"
 
 #include <stdio.h>
@@ -24,13 +24,15 @@ struct looking {
     struct mortise_plugins *plugins;
     struct mortise_diags *diags;
     const struct mortise_yaml *at;  /* the pattern */
-    char plugin[MORTISE_TOOL_MAX];  /* before its first '/' */
-    const char *op;                 /* behind it */
-    bool there;                     /* a plugin of that name */
-    bool unknown;                   /* one may have any operation */
+    char plugin[MORTISE_TOOL_MAX];  /* before the first '/' */
+    const char *op;                 /* after it */
+    bool there;                     /* a plugin of that name exists */
+    bool unknown;                   /* a matching plugin may have any
+                                       operation */
     bool servers;                   /* MCP servers have some */
-    bool judged;                    /* calls are judged by such a name */
-    const char *near, *near_plugin; /* that it is most like */
+    bool judged;                    /* policy judges some calls by a name that
+                                       matches */
+    const char *near, *near_plugin; /* the most similar names */
 };
 
 static bool has_star(const char *text)
@@ -38,36 +40,37 @@ static bool has_star(const char *text)
     return strchr(text, '*') != NULL;
 }
 
-static void nearer(const char **near, const char *word, const char *name)
+static void keep_nearer_name(const char **near, const char *word,
+                             const char *name)
 {
     const char *two[2] = {*near, name};
 
     *near = mortise_nearest(word, two, 2);
 }
 
-/* ---- what fits ------------------------------------------------------------ */
+/* ---- matches ------------------------------------------------------------- */
 
-static bool fits_op(struct looking *l, const char *op)
+static bool matches_operation(struct looking *l, const char *op)
 {
-    nearer(&l->near, l->op, op);
+    keep_nearer_name(&l->near, l->op, op);
     return mortise_wild_fits(l->op, op);
 }
 
-static bool fits_pins(struct looking *l, const char *plugin)
+static bool matches_pins(struct looking *l, const char *plugin)
 {
     const struct mortise_tool_pin *pins;
     size_t n = mortise_deployment_tool_pins(l->d, plugin, &pins);
 
     for (size_t i = 0; i < n; i++)
-        if (fits_op(l, pins[i].operation))
+        if (matches_operation(l, pins[i].operation))
             return true;
     return false;
 }
 
-/* Is it, or may it be, the name that a call is judged by beside that of its
- * operation? */
-static bool fits_judged(const struct looking *l,
-                        const struct mortise_manifest *m)
+/* Does it match a name from `judged_as`, by which policy judges a call besides
+ * its operation? */
+static bool matches_judged_name(const struct looking *l,
+                                const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_ops; i++) {
         const char *as = m->ops[i].judged_as;
@@ -82,8 +85,8 @@ static bool fits_judged(const struct looking *l,
     return false;
 }
 
-/* Does it fit an operation of the plugin? */
-static bool fits_plugin(struct looking *l, const struct mortise_found *f)
+/* Does it match an operation of the plugin? */
+static bool matches_plugin(struct looking *l, const struct mortise_found *f)
 {
     const struct mortise_manifest *m = f->manifest;
 
@@ -92,9 +95,9 @@ static bool fits_plugin(struct looking *l, const struct mortise_found *f)
         return false;
     }
     for (size_t i = 0; i < m->n_ops; i++)
-        if (fits_op(l, m->ops[i].name))
+        if (matches_operation(l, m->ops[i].name))
             return true;
-    l->judged = fits_judged(l, m);
+    l->judged = matches_judged_name(l, m);
     if (!m->provides[MORTISE_KIND_EXECUTOR].present ||
         !m->provides[MORTISE_KIND_EXECUTOR].more)
         return l->judged;
@@ -102,29 +105,29 @@ static bool fits_plugin(struct looking *l, const struct mortise_found *f)
         l->servers = true;
     else
         l->unknown = true;
-    return fits_pins(l, f->name);
+    return matches_pins(l, f->name);
 }
 
-static bool fits_any(struct looking *l)
+static bool matches_any_plugin(struct looking *l)
 {
     for (size_t i = 0; i < mortise_plugins_count(l->plugins); i++) {
         const struct mortise_found *f = mortise_plugins_at(l->plugins, i);
 
-        nearer(&l->near_plugin, l->plugin, f->name);
+        keep_nearer_name(&l->near_plugin, l->plugin, f->name);
         if (!mortise_wild_fits(l->plugin, f->name))
             continue;
         l->there = true;
-        if (strcmp(l->op, "*") == 0 || fits_plugin(l, f))
+        if (strcmp(l->op, "*") == 0 || matches_plugin(l, f))
             return true;
     }
     return false;
 }
 
-/* ---- what does not -------------------------------------------------------- */
+/* ---- warnings ------------------------------------------------------------ */
 
-/* `near` NULL: nothing is like it. */
-static void warn(struct looking *l, const char *plugin, const char *near,
-                 const char *why)
+/* `near` NULL: no similar name. */
+static void add_pattern_warning(struct looking *l, const char *plugin,
+                                const char *near, const char *why)
 {
     struct mortise_diag *d =
         mortise_diag_add(l->diags, "W0825", l->at->span,
@@ -134,29 +137,31 @@ static void warn(struct looking *l, const char *plugin, const char *near,
         mortise_diag_help(l->diags, d, "did you mean '%s/%s'?", plugin, near);
 }
 
-static void warn_plugin(struct looking *l)
+static void warn_unknown_plugin(struct looking *l)
 {
     char why[2 * MORTISE_TOOL_MAX];
 
     snprintf(why, sizeof why, "no plugin '%s'", l->plugin);
-    warn(l, l->near_plugin, l->near_plugin != NULL ? l->op : NULL, why);
+    add_pattern_warning(l, l->near_plugin,
+                        l->near_plugin != NULL ? l->op : NULL, why);
 }
 
-static void warn_server(struct looking *l, const char *server, const char *rest)
+static void warn_unknown_server(struct looking *l, const char *server,
+                                const char *rest)
 {
     const struct mortise_mcp_servers *servers = &l->d->tools.mcp;
     char why[2 * MORTISE_TOOL_MAX], meant[2 * MORTISE_TOOL_MAX];
     const char *near = NULL;
 
     for (size_t i = 0; i < servers->n; i++)
-        nearer(&near, server, servers->list[i].name);
+        keep_nearer_name(&near, server, servers->list[i].name);
     snprintf(meant, sizeof meant, "%s%s", near != NULL ? near : "", rest);
     snprintf(why, sizeof why, "tools.mcp has no server '%s'", server);
-    warn(l, l->plugin, near != NULL ? meant : NULL, why);
+    add_pattern_warning(l, l->plugin, near != NULL ? meant : NULL, why);
 }
 
 /* SERVER/TOOL, or a part of it. */
-static void judge_server(struct looking *l)
+static void check_server_pattern(struct looking *l)
 {
     char server[MORTISE_TOOL_MAX], why[3 * MORTISE_TOOL_MAX];
     size_t n = strcspn(l->op, "/");
@@ -166,35 +171,37 @@ static void judge_server(struct looking *l)
     if (has_star(server))
         return;
     if (mortise_mcp_find(&l->d->tools.mcp, server) == NULL) {
-        warn_server(l, server, l->op + n);
+        warn_unknown_server(l, server, l->op + n);
         return;
     }
     pinned = mortise_lock_find(&l->d->lock, server) != NULL;
     if (l->op[n] == '\0') {
         snprintf(why, sizeof why, "its tools are %s/%s/TOOL", l->plugin,
                  server);
-        warn(l, l->plugin, NULL, why);
+        add_pattern_warning(l, l->plugin, NULL, why);
     } else if (pinned && !l->judged && strcmp(l->op + n, "/*") != 0) {
         snprintf(why, sizeof why, "the lock file has no such tool of '%s'",
                  server);
-        warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
+        add_pattern_warning(l, l->plugin, has_star(l->op) ? NULL : l->near,
+                            why);
     }
 }
 
-static void warn_op(struct looking *l)
+static void warn_unknown_operation(struct looking *l)
 {
     char why[2 * MORTISE_TOOL_MAX];
 
     if (has_star(l->plugin)) {
-        warn(l, l->plugin, NULL, "no plugin has an operation of that name");
+        add_pattern_warning(l, l->plugin, NULL,
+                            "no plugin has an operation of that name");
         return;
     }
     snprintf(why, sizeof why, "plugin '%s' has no operation of that name",
              l->plugin);
-    warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
+    add_pattern_warning(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
 }
 
-static void judge(struct looking *l)
+static void check_policy_pattern(struct looking *l)
 {
     const char *slash = strchr(l->at->str, '/');
 
@@ -204,20 +211,22 @@ static void judge(struct looking *l)
              l->at->str);
     l->op = slash + 1;
     if (l->plugin[0] == '\0' || l->op[0] == '\0' ||
-        strcmp(l->plugin, "graph") == 0) /* the file's own finding */
+        strcmp(l->plugin, "graph") == 0) /* reported by the deployment's own
+                                            check */
         return;
-    if (fits_any(l) || l->unknown || (l->servers && has_star(l->plugin)))
+    if (matches_any_plugin(l) || l->unknown ||
+        (l->servers && has_star(l->plugin)))
         return;
     if (!l->there && l->d->dirs_in_doubt)
         return;
     if (!l->there)
-        warn_plugin(l);
+        warn_unknown_plugin(l);
     else if (l->servers && !l->d->broken)
-        judge_server(l);
+        check_server_pattern(l);
     else if (l->servers)
         return;
     else
-        warn_op(l);
+        warn_unknown_operation(l);
 }
 
 void mortise_tool_patterns_advise(const struct mortise_deployment *d,
@@ -235,6 +244,6 @@ void mortise_tool_patterns_advise(const struct mortise_deployment *d,
                                 .diags = diags,
                                 .at = lists[k]->list[i]};
 
-            judge(&l);
+            check_policy_pattern(&l);
         }
 }

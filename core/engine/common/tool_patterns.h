@@ -1,4 +1,4 @@
-/* tool_patterns.h -- patterns of tools in a deployment that fit nothing. */
+/* tool_patterns.h -- find tool patterns in a deployment that match nothing. */
 #ifndef MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
 #define MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
 
@@ -6,8 +6,8 @@
 
 struct mortise_plugins;
 
-/* Warnings (W0825) about patterns of tools.allow, ask and deny that fit no
- * operation of the plugins that there are.  [any] */
+/* Add warnings (W0825) about patterns of tools.allow, ask and deny that match
+ * no operation of the installed plugins.  [any] */
 void mortise_tool_patterns_advise(const struct mortise_deployment *d,
                                   struct mortise_plugins *plugins,
                                   struct mortise_diags *diags);

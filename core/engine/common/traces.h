@@ -1,4 +1,4 @@
-/* traces.h -- what is asked of a memory, and what it answers, judged by
+/* traces.h -- check requests to memory plugins and their answers against
  * <mortise/memory.h>.  [any] */
 #ifndef MORTISE_ENGINE_COMMON_TRACES_H
 #define MORTISE_ENGINE_COMMON_TRACES_H
@@ -8,24 +8,25 @@
 #include "core/base/err.h"
 #include "core/plugin/manifest.h"
 
-/* What `scope` and `type` may be; NULL ends them. */
+/* The values of `scope` and `type`; NULL ends each list. */
 extern const char *const mortise_trace_scopes[], *const mortise_trace_types[];
 
-/* Is that a trace to be written?  MORTISE_EINVAL: what is wrong, and the name of
- * the member that is, which lives as long as the trace; NULL: the whole. */
+/* Is this a valid trace to write?  MORTISE_EINVAL: no; *wrong is the name of
+ * the offending member, which lives as long as the trace (NULL: the whole
+ * trace). */
 int mortise_trace_check(const json_t *trace, const char **wrong,
                         struct mortise_err *err);
-/* Is that a body of read(), write() or forget() (`kind`), but for `tenant` and
- * `now`, which are the host's?  `m` is the memory's manifest, which says whether
- * it has as_of.  MORTISE_EINVAL: it is not, and what is wrong. */
+/* Is this a valid body for read(), write() or forget() (`kind`)?  The host adds
+ * `tenant` and `now`.  `m`, the memory's manifest, tells whether it supports
+ * as_of.  MORTISE_EINVAL: the error. */
 int mortise_traces_check(const struct mortise_manifest *m,
                          const struct mortise_call_kind *kind,
                          const json_t *body, struct mortise_err *err);
-/* Is that an answer to it?  No trace is there that was not asked for. */
+/* Is this a valid answer?  All its traces must match the request. */
 int mortise_traces_judge(const struct mortise_call_kind *kind,
                          const json_t *body, const json_t *answer,
                          struct mortise_err *err);
-/* The whole body: a copy, with the tenant and the time.  NULL: memory ran out. */
+/* A copy of the body with tenant and time.  NULL: out of memory. */
 json_t *mortise_traces_body(const json_t *body, const char *tenant,
                             uint64_t now_ms);
 

@@ -1,25 +1,27 @@
-/* tree_purses.c -- what the runs of spawn trees spend together, while some of them
- * are in memory.
+/* tree_purses.c -- the shared budgets of spawn trees that have runs in memory.
  *
- * What a tree has spent stands in the store, and each commit of its runs changes it
- * (core/spawn/spawn.h).  A run decides between two commits, of which the first may be on
- * its way: so what it is told is what is stored, and what was decided since.
+ * The store holds the amount that each tree has spent, and each commit of its
+ * runs changes it (core/spawn/spawn.h).  A run decides between two commits, of
+ * which the first may still be in flight.  So a run is told the stored amount
+ * plus the decisions made since.
  *
- *   (1) Of a tree that has a run in memory there is one purse here.  It is known
- *       once it was read with nothing of it on its way, and from the step on that
- *       opens it.
- *   (2) A run has for the others the greater of what it decided and what is
- *       stored.  More counts as it is decided, less once it is stored: whatever a
- *       crash takes, what somebody decided upon is not among it, since commits
- *       are stored in the order in which they were made.
- *   (3) Where a commit fails, or its run is lost while it is on its way, the purse
- *       is not known any more: nobody decides anything until it is read again.
- *   (4) Who waits for others is to be told when one of them has less, or less that
- *       may come back; when a bound was raised; and when the purse is known.
+ *   (1) A tree with a run in memory has one budget here.  It is known once it
+ *       was read while no commit of the tree was in flight, or from the step
+ *       that creates it.
+ *   (2) For the others, a run counts with the greater of its decided and its
+ *       stored amount.  An increase counts when it is decided, a decrease when
+ *       it is stored.  So a crash cannot lose an amount that a decision relied
+ *       on, since commits are stored in order.
+ *   (3) If a commit fails, or its run is lost while it is in flight, the budget
+ *       is unknown: nobody decides until it is read again.
+ *   (4) Runs that wait for others are told when another run's amount, or its
+ *       releasable part, decreases; when a limit was raised; and when the
+ *       budget becomes known.
  *
- * Here is what is known.  Whatever follows of it happens in a task behind the step
- * under way (runs/trees.c).  This engine alone writes its store, so nobody else
- * changes what was read. */
+ * This file keeps the figures.  The consequences are handled by a task after
+ * the current step (runs/trees.c).  Only this engine writes its store, so
+ * nobody else changes the stored amounts.
+ */
 #include "core/engine/common/tree_purses.h"
 
 #include <assert.h>
@@ -27,7 +29,7 @@
 
 enum { N = MORTISE_SPAWN_AMOUNTS };
 
-static void tend(struct mortise *m)
+static void queue_tree_task(struct mortise *m)
 {
     assert_on_loop(m);
     if (m->tree_queued || m->tree_task.run == NULL)
@@ -36,10 +38,10 @@ static void tend(struct mortise *m)
     mortise_ready(m, &m->tree_task);
 }
 
-/* ---- one purse -------------------------------------------------------------- */
+/* ---- one budget ---------------------------------------------------------- */
 
 static struct mortise_tree_purse *
-find_or_make(struct mortise *m, const char *tenant, const char *origin)
+find_or_add_purse(struct mortise *m, const char *tenant, const char *origin)
 {
     struct mortise_tree_purse *p = m->tree_purses;
 
@@ -52,7 +54,7 @@ find_or_make(struct mortise *m, const char *tenant, const char *origin)
     if (p == NULL)
         return NULL;
     p->m = m;
-    strcpy(p->tenant, tenant); /* names are checked by who brings them */
+    strcpy(p->tenant, tenant); /* callers checked the lengths */
     strcpy(p->origin, origin);
     p->next = m->tree_purses;
     m->tree_purses = p;
@@ -71,29 +73,29 @@ void mortise_tree_drop_unused(struct mortise_tree_purse *p)
     mortise_release(p->m->mem, p, sizeof *p);
 }
 
-static uint64_t excess(uint64_t of, uint64_t over)
+static uint64_t get_tree_excess(uint64_t of, uint64_t over)
 {
     return of > over ? of - over : 0;
 }
 
-/* What the others have, for `self` (2).  What is less than stored comes back with
- * its commit. */
-static void view_of(const struct mortise_tree_purse *p,
-                    const struct mortise_live *self,
-                    struct mortise_tree_view *v)
+/* The amounts of the others as seen by `self` (2).  A decided decrease is
+ * released when its commit is stored. */
+static void get_tree_view(const struct mortise_tree_purse *p,
+                          const struct mortise_live *self,
+                          struct mortise_tree_view *v)
 {
     *v = (struct mortise_tree_view){.origin = p->origin};
     memcpy(v->most, p->stored.most, sizeof v->most);
     for (int k = 0; k < N; k++) {
-        v->others[k] = excess(p->stored.used[k], self->tree.landed[k]);
+        v->others[k] = get_tree_excess(p->stored.used[k], self->tree.landed[k]);
         for (const struct mortise_live *l = p->members; l != NULL;
              l = l->tree.next) {
             const struct mortise_tree_member *t = &l->tree;
 
             if (l == self)
                 continue;
-            v->others[k] += excess(t->now[k], t->landed[k]);
-            v->out[k] += t->out[k] + excess(t->landed[k], t->now[k]);
+            v->others[k] += get_tree_excess(t->now[k], t->landed[k]);
+            v->out[k] += t->out[k] + get_tree_excess(t->landed[k], t->now[k]);
         }
         if (v->out[k] > v->others[k])
             v->out[k] = v->others[k];
@@ -108,23 +110,23 @@ void mortise_tree_tell(const struct mortise_live *live)
     if (p == NULL)
         return;
     if (p->is_open)
-        view_of(p, live, &v);
+        get_tree_view(p, live, &v);
     mortise_run_tell_tree(live->run, p->known, p->is_open ? &v : NULL);
 }
 
-/* ---- who is to be told (4) ---------------------------------------------------- */
+/* ---- runs to tell (4) ---------------------------------------------------- */
 
-static void fresh(struct mortise_live *live)
+static void clear_tree_stale(struct mortise_live *live)
 {
     live->pending -= live->tree.stale;
     live->tree.stale = false;
 }
 
-static void is_stale(struct mortise_live *live)
+static void mark_tree_stale(struct mortise_live *live)
 {
     live->pending += !live->tree.stale;
     live->tree.stale = true;
-    tend(live->m);
+    queue_tree_task(live->m);
 }
 
 struct mortise_live *mortise_tree_take_stale(struct mortise *m)
@@ -137,27 +139,27 @@ struct mortise_live *mortise_tree_take_stale(struct mortise *m)
             l = l->tree.next;
         if (l == NULL)
             continue;
-        fresh(l);
+        clear_tree_stale(l);
         return l;
     }
     return NULL;
 }
 
-/* All that wait, but for this one. */
-static void moved(const struct mortise_tree_purse *p,
-                  const struct mortise_live *by)
+/* Mark all waiting members stale, except `by`. */
+static void mark_waiting_stale(const struct mortise_tree_purse *p,
+                               const struct mortise_live *by)
 {
     for (struct mortise_live *l = p->members; l != NULL; l = l->tree.next)
         if (l != by && l->tree.waits)
-            is_stale(l);
+            mark_tree_stale(l);
 }
 
-/* (3) */
-static void forget(struct mortise_tree_purse *p)
+/* The budget is unknown now (3). */
+static void invalidate_purse(struct mortise_tree_purse *p)
 {
     p->known = p->is_open = false;
     p->outdated = true;
-    tend(p->m);
+    queue_tree_task(p->m);
 }
 
 void mortise_tree_learn(struct mortise_tree_purse *p,
@@ -169,15 +171,16 @@ void mortise_tree_learn(struct mortise_tree_purse *p,
     if (p->is_open)
         p->stored = *stored;
     for (struct mortise_live *l = p->members; l != NULL; l = l->tree.next)
-        is_stale(l);
+        mark_tree_stale(l);
 }
 
-/* ---- coming and going --------------------------------------------------------- */
+/* ---- join and leave ------------------------------------------------------ */
 
-static int attach(struct mortise_live *live, const char *origin,
-                  struct mortise_err *err)
+static int attach_to_purse(struct mortise_live *live, const char *origin,
+                           struct mortise_err *err)
 {
-    struct mortise_tree_purse *p = find_or_make(live->m, live->tenant, origin);
+    struct mortise_tree_purse *p =
+        find_or_add_purse(live->m, live->tenant, origin);
 
     assert(live->tree.of == NULL);
     if (p == NULL)
@@ -190,13 +193,13 @@ static int attach(struct mortise_live *live, const char *origin,
     return MORTISE_OK;
 }
 
-static int attach_new(struct mortise_live *live, const char *origin,
-                      struct mortise_err *err)
+static int attach_stale_member(struct mortise_live *live, const char *origin,
+                               struct mortise_err *err)
 {
-    int rv = attach(live, origin, err);
+    int rv = attach_to_purse(live, origin, err);
 
     if (rv == MORTISE_OK)
-        is_stale(live);
+        mark_tree_stale(live);
     return rv;
 }
 
@@ -207,11 +210,11 @@ int mortise_tree_join(struct mortise_live *live, struct mortise_err *err)
     if (live->lost || !mortise_run_tree_use(live->run, &use))
         return MORTISE_OK;
     if (use.origin != NULL)
-        return attach_new(live, use.origin, err);
+        return attach_stale_member(live, use.origin, err);
     live->pending++;
     live->tree.next = live->m->tree_seekers;
     live->m->tree_seekers = live;
-    tend(live->m);
+    queue_tree_task(live->m);
     return MORTISE_OK;
 }
 
@@ -228,8 +231,9 @@ int mortise_tree_found(struct mortise_live *live, const char *origin,
                        struct mortise_err *err)
 {
     live->pending--;
-    return live->lost || origin == NULL ? MORTISE_OK
-                                        : attach_new(live, origin, err);
+    return live->lost || origin == NULL
+               ? MORTISE_OK
+               : attach_stale_member(live, origin, err);
 }
 
 void mortise_tree_leave(struct mortise_live *live)
@@ -239,29 +243,30 @@ void mortise_tree_leave(struct mortise_live *live)
 
     if (p == NULL)
         return;
-    fresh(live);
+    clear_tree_stale(live);
     for (at = &p->members; *at != live;)
         at = &(*at)->tree.next;
     *at = live->tree.next;
     live->tree.of = NULL;
     if (live->flying > 0)
-        forget(p);
-    moved(p, NULL);
+        invalidate_purse(p);
+    mark_waiting_stale(p, NULL);
     mortise_tree_drop_unused(p);
 }
 
-/* ---- steps (2) ---------------------------------------------------------------- */
+/* ---- steps (2) ----------------------------------------------------------- */
 
-/* Its first handle makes it the origin of a tree: nobody has anything yet. */
-static int open_purse(struct mortise_live *live,
-                      const struct mortise_tree_use *use,
-                      struct mortise_err *err)
+/* The first spawn handle of a run creates a tree with the run as its origin; no
+ * other run has an amount yet. */
+static int open_tree_purse(struct mortise_live *live,
+                           const struct mortise_tree_use *use,
+                           struct mortise_err *err)
 {
     struct mortise_tree_purse *p;
     int rv;
 
     assert(strcmp(use->origin, live->id) == 0);
-    rv = attach(live, use->origin, err);
+    rv = attach_to_purse(live, use->origin, err);
     if (rv != MORTISE_OK)
         return rv;
     memset(live->tree.now, 0, sizeof live->tree.now);
@@ -270,12 +275,13 @@ static int open_purse(struct mortise_live *live,
     p->known = p->is_open = true;
     p->stored = (struct mortise_spawn_purse){.used = {0}};
     memcpy(p->stored.most, use->most, sizeof p->stored.most);
-    moved(p, live);
+    mark_waiting_stale(p, live);
     return MORTISE_OK;
 }
 
-/* Is it more that all may spend? */
-static bool raise_to(struct mortise_tree_purse *p, const uint64_t most[N])
+/* Raise the limits of the tree; true if one was raised. */
+static bool raise_tree_limits(struct mortise_tree_purse *p,
+                              const uint64_t most[N])
 {
     bool raised = false;
 
@@ -298,10 +304,10 @@ int mortise_tree_note(struct mortise_live *live, struct mortise_err *err)
     if (!mortise_run_tree_use(live->run, &use))
         return MORTISE_OK;
     t->waits = use.waits;
-    if (use.origin == NULL) /* it has nothing yet */
+    if (use.origin == NULL) /* no amounts yet */
         return MORTISE_OK;
     if (t->of == NULL)
-        rv = open_purse(live, &use, err);
+        rv = open_tree_purse(live, &use, err);
     if (rv != MORTISE_OK)
         return rv;
     for (int k = 0; k < N; k++) {
@@ -309,13 +315,13 @@ int mortise_tree_note(struct mortise_live *live, struct mortise_err *err)
         t->now[k] = use.used[k];
         t->out[k] = use.out[k];
     }
-    less |= raise_to(t->of, use.most);
+    less |= raise_tree_limits(t->of, use.most);
     if (less)
-        moved(t->of, live);
+        mark_waiting_stale(t->of, live);
     return MORTISE_OK;
 }
 
-/* ---- commits ------------------------------------------------------------------ */
+/* ---- commits ------------------------------------------------------------- */
 
 bool mortise_tree_take(struct mortise_live *live,
                        const struct mortise_run_commit *c,
@@ -326,7 +332,7 @@ bool mortise_tree_take(struct mortise_live *live,
 
     if (c->spend.origin == NULL)
         return true;
-    assert(p != NULL); /* it joined, or opened it just now */
+    assert(p != NULL); /* it joined, or created the budget in this step */
     *out = c->spend;
     out->origin = mortise_arena_strdup(a, c->spend.origin);
     if (out->origin == NULL)
@@ -334,7 +340,7 @@ bool mortise_tree_take(struct mortise_live *live,
     f->of = p;
     mortise_run_tree_counted(live->run, f->counted);
     p->flying++;
-    p->outdated = true; /* a read that is out may have it or not */
+    p->outdated = true; /* a read in flight may or may not include it */
     return true;
 }
 
@@ -349,15 +355,15 @@ void mortise_tree_landed(struct mortise_live *live,
     assert(p->flying > 0);
     p->flying--;
     if (result != MORTISE_OK) {
-        forget(p);
+        invalidate_purse(p);
     } else {
         if (p->is_open)
             mortise_spawn_spend(&p->stored, true, s);
         if (live->tree.of == p)
             memcpy(live->tree.landed, f->counted, sizeof f->counted);
         p->was_raised |= s->raises;
-        moved(p, live);
+        mark_waiting_stale(p, live);
     }
-    tend(p->m); /* it may be read, or looked after, now */
+    queue_tree_task(p->m); /* it may be read, or released, now */
     mortise_tree_drop_unused(p);
 }

@@ -1,46 +1,48 @@
-/* tree_purses.h -- what the runs of spawn trees spend together, while some of them
- * are in memory.  [loop] */
+/* tree_purses.h -- the shared budgets of spawn trees that have runs in memory.
+ * [loop] */
 #ifndef MORTISE_ENGINE_COMMON_TREE_PURSES_H
 #define MORTISE_ENGINE_COMMON_TREE_PURSES_H
 
 #include "core/engine/common/engine.h"
 #include "core/run/run.h"
 
-/* Of a tree that has a run in memory, or a commit of one on its way. */
+/* The budget of a tree with a run, or a commit of a run, in memory. */
 struct mortise_tree_purse {
     struct mortise *m;
     struct mortise_tree_purse *next;
     char tenant[MORTISE_NAME_MAX + 1], origin[MORTISE_NAME_MAX + 1];
     struct mortise_live *members;
-    size_t flying;       /* commits on their way that change it */
-    bool known, is_open; /* it was read; it is there */
-    bool was_raised;     /* those that it stopped are to be looked for */
+    size_t flying;       /* commits in flight that change it */
+    bool known, is_open; /* it was read; it exists */
+    bool was_raised;     /* look for runs that it stopped */
     struct mortise_spawn_purse stored;
-    /* runs/trees.c's */
-    bool reads;    /* a read is out */
-    bool outdated; /* ... and what it brings is too old */
+    /* used by runs/trees.c */
+    bool reads;    /* a read is in flight */
+    bool outdated; /* ... and its result is already too old */
     struct mortise_read read;
 };
 
-/* What a commit on its way changes of one. */
+/* The change that a commit in flight makes to a budget. */
 struct mortise_tree_flight {
-    struct mortise_tree_purse *of;           /* NULL: nothing */
-    uint64_t counted[MORTISE_SPAWN_AMOUNTS]; /* of the run, with it */
+    struct mortise_tree_purse *of;           /* NULL: none */
+    uint64_t counted[MORTISE_SPAWN_AMOUNTS]; /* amounts of the run, including
+                                                this commit */
 };
 
-/* ---- live.c, commits.c: what happens to runs -------------------------------- */
+/* ---- for live.c and commits.c -------------------------------------------- */
 
-/* A run came into memory: its tree's purse is looked for, if it has one.
- * MORTISE_ENOMEM. */
+/* A run was loaded or created: attach it to the budget of its tree, if it has
+ * one.  MORTISE_ENOMEM. */
 int mortise_tree_join(struct mortise_live *live, struct mortise_err *err);
 /* It leaves memory, or is lost. */
 void mortise_tree_leave(struct mortise_live *live);
-/* It is about to step: it knows what is known. */
+/* Before a step: tell the run the state of the budget. */
 void mortise_tree_tell(const struct mortise_live *live);
-/* It has stepped: others are to know of that.  MORTISE_ENOMEM. */
+/* After a step: record its new amounts and notify the others.
+ * MORTISE_ENOMEM. */
 int mortise_tree_note(struct mortise_live *live, struct mortise_err *err);
-/* Its commit is about to go to the store, with what it changes; and was answered.
- * False: memory ran out. */
+/* A commit is about to be handed to the store with its change of the budget;
+ * and its answer.  False: out of memory. */
 bool mortise_tree_take(struct mortise_live *live,
                        const struct mortise_run_commit *c,
                        struct mortise_tree_flight *f, struct mortise_arena *a,
@@ -49,20 +51,19 @@ void mortise_tree_landed(struct mortise_live *live,
                          const struct mortise_tree_flight *f,
                          const struct mortise_spawn_spend *s, int result);
 
-/* ---- trees.c: what comes of it ------------------------------------------------ */
+/* ---- for trees.c --------------------------------------------------------- */
 
-/* The next member that is to be told, and was not; it is as if it was.  NULL: no
- * one. */
+/* The next member that must be told; it counts as told.  NULL: none. */
 struct mortise_live *mortise_tree_take_stale(struct mortise *m);
-/* A run that joined, and whose origin is not known; it is pending until that is
- * said (NULL: it has none).  NULL: no one. */
+/* The next run whose origin is unknown; it is pending until
+ * mortise_tree_found() (origin NULL: it has none).  NULL: none. */
 struct mortise_live *mortise_tree_take_seeker(struct mortise *m);
 int mortise_tree_found(struct mortise_live *live, const char *origin,
                        struct mortise_err *err);
-/* What was read (NULL: there is none): all members are to be told. */
+/* The budget was read (NULL: there is none): all members must be told. */
 void mortise_tree_learn(struct mortise_tree_purse *p,
                         const struct mortise_spawn_purse *stored);
-/* Nobody needs it, or it stays. */
+/* Free the budget if nothing uses it. */
 void mortise_tree_drop_unused(struct mortise_tree_purse *p);
 
 #endif
