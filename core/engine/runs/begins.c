@@ -1,4 +1,5 @@
-/* begins.c -- which calls of a run are no plugin's of their node: one row each. */
+/* begins.c -- kinds of calls that are not made to their node's plugin: one row
+ * each. */
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/discover.h"
 

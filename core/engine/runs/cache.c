@@ -1,24 +1,25 @@
-/* cache.c -- what calls of pure operations gave before: the engine's half.
+/* cache.c -- cached outputs of pure operations: the engine's half.
  *
- * core/run/outcome/cache.c asks before such a call is made, and hands over what one
- * gave.  Here is under which key: a digest of everything that the output may
- * depend on as long as the operation is what it says it is,
+ * core/run/outcome/cache.c asks for a cached output before it calls a pure
+ * operation, and hands over the output of the call.  This file computes the
+ * key: a digest of everything that the output may depend on,
  *
- *   (1) the tenant, so that nobody learns from how fast an answer comes what
- *       another tenant asked (and the store keeps their results apart besides);
- *   (2) the operation, and the digest of its plugin's manifest, which has that
- *       of the object that is loaded;
- *   (3) the plugin's configuration, as create() gets it;
- *   (4) the arguments, in canonical form, as the call gets them.
+ *   (1) the tenant, so that nobody can learn from the response time of a call
+ *       whether another tenant made the same one (the store also keeps the
+ *       tenants apart);
+ *   (2) the operation, and the digest of its plugin's manifest, which includes
+ *       the digest of the loaded object;
+ *   (3) the plugin's config, as create() gets it;
+ *   (4) the arguments in canonical form, as the call gets them.
  *
- * A call whose arguments or whose plugin's configuration refer to a secret has
- * no key: its value may be another tomorrow, and a digest of it would be on
- * disk.  Nor have calls in a test of graphs (script.h), where each is the
- * script's or the plugin's.
+ * A call whose arguments or plugin config refer to a secret has no key: the
+ * value may change, and its digest would be on disk.  Calls in a test of graphs
+ * (script.h) have no key either, because the script or the plugin answers each
+ * of them.
  *
- * What is found and does not read is as if it were not there, with a warning:
- * all that it saves is a call, and that can be made.  The lookup ends when the
- * store has answered; nothing cancels it before.
+ * An entry that cannot be read counts as missing, with a warning: the call is
+ * simply made.  The lookup ends when the store has answered; it is not
+ * cancelled before.
  */
 #include <string.h>
 
@@ -26,22 +27,22 @@
 #include "core/engine/runs/script.h"
 #include "core/json/secret.h"
 
-static int found_one(void *ud, const char *pointer, json_t **string)
+static int stop_at_reference(void *ud, const char *pointer, json_t **string)
 {
     (void)ud;
     (void)pointer;
     (void)string;
-    return MORTISE_ESTATE; /* no need to look any further */
+    return MORTISE_ESTATE; /* stop at the first reference */
 }
 
-/* MORTISE_OK: it refers to none. */
-static int refers_to_none(json_t *value, const struct mortise_mem *mem)
+/* MORTISE_OK: the value refers to no secret. */
+static int check_no_references(json_t *value, const struct mortise_mem *mem)
 {
-    return mortise_secret_each(value, mem, found_one, NULL);
+    return mortise_secret_each(value, mem, stop_at_reference, NULL);
 }
 
-static const struct mortise_pin *pin_of(const struct mortise_live *live,
-                                        const char *plugin)
+static const struct mortise_pin *
+find_plugin_pin(const struct mortise_live *live, const char *plugin)
 {
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(live->run, &n);
@@ -53,15 +54,15 @@ static const struct mortise_pin *pin_of(const struct mortise_live *live,
 }
 
 /* (3), (4) */
-static int add_values(struct mortise_hasher *h, json_t *config, json_t *args,
-                      const struct mortise_mem *mem)
+static int add_values_to_key(struct mortise_hasher *h, json_t *config,
+                             json_t *args, const struct mortise_mem *mem)
 {
     json_t *const values[] = {config, args};
     uint8_t digest[MORTISE_DIGEST];
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
-        rv = refers_to_none(values[i], mem);
+        rv = check_no_references(values[i], mem);
         if (rv == MORTISE_OK)
             rv = mortise_json_digest(digest, values[i], mem);
         if (rv == MORTISE_OK)
@@ -70,13 +71,13 @@ static int add_values(struct mortise_hasher *h, json_t *config, json_t *args,
     return rv;
 }
 
-/* False: it has none. */
-static bool find_key(uint8_t key[MORTISE_DIGEST],
-                     const struct mortise_live *live,
-                     const struct mortise_run_call *rc)
+/* False: the call has no key. */
+static bool make_cache_key(uint8_t key[MORTISE_DIGEST],
+                           const struct mortise_live *live,
+                           const struct mortise_run_call *rc)
 {
     struct mortise *m = live->m;
-    const struct mortise_pin *pin = pin_of(live, rc->plugin);
+    const struct mortise_pin *pin = find_plugin_pin(live, rc->plugin);
     json_t *config;
     struct mortise_hasher h;
     int rv;
@@ -91,27 +92,28 @@ static bool find_key(uint8_t key[MORTISE_DIGEST],
     mortise_hasher_str(&h, rc->plugin);
     mortise_hasher_str(&h, rc->operation);
     mortise_hasher_field(&h, pin->digest, MORTISE_DIGEST);
-    rv = add_values(&h, config, rc->body, m->mem);
+    rv = add_values_to_key(&h, config, rc->body, m->mem);
     mortise_hasher_final(&h, key);
     json_decref(config);
     return rv == MORTISE_OK;
 }
 
-static void end(struct mortise_ongoing *c, int32_t status)
+static void end_lookup(struct mortise_ongoing *c, int32_t status)
 {
     c->status = status;
     mortise_ready(c->m, &c->ended);
 }
 
-/* What the store is asked for; the run keeps its call, and so its names, until
- * that has ended. */
+/* A read of the cache.  The run keeps the call, and with it the strings, until
+ * it has ended. */
 struct lookup {
     struct mortise_read read;
     struct mortise_ongoing *call;
     struct mortise_buf text;
 };
 
-static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
+static void cached_value_read(struct mortise_read *r, int rv,
+                              const struct mortise_err *err)
 {
     struct lookup *l = MORTISE_OF(r, struct lookup, read);
     struct mortise_ongoing *c = l->call;
@@ -126,7 +128,7 @@ static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
                     c->live->id, c->path, why.msg);
     mortise_buf_finish(&l->text);
     mortise_release(m->mem, l, sizeof *l);
-    end(c, rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND);
+    end_lookup(c, rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND);
 }
 
 void mortise_cache_look_up(struct mortise_ongoing *c,
@@ -135,12 +137,12 @@ void mortise_cache_look_up(struct mortise_ongoing *c,
     struct mortise *m = c->m;
     struct lookup *l;
 
-    c->has_cache_key = find_key(c->cache_key, c->live, rc);
+    c->has_cache_key = make_cache_key(c->cache_key, c->live, rc);
     l = c->has_cache_key && m->settings.deployment->cache_bytes != 0
             ? mortise_zalloc(m->mem, sizeof *l)
             : NULL;
     if (l == NULL) {
-        end(c, MORTISE_S_NOTFOUND);
+        end_lookup(c, MORTISE_S_NOTFOUND);
         return;
     }
     l->call = c;
@@ -148,7 +150,7 @@ void mortise_cache_look_up(struct mortise_ongoing *c,
     l->read = (struct mortise_read){.kind = MORTISE_READ_CACHED,
                                     .tenant = c->live->tenant,
                                     .value = &l->text,
-                                    .done = found};
+                                    .done = cached_value_read};
     memcpy(l->read.digest, c->cache_key, sizeof l->read.digest);
     mortise_store_read(m->store, &l->read);
 }

@@ -1,4 +1,5 @@
-/* call.h -- a call of a plugin, as calls.c and host_calls.c share it. */
+/* call.h -- the state of a plugin call, shared by calls.c, host_calls.c and the
+ * files that make calls. */
 #ifndef MORTISE_ENGINE_RUNS_CALL_H
 #define MORTISE_ENGINE_RUNS_CALL_H
 
@@ -9,27 +10,29 @@
 
 enum {
     MORTISE_NODE_ID_MAX = 64
-}; /* of node ids: graph/ lets no longer one in */
+}; /* of node ids; the graph loader accepts no longer one */
 
 struct mortise_lane {
     struct mortise_hashed entry;
     struct mortise *m;
-    const char *plugin; /* the manifest's */
-    const char *as;     /* which of its instances: a guardrail's id, a model's
-                           instance, or "" */
+    const char *plugin; /* from the manifest */
+    const char *as;     /* the instance: a guardrail id, a model instance, or
+                           "" */
     enum mortise_kind kind;
     struct mortise_instance *instance;
     const struct mortise_manifest *manifest;
     enum mortise_threading threading;
     uint32_t limit, running;      /* limit 0: none */
-    struct mortise_tasks waiting; /* the `turn`s of calls, which never run */
-    struct mortise_ongoing *background; /* NULL: none is under way */
-    bool given_up;                      /* a call did not let go */
-    bool has_background;                /* by its manifest */
-    bool has_waits;  /* a call of it may wait for a child or a tool */
-    bool wants_room; /* `room` is queued */
+    struct mortise_tasks waiting; /* the `turn` tasks of queued calls; they are
+                                     never run */
+    struct mortise_ongoing *background; /* NULL: no background call is in
+                                           progress */
+    bool given_up;                      /* a call did not return */
+    bool has_background;                /* from the manifest */
+    bool has_waits;  /* one of its calls may wait for a child or a tool */
+    bool wants_room; /* the task `room` is queued */
     struct mortise_task room;
-    uint64_t idle_ms; /* 0: no such clock */
+    uint64_t idle_ms; /* 0: no idle timeout */
 };
 
 enum mortise_ongoing_state {
@@ -38,108 +41,118 @@ enum mortise_ongoing_state {
     MORTISE_CALL_ENDED
 };
 
-/* Who hears how a call ended that is a part of what somebody does, and answers no
- * ask (discover.c, remember.c, streams.c). */
+/* A receiver for the result of a call that is part of another operation and
+ * answers no ask (discover.c, remember.c, streams.c). */
 struct mortise_hearer {
     void (*hear)(struct mortise_hearer *h,
                  const struct mortise_host_call_served *how);
-    struct mortise_ongoing *call; /* NULL: none is out */
+    struct mortise_ongoing *call; /* NULL: no call is in progress */
 };
 
-/* What a call of the run's own waits for, instead of a plugin of its own:
- * cancelling it stops that, and nothing is heard of it. */
+/* Work that replaces a plugin call for one of the run's calls.  stop() ends it;
+ * no result is reported then. */
 struct mortise_waiting {
     void (*stop)(struct mortise_waiting *w);
 };
 
-/* What a method keeps for a call, as long as that is out. */
+/* Data that a method attaches to a call until the call ends. */
 struct mortise_kept {
     void (*drop)(struct mortise_kept *kept);
 };
 
-/* The one step of a scripted call (script.c (8)). */
+/* The single step of a scripted call (script.c (8)). */
 struct mortise_scripted_step {
     enum {
         MORTISE_SCRIPTED_PLAIN, /* it has none */
-        MORTISE_SCRIPTED_ASKS,  /* its intent goes to disk */
+        MORTISE_SCRIPTED_ASKS,  /* its intent is being written to disk */
         MORTISE_SCRIPTED_ACTS,
-        MORTISE_SCRIPTED_TELLS, /* its result goes to disk */
+        MORTISE_SCRIPTED_TELLS, /* its result is being written to disk */
         MORTISE_SCRIPTED_OVER
     } phase;
     void (*ask)(void *m, uint64_t call, uint64_t ask, const char *method,
                 const char *body, size_t n);
     uint64_t takes_ms;
     size_t token;      /* the script's name for the call */
-    const char *doubt; /* how it ends the first time; NULL: as ever */
+    const char *doubt; /* the error of its first try; NULL: the script's
+                          answer */
 };
 
 struct mortise_ongoing { /* a call */
     struct mortise_hashed by_id, by_run;
     uint64_t id, run_call;
     struct mortise *m;
-    struct mortise_live *live; /* NULL: the instance's own, and of no run */
-    struct mortise_ongoing *next, **at; /* of the run's */
-    struct mortise_lane *lane;          /* NULL: it never got to one */
-    struct mortise_task turn;           /* in the lane */
+    struct mortise_live *live; /* NULL: background work of an instance, without
+                                  a run */
+    struct mortise_ongoing *next, **at; /* in the run's list */
+    struct mortise_lane *lane;          /* NULL: not in a lane yet */
+    struct mortise_task turn;           /* in the lane's queue */
     enum mortise_ongoing_state state;
-    bool scripted;                     /* script.c answers it, by `idle` */
-    struct mortise_scripted_step step; /* of that */
+    bool scripted;                     /* script.c answers it; `idle` is the
+                                          delay */
+    struct mortise_scripted_step step; /* of a scripted call */
     bool cancelled;
-    bool told_to_wait; /* an ask of its was answered `suspended` */
-    bool yields;       /* it is to let go of what it waits for (calls.c) */
+    bool told_to_wait; /* one of its asks was answered `suspended` */
+    bool yields;       /* it was told to release its slot (calls.c) */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
-    bool idle_over;           /* it was silent for too long */
-    struct mortise_timer due; /* of one that serves, and may take so long */
+    bool idle_over;           /* no activity for longer than idle_ms */
+    struct mortise_timer due; /* timeout of a call that serves an ask:
+                                 may_take_ms */
     uint64_t may_take_ms;
-    bool let_go; /* its plugin's end says no more than that it stopped */
-    bool mute;   /* its plugin's end says nothing at all of what it did */
+    bool let_go; /* the plugin reported only that it stopped */
+    bool mute;   /* the end of the call does not tell its effects */
     struct mortise_task ended, starved;
-    struct mortise_task parked; /* nobody may be called: its run is paused */
-    bool is_parked;             /* ... or `again` calls: no lane has it */
-    struct mortise_timer again; /* no descriptor was left to call it */
-    unsigned tries;             /* that ended so */
-    char *wanted;               /* whose, as queue() got it; NULL: the lane's */
-    bool is_starved;            /* under calls_lock */
-    atomic_bool is_over; /* its plugin said so, and the loop is yet to hear */
-    uint64_t unsaid;     /* events that were missed, which is yet to be told */
-    struct mortise_task job; /* of a worker */
-    atomic_uint refs;        /* the loop's, and a worker's */
+    struct mortise_task parked; /* its plugin is not trusted: pause the run */
+    bool is_parked;             /* it is in no lane: `parked`, or waiting for
+                                   `again` */
+    struct mortise_timer again; /* retry, because no descriptor was free */
+    unsigned tries;             /* number of these retries */
+    char *wanted;               /* the name that queue_call() got; NULL: use the
+                                   lane's */
+    bool is_starved;            /* guarded by calls_lock */
+    atomic_bool is_over;        /* the plugin reported its end; the loop has not
+                                   handled it yet */
+    uint64_t unsaid;            /* missed events that were not reported yet */
+    struct mortise_task job;    /* for a worker */
+    atomic_uint refs;           /* held by the loop and by a worker */
     const struct mortise_mem *mem;
-    struct mortise_asked *asked; /* its calls to the host, unanswered */
-    /* It is no call of the run's, but serves what a call of the run's asked;
-     * NULL: nobody waits for it any more. */
+    struct mortise_asked *asked; /* its asks without an answer */
+    /* It serves an ask or another operation, and is no call of the run.
+     * `serves` NULL: no ask waits for it. */
     bool is_serving;
-    bool is_aside; /* a guardrail's, or what makes an output short */
-    bool is_held, is_within_held, is_last; /* as struct mortise_run_call has
-                                              them */
+    bool is_aside; /* of a guardrail, or of the compaction of an output */
+    bool is_held, is_within_held, is_last; /* as in struct mortise_run_call */
     struct mortise_asked *serves;
-    struct mortise_hearer *hearer; /* in the place of that; or NULL */
-    struct mortise_waiting *waits; /* for the plugins of others; or NULL */
-    struct mortise_asked *own;   /* a step that its plugin performs; or NULL */
-    struct mortise_usage served; /* what its asks used; [loop] */
-    struct mortise_kept *kept;   /* NULL: nothing; [loop] */
-    json_t
-        *conversation; /* what it adds to its node's; NULL: nothing; [loop] */
-    /* host_calls.c: the one that is weighed, or NULL, and those behind it. */
+    struct mortise_hearer *hearer; /* gets the result instead of `serves`; or
+                                      NULL */
+    struct mortise_waiting *waits; /* work that replaces the plugin call; or
+                                      NULL */
+    struct mortise_asked *own;     /* an open step that the plugin performs
+                                      itself; or NULL */
+    struct mortise_usage served;   /* usage of its asks; [loop] */
+    struct mortise_kept *kept;     /* NULL: none; [loop] */
+    json_t *conversation; /* additions to its node's conversation; NULL: none;
+                             [loop] */
+    /* host_calls.c: the ask that is being decided with the store, or NULL; and
+     * the asks queued behind it. */
     struct mortise_asked *weighed;
     struct mortise_tasks behind_weighed;
 
-    /* What the plugin gets; the strings lie behind us. */
+    /* The plugin's view of the call; its strings are in text[]. */
     struct mortise_call call;
     const char *path, *run_id;
-    struct mortise_whose whose; /* for who asks what died */
+    struct mortise_whose whose; /* to attribute a crash */
     const struct mortise_node *node;
     char *body;
     size_t body_room;
 
-    /* How it ended; written before `ended` is posted. */
+    /* The result; written before `ended` is posted. */
     int32_t status;
     bool violation;
     json_t *output;
-    json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
+    json_t *said; /* {update?, goto?} besides the output; NULL: none */
     struct mortise_usage usage;
-    bool plain; /* it emitted its output, and asked for nothing */
+    bool plain; /* it emitted its output and asked for nothing */
     char *message;
     char code[64];
     const char *error_class; /* static */
@@ -152,39 +165,42 @@ struct mortise_ongoing { /* a call */
     char text[];
 };
 
-/* NULL when it has ended.  Elsewhere than on the loop only for who knows that
+/* NULL if the call has ended.  Outside the loop only for callers that know that
  * it has not. */
 struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
-/* Its memory ran out where nothing could be said: cancel it.  [any] */
+/* An event or ask of the call ran out of memory: cancel the call.  [any] */
 void mortise_call_starve(struct mortise *m, uint64_t id);
-/* Why it failed, in place of what was said before.  [any] */
+/* Set the error of the call, replacing an earlier one.  [any] */
 void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
-/* A run's call begins to wait for a child or a tool: it, and what waits for it,
- * release their places if others queue for them. */
+/* A call of a run begins to wait for a child or a tool: calls of this run that
+ * wait release their slots if others are queued for them. */
 void mortise_call_waits(const struct mortise_ongoing *c);
-/* A task to the loop; without the mailbox when this is the loop.  [any] */
+/* Post a task to the loop; skips the mailbox on the loop's own thread.
+ * [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
-/* An ask is performed by a plugin: a call of this kind, of the instance that a
- * deployment's name stands for (grants are its own, the run is the asker's).
- * `body` is its JSON, taken from the buffer.  It may take so long (0: as long as
- * the asker), and a little more, in which its plugin may say so itself.
- * The method's served() hears how it ended, once, unless _let_go() comes
- * first: then it is told to stop, and nobody hears of it. */
+/* Serve an ask by a plugin call of this kind.  `name` is the deployment's name
+ * of the instance; permissions are the instance's, the run is the asker's.
+ * `body` is JSON and taken from the buffer.  may_take_ms limits the call (0:
+ * the asker's deadline), plus a short time in which the plugin may report its
+ * timeout itself.  The method's served() gets the result once, unless
+ * mortise_calls_let_go() comes first: that cancels the call, and no result is
+ * reported. */
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err);
 void mortise_calls_let_go(struct mortise_asked *a);
-/* The same for a part of what a call does; _stop_part(): nobody hears of it. */
+/* The same for a part of a call's work.  mortise_calls_stop_part() cancels it
+ * without a report. */
 int mortise_calls_serve_part(struct mortise_ongoing *by,
                              struct mortise_hearer *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err);
 void mortise_calls_stop_part(struct mortise_hearer *h);
-/* The same for nobody's: of no run, and under way until it ends or the engine
- * does, which it hears. */
+/* The same without a run: it continues until it ends or the engine closes; both
+ * are reported. */
 int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
                                const struct mortise_call_kind *kind,
                                const char *name, struct mortise_buf *body,
@@ -192,8 +208,8 @@ int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
 
 /* ---- begins.c ------------------------------------------------------------ */
 
-/* Who begins a call of this kind of a run's, and has it end; NULL: it is the
- * plugin's. */
+/* The function that begins and ends the run's calls of this kind; NULL: the
+ * plugin of the node is called. */
 typedef void mortise_begin_fn(struct mortise_ongoing *c,
                               const struct mortise_run_call *rc);
 mortise_begin_fn *mortise_begin_of(enum mortise_run_call_kind kind);
@@ -204,7 +220,7 @@ mortise_begin_fn mortise_consult_discovery;
 
 /* ---- cache.c ------------------------------------------------------------- */
 
-/* A LOOKUP, which ends with its outcome. */
+/* A LOOKUP; it ends with the outcome of the lookup. */
 void mortise_cache_look_up(struct mortise_ongoing *c,
                            const struct mortise_run_call *rc);
 

@@ -1,5 +1,5 @@
-/* call_error.c -- how a call ended, in words: of a plugin, a script, or
- * ours. */
+/* call_error.c -- set the error of a call: a plugin's, a script's or the
+ * engine's. */
 #include <stdio.h>
 
 #include "core/engine/runs/call.h"
@@ -13,7 +13,7 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
 
     mortise_release_str(c->mem, c->message);
     c->message =
-        mortise_secret_store_covered(secrets, message); /* NULL: no words */
+        mortise_secret_store_covered(secrets, message); /* NULL: no message */
     snprintf(c->code, sizeof c->code, "%s", code);
     mortise_secret_store_cover(secrets, c->code, sizeof c->code);
     c->error_class = error_class;

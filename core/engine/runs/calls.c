@@ -1,32 +1,36 @@
-/* calls.c -- calls of plugins.
+/* calls.c -- plugin calls: queueing, cancellation and timeouts.
  *
- * Every call goes through a lane: one for each interface of each plugin, which
- * keeps to the concurrency that the manifest declares and holds the rest back,
- * first come, first served.  A call that waits for a child, or for a tool that
- * waits for a place, releases its own place if others queue for it: the call is
- * suspended and re-entered.  Otherwise calls of several runs and plugins would
- * wait for each other in a circle.  Inline and async plugins are called on the
- * loop; blocking ones on a worker.  A call ends once, through ended(), as a task: the
- * run that made it hears of it then, if it still is.
+ * Queueing    Each interface of a plugin instance has one lane.  A lane runs at
+ *             most `concurrency` calls (the manifest's) and queues the rest in
+ *             FIFO order.  A call that waits for a child, or for a tool that
+ *             may be queued itself, releases its slot if other calls are
+ *             queued: it is suspended, and re-entered later.  Otherwise calls
+ *             of several runs and plugins could deadlock.
+ * Threads     Inline and async plugins are called on the loop, blocking ones on
+ *             a worker.
+ * Ending      A call ends exactly once, in call_ended(), as a task of the loop.
+ *             The run gets the result if it still exists.
+ * Cancelling  The plugin gets MORTISE_QUIESCE_MS to return.  After that the
+ *             call is closed, a hanging worker is replaced, and the plugin is
+ *             quarantined.
+ * Timeouts    Each has its own error code:
+ *               timeout.start         create() took too long
+ *               timeout.call          the node's timeout, which the run
+ *                                     measures
+ *               timeout.idle          no emit, ask or cancelled() for `idle`; a
+ *                                     call that waits for an answer of the host
+ *                                     is not idle
+ *               timeout.unresponsive  the plugin ignored a cancellation
  *
- * Cancelling: the plugin is asked, and has MORTISE_QUIESCE_MS to let go.  One
- * that does not is given up: the call is closed, a worker that hangs in it is
- * replaced, and the plugin is not used again.
+ * create() runs on the loop and cannot be interrupted; a slow one is reported
+ * when it returns.  A plugin that does not return to the loop within its
+ * manifest's `idle` ends the process, if the process is ours
+ * (core/plugin/watchdog.c).
  *
- * Four clocks, each with a code of its own: `timeout.start`, the plugin's
- * create(); `timeout.call`, the node's timeout, which is the run's; and
- * `timeout.idle`, a call that neither emits, asks nor looks whether it was
- * cancelled for as long as its manifest's `idle` says (while it waits for an
- * answer of ours it is not idle); each of these cancels, and behind them is
- * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
- * from it: one that is slow is told so when it is done.  What does not come
- * back to the loop within its manifest's `idle` ends the process where that is
- * ours (core/plugin/watchdog.c).
- *
- * `done` may come on any thread while the loop knows the call; `calls`, the
- * table by id, is changed by the loop alone, under a lock.  A worker holds a
- * reference of its own, as the plugin may finish a call (and the loop forget
- * it) while the worker is still on its way out of it.
+ * done() may come on any thread while the loop has the call.  `calls`, the
+ * table by id, is changed by the loop only, under a lock.  A worker holds its
+ * own reference, because the plugin may finish a call, and the loop forget it,
+ * before the worker has returned from it.
  */
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/script.h"
@@ -41,14 +45,14 @@
 #include "mortise/guardrail.h"
 
 enum {
-    /* Bytes of an event beside what the plugin said: what it takes if it has to
-     * wait (held_events.c), so that what was let in here need not be left out
-     * there.
-     */
+    /* Bytes of an event besides the plugin's data, as needed when the event is
+     * held back (held_events.c).  So an event that is accepted here has room
+     * there. */
     EVENT_COSTS = 384,
-    SAYS_SO_MS = 500, /* for a plugin to say itself that it took too long */
-    ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
-    /* Between two looks whether a descriptor is left: doubled each time. */
+    SAYS_SO_MS = 500, /* time for a plugin to report its timeout itself */
+    ASK_AGAIN_MS = 5, /* retry of a cancel that the plugin's worker was not
+                         ready for */
+    /* Delays between two tries to get a descriptor: doubled each time. */
     SHORT_MS = 50,
     SHORT_MAX_MS = 2000,
     NS_PER_MS = 1000000
@@ -57,7 +61,7 @@ enum {
 /* ---- records ------------------------------------------------------------ */
 
 /* [any] */
-static void unref(struct mortise_ongoing *c)
+static void unref_call(struct mortise_ongoing *c)
 {
     if (atomic_fetch_sub(&c->refs, 1) != 1)
         return;
@@ -72,13 +76,15 @@ static void unref(struct mortise_ongoing *c)
     mortise_release(c->mem, c, sizeof *c + c->text_size);
 }
 
-static uint64_t run_hash(const struct mortise_live *live, uint64_t run_call)
+static uint64_t hash_run_call(const struct mortise_live *live,
+                              uint64_t run_call)
 {
     return mortise_hash_u64s((uint64_t)(uintptr_t)live, run_call);
 }
 
-/* The first of its run's calls, or of those that serve nobody's. */
-static void chain(struct mortise_ongoing *c, struct mortise_ongoing **first)
+/* Add to the list of the run's calls, or of the calls without a run. */
+static void add_to_call_list(struct mortise_ongoing *c,
+                             struct mortise_ongoing **first)
 {
     c->next = *first;
     c->at = first;
@@ -87,7 +93,7 @@ static void chain(struct mortise_ongoing *c, struct mortise_ongoing **first)
     *first = c;
 }
 
-static void enlist(struct mortise_ongoing *c)
+static void add_ongoing_call(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
     struct mortise *m = c->m;
@@ -96,20 +102,20 @@ static void enlist(struct mortise_ongoing *c)
     mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
     pthread_mutex_unlock(&m->calls_lock);
     if (live != NULL)
-        chain(c, &live->calls);
+        add_to_call_list(c, &live->calls);
     else if (c->is_serving)
-        chain(c, &m->runless);
+        add_to_call_list(c, &m->runless);
     if (live == NULL) {
         m->n_background++;
         return;
     }
     if (!c->is_serving)
         mortise_table_add(&m->run_calls, &c->by_run,
-                          run_hash(live, c->run_call));
+                          hash_run_call(live, c->run_call));
     m->n_calls++;
 }
 
-static void delist(struct mortise_ongoing *c)
+static void remove_call(struct mortise_ongoing *c)
 {
     struct mortise *m = c->m;
 
@@ -136,7 +142,7 @@ static void delist(struct mortise_ongoing *c)
 }
 
 /* [any], with calls_lock. */
-static struct mortise_ongoing *find(struct mortise *m, uint64_t id)
+static struct mortise_ongoing *find_call_locked(struct mortise *m, uint64_t id)
 {
     struct mortise_hashed *e;
 
@@ -156,7 +162,7 @@ struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id)
     struct mortise_ongoing *c;
 
     pthread_mutex_lock(&m->calls_lock);
-    c = find(m, id);
+    c = find_call_locked(m, id);
     pthread_mutex_unlock(&m->calls_lock);
     return c;
 }
@@ -169,19 +175,19 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t)
         mortise_task_queue_put(&m->task_queue, t, false);
 }
 
-/* ---- how it ended ------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
-/* [any]: before a plugin saw it, or instead of what it said. */
-static void set_failed(struct mortise_ongoing *c, int32_t status,
-                       const char *code, const char *error_class,
-                       const char *message)
+/* [any]: fail before a plugin was called, or instead of its result. */
+static void set_call_error(struct mortise_ongoing *c, int32_t status,
+                           const char *code, const char *error_class,
+                           const char *message)
 {
     c->status = status;
     mortise_call_error(c, code, error_class, message);
 }
 
 /* [any] */
-static const char *class_of(const char *said)
+static const char *parse_error_class(const char *said)
 {
     static const char *const classes[] = {"transient", "timeout", "cancelled"};
 
@@ -193,15 +199,15 @@ static const char *class_of(const char *said)
 }
 
 /* [any] */
-static void set_no_memory(struct mortise_ongoing *c)
+static void set_no_memory_error(struct mortise_ongoing *c)
 {
-    set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-               "out of memory for the output of the plugin");
+    set_call_error(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "out of memory for the output of the plugin");
 }
 
-/* [any]: a value that was emitted; NULL: it is none, and the call failed. */
-static json_t *parse(struct mortise_ongoing *c, const char *what,
-                     const char *text, size_t n)
+/* [any]: parse an emitted value; NULL: it is invalid, and the call failed. */
+static json_t *parse_emitted_value(struct mortise_ongoing *c, const char *what,
+                                   const char *text, size_t n)
 {
     struct mortise_err err, why;
     json_t *value;
@@ -214,17 +220,17 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
         rv = MORTISE_ENOMEM;
     }
     if (rv == MORTISE_ENOMEM) {
-        set_no_memory(c);
+        set_no_memory_error(c);
         return NULL;
     }
     mortise_fail(&why, MORTISE_EINVAL,
                  "plugin '%s' emitted an %s that is not JSON: %s",
                  c->lane->plugin, what, err.msg);
-    set_failed(c, MORTISE_S_FAILED, "bad_output", "permanent", why.msg);
+    set_call_error(c, MORTISE_S_FAILED, "bad_output", "permanent", why.msg);
     return NULL;
 }
 
-/* [any]: what is no target anyway when a secret is in it. */
+/* [any]: a target with a secret in it is masked, and so invalid. */
 static bool set_target(const struct mortise_ongoing *c,
                        const struct mortise_call_done *done)
 {
@@ -234,34 +240,36 @@ static bool set_target(const struct mortise_ongoing *c,
     return json_object_set_new(c->said, "goto", target) == 0;
 }
 
-/* [any]: what it said besides its output. */
-static void take_said(struct mortise_ongoing *c,
-                      const struct mortise_call_done *done)
+/* [any]: take `update` and `goto`. */
+static void take_update_and_goto(struct mortise_ongoing *c,
+                                 const struct mortise_call_done *done)
 {
-    json_t *update = done->has_update
-                         ? parse(c, "update", done->update, done->update_size)
-                         : NULL;
+    json_t *update =
+        done->has_update
+            ? parse_emitted_value(c, "update", done->update, done->update_size)
+            : NULL;
 
     if (done->has_update && update == NULL)
         return;
     c->said = json_pack("{s:o*}", "update", update);
     if (c->said == NULL || (done->target != NULL && !set_target(c, done)))
-        set_no_memory(c);
+        set_no_memory_error(c);
 }
 
 /* [any]: parsed here, once, and off the loop for plugins with threads. */
-static void take_output(struct mortise_ongoing *c,
-                        const struct mortise_call_done *done)
+static void take_call_output(struct mortise_ongoing *c,
+                             const struct mortise_call_done *done)
 {
     if (done->has_output)
-        c->output = parse(c, "output", done->output, done->output_size);
+        c->output =
+            parse_emitted_value(c, "output", done->output, done->output_size);
     if (c->status == MORTISE_S_OK && (done->has_update || done->target != NULL))
-        take_said(c, done);
+        take_update_and_goto(c, done);
 }
 
-/* [any]: names of models, without secrets; NULL: memory ran out. */
-static json_t *shown_models(const struct mortise_ongoing *c,
-                            const json_t *models)
+/* [any]: mask secrets in names of models; NULL: out of memory. */
+static json_t *mask_model_names(const struct mortise_ongoing *c,
+                                const json_t *models)
 {
     json_t *out = json_array(), *one;
     size_t i;
@@ -272,7 +280,7 @@ static json_t *shown_models(const struct mortise_ongoing *c,
             mortise_secret_store_masked(c->m->secret_store, json_incref(one));
 
         if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
-            json_decref(name); /* of as many secrets */
+            json_decref(name); /* consists of many secrets */
             name = json_string("[secret]");
         }
         if (json_array_append_new(out, name) != 0) {
@@ -283,17 +291,17 @@ static json_t *shown_models(const struct mortise_ongoing *c,
     return out;
 }
 
-/* [any]: what it used, which is the plugin's word.  MORTISE_ENOMEM: a name is
+/* [any]: add the usage that the plugin reports.  MORTISE_ENOMEM: a name is
  * missing. */
-static int take_usage(struct mortise_ongoing *c,
-                      const struct mortise_usage *said)
+static int add_reported_usage(struct mortise_ongoing *c,
+                              const struct mortise_usage *said)
 {
     struct mortise_usage more = *said;
     int rv;
 
-    more.by_model = NULL; /* those are names, too */
+    more.by_model = NULL; /* masking does not cover its names */
     if (said->models != NULL)
-        more.models = shown_models(c, said->models);
+        more.models = mask_model_names(c, said->models);
     rv = mortise_usage_add(&c->usage, &more);
     if (said->models != NULL && more.models == NULL)
         rv = MORTISE_ENOMEM;
@@ -301,8 +309,8 @@ static int take_usage(struct mortise_ongoing *c,
     return rv;
 }
 
-/* The instance's word that a call ended.  [any] */
-static void on_done(void *ud, const struct mortise_call_done *done)
+/* The instance reports that a call ended.  [any] */
+static void on_call_done(void *ud, const struct mortise_call_done *done)
 {
     struct mortise *m = ud;
     struct mortise_ongoing *c = mortise_call_find(m, done->id);
@@ -316,57 +324,57 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     c->plain = done->plain;
     c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
-        mortise_call_error(c, done->error_code, class_of(done->error_class),
-                           done->message);
+        mortise_call_error(c, done->error_code,
+                           parse_error_class(done->error_class), done->message);
     c->ending = done->ending;
     if (done->status == MORTISE_S_OK)
-        take_output(c, done);
-    if (take_usage(c, done->usage) != MORTISE_OK)
-        set_no_memory(c);
+        take_call_output(c, done);
+    if (add_reported_usage(c, done->usage) != MORTISE_OK)
+        set_no_memory_error(c);
     c->mute = done->mute ||
               (done->status == MORTISE_S_OK && c->status != MORTISE_S_OK);
     mortise_call_post(m, &c->ended);
 }
 
-/* What it used, with what its asks did. */
-static const struct mortise_usage *all_usage(struct mortise_ongoing *c)
+/* Its usage, including that of its asks. */
+static const struct mortise_usage *get_total_usage(struct mortise_ongoing *c)
 {
     mortise_usage_add(&c->usage, &c->served);
     mortise_usage_finish(&c->served);
     return &c->usage;
 }
 
-/* It was stopped because it took too long: that is why it failed. */
-static void set_overdue(struct mortise_ongoing *c)
+/* The call was stopped because of its time limit: report that as the error. */
+static void set_overdue_error(struct mortise_ongoing *c)
 {
     char words[128];
 
     snprintf(words, sizeof words, "the call took longer than %llu ms",
              (unsigned long long)c->may_take_ms);
-    set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout", words);
+    set_call_error(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout", words);
 }
 
-/* It took longer than it may, noticed by its timer or not: a plugin can keep the
- * loop from that. */
-static bool is_overdue(const struct mortise_ongoing *c)
+/* Has the time limit passed?  Its timer may be late, because a plugin can block
+ * the loop. */
+static bool is_call_overdue(const struct mortise_ongoing *c)
 {
     return c->may_take_ms > 0 && mortise_mono_ns() >= c->due.at_ns;
 }
 
-/* Who asked for what it performs hears of it.  What it gave in spite of having
- * taken too long is no answer but to an ask, which may have cost something. */
-static void tell_served(struct mortise_ongoing *c)
+/* Report the result to the ask or operation that the call serves.  A late
+ * success counts only for an ask, because it may have cost something. */
+static void report_to_served(struct mortise_ongoing *c)
 {
     struct mortise_asked *a = c->serves;
     struct mortise_hearer *h = c->hearer;
     struct mortise_host_call_served how;
 
-    if (is_overdue(c) && (c->status != MORTISE_S_OK || h != NULL))
-        set_overdue(c);
+    if (is_call_overdue(c) && (c->status != MORTISE_S_OK || h != NULL))
+        set_overdue_error(c);
     how = (struct mortise_host_call_served){
         .status = c->status,
         .output = c->output,
-        .usage = all_usage(c),
+        .usage = get_total_usage(c),
         .violation = c->violation,
         .code = c->code,
         .error_class = c->error_class != NULL ? c->error_class : "",
@@ -383,24 +391,23 @@ static void tell_served(struct mortise_ongoing *c)
     }
 }
 
-/* What it adds to its node's conversation goes with what it says besides its
- * output. */
-static void say_conversation(struct mortise_ongoing *c)
+/* Return the additions to the node's conversation besides the output. */
+static void return_conversation(struct mortise_ongoing *c)
 {
     if (c->conversation == NULL || c->status != MORTISE_S_OK)
         return;
     if (c->said == NULL)
         c->said = json_object();
     if (json_object_set(c->said, "conversation", c->conversation) != 0)
-        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
-                   "out of memory for the node's conversation");
+        set_call_error(c, MORTISE_S_NOMEM, "memory", "transient",
+                       "out of memory for the node's conversation");
 }
 
-static void feed_result(struct mortise_ongoing *c)
+static void feed_call_result(struct mortise_ongoing *c)
 {
     struct mortise_input in;
 
-    say_conversation(c);
+    return_conversation(c);
     in = (struct mortise_input){
         .kind = MORTISE_IN_RESULT,
         .u.result = {.call = c->run_call,
@@ -408,7 +415,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .violation = c->violation,
                      .output = c->output,
                      .said = c->said,
-                     .usage = all_usage(c),
+                     .usage = get_total_usage(c),
                      .plain = c->plain,
                      .cache_key = c->has_cache_key ? c->cache_key : NULL,
                      .silent = c->mute || (c->cancelled && c->let_go),
@@ -424,32 +431,33 @@ static void feed_result(struct mortise_ongoing *c)
 
 /* ---- lanes -------------------------------------------------------------- */
 
-static void dispatch(struct mortise_ongoing *c);
+static void start_call(struct mortise_ongoing *c);
 
-/* The run is paused, which lets go of the call; it goes on when its plugin may
- * be called again, and says until then why not (live.c). */
-static void parked(struct mortise_task *t)
+/* Pause the run, which cancels the call.  It continues when its plugin may be
+ * called again; until then it reports the reason (live.c). */
+static void pause_parked_run(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, parked);
 
     if (c->state == MORTISE_CALL_WAITING && !c->cancelled && !c->live->lost)
         mortise_pause_one(c->m, c->live);
-    unref(c);
+    unref_call(c);
 }
 
-static void end_early(struct mortise_ongoing *c, int32_t status,
-                      const char *code, const char *error_class,
-                      const char *message);
+static void end_with_error(struct mortise_ongoing *c, int32_t status,
+                           const char *code, const char *error_class,
+                           const char *message);
 
-/* A call of a plugin that is not trusted any more, which no lane has.  One of no
- * run ends with that. */
-static void park(struct mortise_ongoing *c, const struct mortise_err *why)
+/* The plugin of a call in no lane is not trusted any more.  Without a run the
+ * call fails. */
+static void park_untrusted_call(struct mortise_ongoing *c,
+                                const struct mortise_err *why)
 {
     struct mortise *m = c->m;
 
     if (c->live == NULL) {
         c->lane = NULL;
-        end_early(c, MORTISE_S_DENIED, "plugin", "permanent", why->msg);
+        end_with_error(c, MORTISE_S_DENIED, "plugin", "permanent", why->msg);
         return;
     }
     mortise_log(m, MORTISE_LOG_ERROR, "run %s is blocked at %s: %s", c->run_id,
@@ -457,14 +465,14 @@ static void park(struct mortise_ongoing *c, const struct mortise_err *why)
     c->lane = NULL;
     c->is_parked = true;
     atomic_fetch_add(&c->refs, 1);
-    c->parked.run = parked;
+    c->parked.run = pause_parked_run;
     mortise_ready(m, &c->parked);
 }
 
-/* A shortage of descriptors is not the plugin's and not the run's: the call waits
- * until one may be had.  The run stays as it is, and its node's timeout counts. */
-static void await_descriptors(struct mortise_ongoing *c,
-                              const struct mortise_err *why)
+/* A lack of descriptors is neither the plugin's fault nor the run's: retry the
+ * call later.  The run stays as it is, and its node's timeout continues. */
+static void retry_for_descriptors(struct mortise_ongoing *c,
+                                  const struct mortise_err *why)
 {
     uint64_t ms = (uint64_t)SHORT_MS << (c->tries < 6 ? c->tries : 6);
 
@@ -475,14 +483,14 @@ static void await_descriptors(struct mortise_ongoing *c,
                       mortise_mono_in(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
 }
 
-static bool is_full(const struct mortise_lane *l)
+static bool is_lane_full(const struct mortise_lane *l)
 {
     return l->limit != 0 && l->running >= l->limit;
 }
 
-/* Does a tool of this run, or what is behind it, perhaps wait for a place that a call
- * of any run has?  It queues then, or waits for a child, which may queue. */
-static bool may_be_blocked(const struct mortise_live *live)
+/* May a tool of this run wait for a slot that a call of any run holds?  Either
+ * the tool is queued, or it waits for a child, which may be queued. */
+static bool may_tool_be_queued(const struct mortise_live *live)
 {
     const struct mortise_ongoing *c = live->calls;
 
@@ -492,7 +500,7 @@ static bool may_be_blocked(const struct mortise_live *live)
     return c != NULL;
 }
 
-static size_t count(const struct mortise_tasks *q)
+static size_t count_tasks(const struct mortise_tasks *q)
 {
     size_t n = 0;
 
@@ -501,10 +509,10 @@ static size_t count(const struct mortise_tasks *q)
     return n;
 }
 
-/* One that is called, and waits for a child or, maybe in vain, for a tool; NULL:
- * none does.  *leaving: how many were asked before. */
-static struct mortise_ongoing *find_waiting(const struct mortise_lane *l,
-                                            size_t *leaving, bool *tools)
+/* A call in the lane that waits for a child or, possibly blocked, for a tool;
+ * NULL: none.  *leaving: the number of calls that were told to leave before. */
+static struct mortise_ongoing *find_waiting_call(const struct mortise_lane *l,
+                                                 size_t *leaving, bool *tools)
 {
     struct mortise_hashed *e;
 
@@ -514,7 +522,7 @@ static struct mortise_ongoing *find_waiting(const struct mortise_lane *l,
         const struct mortise_live *live =
             MORTISE_OF(e, struct mortise_live, entry);
 
-        *tools = may_be_blocked(live);
+        *tools = may_tool_be_queued(live);
         for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
             if (c->lane != l || c->state != MORTISE_CALL_CALLED)
                 continue;
@@ -527,8 +535,8 @@ static struct mortise_ongoing *find_waiting(const struct mortise_lane *l,
     return NULL;
 }
 
-/* As many let go as wait for a place, if so many only wait themselves. */
-static void make_room(struct mortise_task *t)
+/* Release the slots of calls that only wait, as many as calls are queued. */
+static void make_lane_room(struct mortise_task *t)
 {
     struct mortise_lane *l = MORTISE_OF(t, struct mortise_lane, room);
     struct mortise_input in = {.kind = MORTISE_IN_YIELD};
@@ -536,9 +544,9 @@ static void make_room(struct mortise_task *t)
     size_t leaving;
 
     l->wants_room = false;
-    while (is_full(l) && l->waiting.first != NULL) {
-        c = find_waiting(l, &leaving, &in.u.yield.tools);
-        if (c == NULL || leaving >= count(&l->waiting))
+    while (is_lane_full(l) && l->waiting.first != NULL) {
+        c = find_waiting_call(l, &leaving, &in.u.yield.tools);
+        if (c == NULL || leaving >= count_tasks(&l->waiting))
             return;
         c->yields = true;
         in.u.yield.call = c->run_call;
@@ -546,36 +554,36 @@ static void make_room(struct mortise_task *t)
     }
 }
 
-static void want_room(struct mortise_lane *l)
+static void queue_lane_room(struct mortise_lane *l)
 {
     if (l->wants_room || !l->has_waits || l->waiting.first == NULL)
         return;
     l->wants_room = true;
-    l->room.run = make_room;
+    l->room.run = make_lane_room;
     mortise_ready(l->m, &l->room);
 }
 
-/* Call whoever waits, as far as the limit allows and the plugin is trusted. */
-static void lane_pump(struct mortise_lane *l)
+/* Start queued calls up to the limit, if the plugin is trusted. */
+static void start_queued_calls(struct mortise_lane *l)
 {
     struct mortise_err why;
 
-    while (l->waiting.first != NULL && !is_full(l)) {
+    while (l->waiting.first != NULL && !is_lane_full(l)) {
         struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
                                                struct mortise_ongoing, turn);
 
         switch (mortise_plugins_trusted(l->m->plugins, l->plugin, &why)) {
         case MORTISE_OK:
-            dispatch(c);
+            start_call(c);
             break;
         case MORTISE_ELIMIT:
-            await_descriptors(c, &why);
+            retry_for_descriptors(c, &why);
             break;
         default:
-            park(c, &why);
+            park_untrusted_call(c, &why);
         }
     }
-    want_room(l);
+    queue_lane_room(l);
 }
 
 void mortise_call_waits(const struct mortise_ongoing *c)
@@ -583,7 +591,7 @@ void mortise_call_waits(const struct mortise_ongoing *c)
     c->lane->has_waits = true;
     for (c = c->live->calls; c != NULL; c = c->next)
         if (c->lane != NULL)
-            want_room(c->lane);
+            queue_lane_room(c->lane);
 }
 
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
@@ -627,10 +635,10 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     return MORTISE_OK;
 }
 
-/* The plugin behind a name, which is its own, or one that the deployment gives
- * to an instance of it: *as. */
-static const char *plugin_behind(const struct mortise *m, const char *name,
-                                 enum mortise_kind kind, const char **as)
+/* The plugin behind a name: the plugin's own name, or the deployment's name of
+ * an instance, *as. */
+static const char *get_plugin_behind(const struct mortise *m, const char *name,
+                                     enum mortise_kind kind, const char **as)
 {
     const struct mortise_deployment *d = m->settings.deployment;
     const struct mortise_guard *g;
@@ -654,7 +662,7 @@ static const char *plugin_behind(const struct mortise *m, const char *name,
     case MORTISE_KIND_MEMORY:
         *as = MORTISE_MEMORY_INSTANCE;
         return d->memory.plugin != NULL ? d->memory.plugin : name;
-    default: /* an executor has no other instance */
+    default: /* an executor has one instance */
         return name;
     }
 }
@@ -662,16 +670,16 @@ static const char *plugin_behind(const struct mortise *m, const char *name,
 struct start {
     struct mortise_lane *lane;
     uint64_t took_ms; /* 0: it was started already */
-    /* How it did not come to be; NULL: it was not even tried. */
+    /* The failure of create(); NULL: create() was not called. */
     const struct mortise_create_failure *failure;
 };
 
-/* Start the plugin if it is not started, and find its lane; `name` as for
- * plugin_behind(). */
+/* Start the plugin if necessary, and find its lane; `name` as for
+ * get_plugin_behind(). */
 static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
                     struct start *s, struct mortise_err *err)
 {
-    const char *as, *plugin = plugin_behind(m, name, kind, &as);
+    const char *as, *plugin = get_plugin_behind(m, name, kind, &as);
     struct mortise_instance *i;
     uint64_t before;
     json_t *config;
@@ -696,8 +704,8 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
     return lane_new(m, i, as, kind, &s->lane, err);
 }
 
-static int bring_up_model(struct mortise *m, const char *alias,
-                          struct mortise_err *err)
+static int start_model_plugins(struct mortise *m, const char *alias,
+                               struct mortise_err *err)
 {
     const struct mortise_models *models = &m->settings.deployment->models;
     const struct mortise_model_alias *model = mortise_model_find(models, alias);
@@ -714,9 +722,9 @@ static int bring_up_model(struct mortise *m, const char *alias,
     return rv;
 }
 
-/* An instance, or the name of a plugin behind the prefix. */
-static int bring_up_discovery(struct mortise *m, const char *name,
-                              struct mortise_err *err)
+/* `name` is an instance, or the prefix and the name of a plugin. */
+static int start_discovery_plugin(struct mortise *m, const char *name,
+                                  struct mortise_err *err)
 {
     const struct mortise_deployment *d = m->settings.deployment;
     bool instance = mortise_discoverer_of_instance(&d->discovery, name) != NULL;
@@ -737,20 +745,20 @@ int mortise_calls_bring_up(struct mortise *m, const char *name,
     struct start s;
 
     if (strncmp(name, model, sizeof model - 1) == 0)
-        return bring_up_model(m, name + sizeof model - 1, err);
+        return start_model_plugins(m, name + sizeof model - 1, err);
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
         return lane_get(m, name, MORTISE_KIND_MEMORY, &s, err);
     if (strncmp(name, discovery, sizeof discovery - 1) == 0)
-        return bring_up_discovery(m, name, err);
+        return start_discovery_plugin(m, name, err);
     return lane_get(m, id != NULL ? id : name,
                     id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
                     &s, err);
 }
 
-/* ---- the end of a call -------------------------------------------------- */
+/* ---- end of a call ------------------------------------------------------- */
 
-/* It ended, or will never be heard of again; the run is not told here. */
-static void forget(struct mortise_ongoing *c)
+/* The call ended or was given up; the run is not told here. */
+static void end_ongoing_call(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
 
@@ -758,30 +766,30 @@ static void forget(struct mortise_ongoing *c)
     if (c->kept != NULL)
         c->kept->drop(c->kept);
     c->kept = NULL;
-    delist(c);
+    remove_call(c);
     if (l != NULL && c == l->background) {
         l->background = NULL;
     } else if (l != NULL && c->state == MORTISE_CALL_CALLED &&
                (c->live != NULL || c->is_serving)) {
         l->running--;
-        lane_pump(l);
+        start_queued_calls(l);
     }
     c->state = MORTISE_CALL_ENDED;
 }
 
-/* It let go because we asked: why we did is why it failed. */
-static void set_idle(struct mortise_ongoing *c)
+/* It returned because we cancelled it for inactivity: report that as the
+ * error. */
+static void set_idle_error(struct mortise_ongoing *c)
 {
     char words[128];
 
     snprintf(words, sizeof words, "the plugin showed no activity for %llu ms",
              (unsigned long long)c->lane->idle_ms);
-    set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
+    set_call_error(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
 }
 
-/* What an instance did in the background is over before it is: its next call has
- * it begin again. */
-static void note_background(const struct mortise_ongoing *c)
+/* Background work ended before its instance: the next call starts it again. */
+static void log_background_end(const struct mortise_ongoing *c)
 {
     if (!c->cancelled)
         mortise_log(c->m, MORTISE_LOG_WARN,
@@ -790,8 +798,8 @@ static void note_background(const struct mortise_ongoing *c)
                     c->message != NULL ? c->message : "");
 }
 
-/* What a memory gave a run is what it was asked for, or an error of it. */
-static void judge_memory(struct mortise_ongoing *c)
+/* Check the answer of a memory plugin; an invalid one is an error. */
+static void check_memory_answer(struct mortise_ongoing *c)
 {
     struct mortise_err why;
     json_t *body = NULL;
@@ -805,20 +813,20 @@ static void judge_memory(struct mortise_ongoing *c)
         rv = mortise_traces_judge(c->call.kind, body, c->output, &why);
     json_decref(body);
     if (rv == MORTISE_ENOMEM)
-        set_failed(c, MORTISE_S_NOMEM, "memory", "transient", why.msg);
+        set_call_error(c, MORTISE_S_NOMEM, "memory", "transient", why.msg);
     else if (rv != MORTISE_OK)
-        set_failed(c, MORTISE_S_FAILED, "memory.bad_answer", "permanent",
-                   why.msg);
+        set_call_error(c, MORTISE_S_FAILED, "memory.bad_answer", "permanent",
+                       why.msg);
 }
 
-/* A verdict that comes behind its node's time is none, also where what gave it
- * kept the loop from noticing. */
-static void judge_verdict(struct mortise_ongoing *c)
+/* A verdict after the node's deadline is a timeout, even if a plugin blocked
+ * the loop and delayed its timer. */
+static void check_verdict_time(struct mortise_ongoing *c)
 {
     if (c->call.kind == &mortise_call_check && c->status == MORTISE_S_OK &&
         c->call.deadline_ns != 0 && mortise_mono_ns() > c->call.deadline_ns)
-        set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout",
-                   "the call took longer than the timeout of its node");
+        set_call_error(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout",
+                       "the call took longer than the timeout of its node");
 }
 
 static bool is_last_of_output(const struct mortise_ongoing *c)
@@ -828,50 +836,50 @@ static bool is_last_of_output(const struct mortise_ongoing *c)
            c->call.stage == MORTISE_STAGE_OUTPUT;
 }
 
-/* A guardrail lets what it was shown pass, as it is. */
-static bool passes(const struct mortise_ongoing *c)
+/* Does the guardrail accept the value unchanged? */
+static bool is_value_accepted(const struct mortise_ongoing *c)
 {
     return c->status == MORTISE_S_OK &&
            (!c->violation || c->node->on_violation == MORTISE_VIOLATION_WARN);
 }
 
-static void ended(struct mortise_task *t)
+static void call_ended(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
 
-    forget(c);
+    end_ongoing_call(c);
     if (c->unsaid > 0 && c->live != NULL)
         mortise_watch_miss(c->live, c->unsaid);
     if (c->live != NULL)
         mortise_stream_end(c);
     if (is_last_of_output(c))
-        mortise_stream_judged(c, passes(c));
+        mortise_stream_judged(c, is_value_accepted(c));
     if (c->idle_over && c->status != MORTISE_S_OK)
-        set_idle(c);
+        set_idle_error(c);
     if (c->is_serving)
-        tell_served(c);
+        report_to_served(c);
     else if (c->live == NULL)
-        note_background(c);
+        log_background_end(c);
     else {
-        judge_memory(c);
-        judge_verdict(c);
-        feed_result(c);
+        check_memory_answer(c);
+        check_verdict_time(c);
+        feed_call_result(c);
     }
-    unref(c);
+    unref_call(c);
 }
 
-/* End one that no plugin has: as if it had said so. */
-static void end_early(struct mortise_ongoing *c, int32_t status,
-                      const char *code, const char *error_class,
-                      const char *message)
+/* End a call before it reached its plugin, with this error. */
+static void end_with_error(struct mortise_ongoing *c, int32_t status,
+                           const char *code, const char *error_class,
+                           const char *message)
 {
-    set_failed(c, status, code, error_class, message);
+    set_call_error(c, status, code, error_class, message);
     mortise_ready(c->m, &c->ended);
 }
 
-/* ---- calling ------------------------------------------------------------ */
+/* ---- start a call -------------------------------------------------------- */
 
-static void wind_idle(struct mortise_ongoing *c)
+static void arm_idle_timer(struct mortise_ongoing *c)
 {
     uint64_t ms = c->lane->idle_ms;
 
@@ -880,20 +888,20 @@ static void wind_idle(struct mortise_ongoing *c)
 }
 
 /* [worker] */
-static void on_worker(struct mortise_task *j)
+static void run_on_worker(struct mortise_task *j)
 {
     struct mortise_ongoing *c = MORTISE_OF(j, struct mortise_ongoing, job);
     struct mortise_lane *l = c->lane;
     struct mortise_err err;
 
     if (mortise_instance_call(l->instance, &c->call, &err) != MORTISE_OK) {
-        set_failed(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        set_call_error(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
         mortise_call_post(l->m, &c->ended);
     }
-    unref(c);
+    unref_call(c);
 }
 
-static void dispatch(struct mortise_ongoing *c)
+static void start_call(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
     struct mortise_err err;
@@ -901,29 +909,29 @@ static void dispatch(struct mortise_ongoing *c)
 
     c->state = MORTISE_CALL_CALLED;
     l->running++;
-    wind_idle(c);
+    arm_idle_timer(c);
     if (l->given_up) {
         mortise_fail(&err, MORTISE_ESTATE,
                      "this engine no longer calls plugin '%s', because an "
                      "earlier call of the plugin did not return",
                      l->plugin);
-        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        end_with_error(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
         return;
     }
     if (l->threading == MORTISE_THREAD_BLOCKING) {
         atomic_fetch_add(&c->refs, 1);
         rv = mortise_pool_put(l->m->pool, &c->job, &err);
         if (rv != MORTISE_OK)
-            unref(c);
+            unref_call(c);
     } else {
         rv = mortise_instance_call(l->instance, &c->call, &err);
     }
     if (rv != MORTISE_OK)
-        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        end_with_error(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
 }
 
-/* What a run's call calls; of a LOOKUP, which no plugin gets, what it looks for
- * the outcome of. */
+/* The kind of plugin call for each kind of run call.  A LOOKUP reaches no
+ * plugin; its row is the kind of the cached call. */
 static const struct mortise_call_kind *const kinds[] = {
     [MORTISE_RUN_EXECUTE] = &mortise_call_execute,
     [MORTISE_RUN_RECONCILE] = &mortise_call_reconcile,
@@ -936,7 +944,7 @@ static const struct mortise_call_kind *const kinds[] = {
     [MORTISE_RUN_JUDGE] = &mortise_call_execute,
 };
 
-static uint32_t stage_of(const struct mortise_run_call *rc)
+static uint32_t get_guard_stage(const struct mortise_run_call *rc)
 {
     static const uint32_t stages[] = {
         [MORTISE_GUARD_TARGET] = MORTISE_STAGE_NODE,
@@ -956,8 +964,8 @@ static uint32_t stage_of(const struct mortise_run_call *rc)
                : stages[rc->stage];
 }
 
-/* A copy of s behind those that are there; c->text_size made room for it. */
-static const char *keep(char **at, const char *s)
+/* Copy s to *at; c->text_size includes it. */
+static const char *copy_call_text(char **at, const char *s)
 {
     size_t n = strlen(s) + 1;
     char *copy = memcpy(*at, s, n);
@@ -966,43 +974,43 @@ static const char *keep(char **at, const char *s)
     return copy;
 }
 
-static const char *operation_of(const struct mortise_run_call *rc)
+static const char *get_call_operation(const struct mortise_run_call *rc)
 {
     return rc->operation != NULL ? rc->operation : "";
 }
 
-static const char *run_of(const struct mortise_live *live)
+static const char *get_call_run(const struct mortise_live *live)
 {
     return live != NULL ? live->id : "";
 }
 
-static const char *tenant_of(const struct mortise_live *live)
+static const char *get_call_tenant(const struct mortise_live *live)
 {
     return live != NULL ? live->tenant : "";
 }
 
-static size_t text_size(const struct mortise_live *live,
-                        const struct mortise_run_call *rc)
+static size_t get_call_text_size(const struct mortise_live *live,
+                                 const struct mortise_run_call *rc)
 {
-    return strlen(operation_of(rc)) + strlen(rc->path) + strlen(rc->key) +
-           strlen(run_of(live)) + strlen(tenant_of(live)) + 5;
+    return strlen(get_call_operation(rc)) + strlen(rc->path) + strlen(rc->key) +
+           strlen(get_call_run(live)) + strlen(get_call_tenant(live)) + 5;
 }
 
-/* What the plugin gets, ours until the call is forgotten. */
-static void fill_call(struct mortise_ongoing *c,
-                      const struct mortise_run_call *rc, char *body,
-                      size_t room)
+/* Fill in the plugin's view of the call; it is ours until the call is freed. */
+static void fill_plugin_call(struct mortise_ongoing *c,
+                             const struct mortise_run_call *rc, char *body,
+                             size_t room)
 {
     struct mortise_call *to = &c->call;
     char *at = c->text;
 
     c->body = body;
     c->body_room = room;
-    to->operation = keep(&at, operation_of(rc));
-    c->path = to->node_path = keep(&at, rc->path);
-    to->idempotency_key = keep(&at, rc->key);
-    c->run_id = to->run_id = keep(&at, run_of(c->live));
-    to->tenant = keep(&at, tenant_of(c->live));
+    to->operation = copy_call_text(&at, get_call_operation(rc));
+    c->path = to->node_path = copy_call_text(&at, rc->path);
+    to->idempotency_key = copy_call_text(&at, rc->key);
+    c->run_id = to->run_id = copy_call_text(&at, get_call_run(c->live));
+    to->tenant = copy_call_text(&at, get_call_tenant(c->live));
     to->is_unstored = c->live != NULL && c->live->synced == 0;
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path,
                                       to->is_unstored};
@@ -1014,28 +1022,28 @@ static void fill_call(struct mortise_ongoing *c,
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
-    to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc) : 0;
+    to->stage = rc->kind == MORTISE_RUN_CHECK ? get_guard_stage(rc) : 0;
     to->flags = rc->is_held ? MORTISE_REQUEST_HELD : 0;
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);
 }
 
-static void quiesce_over(struct mortise_timer *t);
-static void idle_over(struct mortise_timer *t);
-static void overdue(struct mortise_timer *t);
-static void starved(struct mortise_task *t);
-static void call_again(struct mortise_timer *t);
+static void on_quiesce_timer(struct mortise_timer *t);
+static void on_idle_timer(struct mortise_timer *t);
+static void on_overdue_timer(struct mortise_timer *t);
+static void cancel_starved_call(struct mortise_task *t);
+static void retry_call(struct mortise_timer *t);
 
-/* Of a run, or (NULL) of none.  Takes the body (NULL: memory ran out), which has
- * so much room. */
+/* A call for a run, or (NULL) without one.  Takes the body (NULL: out of
+ * memory) with its allocated size. */
 static struct mortise_ongoing *call_new(struct mortise *m,
                                         struct mortise_live *live,
                                         const struct mortise_run_call *rc,
                                         const struct mortise_call_kind *kind,
                                         char *body, size_t room)
 {
-    size_t n = text_size(live, rc);
+    size_t n = get_call_text_size(live, rc);
     struct mortise_ongoing *c =
         body != NULL ? mortise_zalloc(m->mem, sizeof *c + n) : NULL;
 
@@ -1052,23 +1060,24 @@ static struct mortise_ongoing *call_new(struct mortise *m,
     c->live = live;
     c->call.kind = kind;
     c->state = MORTISE_CALL_WAITING;
-    c->quiesce.fire = quiesce_over;
-    c->idle.fire = idle_over;
-    c->due.fire = overdue;
-    c->again.fire = call_again;
-    c->ended.run = ended;
-    c->starved.run = starved;
-    c->job.run = on_worker;
+    c->quiesce.fire = on_quiesce_timer;
+    c->idle.fire = on_idle_timer;
+    c->due.fire = on_overdue_timer;
+    c->again.fire = retry_call;
+    c->ended.run = call_ended;
+    c->starved.run = cancel_starved_call;
+    c->job.run = run_on_worker;
     atomic_init(&c->refs, 1);
-    fill_call(c, rc, body, room);
+    fill_plugin_call(c, rc, body, room);
     return c;
 }
 
-/* The same of a body that was written, which is empty afterwards. */
+/* The same with the body in a buffer, which is empty afterwards. */
 static struct mortise_ongoing *
-call_written(struct mortise *m, struct mortise_live *live,
-             const struct mortise_run_call *rc,
-             const struct mortise_call_kind *kind, struct mortise_buf *body)
+call_new_from_buf(struct mortise *m, struct mortise_live *live,
+                  const struct mortise_run_call *rc,
+                  const struct mortise_call_kind *kind,
+                  struct mortise_buf *body)
 {
     char *text = mortise_buf_cstr(body);
     struct mortise_ongoing *c = call_new(m, live, rc, kind, text, body->cap);
@@ -1078,11 +1087,11 @@ call_written(struct mortise *m, struct mortise_live *live,
     return c;
 }
 
-/* Else it is not for lack of trust that the plugin cannot be called. */
-static bool is_trusted(struct mortise *m, const char *name,
-                       enum mortise_kind kind, struct mortise_err *why)
+/* False: the plugin cannot be called because of trust. */
+static bool is_plugin_trusted(struct mortise *m, const char *name,
+                              enum mortise_kind kind, struct mortise_err *why)
 {
-    const char *as, *plugin = plugin_behind(m, name, kind, &as);
+    const char *as, *plugin = get_plugin_behind(m, name, kind, &as);
     struct mortise_err own;
     bool trusted =
         mortise_plugins_trusted(m->plugins, plugin, &own) == MORTISE_OK;
@@ -1092,15 +1101,16 @@ static bool is_trusted(struct mortise *m, const char *name,
     return trusted;
 }
 
-/* One that said that it is over is none, whenever the loop comes to it. */
+/* A background call that reported its end does not count, although the loop may
+ * not have handled it yet. */
 static bool is_in_background(const struct mortise_lane *l)
 {
     return l->background != NULL && !atomic_load(&l->background->is_over);
 }
 
-/* What the instance does for itself, beside its calls and their number.  One that
- * is not there is missed by whoever needs it, who says so. */
-static void begin_background(struct mortise_lane *l)
+/* Start the instance's background work, outside its concurrency limit.  If this
+ * fails, the operation that needs the work reports the error. */
+static void start_background_call(struct mortise_lane *l)
 {
     struct mortise_run_call rc = {.attempt = 1, .visit = 1};
     char *body = mortise_strdup(l->m->mem, "{}");
@@ -1114,56 +1124,55 @@ static void begin_background(struct mortise_lane *l)
     c->lane = l;
     c->state = MORTISE_CALL_CALLED;
     l->background = c;
-    enlist(c);
+    add_ongoing_call(c);
     if (mortise_instance_call(l->instance, &c->call, &err) != MORTISE_OK)
-        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        end_with_error(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
 }
 
-/* Its plugin did not come up.  Where create() says that another try may help, the
- * call failed as create() did: whoever made it may try again.  So it may where memory
- * was short. */
-static void end_unstarted(struct mortise_ongoing *c,
-                          const struct mortise_create_failure *f,
-                          const struct mortise_err *why)
+/* The plugin did not start.  If create() reported a transient failure, or
+ * memory ran out, the call fails the same way, so that it can be retried. */
+static void end_unstarted_call(struct mortise_ongoing *c,
+                               const struct mortise_create_failure *f,
+                               const struct mortise_err *why)
 {
     bool again = f != NULL && f->transient;
 
     if (f == NULL && why->code == MORTISE_ENOMEM) {
-        end_early(c, MORTISE_S_NOMEM, "memory", "transient", why->msg);
+        end_with_error(c, MORTISE_S_NOMEM, "memory", "transient", why->msg);
         return;
     }
     c->retry_after_ms = again ? f->retry_after_ms : 0;
-    end_early(c, MORTISE_S_FAILED,
-              again && f->code[0] != '\0' ? f->code : "plugin",
-              again ? "transient" : "permanent", why->msg);
+    end_with_error(c, MORTISE_S_FAILED,
+                   again && f->code[0] != '\0' ? f->code : "plugin",
+                   again ? "transient" : "permanent", why->msg);
 }
 
-/* Of a run that is not checked as a whole, each call is. */
-static int may_call(struct mortise_ongoing *c, const char *name,
-                    enum mortise_kind kind, struct mortise_err *why)
+/* If the run was not checked as a whole, each call is checked. */
+static int check_may_call(struct mortise_ongoing *c, const char *name,
+                          enum mortise_kind kind, struct mortise_err *why)
 {
     const char *as;
 
     if (c->live == NULL || c->live->checked)
         return MORTISE_OK;
     return mortise_live_may_call(
-        c->live, plugin_behind(c->m, name, kind, &as),
+        c->live, get_plugin_behind(c->m, name, kind, &as),
         kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL, why);
 }
 
-/* It waits for its turn with its plugin, which is started if it has to be. */
-static void queue(struct mortise_ongoing *c, const char *name)
+/* Put the call into the lane of its plugin, which is started if necessary. */
+static void queue_call(struct mortise_ongoing *c, const char *name)
 {
     struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_whose *before = mortise_inside_for(&c->whose);
     struct mortise_err why;
     struct start s;
-    int rv = may_call(c, name, kind, &why);
+    int rv = check_may_call(c, name, kind, &why);
 
     if (rv != MORTISE_OK) {
         mortise_inside_for(before);
-        end_early(c, MORTISE_S_DENIED, "plugin", "permanent", why.msg);
+        end_with_error(c, MORTISE_S_DENIED, "plugin", "permanent", why.msg);
         return;
     }
     rv = lane_get(m, name, kind, &s, &why);
@@ -1172,15 +1181,15 @@ static void queue(struct mortise_ongoing *c, const char *name)
         (c->wanted != NULL ||
          (c->wanted = mortise_strdup(c->mem, name)) != NULL)) {
         c->is_parked = true;
-        await_descriptors(c, &why);
+        retry_for_descriptors(c, &why);
         return;
     }
     c->is_parked = false;
     if (rv != MORTISE_OK) {
-        if (!is_trusted(m, name, kind, &why))
-            park(c, &why);
+        if (!is_plugin_trusted(m, name, kind, &why))
+            park_untrusted_call(c, &why);
         else
-            end_unstarted(c, s.failure, &why);
+            end_unstarted_call(c, s.failure, &why);
         return;
     }
     if (s.took_ms > m->start_ms) {
@@ -1188,25 +1197,26 @@ static void queue(struct mortise_ongoing *c, const char *name)
                      "plugin '%s' took %llu ms to start; the limit is %llu ms",
                      name, (unsigned long long)s.took_ms,
                      (unsigned long long)m->start_ms);
-        end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
+        end_with_error(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout",
+                       why.msg);
         return;
     }
     c->lane = s.lane;
     if (s.lane->has_background && !is_in_background(s.lane))
-        begin_background(s.lane);
+        start_background_call(s.lane);
     mortise_tasks_put(&s.lane->waiting, &c->turn);
-    lane_pump(s.lane);
+    start_queued_calls(s.lane);
 }
 
-static void call_again(struct mortise_timer *t)
+static void retry_call(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, again);
 
     if (c->lane == NULL) {
-        queue(c, c->wanted);
+        queue_call(c, c->wanted);
     } else {
         mortise_tasks_put(&c->lane->waiting, &c->turn);
-        lane_pump(c->lane);
+        start_queued_calls(c->lane);
     }
 }
 
@@ -1220,16 +1230,16 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
 
     if (c == NULL)
         return mortise_nomem(err);
-    enlist(c);
+    add_ongoing_call(c);
     if (mortise_begin_of(rc->kind) != NULL)
         mortise_begin_of(rc->kind)(c, rc);
     else if (!mortise_script_call(c, rc, mortise_host_call_ask))
-        queue(c, rc->plugin);
+        queue_call(c, rc->plugin);
     return MORTISE_OK;
 }
 
-/* It serves whoever hears of it. */
-static void serve_hearer(struct mortise_ongoing *c, struct mortise_hearer *h)
+/* Report the result of the call to `h`. */
+static void set_call_hearer(struct mortise_ongoing *c, struct mortise_hearer *h)
 {
     c->is_serving = true;
     c->hearer = h;
@@ -1242,21 +1252,21 @@ int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
                                struct mortise_err *err)
 {
     struct mortise_run_call rc = {.attempt = 1, .visit = 1};
-    struct mortise_ongoing *c = call_written(m, NULL, &rc, kind, body);
+    struct mortise_ongoing *c = call_new_from_buf(m, NULL, &rc, kind, body);
 
     if (c == NULL)
         return mortise_nomem(err);
-    serve_hearer(c, h);
-    enlist(c);
-    queue(c, name);
+    set_call_hearer(c, h);
+    add_ongoing_call(c);
+    queue_call(c, name);
     return MORTISE_OK;
 }
 
-/* A call that serves another; takes the body.  NULL: memory ran out. */
-static struct mortise_ongoing *serve(const struct mortise_ongoing *by,
-                                     const struct mortise_call_kind *kind,
-                                     struct mortise_buf *body,
-                                     uint64_t may_take_ms)
+/* A call that serves another; takes the body.  NULL: out of memory. */
+static struct mortise_ongoing *
+start_serving_call(const struct mortise_ongoing *by,
+                   const struct mortise_call_kind *kind,
+                   struct mortise_buf *body, uint64_t may_take_ms)
 {
     struct mortise_run_call rc = {.id = by->run_call,
                                   .node = by->node,
@@ -1267,12 +1277,12 @@ static struct mortise_ongoing *serve(const struct mortise_ongoing *by,
     struct mortise_ongoing *c;
 
     snprintf(rc.path, sizeof rc.path, "%s", by->path);
-    c = call_written(by->m, by->live, &rc, kind, body);
+    c = call_new_from_buf(by->m, by->live, &rc, kind, body);
     if (c == NULL)
         return NULL;
     c->call.deadline_ns = by->call.deadline_ns;
     c->is_serving = true;
-    enlist(c);
+    add_ongoing_call(c);
     c->may_take_ms = may_take_ms;
     if (may_take_ms > 0)
         mortise_timer_arm(&by->m->timers, &c->due,
@@ -1285,13 +1295,14 @@ int mortise_calls_serve(struct mortise_asked *a,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err)
 {
-    struct mortise_ongoing *c = serve(a->call, kind, body, may_take_ms);
+    struct mortise_ongoing *c =
+        start_serving_call(a->call, kind, body, may_take_ms);
 
     if (c == NULL)
         return mortise_nomem(err);
     c->serves = a;
     a->data = c;
-    queue(c, name);
+    queue_call(c, name);
     return MORTISE_OK;
 }
 
@@ -1301,19 +1312,19 @@ int mortise_calls_serve_part(struct mortise_ongoing *by,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err)
 {
-    struct mortise_ongoing *c = serve(by, kind, body, may_take_ms);
+    struct mortise_ongoing *c = start_serving_call(by, kind, body, may_take_ms);
 
     if (c == NULL)
         return mortise_nomem(err);
-    serve_hearer(c, h);
-    queue(c, name);
+    set_call_hearer(c, h);
+    queue_call(c, name);
     return MORTISE_OK;
 }
 
-/* ---- cancelling --------------------------------------------------------- */
+/* ---- cancel -------------------------------------------------------------- */
 
-/* It did not let go. */
-static void give_up(struct mortise_ongoing *c)
+/* The plugin did not return. */
+static void give_up_call(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
     struct mortise *m = c->m;
@@ -1331,19 +1342,19 @@ static void give_up(struct mortise_ongoing *c)
     mortise_plugins_quarantine(m->plugins, l->plugin, why);
     l->given_up = true;
     mortise_pool_give_up(m->pool, &c->job);
-    forget(c);
+    end_ongoing_call(c);
     if (c->is_serving) {
-        set_failed(c, MORTISE_S_TIMEOUT, "timeout.unresponsive", "timeout",
-                   why);
-        tell_served(c);
+        set_call_error(c, MORTISE_S_TIMEOUT, "timeout.unresponsive", "timeout",
+                       why);
+        report_to_served(c);
     } else if (live != NULL) {
-        in.u.result.usage = all_usage(c);
+        in.u.result.usage = get_total_usage(c);
         mortise_live_feed(live, &in);
     }
-    unref(c);
+    unref_call(c);
 }
 
-static void ask_to_stop(struct mortise_ongoing *c)
+static void cancel_in_plugin(struct mortise_ongoing *c)
 {
     struct mortise *m = c->m;
     uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
@@ -1358,21 +1369,22 @@ static void ask_to_stop(struct mortise_ongoing *c)
                       heard || again > c->give_up_ns ? c->give_up_ns : again);
 }
 
-static void quiesce_over(struct mortise_timer *t)
+static void on_quiesce_timer(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, quiesce);
     struct mortise_usage said = {0};
 
     if (mortise_mono_ns() < c->give_up_ns) {
-        ask_to_stop(c);
+        cancel_in_plugin(c);
     } else if (mortise_instance_abandon(c->lane->instance, c->id, &said)) {
-        take_usage(c, &said); /* what it used counts, with a name or without */
+        add_reported_usage(c, &said); /* its usage counts, even if a name is
+                                         missing */
         mortise_usage_finish(&said);
-        give_up(c);
-    } /* else it has just ended: the task is on its way */
+        give_up_call(c);
+    } /* otherwise it has just ended, and its task is queued */
 }
 
-static void cancel(struct mortise_ongoing *c)
+static void cancel_call(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
 
@@ -1382,16 +1394,16 @@ static void cancel(struct mortise_ongoing *c)
         c->waits->stop(c->waits);
         c->waits = NULL;
         c->cancelled = true;
-        end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-                  "cancelled while it waited in the queue");
+        end_with_error(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                       "cancelled while it waited in the queue");
         return;
     }
     if (c->cancelled || (l == NULL && !c->is_parked))
         return;
     c->cancelled = true;
     if (l == NULL) {
-        end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-                  "cancelled before it started");
+        end_with_error(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                       "cancelled before it started");
         return;
     }
     mortise_timer_disarm(&l->m->timers, &c->idle);
@@ -1399,14 +1411,14 @@ static void cancel(struct mortise_ongoing *c)
         mortise_tasks_remove(&l->waiting, &c->turn);
     } else if (l->threading == MORTISE_THREAD_BLOCKING &&
                mortise_pool_take_back(l->m->pool, &c->job)) {
-        unref(c); /* the worker's */
+        unref_call(c); /* the worker's reference */
     } else {
         c->give_up_ns = mortise_mono_in(l->m->quiesce_ms);
-        ask_to_stop(c);
+        cancel_in_plugin(c);
         return;
     }
-    end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
-              "cancelled before it started");
+    end_with_error(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                   "cancelled before it started");
 }
 
 void mortise_calls_let_go(struct mortise_asked *a)
@@ -1417,7 +1429,7 @@ void mortise_calls_let_go(struct mortise_asked *a)
         return;
     assert(c->serves == a);
     c->serves = a->data = NULL;
-    cancel(c);
+    cancel_call(c);
 }
 
 void mortise_calls_stop_part(struct mortise_hearer *h)
@@ -1428,37 +1440,38 @@ void mortise_calls_stop_part(struct mortise_hearer *h)
         return;
     h->call = NULL;
     c->hearer = NULL;
-    cancel(c);
+    cancel_call(c);
 }
 
-static void idle_over(struct mortise_timer *t)
+static void on_idle_timer(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
 
     if (!mortise_instance_is_idle(c->lane->instance, c->id)) {
-        wind_idle(c);
+        arm_idle_timer(c);
         return;
     }
     c->idle_over = true;
-    cancel(c);
+    cancel_call(c);
 }
 
-static void overdue(struct mortise_timer *t)
+static void on_overdue_timer(struct mortise_timer *t)
 {
-    cancel(MORTISE_OF(t, struct mortise_ongoing, due));
+    cancel_call(MORTISE_OF(t, struct mortise_ongoing, due));
 }
 
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
 {
     struct mortise_hashed *e;
 
-    for (e = mortise_table_find(&live->m->run_calls, run_hash(live, run_call));
+    for (e = mortise_table_find(&live->m->run_calls,
+                                hash_run_call(live, run_call));
          e != NULL; e = mortise_table_more(e)) {
         struct mortise_ongoing *c =
             MORTISE_OF(e, struct mortise_ongoing, by_run);
 
         if (c->live == live && c->run_call == run_call) {
-            cancel(c);
+            cancel_call(c);
             return;
         }
     }
@@ -1473,10 +1486,10 @@ void mortise_calls_cancel_background(struct mortise *m)
         struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
 
         if (l->background != NULL)
-            cancel(l->background);
+            cancel_call(l->background);
     }
     for (struct mortise_ongoing *c = m->runless; c != NULL; c = c->next)
-        cancel(c);
+        cancel_call(c);
 }
 
 void mortise_calls_cancel_all(struct mortise_live *live)
@@ -1484,18 +1497,18 @@ void mortise_calls_cancel_all(struct mortise_live *live)
     struct mortise_ongoing *c;
 
     for (c = live->calls; c != NULL; c = c->next)
-        cancel(c);
+        cancel_call(c);
 }
 
-/* ---- what plugins tell ---------------------------------------------- */
+/* ---- events of plugins --------------------------------------------------- */
 
-/* What a plugin tells, on its way to the loop. */
+/* An event of a plugin, posted to the loop. */
 struct message {
     struct mortise_task task;
     struct mortise *m;
     uint64_t call;
-    const char *type; /* of the event that it becomes; static */
-    uint64_t missed;  /* so many before it */
+    const char *type; /* of the resulting event; static */
+    uint64_t missed;  /* number of events lost before it */
     size_t n;
     char text[];
 };
@@ -1506,7 +1519,7 @@ static void message_free(struct message *msg)
     mortise_release(msg->m->mem, msg, sizeof *msg + msg->n);
 }
 
-/* NULL: memory ran out, or too much is on its way already.  [any] */
+/* NULL: out of memory, or too many bytes are queued.  [any] */
 static struct message *message_new(struct mortise *m, uint64_t call,
                                    const char *type, const char *text, size_t n)
 {
@@ -1527,15 +1540,17 @@ static struct message *message_new(struct mortise *m, uint64_t call,
     return msg;
 }
 
-/* How many events of a call were missed since it was asked last, with `more`
- * now.  Another thread of the plugin may end the call meanwhile.  [any] */
-static uint64_t take_unsaid(struct mortise *m, uint64_t call, uint64_t more)
+/* Return and reset the number of missed events of a call; if `more` is not 0,
+ * add it instead and return 0.  Another thread of the plugin may end the call
+ * meanwhile.  [any] */
+static uint64_t take_missed_events(struct mortise *m, uint64_t call,
+                                   uint64_t more)
 {
     struct mortise_ongoing *c;
     uint64_t n = 0;
 
     pthread_mutex_lock(&m->calls_lock);
-    c = find(m, call);
+    c = find_call_locked(m, call);
     if (c != NULL && more > 0) {
         c->unsaid += more;
     } else if (c != NULL) {
@@ -1546,9 +1561,9 @@ static uint64_t take_unsaid(struct mortise *m, uint64_t call, uint64_t more)
     return n;
 }
 
-/* An event, to whoever watches; `what` is its own member. */
-static void tell(struct mortise_ongoing *c, const char *type, const char *what,
-                 json_t *data)
+/* Publish an event with the data in the member `what`. */
+static void publish_call_event(struct mortise_ongoing *c, const char *type,
+                               const char *what, json_t *data)
 {
     struct mortise_live *live = c->live;
     char at[MORTISE_TIME_TEXT];
@@ -1566,8 +1581,8 @@ static void tell(struct mortise_ongoing *c, const char *type, const char *what,
     json_decref(event);
 }
 
-/* What it tells now it told before. */
-static bool is_repeating(const struct mortise_ongoing *c)
+/* Is the call being replayed, so that its events were sent before? */
+static bool is_call_replaying(const struct mortise_ongoing *c)
 {
     return !c->is_serving && !c->live->lost &&
            mortise_run_is_replaying(c->live->run, c->run_call);
@@ -1576,22 +1591,22 @@ static bool is_repeating(const struct mortise_ongoing *c)
 static const char text_delta[] = "text_delta",
                   reasoning_delta[] = "reasoning_delta";
 
-/* Is it a piece of a text, and not an object? */
-static bool is_text(const char *type)
+/* Is it a piece of text, and not an object? */
+static bool is_text_event(const char *type)
 {
     return type == text_delta || type == reasoning_delta;
 }
 
-/* The text or the object that was emitted; NULL: it is neither.  If memory ran
- * out for an object, count it as *missed. */
-static json_t *read_message(const struct mortise_ongoing *c,
-                            const struct message *msg, uint64_t *missed)
+/* The emitted text or object; NULL: it is invalid, or memory ran out (counted
+ * in *missed). */
+static json_t *parse_event_message(const struct mortise_ongoing *c,
+                                   const struct message *msg, uint64_t *missed)
 {
     struct mortise_secret_store *secrets = msg->m->secret_store;
     json_t *data = NULL;
     int rv;
 
-    if (is_text(msg->type))
+    if (is_text_event(msg->type))
         return mortise_secret_store_masked(secrets,
                                            json_stringn(msg->text, msg->n));
     rv = mortise_json_parse(&data, msg->text, msg->n, NULL);
@@ -1608,19 +1623,21 @@ static json_t *read_message(const struct mortise_ongoing *c,
     return data;
 }
 
-/* Streams of text are looked at by guardrails (streams.c). */
-static const struct mortise_manifest *stream_guard(struct mortise *m,
-                                                   const char *id)
+/* Guardrails check streams of text (streams.c). */
+static const struct mortise_manifest *find_stream_guardrail(struct mortise *m,
+                                                            const char *id)
 {
     const char *as;
 
     return mortise_plugins_find(
-        m->plugins, plugin_behind(m, id, MORTISE_KIND_GUARDRAIL, &as), NULL);
+        m->plugins, get_plugin_behind(m, id, MORTISE_KIND_GUARDRAIL, &as),
+        NULL);
 }
 
-static int stream_look(struct mortise_hearer *h, struct mortise_live *live,
-                       const struct mortise_run_call *rc, uint64_t may_take_ms,
-                       struct mortise_err *err)
+static int start_stream_check(struct mortise_hearer *h,
+                              struct mortise_live *live,
+                              const struct mortise_run_call *rc,
+                              uint64_t may_take_ms, struct mortise_err *err)
 {
     struct mortise *m = live->m;
     char *body = mortise_json_text(m->mem, rc->body);
@@ -1629,15 +1646,15 @@ static int stream_look(struct mortise_hearer *h, struct mortise_live *live,
 
     if (c == NULL)
         return mortise_nomem(err);
-    serve_hearer(c, h);
-    enlist(c);
+    set_call_hearer(c, h);
+    add_ongoing_call(c);
     c->may_take_ms = may_take_ms;
     mortise_timer_arm(&m->timers, &c->due, mortise_mono_in(may_take_ms));
-    queue(c, rc->plugin);
+    queue_call(c, rc->plugin);
     return MORTISE_OK;
 }
 
-static void stream_tell(struct mortise_live *live, json_t *event)
+static void publish_stream_event(struct mortise_live *live, json_t *event)
 {
     if (event != NULL)
         mortise_watch_publish(live, event);
@@ -1645,68 +1662,71 @@ static void stream_tell(struct mortise_live *live, json_t *event)
         mortise_watch_miss(live, 1);
 }
 
-static const struct mortise_stream_ops stream_ops = {stream_guard, stream_look,
-                                                     stream_tell};
+static const struct mortise_stream_ops stream_ops = {
+    find_stream_guardrail, start_stream_check, publish_stream_event};
 
-static void message_task(struct mortise_task *t)
+static void deliver_event_message(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
     struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
     uint64_t missed = msg->missed;
     const char *type = msg->type;
     json_t *data = NULL;
-    bool held = c != NULL && is_text(type) && mortise_stream_holds(c);
+    bool held = c != NULL && is_text_event(type) && mortise_stream_holds(c);
 
-    if (c != NULL && (c->live == NULL || is_repeating(c) ||
+    if (c != NULL && (c->live == NULL || is_call_replaying(c) ||
                       (c->live->topic == NULL && !held)))
-        c = NULL; /* nobody sees it, or it was seen before */
+        c = NULL; /* nobody watches, or it was sent before */
     if (c != NULL)
-        data = read_message(c, msg, &missed);
-    message_free(msg); /* its room is for the event */
+        data = parse_event_message(c, msg, &missed);
+    message_free(msg); /* its queue space is needed for the event */
     if (c != NULL && missed > 0)
         mortise_watch_miss(c->live, missed);
     if (c != NULL && held)
         mortise_stream_put(c, type, missed > 0 ? NULL : data, &stream_ops);
     else if (data != NULL)
-        tell(c, type, is_text(type) ? "text" : "data", data);
+        publish_call_event(c, type, is_text_event(type) ? "text" : "data",
+                           data);
     json_decref(data);
 }
 
 /* [any] */
-static void pass_on(struct mortise *m, uint64_t call, const char *type,
-                    const char *text, size_t n)
+static void post_event_message(struct mortise *m, uint64_t call,
+                               const char *type, const char *text, size_t n)
 {
     struct message *msg = message_new(m, call, type, text, n);
 
     if (msg == NULL) {
-        take_unsaid(m, call, 1);
+        take_missed_events(m, call, 1);
         return;
     }
-    msg->missed = take_unsaid(m, call, 0);
-    msg->task.run = message_task;
+    msg->missed = take_missed_events(m, call, 0);
+    msg->task.run = deliver_event_message;
     mortise_call_post(m, &msg->task);
 }
 
-static void on_event(void *ud, uint64_t call, const char *type,
-                     const char *json, size_t n)
+static void on_plugin_event(void *ud, uint64_t call, const char *type,
+                            const char *json, size_t n)
 {
-    pass_on(ud, call, type, json, n);
+    post_event_message(ud, call, type, json, n);
 }
 
-static void on_delta(void *ud, uint64_t call, bool reasoning, const char *text,
-                     size_t n)
+static void on_plugin_delta(void *ud, uint64_t call, bool reasoning,
+                            const char *text, size_t n)
 {
-    pass_on(ud, call, reasoning ? reasoning_delta : text_delta, text, n);
+    post_event_message(ud, call, reasoning ? reasoning_delta : text_delta, text,
+                       n);
 }
 
-/* Not even the ask could be passed on: cancelling answers all of them. */
-static void starved(struct mortise_task *t)
+/* Memory ran out even for passing on an ask: cancelling the call answers all
+ * its asks. */
+static void cancel_starved_call(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, starved);
 
     if (c->state == MORTISE_CALL_CALLED)
-        cancel(c);
-    unref(c);
+        cancel_call(c);
+    unref_call(c);
 }
 
 void mortise_call_starve(struct mortise *m, uint64_t call)
@@ -1715,7 +1735,7 @@ void mortise_call_starve(struct mortise *m, uint64_t call)
     bool first = false;
 
     pthread_mutex_lock(&m->calls_lock);
-    c = find(m, call);
+    c = find_call_locked(m, call);
     if (c != NULL && !c->is_starved) {
         first = c->is_starved = true;
         atomic_fetch_add(&c->refs, 1);
@@ -1726,7 +1746,8 @@ void mortise_call_starve(struct mortise *m, uint64_t call)
 }
 
 /* [any] */
-static void on_log(void *ud, int level, const char *plugin, const char *text)
+static void on_plugin_log(void *ud, int level, const char *plugin,
+                          const char *text)
 {
     mortise_log(ud, level, "plugin '%s': %s", plugin, text);
 }
@@ -1734,11 +1755,11 @@ static void on_log(void *ud, int level, const char *plugin, const char *text)
 void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
 {
     *ops = (struct mortise_instance_ops){.ud = m,
-                                         .done = on_done,
-                                         .event = on_event,
-                                         .delta = on_delta,
+                                         .done = on_call_done,
+                                         .event = on_plugin_event,
+                                         .delta = on_plugin_delta,
                                          .ask = mortise_host_call_ask,
-                                         .log = on_log};
+                                         .log = on_plugin_log};
 }
 
 /* ---- open and close ----------------------------------------------------- */

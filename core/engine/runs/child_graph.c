@@ -1,24 +1,27 @@
-/* child_graph.c -- the graph of a native child.
+/* child_graph.c -- generate the graph of a native child.
  *
- * A child is an agent of the same kind as who makes it: one node of type gmi, with
- * the model, the tools, the guardrails and the bounds that the asking node's file
- * says, told what to do by its run's input:
+ * A child is an agent like its parent: one gmi node with the model, tools,
+ * guardrails and limits of the asking node, and with its instructions from the
+ * run's input:
  *
  *     nodes: {agent: {type: gmi, prompt: "${input.instructions}", ...,
  *                     reports: true, output_as: result}}
  *
- * Where it begins with what its parent was told (`seed`) it has `messages:
- * "${input.messages}"` besides; where the task says what its result is to be, and
- * what it may be told, output_schema and message_schema.
+ * If it starts with the parent's messages (`seed`), it also has `messages:
+ * "${input.messages}"`.  If the task has schemas for its result or its
+ * messages, it also has output_schema and message_schema.
  *
- *   (1) It may do no more than who makes it: keys are copied from the node, or from
- *       the graph around it, and none is the asker's to say.  What the node has by
- *       a role, or by its graph's state (a template), its child has not.
- *   (2) People decide there what they decide here: hitl_mode is the stricter of
- *       what the file says and what graphs around it do.
- *       What its budget would lead to is a node of the maker's: the child fails.
- *   (3) Equal nodes have equal graphs: what is the child's own, its instructions, is
- *       input.  So a thousand children of a node share one graph in the store. */
+ *   (1) A child may do no more than its parent: keys are copied from the node,
+ *       or from the graph around it, and the asker sets none of them.  Settings
+ *       that the node gets from a role, or by templates from its graph's state,
+ *       are not copied.
+ *   (2) People decide in the child where they decide in the parent: hitl_mode
+ *       is the stricter of the file's and the enclosing graphs'.  If its budget
+ *       is exceeded, the child fails, because the node that `on_exceeded` names
+ *       is in the parent's graph.
+ *   (3) Equal nodes have equal graphs, since the instructions are input.  So a
+ *       thousand children of a node share one graph in the store.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,9 +46,10 @@ static const char *const graph_keys[] = {"limits", "budget", "defaults",
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-/* The graph, among those inside `g`, whose node that is. */
-static const struct mortise_graph *around(const struct mortise_graph *g,
-                                          const struct mortise_node *at)
+/* The graph inside `g`, or `g` itself, that contains the node. */
+static const struct mortise_graph *
+find_enclosing_graph(const struct mortise_graph *g,
+                     const struct mortise_node *at)
 {
     const struct mortise_graph *found = NULL;
 
@@ -53,15 +57,15 @@ static const struct mortise_graph *around(const struct mortise_graph *g,
         return g;
     for (uint32_t i = 0; found == NULL && i < g->n_nodes; i++) {
         if (g->nodes[i].sub != NULL)
-            found = around(g->nodes[i].sub, at);
+            found = find_enclosing_graph(g->nodes[i].sub, at);
         if (found == NULL && g->nodes[i].tools != NULL)
-            found = around(g->nodes[i].tools, at);
+            found = find_enclosing_graph(g->nodes[i].tools, at);
     }
     return found;
 }
 
-static bool copy(json_t *to, const struct mortise_yaml *from,
-                 const char *const *keys, size_t n)
+static bool copy_graph_keys(json_t *to, const struct mortise_yaml *from,
+                            const char *const *keys, size_t n)
 {
     bool ok = true;
 
@@ -74,8 +78,8 @@ static bool copy(json_t *to, const struct mortise_yaml *from,
     return ok;
 }
 
-/* What the task says of it. */
-static bool put_task(json_t *node, const json_t *task)
+/* Add the schemas and messages of the task. */
+static bool add_task_to_node(json_t *node, const json_t *task)
 {
     static const char *const schemas[][2] = {
         {"result_schema", "output_schema"},
@@ -94,8 +98,9 @@ static bool put_task(json_t *node, const json_t *task)
 }
 
 /* (1) */
-static json_t *node_of(const struct mortise_graph *g,
-                       const struct mortise_node *at, const json_t *task)
+static json_t *make_child_node(const struct mortise_graph *g,
+                               const struct mortise_node *at,
+                               const json_t *task)
 {
     json_t *node = json_pack("{s:s, s:s, s:b, s:s, s:s}", "type", "gmi",
                              "prompt", "${input.instructions}", "reports", 1,
@@ -103,8 +108,10 @@ static json_t *node_of(const struct mortise_graph *g,
     const struct mortise_yaml *from = mortise_yaml_get(g->nodes_map, at->id);
 
     if (node != NULL && from != NULL &&
-        copy(node, from, node_keys, N(node_keys)) && put_task(node, task)) {
-        if (at->timeout != NULL) /* a template, of names that it lacks */
+        copy_graph_keys(node, from, node_keys, N(node_keys)) &&
+        add_task_to_node(node, task)) {
+        if (at->timeout != NULL) /* a template, with names that the child
+                                    lacks */
             json_object_del(node, "timeout");
         return node;
     }
@@ -113,40 +120,43 @@ static json_t *node_of(const struct mortise_graph *g,
 }
 
 /* (2) */
-static const char *mode_of(const struct mortise_graph *g)
+static const char *get_hitl_mode(const struct mortise_graph *g)
 {
     return g->approve_tools   ? "approve_tools"
            : g->approve_nodes ? "approve_each_node"
                               : "none";
 }
 
-/* (1) */
-static bool lead_nowhere(json_t *budget)
+/* (2) */
+static bool make_budget_fail(json_t *budget)
 {
     return !json_is_object(json_object_get(budget, "on_exceeded")) ||
            json_object_set_new(budget, "on_exceeded", json_string("fail")) == 0;
 }
 
-static json_t *graph_of(const struct mortise_graph *all,
-                        const struct mortise_graph *g,
-                        const struct mortise_node *at, const char *name,
-                        const json_t *task)
+static json_t *make_child_graph(const struct mortise_graph *all,
+                                const struct mortise_graph *g,
+                                const struct mortise_node *at, const char *name,
+                                const json_t *task)
 {
-    json_t *out = json_pack(
-        "{s:s, s:s, s:{s:s}, s:s, s:s, s:{s:o}}", "apiVersion", "mortise/v1",
-        "kind", "Graph", "metadata", "name", name, "hitl_mode", mode_of(g),
-        "start", "agent", "nodes", "agent", node_of(g, at, task));
+    json_t *out =
+        json_pack("{s:s, s:s, s:{s:s}, s:s, s:s, s:{s:o}}", "apiVersion",
+                  "mortise/v1", "kind", "Graph", "metadata", "name", name,
+                  "hitl_mode", get_hitl_mode(g), "start", "agent", "nodes",
+                  "agent", make_child_node(g, at, task));
 
-    if (out != NULL && copy(out, all->tree, graph_keys, N(graph_keys)) &&
-        lead_nowhere(json_object_get(out, "budget")))
+    if (out != NULL &&
+        copy_graph_keys(out, all->tree, graph_keys, N(graph_keys)) &&
+        make_budget_fail(json_object_get(out, "budget")))
         return out;
     json_decref(out);
     return NULL;
 }
 
-static int compile(struct mortise_live *live, const char *path,
-                   const struct mortise_buf *text, struct mortise_graph **out,
-                   struct mortise_err *err)
+static int compile_child_graph(struct mortise_live *live, const char *path,
+                               const struct mortise_buf *text,
+                               struct mortise_graph **out,
+                               struct mortise_err *err)
 {
     struct mortise_source file = {path, text->p, text->n};
     struct mortise_buf report;
@@ -167,8 +177,9 @@ int mortise_child_graph(struct mortise_live *live,
                         const json_t *task, struct mortise_graph **out,
                         struct mortise_err *err)
 {
-    const struct mortise_graph *g = around(live->graph, at);
-    json_t *graph = g != NULL ? graph_of(live->graph, g, at, name, task) : NULL;
+    const struct mortise_graph *g = find_enclosing_graph(live->graph, at);
+    json_t *graph =
+        g != NULL ? make_child_graph(live->graph, g, at, name, task) : NULL;
     struct mortise_buf text, path;
     int rv;
 
@@ -182,7 +193,7 @@ int mortise_child_graph(struct mortise_live *live,
     if (rv == MORTISE_OK && (mortise_buf_cstr(&path) == NULL || text.failed))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = compile(live, path.p, &text, out, err);
+        rv = compile_child_graph(live, path.p, &text, out, err);
     mortise_buf_finish(&path);
     mortise_buf_finish(&text);
     return rv;

@@ -1,23 +1,26 @@
-/* commits.c -- run/'s commits to the store, and what a failed write means.
+/* commits.c -- write commits of runs to the store, and recover from failed
+ * writes.
  *
- * What the runs recorded in one round of the loop goes to the store in one
- * batch; while that syncs, the next one forms.  A lone run's commit is written
- * on the spot, since a hand-over to the store thread and back costs as much as
- * the sync itself.
+ * Commits that runs make in one round of the loop go to the store in one batch;
+ * the next batch forms while that one syncs.  If a single run is active, its
+ * commit is written on the loop, because the way to the store thread and back
+ * costs as much as the sync.
  *
- * Where the deployment lets steps be told before they are synced
- * (store.durability), commits are lazy unless run/ says that something waits
- * for one.  Lazy ones are synced by the next that is not, by a barrier when
- * something comes to wait for them, and with `batch` by one that is due
- * max_ms after the first was made.
+ * If the deployment allows results to be shown before they are synced
+ * (store.durability), a commit is lazy unless the run marks it as awaited.  A
+ * lazy commit is synced by the next commit that is not lazy, by a barrier when
+ * something begins to wait for it, and with `batch` by a barrier max_ms after
+ * the first lazy commit.
  *
- * After any write error nobody knows what is on disk (R6b).  Then:
+ * After a write error it is unknown which data is on disk (R6b).  Then:
  *   (1) nothing that was not acknowledged is published, now or later;
- *   (2) every run in memory is dropped, and whoever waits for one is told;
- *   (3) calls under way are cancelled and waited for, at most until they are
- *       given up, so that no effect of the old life overlaps one of the new;
- *   (4) then the store is opened again.  If that works the engine goes on, and
- *       runs can be resumed; else everything that is asked of it says why not.
+ *   (2) every run in memory is dropped, and everyone who waits for one gets an
+ *       error;
+ *   (3) calls in flight are cancelled and waited for, until they end or are
+ *       given up, so that no effect of the old state overlaps one of the new
+ *       state;
+ *   (4) then the store is reopened.  If that works, the engine continues, and
+ *       runs can be resumed; otherwise every request gets the error.
  */
 #include "core/engine/common/news.h"
 #include "core/engine/common/tree_purses.h"
@@ -30,33 +33,36 @@
 
 enum {
     AGAIN_MS = 10,
-    CACHED_MAX = 1024 * 1024 /* bytes of JSON of a result that is kept */
+    CACHED_MAX = 1024 * 1024 /* limit in bytes of JSON for a cached output */
 };
 
-/* A commit from the action that brought it to its answer. */
+/* A commit in flight, from its action to its answer. */
 struct mortise_flight {
     struct mortise_commit commit;
     struct mortise *m;
-    struct mortise_live *live; /* NULL: the barrier, or of no run */
+    struct mortise_live *live; /* NULL: the barrier, or a commit without a
+                                  run */
     struct mortise_task landed;
-    struct mortise_arena arena; /* of what the commit opens, closes and keeps */
-    void *entries;              /* ours, of so much room */
+    struct mortise_arena arena; /* of the data that the commit refers to */
+    void *entries;              /* owned, with its allocated size */
     size_t room;
-    const struct mortise_spawn_change **spawns; /* ours, of so much room */
+    const struct mortise_spawn_change **spawns; /* owned, with its capacity */
     size_t cap_spawns;
-    const struct mortise_spawn_change *alone; /* the one of a commit without a
-                                                 run */
-    int failed;  /* the whole batch's result; m->write_why has the words */
+    const struct mortise_spawn_change *alone; /* the change of a commit without
+                                                 a run */
+    int failed;  /* the result of the whole batch; m->write_why has the
+                    message */
     bool leaves; /* its run may leave children behind (core/run/flow/left.c) */
-    struct mortise_tree_flight tree; /* what it changes of its tree's purse */
+    struct mortise_tree_flight tree; /* its change of the tree's budget */
 };
 
-static struct mortise_flight *flight_of(struct mortise_commit *c)
+static struct mortise_flight *get_flight(struct mortise_commit *c)
 {
     return MORTISE_OF(c, struct mortise_flight, commit);
 }
 
-/* Who decided what it changes of spawn handles hears what became of that. */
+/* Report the result to the owners of the handle changes, and free the
+ * commit. */
 static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
 {
     for (size_t i = 0; i < f->commit.n_spawns; i++) {
@@ -75,11 +81,12 @@ static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
     mortise_release(m->mem, f, sizeof *f);
 }
 
-/* ---- from run/'s words to the store's ----------------------------------- */
+/* ---- conversion of a run's commit ---------------------------------------- */
 
-/* The text of a value; NULL: it is longer than `max`, or memory ran out. */
-static const char *text_of(struct mortise_flight *f, const json_t *value,
-                           size_t max, size_t *size)
+/* The text of a value; NULL: it is longer than `max`, or out of memory. */
+static const char *make_value_text(struct mortise_flight *f,
+                                   const json_t *value, size_t max,
+                                   size_t *size)
 {
     char *text = mortise_json_text(f->m->mem, value), *copy = NULL;
 
@@ -103,8 +110,8 @@ static bool copy_pending(struct mortise_flight *f,
         list[i].timer = from[i].timer;
         list[i].id = mortise_arena_strdup(&f->arena, from[i].id);
         if (from[i].payload != NULL)
-            list[i].payload =
-                text_of(f, from[i].payload, SIZE_MAX, &list[i].payload_size);
+            list[i].payload = make_value_text(f, from[i].payload, SIZE_MAX,
+                                              &list[i].payload_size);
         if (list[i].id == NULL ||
             (from[i].payload != NULL && list[i].payload == NULL))
             return false;
@@ -124,8 +131,8 @@ static bool copy_kvs(struct mortise_flight *f,
         list[i].key = mortise_arena_strndup(
             &f->arena, json_string_value(from[i].key), list[i].key_size);
         if (from[i].value != NULL)
-            list[i].value =
-                text_of(f, from[i].value, SIZE_MAX, &list[i].value_size);
+            list[i].value = make_value_text(f, from[i].value, SIZE_MAX,
+                                            &list[i].value_size);
         if (list[i].key == NULL ||
             (from[i].value != NULL && list[i].value == NULL))
             return false;
@@ -133,7 +140,7 @@ static bool copy_kvs(struct mortise_flight *f,
     return list != NULL;
 }
 
-/* A large one costs more to keep than it is likely to save. */
+/* Skips large values: they cost more to store than they are likely to save. */
 static bool copy_cached(struct mortise_flight *f,
                         const struct mortise_run_cached *from, size_t n)
 {
@@ -144,7 +151,8 @@ static bool copy_cached(struct mortise_flight *f,
     for (size_t i = 0; list != NULL && i < n; i++) {
         struct mortise_cached *to = &list[f->commit.n_cached];
 
-        to->value = text_of(f, from[i].value, CACHED_MAX, &to->value_size);
+        to->value =
+            make_value_text(f, from[i].value, CACHED_MAX, &to->value_size);
         if (to->value == NULL && to->value_size <= CACHED_MAX)
             return false;
         memcpy(to->key, from[i].key, sizeof to->key);
@@ -153,8 +161,9 @@ static bool copy_cached(struct mortise_flight *f,
     return list != NULL;
 }
 
-/* Handles change with this commit: who decided that waits for it. */
-static void take_spawns(struct mortise_flight *f, struct mortise_run_commit *c)
+/* Take the changes of spawn handles; their owners wait for the commit. */
+static void take_spawn_changes(struct mortise_flight *f,
+                               struct mortise_run_commit *c)
 {
     f->spawns = c->spawns;
     f->cap_spawns = c->cap_spawns;
@@ -166,8 +175,8 @@ static void take_spawns(struct mortise_flight *f, struct mortise_run_commit *c)
         mortise_spawn_put_of(f->spawns[i])->flying = true;
 }
 
-/* What is said of a run that ends, for the handle whose child it is. */
-static enum mortise_spawn_status ends_as(int status)
+/* The status of an ended run for the handle of which it is the child. */
+static enum mortise_spawn_status get_spawn_end_status(int status)
 {
     switch (status) {
     case MORTISE_RUN_COMPLETED:
@@ -181,9 +190,9 @@ static enum mortise_spawn_status ends_as(int status)
     }
 }
 
-/* What came of a run that ends, for the handle whose child it is.  What is too
- * long for that is said to be so: the run itself has it. */
-static bool put_end(struct mortise_flight *f)
+/* The result of an ended child for its handle.  A result that is too long is
+ * replaced by an error; the run itself has the whole result. */
+static bool copy_end_result(struct mortise_flight *f)
 {
     struct mortise_live *live = f->live;
     struct mortise_err err;
@@ -214,15 +223,16 @@ static bool put_end(struct mortise_flight *f)
     return ok;
 }
 
-static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
+static bool is_commit_lazy(const struct mortise *m,
+                           const struct mortise_run_commit *c)
 {
     return m->settings.deployment->durability != MORTISE_SYNC && !c->sync &&
            c->n_spawns == 0;
 }
 
-/* The one place where a run's commit becomes the store's.  False: memory ran
- * out. */
-static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
+/* Convert a run's commit to the store's.  False: out of memory. */
+static bool convert_run_commit(struct mortise_flight *f,
+                               struct mortise_run_commit *c)
 {
     struct mortise_live *live = f->live;
     struct mortise *m = live->m;
@@ -260,18 +270,18 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
                                   .n_opens = c->n_opens,
                                   .n_closes = c->n_closes,
                                   .n_kvs = c->n_kvs,
-                                  .end_status = ends_as(c->status),
-                                  .lazy = is_lazy(m, c)};
+                                  .end_status = get_spawn_end_status(c->status),
+                                  .lazy = is_commit_lazy(m, c)};
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
-    take_spawns(f, c);
+    take_spawn_changes(f, c);
     if (!mortise_tree_take(live, c, &f->tree, &f->arena, &to->spend))
         return false;
     if (brings_graph) {
         to->graph = g->sources;
         to->n_graph = g->n_sources;
     }
-    return put_end(f) &&
+    return copy_end_result(f) &&
            (c->n_opens == 0 ||
             copy_pending(f, &to->opens, c->opens, c->n_opens)) &&
            (c->n_closes == 0 ||
@@ -280,10 +290,10 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
            (c->n_cached == 0 || copy_cached(f, c->cached, c->n_cached));
 }
 
-static void landed(struct mortise_task *t);
+static void flight_landed(struct mortise_task *t);
 
 /* For one commit, and the barrier. */
-static bool has_room(struct mortise *m)
+static bool has_batch_room(struct mortise *m)
 {
     for (size_t n = m->n_batch; n < m->n_batch + 2; n++) {
         struct mortise_commit **grown =
@@ -296,8 +306,8 @@ static bool has_room(struct mortise *m)
     return true;
 }
 
-/* A lazy commit was made: it is to be synced in time. */
-static void wind_sync(struct mortise *m)
+/* Arm the timer that syncs lazy commits. */
+static void arm_sync_timer(struct mortise *m)
 {
     const struct mortise_deployment *d = m->settings.deployment;
 
@@ -310,22 +320,22 @@ int mortise_commits_take(struct mortise_live *live,
 {
     struct mortise *m = live->m;
     struct mortise_flight *f =
-        has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+        has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
 
     if (f == NULL)
         return mortise_nomem(err);
     f->m = m;
     f->live = live;
-    f->landed.run = landed;
+    f->landed.run = flight_landed;
     mortise_arena_init(&f->arena, m->mem);
-    if (!convert(f, c)) {
+    if (!convert_run_commit(f, c)) {
         flight_free(m, f, MORTISE_ENOMEM);
         return mortise_nomem(err);
     }
     m->batch[m->n_batch++] = &f->commit;
     live->flying++;
     if (f->commit.lazy)
-        wind_sync(m);
+        arm_sync_timer(m);
     return MORTISE_OK;
 }
 
@@ -334,12 +344,12 @@ int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
                                struct mortise_err *err)
 {
     struct mortise_flight *f =
-        has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+        has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
 
     if (f == NULL)
         return mortise_nomem(err);
     f->m = m;
-    f->landed.run = landed;
+    f->landed.run = flight_landed;
     mortise_arena_init(&f->arena, m->mem);
     f->alone = &p->change;
     f->commit = (struct mortise_commit){
@@ -355,9 +365,10 @@ void mortise_commits_forget(struct mortise_live *live)
     size_t kept = 0;
 
     for (size_t i = 0; i < m->n_batch; i++) {
-        struct mortise_flight *f = flight_of(m->batch[i]);
+        struct mortise_flight *f = get_flight(m->batch[i]);
 
-        if (f->live != live) { /* the barrier's is NULL, and of no run */
+        /* `live` is NULL for the barrier and for commits without a run */
+        if (f->live != live) {
             m->batch[kept++] = m->batch[i];
             continue;
         }
@@ -419,10 +430,12 @@ void mortise_commits_sync(struct mortise *m)
     if (m->barrier == NULL) /* every commit is synced */
         return;
     m->sync_again = m->barrier_flies;
-    if (m->barrier_flies) /* it may be too early for what wants it now */
+    if (m->barrier_flies) /* the barrier in flight may be too early for the
+                             commits that need it now */
         return;
     m->barrier_flies = true;
-    m->batch[m->n_batch++] = &m->barrier->commit; /* it has room */
+    /* has_batch_room() reserved its entry */
+    m->batch[m->n_batch++] = &m->barrier->commit;
 }
 
 static void barrier_landed(struct mortise *m)
@@ -433,14 +446,14 @@ static void barrier_landed(struct mortise *m)
 }
 
 /* Memory ran out for handing it over. */
-static void try_sync_again(struct mortise *m)
+static void retry_barrier(struct mortise *m)
 {
     m->barrier_flies = false;
     mortise_timer_disarm(&m->timers, &m->sync);
     mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(AGAIN_MS));
 }
 
-static void sync_due(struct mortise_timer *t)
+static void on_sync_timer(struct mortise_timer *t)
 {
     mortise_commits_sync(MORTISE_OF(t, struct mortise, sync));
 }
@@ -449,14 +462,14 @@ int mortise_commits_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_flight *f;
 
-    m->sync.fire = sync_due;
+    m->sync.fire = on_sync_timer;
     if (m->settings.deployment->durability == MORTISE_SYNC)
         return MORTISE_OK;
-    f = has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+    f = has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
     if (f == NULL)
         return mortise_nomem(err);
     f->m = m;
-    f->landed.run = landed;
+    f->landed.run = flight_landed;
     m->barrier = f;
     return MORTISE_OK;
 }
@@ -471,7 +484,8 @@ void mortise_commits_finish(struct mortise *m)
     if (m->barrier == NULL)
         return;
     barrier = &m->barrier->commit;
-    mortise_writer_reset(m->writer); /* the last answer was given, surely */
+    mortise_writer_reset(m->writer); /* the store thread has surely given its
+                                        last answer */
     if (mortise_writer_inline(m->writer, &barrier, 1, &result, &err) &&
         result != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_ERROR,
@@ -488,7 +502,7 @@ void mortise_commits_close(struct mortise *m)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static void refused(struct mortise_flight *f, int result)
+static void lose_refused_run(struct mortise_flight *f, int result)
 {
     struct mortise_err why;
 
@@ -518,7 +532,7 @@ void mortise_commits_leave(struct mortise_live *live)
     live->at_unsynced = NULL;
 }
 
-static void is_unsynced(struct mortise_live *live)
+static void add_unsynced_run(struct mortise_live *live)
 {
     struct mortise *m = live->m;
 
@@ -531,8 +545,8 @@ static void is_unsynced(struct mortise_live *live)
     m->unsynced = live;
 }
 
-/* Everything that has landed is on disk. */
-static void all_synced(struct mortise *m)
+/* All commits that landed are on disk. */
+static void handle_all_synced(struct mortise *m)
 {
     struct mortise_live *live;
 
@@ -542,17 +556,18 @@ static void all_synced(struct mortise *m)
     }
 }
 
-static void note_landed(struct mortise_live *live,
-                        const struct mortise_commit *c)
+static void handle_run_landed(struct mortise_live *live,
+                              const struct mortise_commit *c)
 {
     uint64_t seq = c->checkpoint.seq;
 
     mortise_live_landed(live, seq, c->synced ? seq : live->synced);
     if (!c->synced)
-        is_unsynced(live);
+        add_unsynced_run(live);
 }
 
-static void answer(struct mortise *m, struct mortise_flight *f, int result)
+static void answer_run_commit(struct mortise *m, struct mortise_flight *f,
+                              int result)
 {
     struct mortise_live *live = f->live;
 
@@ -562,19 +577,19 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
         for (size_t i = 0; i < f->commit.n_opens; i++)
             if (f->commit.opens[i].deadline_ms != 0)
                 mortise_deadlines_note(m, f->commit.opens[i].deadline_ms);
-        note_landed(live, &f->commit);
+        handle_run_landed(live, &f->commit);
         if (mortise_run_has_ended((int)f->commit.head.status))
             mortise_news_put(m, MORTISE_NEWS_ENDED, live->tenant, live->id);
         else if (f->leaves)
             mortise_news_of(live, MORTISE_NEWS_LEFT);
     } else if (!live->lost) {
-        refused(f, result);
+        lose_refused_run(f, result);
     }
     mortise_live_touch(live);
     flight_free(m, f, result);
 }
 
-/* A whole batch failed. */
+/* The whole batch failed. */
 static void fail_flight(struct mortise *m, struct mortise_flight *f)
 {
     int result = f->failed;
@@ -588,7 +603,7 @@ static void fail_flight(struct mortise *m, struct mortise_flight *f)
     mortise_commits_failed(m, result, &m->write_why);
 }
 
-static void landed(struct mortise_task *t)
+static void flight_landed(struct mortise_task *t)
 {
     struct mortise_flight *f = MORTISE_OF(t, struct mortise_flight, landed);
     struct mortise *m = f->m;
@@ -597,11 +612,11 @@ static void landed(struct mortise_task *t)
     if (f == m->barrier)
         barrier_landed(m);
     if (f->failed == MORTISE_OK && f->commit.synced)
-        all_synced(m);
+        handle_all_synced(m);
     if (f->failed != MORTISE_OK)
         fail_flight(m, f);
     else if (f->live != NULL)
-        answer(m, f, f->commit.result);
+        answer_run_commit(m, f, f->commit.result);
     else if (f != m->barrier)
         flight_free(m, f, f->commit.result);
 }
@@ -624,27 +639,27 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
     if (result != MORTISE_OK && m->write_why.code == MORTISE_OK)
         m->write_why = *err;
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = flight_of(commits[i]);
+        struct mortise_flight *f = get_flight(commits[i]);
 
         f->failed = result;
         mortise_tasks_put(&landed_now, &f->landed);
     }
-    /* At once, so that what they lead to makes one batch again. */
+    /* All at once, so that the commits that follow form one batch again. */
     mortise_task_queue_bring(&m->task_queue, &landed_now, true);
 }
 
-/* ---- handing over ------------------------------------------------------- */
+/* ---- hand over ----------------------------------------------------------- */
 
-/* Would a hand-over only cost time?  One run, and nothing else going on; or
- * a script, which is to give the same each time. */
-static bool is_alone(const struct mortise *m)
+/* Is writing here faster than a hand-over?  True if one run is active and
+ * nothing else; also with a script, for reproducible tests. */
+static bool is_single_run_active(const struct mortise *m)
 {
     return m->script != NULL ||
            (m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0);
 }
 
-/* The batch, written here; false: the store thread is at work. */
-static bool write_here(struct mortise *m)
+/* Write the batch here; false: the store thread is busy. */
+static bool write_batch_inline(struct mortise *m)
 {
     struct mortise_err err = {.code = MORTISE_OK};
     size_t n = m->n_batch;
@@ -652,11 +667,11 @@ static bool write_here(struct mortise *m)
 
     if (!mortise_writer_inline(m->writer, m->batch, n, &result, &err))
         return false;
-    m->n_batch = 0; /* answering may take new commits into the array */
+    m->n_batch = 0; /* the answers may add new commits to the array */
     if (result != MORTISE_OK)
         m->write_why = err;
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = flight_of(m->batch[i]);
+        struct mortise_flight *f = get_flight(m->batch[i]);
 
         f->failed = result;
         m->n_flying++;
@@ -666,14 +681,15 @@ static bool write_here(struct mortise *m)
     return true;
 }
 
-/* Memory ran out where the batch was to be handed over: its runs are lost. */
-static void give_up(struct mortise *m, size_t n, const struct mortise_err *why)
+/* Memory ran out for the hand-over: the runs of the batch are lost. */
+static void give_up_batch(struct mortise *m, size_t n,
+                          const struct mortise_err *why)
 {
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = flight_of(m->batch[i]);
+        struct mortise_flight *f = get_flight(m->batch[i]);
 
         if (f == m->barrier) {
-            try_sync_again(m);
+            retry_barrier(m);
             continue;
         }
         if (f->live != NULL) {
@@ -691,11 +707,11 @@ void mortise_commits_flush(struct mortise *m)
 
     for (size_t i = 0; i < n; i++)
         mortise_script_commit(m, m->batch[i]->checkpoint.seq, false);
-    if (n == 0 || (is_alone(m) && write_here(m)))
+    if (n == 0 || (is_single_run_active(m) && write_batch_inline(m)))
         return;
-    m->n_batch = 0; /* losing a run must not look for it here */
+    m->n_batch = 0; /* or losing a run would search the batch */
     if (mortise_writer_submit(m->writer, m->batch, n, &err) == MORTISE_OK)
         m->n_flying += n;
     else
-        give_up(m, n, &err);
+        give_up_batch(m, n, &err);
 }

@@ -1,6 +1,6 @@
-/* consult.c -- calls of a run that are of the deployment's discovery, and not of
- * its node's plugin.  Those of its memory are calls of a plugin like others
- * (calls.c).  Under a script nobody is asked: script.c answers. */
+/* consult.c -- calls of a run that go to the deployment's discovery plugins
+ * instead of its node's plugin.  Calls to the memory plugin are ordinary plugin
+ * calls (calls.c).  With a script no plugin is asked: script.c answers. */
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/discover.h"
 #include "core/engine/runs/script.h"

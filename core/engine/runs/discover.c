@@ -1,12 +1,14 @@
-/* discover.c -- the deployment's discovery plugins are asked.
+/* discover.c -- ask all discovery plugins of the deployment, and merge their
+ * answers.
  *
- *   (1) All of them are asked at once, each as a call of its own that serves the
- *       one that looks: with its run and its node, and with the grants of its
- *       own instance.  What they ask meanwhile is part of it (host_calls.c (7)).
- *   (2) One that fails, dies, takes longer than LOOK_MS or breaks the rules
- *       (found.c) has no say, and is named; the others' answers count.
- *   (3) It is over when each has answered or failed; what came of it is then a
- *       function of the answers, whatever their order in time was.
+ *   (1) All plugins are asked at once, each in a call that serves the asking
+ *       call: with its run and node, and with the permissions of the plugin's
+ *       own instance.  Asks of these calls are part of the asking call
+ *       (host_calls.c (7)).
+ *   (2) A plugin that fails, crashes, takes longer than LOOK_MS or returns an
+ *       invalid answer (found.c) is listed as failed; the other answers count.
+ *   (3) The look is over when each plugin has answered or failed.  Its result
+ *       depends only on the answers, not on their order in time.
  */
 #include "core/engine/runs/discover.h"
 
@@ -17,13 +19,13 @@
 #include "core/engine/common/secret_store.h"
 #include "mortise/plugin.h"
 
-enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of words */ };
+enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of the message */ };
 
-struct one { /* who is asked */
+struct asked_plugin { /* one plugin that is asked */
     struct mortise_hearer hearer;
     struct mortise_looking *of;
     const struct mortise_discoverer *who;
-    json_t *list; /* what it found; NULL: nothing yet, or it failed */
+    json_t *list; /* its results; NULL: none yet, or it failed */
     json_t *failed;
 };
 
@@ -34,12 +36,12 @@ struct mortise_looking {
     mortise_looked_fn *done;
     void *ud;
     bool nomem;
-    size_t n, out; /* of n so many have not answered, */
-    bool asking;   /* or are yet to be asked */
-    struct one of[];
+    size_t n, out; /* plugins without an answer */
+    bool asking;   /* not all were asked yet */
+    struct asked_plugin of[];
 };
 
-static void drop(struct mortise_looking *l)
+static void free_discovery(struct mortise_looking *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         json_decref(l->of[i].list);
@@ -49,8 +51,9 @@ static void drop(struct mortise_looking *l)
     mortise_release(l->m->mem, l, sizeof *l + l->n * sizeof l->of[0]);
 }
 
-/* Nobody answered: the first that failed speaks for all. */
-static void say_nobody(const struct mortise_looking *l, char words[NOBODY])
+/* No plugin answered: use the message of the first. */
+static void format_no_answer(const struct mortise_looking *l,
+                             char words[NOBODY])
 {
     const json_t *first = l->of[0].failed;
 
@@ -59,8 +62,8 @@ static void say_nobody(const struct mortise_looking *l, char words[NOBODY])
              mortise_json_text_of(first, "message"));
 }
 
-/* {results, failed?}; NULL: memory ran out. */
-static json_t *found_of(const struct mortise_looking *l, bool *nobody)
+/* {results, failed?}; NULL: out of memory. */
+static json_t *make_found_answer(const struct mortise_looking *l, bool *nobody)
 {
     json_t *lists[MORTISE_DISCOVERERS_MAX], *failed = json_array(), *results;
     int rv = failed != NULL ? 0 : -1;
@@ -78,7 +81,7 @@ static json_t *found_of(const struct mortise_looking *l, bool *nobody)
     return json_pack("{s:o, s:o*}", "results", results, "failed", failed);
 }
 
-static void end_if_over(struct mortise_looking *l)
+static void end_discovery_if_over(struct mortise_looking *l)
 {
     mortise_looked_fn *done = l->done;
     void *ud = l->ud;
@@ -88,14 +91,15 @@ static void end_if_over(struct mortise_looking *l)
 
     if (l->out > 0 || l->asking)
         return;
-    found = l->nomem ? NULL : found_of(l, &nobody);
+    found = l->nomem ? NULL : make_found_answer(l, &nobody);
     if (nobody)
-        say_nobody(l, words);
-    drop(l);
+        format_no_answer(l, words);
+    free_discovery(l);
     done(ud, found, nobody ? words : NULL);
 }
 
-static void fail(struct one *o, const char *code, const char *words)
+static void set_discovery_failed(struct asked_plugin *o, const char *code,
+                                 const char *words)
 {
     char told[512];
 
@@ -109,10 +113,10 @@ static void fail(struct one *o, const char *code, const char *words)
     o->of->nomem |= o->failed == NULL;
 }
 
-static void hear(struct mortise_hearer *h,
-                 const struct mortise_host_call_served *how)
+static void on_discovery_answer(struct mortise_hearer *h,
+                                const struct mortise_host_call_served *how)
 {
-    struct one *o = MORTISE_OF(h, struct one, hearer);
+    struct asked_plugin *o = MORTISE_OF(h, struct asked_plugin, hearer);
     struct mortise_looking *l = o->of;
     struct mortise_err why;
     int rv;
@@ -120,17 +124,18 @@ static void hear(struct mortise_hearer *h,
     if (how->status == MORTISE_S_OK) {
         rv = mortise_found_judge(&o->list, l->request, how->output, &why);
         if (rv == MORTISE_EINVAL)
-            fail(o, "bad_output", why.msg);
+            set_discovery_failed(o, "bad_output", why.msg);
         l->nomem |= rv == MORTISE_ENOMEM;
     } else {
-        fail(o, how->code, how->message);
+        set_discovery_failed(o, how->code, how->message);
     }
     l->out--;
-    end_if_over(l);
+    end_discovery_if_over(l);
 }
 
-static void ask(struct mortise_looking *l, struct one *o,
-                struct mortise_ongoing *by)
+static void ask_discovery_plugin(struct mortise_looking *l,
+                                 struct asked_plugin *o,
+                                 struct mortise_ongoing *by)
 {
     const struct mortise_discoverer *d = o->who;
     struct mortise_buf text;
@@ -172,13 +177,15 @@ struct mortise_looking *mortise_look(struct mortise_ongoing *by,
     l->n = l->out = all->n;
     l->asking = true;
     for (size_t i = 0; i < all->n; i++) {
-        l->of[i] = (struct one){
-            .hearer = {.hear = hear}, .of = l, .who = &all->list[i]};
-        ask(l, &l->of[i], by);
+        l->of[i] =
+            (struct asked_plugin){.hearer = {.hear = on_discovery_answer},
+                                  .of = l,
+                                  .who = &all->list[i]};
+        ask_discovery_plugin(l, &l->of[i], by);
     }
     l->asking = false;
     over = l->out == 0;
-    end_if_over(l);
+    end_discovery_if_over(l);
     return over ? NULL : l;
 }
 
@@ -186,12 +193,12 @@ void mortise_look_stop(struct mortise_looking *l)
 {
     for (size_t i = 0; i < l->n; i++)
         mortise_calls_stop_part(&l->of[i].hearer);
-    drop(l);
+    free_discovery(l);
 }
 
-/* ---- a call of the run's own --------------------------------------------- */
+/* ---- a DISCOVER call of a run -------------------------------------------- */
 
-static void looked(void *ud, json_t *found, const char *nobody)
+static void end_run_discovery(void *ud, json_t *found, const char *nobody)
 {
     struct mortise_ongoing *c = ud;
 
@@ -209,7 +216,7 @@ static void looked(void *ud, json_t *found, const char *nobody)
     mortise_ready(c->m, &c->ended);
 }
 
-static void stop(struct mortise_waiting *w)
+static void stop_run_discovery(struct mortise_waiting *w)
 {
     mortise_look_stop(MORTISE_OF(w, struct mortise_looking, waiting));
 }
@@ -217,10 +224,10 @@ static void stop(struct mortise_waiting *w)
 void mortise_look_for_run(struct mortise_ongoing *c,
                           const struct mortise_run_call *rc)
 {
-    struct mortise_looking *l = mortise_look(c, rc->body, looked, c);
+    struct mortise_looking *l = mortise_look(c, rc->body, end_run_discovery, c);
 
     if (l == NULL)
         return;
-    l->waiting.stop = stop;
+    l->waiting.stop = stop_run_discovery;
     c->waits = &l->waiting;
 }

@@ -1,10 +1,10 @@
-/* event_replay.c -- the stored events of a run, read in pieces.
+/* event_replay.c -- read the stored events of a run in pieces.
  *
- * Durable events are had by replaying a run's checkpoints.  Who cannot take all
- * of them at once stops and goes on later: the replayed run is kept in between,
- * so that every checkpoint is replayed once, however many pieces it takes.  A
- * piece is one read of the store; who is closed while that is out goes when it
- * is answered, and hears nothing of it.
+ * Replaying a run's checkpoints produces its durable events.  A reader that
+ * cannot take all events at once stops and continues later.  The replayed run
+ * is kept in between, so that every checkpoint is replayed once, however many
+ * pieces it takes.  A piece is one read of the store; a replay that is closed
+ * during a read is freed by its answer, without a report.
  */
 #include "core/engine/common/engine.h"
 
@@ -14,7 +14,8 @@ struct mortise_event_replay {
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_read read;
-    bool out, closed;        /* the read is; and nobody waits for it any more */
+    bool out, closed;        /* a read is in flight; close() was called
+                                meanwhile */
     struct mortise_run *run; /* replayed as far as it was read */
     const struct mortise_event_replay_ops *ops;
     void *ud;
@@ -24,7 +25,7 @@ struct mortise_event_replay {
     struct mortise_err err;
 };
 
-static int on_event(void *ud, json_t *event)
+static int on_replayed_event(void *ud, json_t *event)
 {
     struct mortise_event_replay *r = ud;
 
@@ -47,11 +48,12 @@ int mortise_event_replay_open(struct mortise_event_replay **out,
     if (r == NULL)
         return mortise_nomem(err);
     r->m = m;
-    strcpy(r->tenant, tenant); /* live.c lets no longer name in */
+    strcpy(r->tenant, tenant); /* live.c admits no longer names */
     strcpy(r->id, run);
     r->ops = ops;
     r->ud = ud;
-    rv = mortise_run_replay(&r->run, m->mem, g, tenant, run, on_event, r, err);
+    rv = mortise_run_replay(&r->run, m->mem, g, tenant, run, on_replayed_event,
+                            r, err);
     if (rv != MORTISE_OK) {
         mortise_release(m->mem, r, sizeof *r);
         return rv;
@@ -66,7 +68,7 @@ void mortise_event_replay_close(struct mortise_event_replay *r)
         return;
     r->closed = true;
     if (r->out)
-        return; /* goes with the answer */
+        return; /* piece_read() frees it */
     mortise_run_free(r->run);
     mortise_release(r->m->mem, r, sizeof *r);
 }
@@ -87,8 +89,9 @@ uint64_t mortise_event_replay_events(const struct mortise_event_replay *r)
     return mortise_run_events(r->run);
 }
 
-/* One checkpoint; nonzero: the piece ends before or behind it. */
-static int apply(void *ud, const struct mortise_checkpoint *cp)
+/* Apply one checkpoint; nonzero: the piece ends before or after it. */
+static int apply_replay_checkpoint(void *ud,
+                                   const struct mortise_checkpoint *cp)
 {
     struct mortise_event_replay *r = ud;
 
@@ -145,7 +148,7 @@ void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last)
                                     .tenant = r->tenant,
                                     .run = r->id,
                                     .number = next,
-                                    .checkpoint = apply,
+                                    .checkpoint = apply_replay_checkpoint,
                                     .ud = r,
                                     .done = piece_read};
     mortise_store_read(r->m->store, &r->read);

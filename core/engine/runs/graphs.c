@@ -1,8 +1,8 @@
 /* graphs.c -- compiled graphs, by digest.
  *
  * A run pins its graph; a thousand runs of one graph share the compiled form.
- * What was compiled last is kept, a bounded number of them; a run holds a
- * reference of its own, so dropping one here costs at most a compilation.
+ * The KEPT most recently used graphs are kept.  A run holds its own reference,
+ * so dropping a graph here costs at most a compilation.
  */
 #include "core/engine/common/engine.h"
 
@@ -16,7 +16,8 @@
 
 enum { KEPT = 32 };
 
-/* Which catalogue a graph was compiled with, from the one that knows most. */
+/* The catalog that a graph was compiled with, from the most to the least
+ * strict. */
 enum knowing { STRICT, LENIENT, NAMES };
 
 struct mortise_kept_graph { /* newest first */
@@ -31,8 +32,8 @@ static void kept_free(struct mortise *m, struct mortise_kept_graph *k)
     mortise_release(m->mem, k, sizeof *k);
 }
 
-/* Forget the oldest ones beyond KEPT. */
-static void trim(struct mortise *m)
+/* Drop the oldest graphs beyond KEPT. */
+static void drop_oldest_graphs(struct mortise *m)
 {
     struct mortise_kept_graph **at = &m->graphs, *k;
 
@@ -44,21 +45,22 @@ static void trim(struct mortise *m)
     }
 }
 
-static void keep(struct mortise *m, struct mortise_graph *g, enum knowing how)
+static void keep_compiled_graph(struct mortise *m, struct mortise_graph *g,
+                                enum knowing how)
 {
     struct mortise_kept_graph *k = mortise_alloc(m->mem, sizeof *k);
 
     if (k == NULL)
-        return; /* compiled again when it is needed again */
+        return; /* it is compiled again when needed */
     *k = (struct mortise_kept_graph){m->graphs, mortise_graph_ref(g), how};
     m->graphs = k;
-    trim(m);
+    drop_oldest_graphs(m);
 }
 
-/* A kept one whose catalogue knew as much as `least` does, moved to the front;
- * borrowed. */
-static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
-                                  enum knowing least)
+/* A kept graph whose catalog was at least as strict as `least`, moved to the
+ * front; borrowed. */
+static struct mortise_graph *
+find_kept_graph(struct mortise *m, const uint8_t *digest, enum knowing least)
 {
     struct mortise_kept_graph **at, *k;
 
@@ -74,10 +76,11 @@ static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
     return NULL;
 }
 
-static int compile(struct mortise *m, const struct mortise_catalog *catalog,
-                   const struct mortise_source *file,
-                   struct mortise_graph **out, struct mortise_buf *report,
-                   struct mortise_buf *findings, struct mortise_err *err)
+static int compile_graph(struct mortise *m,
+                         const struct mortise_catalog *catalog,
+                         const struct mortise_source *file,
+                         struct mortise_graph **out, struct mortise_buf *report,
+                         struct mortise_buf *findings, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
@@ -104,10 +107,10 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
     return report->failed ? mortise_nomem(err) : rv;
 }
 
-/* For who may not have this process open files for him: what they are shows in
- * findings. */
-static int closed_read(void *ud, const char *path, struct mortise_buf *text,
-                       struct mortise_err *why)
+/* For users who may not make this process open files: findings would show the
+ * contents. */
+static int deny_file_read(void *ud, const char *path, struct mortise_buf *text,
+                          struct mortise_err *why)
 {
     char user[64];
 
@@ -121,19 +124,19 @@ static int closed_read(void *ud, const char *path, struct mortise_buf *text,
                         user);
 }
 
-static int closed_list(void *ud, const char *dir,
-                       int (*fn)(void *into, const char *path), void *into,
-                       struct mortise_err *why)
+static int deny_dir_list(void *ud, const char *dir,
+                         int (*fn)(void *into, const char *path), void *into,
+                         struct mortise_err *why)
 {
     (void)fn;
     (void)into;
-    return closed_read(ud, dir, NULL, why);
+    return deny_file_read(ud, dir, NULL, why);
 }
 
-/* For what no person wrote: who makes a model write it would choose a secret and
- * the place that it is sent to. */
-static int no_secret(void *ud, const char *plugin, const char *name,
-                     struct mortise_err *why)
+/* For graphs that no person wrote: a user could make a model write a graph that
+ * sends a secret to any place. */
+static int deny_graph_secret(void *ud, const char *plugin, const char *name,
+                             struct mortise_err *why)
 {
     (void)ud;
     (void)plugin;
@@ -156,23 +159,24 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
     int rv;
 
     if ((flags & MORTISE_GRAPH_ALONE) != 0) {
-        files.read = closed_read;
-        files.list = closed_list;
+        files.read = deny_file_read;
+        files.list = deny_dir_list;
     }
     if ((flags & MORTISE_GRAPH_KEYLESS) != 0)
-        catalog.secret = no_secret;
-    rv = compile(m, &catalog, file, out, report, findings, err);
-    if (rv == MORTISE_OK && find(m, (*out)->digest, STRICT) == NULL)
-        keep(m, *out, STRICT);
+        catalog.secret = deny_graph_secret;
+    rv = compile_graph(m, &catalog, file, out, report, findings, err);
+    if (rv == MORTISE_OK && find_kept_graph(m, (*out)->digest, STRICT) == NULL)
+        keep_compiled_graph(m, *out, STRICT);
     return rv;
 }
 
-/* ---- what was pinned ----------------------------------------------------- */
+/* ---- pinned graphs ------------------------------------------------------- */
 
-/* The findings are about the store's copy: they are not to be taken for those
- * of a file that has the same name now. */
-static int refuse(const struct mortise_source *file, const uint8_t *digest,
-                  int code, const char *findings, struct mortise_err *err)
+/* The findings are about the store's copy; the message must not suggest that
+ * they are about the present file of that name. */
+static int fail_pinned_graph(const struct mortise_source *file,
+                             const uint8_t *digest, int code,
+                             const char *findings, struct mortise_err *err)
 {
     char hex[2 * MORTISE_DIGEST + 1];
 
@@ -186,7 +190,7 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
         file->path, hex, MORTISE_VERSION, findings);
 }
 
-/* One of the graphs that a run went by: what these files come to. */
+/* Compile the files of one of the graphs that a run followed. */
 static int compile_pinned(struct mortise *m, const uint8_t *digest,
                           enum knowing how, struct mortise_pinned pinned,
                           struct mortise_graph **out, struct mortise_err *err)
@@ -202,19 +206,23 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
     files.pinned = true;
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
-    rv = compile(m, &catalog, &pinned.files[0], out, &report, NULL, err);
+    rv = compile_graph(m, &catalog, &pinned.files[0], out, &report, NULL, err);
     if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
-        rv = refuse(&pinned.files[0], digest,
-                    rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
-                    mortise_buf_cstr(&report) != NULL ? report.p : "", err);
+        rv = fail_pinned_graph(
+            &pinned.files[0], digest,
+            rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
+            mortise_buf_cstr(&report) != NULL ? report.p : "", err);
     mortise_buf_finish(&report);
     return rv;
 }
 
-/* `all`, behind whose own files those of what it was steered from stand. */
-static int compile_all(struct mortise *m, const uint8_t *digest,
-                       enum knowing how, const struct mortise_pinned *all,
-                       struct mortise_graph **out, struct mortise_err *err)
+/* `all` has the files of the graph, followed by those of the graphs that it was
+ * steered from. */
+static int compile_with_formers(struct mortise *m, const uint8_t *digest,
+                                enum knowing how,
+                                const struct mortise_pinned *all,
+                                struct mortise_graph **out,
+                                struct mortise_err *err)
 {
     struct mortise_pinned parts[MORTISE_MAX_FORMERS + 1];
     const size_t most = sizeof parts / sizeof parts[0];
@@ -235,7 +243,8 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
         rv = compile_pinned(m, digest, how, parts[--n], out, err);
         if (rv == MORTISE_OK && former != NULL)
             rv = mortise_graph_follow(*out, former, err);
-        mortise_graph_unref(former); /* the one behind it has its own */
+        mortise_graph_unref(former); /* the graph that follows it has a
+                                        reference */
         former = *out;
     }
     if (rv != MORTISE_OK) {
@@ -245,12 +254,12 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
     return rv;
 }
 
-/* Compile the store's copy, which must be of that digest. */
+/* Compile the store's copy, and check its digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
                           enum knowing how, const struct mortise_pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    int rv = compile_all(m, digest, how, pinned, out, err);
+    int rv = compile_with_formers(m, digest, how, pinned, out, err);
 
     if (rv == MORTISE_OK &&
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
@@ -268,7 +277,8 @@ struct mortise_graph *mortise_graphs_find(struct mortise *m,
                                           const uint8_t digest[MORTISE_DIGEST],
                                           bool names)
 {
-    struct mortise_graph *g = find(m, digest, names ? NAMES : LENIENT);
+    struct mortise_graph *g =
+        find_kept_graph(m, digest, names ? NAMES : LENIENT);
 
     return g != NULL ? mortise_graph_ref(g) : NULL;
 }
@@ -283,7 +293,8 @@ int mortise_graphs_pinned(struct mortise *m,
     enum knowing how = names ? NAMES : STRICT;
     int rv = compile_stored(m, digest, how, &pinned, out, err);
 
-    /* What more is known may be why it compiles, and has the better words. */
+    /* The strict catalog knows more: the graph may compile with it, or get a
+     * better error message. */
     if (names && mortise_is_blocked(rv)) {
         how = STRICT;
         rv = compile_stored(m, digest, how, &pinned, out, err);
@@ -293,7 +304,7 @@ int mortise_graphs_pinned(struct mortise *m,
         rv = compile_stored(m, digest, how, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
-        keep(m, *out, how);
+        keep_compiled_graph(m, *out, how);
     return rv;
 }
 
@@ -302,7 +313,7 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_pinned pinned = {g->sources, g->n_sources};
-    struct mortise_graph *kept = find(m, g->digest, STRICT);
+    struct mortise_graph *kept = find_kept_graph(m, g->digest, STRICT);
     int rv;
 
     *out = kept != NULL ? mortise_graph_ref(kept) : NULL;
@@ -310,7 +321,7 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
         return MORTISE_OK;
     rv = compile_stored(m, g->digest, STRICT, &pinned, out, err);
     if (rv == MORTISE_OK)
-        keep(m, *out, STRICT);
+        keep_compiled_graph(m, *out, STRICT);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
 }
 
@@ -327,9 +338,9 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
     int rv;
 
     catalog.files = &files;
-    rv = compile(m, &catalog, file, out, report, NULL, err);
-    if (rv == MORTISE_OK && find(m, (*out)->digest, STRICT) == NULL)
-        keep(m, *out, STRICT);
+    rv = compile_graph(m, &catalog, file, out, report, NULL, err);
+    if (rv == MORTISE_OK && find_kept_graph(m, (*out)->digest, STRICT) == NULL)
+        keep_compiled_graph(m, *out, STRICT);
     return rv;
 }
 

@@ -1,12 +1,11 @@
-/* held_events.c -- live events that wait for the durable ones in front of them.
+/* held_events.c -- live events that wait for earlier durable events.
  *
- * A run's queue, first come, first told: each in front of the first durable
- * event that happened after it, also where one commit has several.  As it may
- * be long (a plugin that emits 100,000 events in one call), an event waits as
- * text, and all that is on its way to watchers anywhere in the engine, here and
- * in the mailbox, stays within m->passing_max bytes.  What does not fit is
- * counted, at its place: whoever is told of what surrounds it is told of that,
- * too.
+ * A FIFO queue of each run: an event is sent before the first durable event
+ * that happened after it, even within one commit.  The queue may be long (a
+ * plugin may emit 100,000 events in one call), so events are kept as text.  All
+ * live events queued anywhere in the engine, here and in the mailbox, stay
+ * within m->passing_max bytes.  Events that do not fit are counted at their
+ * place in the queue, and each watch of the events around them gets the count.
  */
 #include "core/engine/common/engine.h"
 
@@ -14,10 +13,10 @@
 
 struct mortise_held_event {
     struct mortise_held_event *next;
-    uint64_t seq;    /* of the commit that goes before it */
-    uint64_t behind; /* so many durable events are in front of it */
+    uint64_t seq;    /* of the commit that it waits for */
+    uint64_t behind; /* number of durable events before it */
     uint64_t id;     /* counted in its run */
-    uint64_t missed; /* so many were here; it is no event then */
+    uint64_t missed; /* number of dropped events; then this is no event */
     size_t n;
     char text[];
 };
@@ -38,8 +37,9 @@ void mortise_passing_give(struct mortise *m, size_t n)
     (void)before;
 }
 
-/* Behind all that has happened so far. */
-static void append(struct mortise_live *live, struct mortise_held_event *h)
+/* Append it, after everything that has happened so far. */
+static void append_held_event(struct mortise_live *live,
+                              struct mortise_held_event *h)
 {
     h->next = NULL;
     h->seq = mortise_run_newest(live->run);
@@ -61,8 +61,8 @@ void mortise_held_events_miss(struct mortise_live *live, uint64_t n)
         h->behind != mortise_run_events(live->run)) {
         h = mortise_zalloc(live->m->mem, sizeof *h);
         if (h == NULL)
-            return; /* said with the next */
-        append(live, h);
+            return; /* reported with the next event */
+        append_held_event(live, h);
     }
     h->missed += live->unsaid;
     live->unsaid = 0;
@@ -85,7 +85,7 @@ void mortise_held_events_put(struct mortise_live *live, const json_t *event)
     if (h != NULL) {
         h->n = n;
         memcpy(h->text, text, n);
-        append(live, h);
+        append_held_event(live, h);
     } else {
         mortise_held_events_miss(live, 1);
     }
@@ -102,9 +102,9 @@ uint64_t mortise_held_events_behind(const struct mortise_live *live)
     return live->held != NULL ? live->held->behind : UINT64_MAX;
 }
 
-/* The event, or NULL and how many were missed. */
-static json_t *look_at(const struct mortise_held_event *h, uint64_t *id,
-                       uint64_t *missed)
+/* The event, or NULL and the number of missed events. */
+static json_t *parse_held_event(const struct mortise_held_event *h,
+                                uint64_t *id, uint64_t *missed)
 {
     json_t *event = NULL;
     struct mortise_err err;
@@ -113,11 +113,11 @@ static json_t *look_at(const struct mortise_held_event *h, uint64_t *id,
     *missed = h->missed;
     if (h->missed == 0 &&
         mortise_json_read(&event, h->text, h->n, &err) != MORTISE_OK)
-        *missed = 1; /* memory ran out */
+        *missed = 1; /* out of memory */
     return event;
 }
 
-static void drop_first(struct mortise_live *live)
+static void drop_first_held_event(struct mortise_live *live)
 {
     struct mortise_held_event *h = live->held;
 
@@ -130,9 +130,9 @@ static void drop_first(struct mortise_live *live)
 json_t *mortise_held_events_take(struct mortise_live *live, uint64_t *id,
                                  uint64_t *missed)
 {
-    json_t *event = look_at(live->held, id, missed);
+    json_t *event = parse_held_event(live->held, id, missed);
 
-    drop_first(live);
+    drop_first_held_event(live);
     return event;
 }
 
@@ -147,12 +147,12 @@ mortise_held_events_find(const struct mortise_live *live,
         h = h->next;
     if (h == NULL || h->behind >= seq)
         return NULL;
-    out->event = look_at(h, &out->id, &out->missed);
+    out->event = parse_held_event(h, &out->id, &out->missed);
     return h;
 }
 
 void mortise_held_events_drop(struct mortise_live *live)
 {
     while (live->held != NULL)
-        drop_first(live);
+        drop_first_held_event(live);
 }

@@ -1,37 +1,34 @@
-/* host_calls.c -- calls of plugins to their host, from their `ask` to the
- * answer.
+/* host_calls.c -- calls of plugins to the host, from `ask` to answer.
  *
- * An ask comes on any thread, as text; it is parsed there, and becomes a task
- * of the loop.  There its method (host_calls.h) says whether it is one at all,
- * and the run what becomes of it: it is performed, or answered without.  What
- * was performed goes to the run, which keeps it and answers.
+ * An ask comes on any thread, as text; it is parsed there and becomes a task of
+ * the loop.  There its method (host_calls.h) checks it, and the run decides
+ * whether it is performed or answered without.  The result goes to the run,
+ * which records it and answers.
  *
- *   (1) Each ask is answered exactly once, also when its call has ended, or
- *       ended before the ask came here.
- *   (2) An answer never comes from inside the ask, nor from inside start(): it
- *       is a task behind everything that was asked before.
- *   (3) What is being performed for a call is let go of when the call is to
- *       stop.  What had been performed by then the run still hears of, before
- *       it hears that the call ended.
- *       What is let go of before anything of it had left did not happen, which
- *       the run hears too: nobody need be asked about it.
- *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
- *       that it asks is told the same, and none of it is recorded: nobody could
- *       say afterwards that it would ask it again.
- *   (5) Asks of one call reach the run in the order in which they were asked,
- *       as the run knows them again by it: while there is one of which the
- *       store is asked whether there is room, those behind it wait.
- *   (6) The run keeps and shows an ask without the secrets that may be in it;
- *       what is performed is what was asked.  The name of a step, by which it
- *       is found again, cannot be another than was asked for: one with a secret
- *       in it is refused.
- *   (7) What is asked by a call that performs an ask is part of that one: it is
- *       performed at once and answered, and the run hears nothing of it.  So is
- *       what a plugin asks inside a step of its own (journal.c), of which it is
- *       told twice: that it is to do it, and, when it has said what came of it,
- *       that this is recorded.
- *   (8) What an instance asks in the background is of no run: it is performed at
- *       once, recorded nowhere, and ends with the instance.
+ *   (1) Each ask is answered exactly once, even if its call has ended, or ended
+ *       before the ask arrived here.
+ *   (2) An answer never comes from inside ask() or start(): it is a task after
+ *       all earlier asks.
+ *   (3) When a call must stop, its asks in progress are cancelled.  The run
+ *       gets the results of asks that were already performed, before the end of
+ *       the call.  An ask that was cancelled before it had any effect did not
+ *       happen, and the run is told so: no person has to decide about it.
+ *   (4) After a call was told to suspend (MORTISE_S_SUSPENDED), all its asks
+ *       get the same answer, and none is recorded: it is unknown whether the
+ *       re-entered call would repeat them.
+ *   (5) Asks of one call reach the run in the order in which they were made,
+ *       because the run recognises them by that order.  While the store is
+ *       checked for the room of one ask, later asks wait.
+ *   (6) The run stores and shows an ask with secrets masked; the ask is
+ *       performed unmasked.  The name of a step identifies it and cannot be
+ *       masked: a name with a secret in it is refused.
+ *   (7) An ask of a call that serves another ask is part of that ask: it is
+ *       performed at once and answered, and the run is not told.  The same
+ *       holds for asks inside a step that a plugin performs itself (journal.c).
+ *       The plugin gets two answers for such a step: that it may begin, and,
+ *       after it reported the result, that the result is recorded.
+ *   (8) An ask from an instance's background work belongs to no run: it is
+ *       performed at once, not recorded, and ends with the instance.
  */
 #include "core/engine/runs/host_calls.h"
 
@@ -48,10 +45,10 @@
 #include "core/engine/runs/script.h"
 #include "core/plugin/kind.h"
 
-enum { STEP_NAME_MAX = 128 }; /* of a step */
+enum { STEP_NAME_MAX = 128 }; /* bytes of the name of a step */
 
 /* NULL: there is no such method. */
-static const struct mortise_host_call_row *row_of(const char *name)
+static const struct mortise_host_call_row *find_method_row(const char *name)
 {
     const struct mortise_host_call_row *row = mortise_host_call_methods;
 
@@ -76,8 +73,8 @@ static void asked_free(struct mortise_asked *a)
     mortise_release(a->m->mem, a, sizeof *a);
 }
 
-/* Who asks from a worker waits there, as long as one is unanswered. */
-static void note_wait(const struct mortise_ongoing *c)
+/* A call on a worker waits there while it has unanswered asks. */
+static void update_pool_wait(const struct mortise_ongoing *c)
 {
     if (!c->scripted && c->lane->threading == MORTISE_THREAD_BLOCKING)
         mortise_pool_waits(c->m->pool, &c->job, c->asked != NULL);
@@ -93,7 +90,7 @@ static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
     if (a->next != NULL)
         a->next->at = &a->next;
     c->asked = a;
-    note_wait(c);
+    update_pool_wait(c);
     a->handle = ++m->last_ask;
     mortise_table_add(&m->asks, &a->entry, mortise_hash_u64s(a->handle, 0));
 }
@@ -104,13 +101,14 @@ static void unlink_asked(struct mortise_asked *a)
     *a->at = a->next;
     if (a->next != NULL)
         a->next->at = a->at;
-    note_wait(a->call);
+    update_pool_wait(a->call);
     a->call = NULL;
     mortise_timer_disarm(&a->m->timers, &a->hold);
 }
 
-/* NULL when nobody waits for it any more. */
-static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
+/* NULL if the ask no longer exists. */
+static struct mortise_asked *find_asked(const struct mortise *m,
+                                        uint64_t handle)
 {
     struct mortise_hashed *e;
 
@@ -126,9 +124,9 @@ static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* A plugin that dies of an answer does so for this call. */
-static void hand(struct mortise_ongoing *c, uint64_t ask, int32_t status,
-                 const char *text, size_t n)
+/* A crash of the plugin during the answer is attributed to this call. */
+static void answer_in_plugin(struct mortise_ongoing *c, uint64_t ask,
+                             int32_t status, const char *text, size_t n)
 {
     const struct mortise_whose *before;
 
@@ -141,15 +139,15 @@ static void hand(struct mortise_ongoing *c, uint64_t ask, int32_t status,
     mortise_inside_for(before);
 }
 
-static void tell(struct mortise_ongoing *c, uint64_t ask, int32_t status,
-                 const char *text)
+static void answer_with_text(struct mortise_ongoing *c, uint64_t ask,
+                             int32_t status, const char *text)
 {
-    hand(c, ask, status, text, strlen(text));
+    answer_in_plugin(c, ask, status, text, strlen(text));
 }
 
-/* What an answer says that it cost is the call's; an executor's run has spent it
- * with the answer. */
-static void count_usage(struct mortise_ongoing *c, const json_t *answer)
+/* Add the cost in an answer to the call's usage.  For a call of an executor,
+ * the run counts it with the answer. */
+static void add_answer_usage(struct mortise_ongoing *c, const json_t *answer)
 {
     const json_t *said = json_object_get(answer, "usage");
     struct mortise_usage used;
@@ -162,13 +160,14 @@ static void count_usage(struct mortise_ongoing *c, const json_t *answer)
     mortise_usage_finish(&used);
 }
 
-/* The run has what came of it: who said so may go on. */
-static void tell_ended(struct mortise_asked *a)
+/* The run has recorded the result of the step: answer the ask that reported
+ * it. */
+static void answer_step_end(struct mortise_asked *a)
 {
     struct mortise_asked *by = a->ended;
 
     if (by == NULL)
-        return; /* nobody waits for it any more */
+        return; /* that ask no longer exists */
     a->ended = NULL;
     if (a->status == MORTISE_S_OK || a->undone)
         mortise_host_call_answer(by, MORTISE_S_OK, json_null(), "");
@@ -176,14 +175,14 @@ static void tell_ended(struct mortise_asked *a)
         mortise_host_call_answer(by, a->status, NULL, a->words);
 }
 
-static void tell_answer(struct mortise_asked *a)
+static void answer_asker(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
     const char *words = a->words;
     char *text = NULL;
 
     if (a->is_told) {
-        tell_ended(a);
+        answer_step_end(a);
         return;
     }
 
@@ -198,15 +197,15 @@ static void tell_answer(struct mortise_asked *a)
     }
     c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
     if (a->method->served != NULL)
-        count_usage(c, a->value);
+        add_answer_usage(c, a->value);
     if (a->method->answered != NULL && a->status == MORTISE_S_OK)
         a->method->answered(a, a->value);
-    tell(c, a->id, a->status, words);
+    answer_with_text(c, a->id, a->status, words);
     mortise_release_str(c->mem, text);
 }
 
-/* The run hears of what was performed; `a` may be gone afterwards. */
-static void feed_answer(struct mortise_asked *a)
+/* Feed the result to the run; `a` may be freed by that. */
+static void feed_ask_answer(struct mortise_asked *a)
 {
     bool (*completed)(const json_t *) = a->method->completed;
     struct mortise_input in = {
@@ -227,8 +226,8 @@ static void feed_answer(struct mortise_asked *a)
     mortise_live_feed(a->call->live, &in);
 }
 
-/* Behind everything that was asked before (2). */
-static void go_on(struct mortise_task *t)
+/* Continue after all earlier asks (2). */
+static void continue_asked(struct mortise_task *t)
 {
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
 
@@ -237,19 +236,20 @@ static void go_on(struct mortise_task *t)
         asked_free(a);
     } else if (a->state == MORTISE_ASKED_GOES) {
         a->state = MORTISE_ASKED_BEGUN;
-        tell_answer(a);
+        answer_asker(a);
         a->is_told = true;
     } else if (a->state == MORTISE_ASKED_DONE) {
-        feed_answer(a);
+        feed_ask_answer(a);
     } else if (a->state == MORTISE_ASKED_REPLIED) {
-        tell_answer(a);
+        answer_asker(a);
         unlink_asked(a);
         asked_free(a);
     }
 }
 
-static void become(struct mortise_asked *a, enum mortise_asked_state state,
-                   int32_t status, json_t *value)
+static void set_asked_state(struct mortise_asked *a,
+                            enum mortise_asked_state state, int32_t status,
+                            json_t *value)
 {
     a->state = state;
     a->status = status;
@@ -258,11 +258,11 @@ static void become(struct mortise_asked *a, enum mortise_asked_state state,
     if (a->queued)
         return;
     a->queued = true;
-    a->task.run = go_on;
+    a->task.run = continue_asked;
     mortise_ready(a->m, &a->task);
 }
 
-static bool is_recorded(const struct mortise_asked *a)
+static bool is_ask_recorded(const struct mortise_asked *a)
 {
     return a->method->effect != MORTISE_HOST_CALL_UNRECORDED && !a->is_part;
 }
@@ -274,15 +274,16 @@ void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
     assert((status == MORTISE_S_OK) == (value != NULL));
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
-    become(a, is_recorded(a) ? MORTISE_ASKED_DONE : MORTISE_ASKED_REPLIED,
-           status, value);
+    set_asked_state(
+        a, is_ask_recorded(a) ? MORTISE_ASKED_DONE : MORTISE_ASKED_REPLIED,
+        status, value);
 }
 
 void mortise_host_call_go(struct mortise_asked *a, json_t *value)
 {
     assert(a->state == MORTISE_ASKED_BEGUN && a->call->own == NULL);
     a->call->own = a;
-    become(a, MORTISE_ASKED_GOES, MORTISE_S_OK, value);
+    set_asked_state(a, MORTISE_ASKED_GOES, MORTISE_S_OK, value);
 }
 
 void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
@@ -293,17 +294,17 @@ void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
     a->ended = by;
     by->data = a;
     a->undone = value == NULL;
-    become(a, MORTISE_ASKED_DONE,
-           value != NULL ? MORTISE_S_OK : MORTISE_S_CANCELLED, value);
+    set_asked_state(a, MORTISE_ASKED_DONE,
+                    value != NULL ? MORTISE_S_OK : MORTISE_S_CANCELLED, value);
 }
 
 void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
                              json_t *value)
 {
-    struct mortise_asked *a = find(m, ask);
+    struct mortise_asked *a = find_asked(m, ask);
 
     if (a != NULL)
-        become(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
+        set_asked_state(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
 }
 
 void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n)
@@ -311,18 +312,18 @@ void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n)
     struct mortise_ongoing *c = a->call;
 
     if (c != NULL)
-        hand(c, a->id, MORTISE_S_PENDING, p, n);
+        answer_in_plugin(c, a->id, MORTISE_S_PENDING, p, n);
 }
 
-/* Has anything of it left?  What waits for its secrets has not. */
-static bool has_left(const struct mortise_asked *a)
+/* May it have had an effect?  An ask that waits for its secrets has not. */
+static bool has_ask_left(const struct mortise_asked *a)
 {
     return a->fetch == NULL &&
            (a->method->has_left == NULL || a->method->has_left(a));
 }
 
-/* It waits for the value of a secret no more: true when it did. */
-static bool let_go_of_secret(struct mortise_asked *a)
+/* Stop waiting for a secret; true if it was waiting. */
+static bool cancel_secret_fetch(struct mortise_asked *a)
 {
     bool was = a->fetch != NULL;
 
@@ -332,37 +333,37 @@ static bool let_go_of_secret(struct mortise_asked *a)
     return was;
 }
 
-static void stop(struct mortise_asked *a)
+static void stop_asked(struct mortise_asked *a)
 {
-    if (a->state == MORTISE_ASKED_BEGUN && !let_go_of_secret(a) &&
+    if (a->state == MORTISE_ASKED_BEGUN && !cancel_secret_fetch(a) &&
         a->method->cancel != NULL)
         a->method->cancel(a);
 }
 
-/* An effect that did not happen (3). */
-static void take_back(struct mortise_asked *a)
+/* Cancel an effect that did not happen (3). */
+static void cancel_undone_effect(struct mortise_asked *a)
 {
-    stop(a);
+    stop_asked(a);
     a->undone = true;
     snprintf(a->words, sizeof a->words, "cancelled");
-    become(a, MORTISE_ASKED_DONE, MORTISE_S_CANCELLED, NULL);
+    set_asked_state(a, MORTISE_ASKED_DONE, MORTISE_S_CANCELLED, NULL);
 }
 
-static bool may_be_taken_back(const struct mortise_asked *a)
+static bool is_effect_undone(const struct mortise_asked *a)
 {
     if (a->state == MORTISE_ASKED_GOES)
         return true;
-    return a->state == MORTISE_ASKED_BEGUN && is_recorded(a) &&
-           a->method->effect == MORTISE_HOST_CALL_CALLER && !has_left(a);
+    return a->state == MORTISE_ASKED_BEGUN && is_ask_recorded(a) &&
+           a->method->effect == MORTISE_HOST_CALL_CALLER && !has_ask_left(a);
 }
 
-/* Nobody waits for it any more. */
-static void forget(struct mortise_asked *a)
+/* Forget an ask that nobody waits for. */
+static void forget_asked(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
     struct mortise_asked *own = a->method->ends ? a->data : NULL;
 
-    stop(a);
+    stop_asked(a);
     unlink_asked(a);
     if (c->weighed == a)
         c->weighed = NULL;
@@ -373,12 +374,12 @@ static void forget(struct mortise_asked *a)
     if (a->ended != NULL)
         a->ended->data = NULL;
     if (!a->is_told)
-        tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
+        answer_with_text(c, a->id, MORTISE_S_CANCELLED, "cancelled");
     if (!a->queued)
         asked_free(a);
 }
 
-static void serve_behind(struct mortise *m, uint64_t call);
+static void serve_queued_asks(struct mortise *m, uint64_t call);
 
 void mortise_host_call_cancel(struct mortise_ongoing *c)
 {
@@ -386,17 +387,17 @@ void mortise_host_call_cancel(struct mortise_ongoing *c)
 
     for (a = c->asked; a != NULL; a = next) {
         next = a->next;
-        if (may_be_taken_back(a))
-            take_back(a);
+        if (is_effect_undone(a))
+            cancel_undone_effect(a);
         else if (c->own != a && !a->method->ends &&
                  (a->state == MORTISE_ASKED_WAITS ||
                   a->state == MORTISE_ASKED_BEGUN))
-            forget(a);
+            forget_asked(a);
     }
-    serve_behind(c->m, c->id);
+    serve_queued_asks(c->m, c->id);
 }
 
-static struct mortise_asked *first_done(const struct mortise_ongoing *c)
+static struct mortise_asked *find_done_ask(const struct mortise_ongoing *c)
 {
     struct mortise_asked *a = c->asked;
 
@@ -405,14 +406,15 @@ static struct mortise_asked *first_done(const struct mortise_ongoing *c)
     return a;
 }
 
-/* (5): one that ends is not waited for by the store; nothing is refused that
- * was not weighed, and nothing comes to anything that was not decided. */
-static void weigh_no_more(struct mortise_ongoing *c)
+/* (5): a call that ends does not wait for the store.  An ask that was not
+ * checked for room is not refused, and a decision that was not made has no
+ * result. */
+static void end_weighing(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
     while ((a = c->weighed) != NULL) {
-        stop(a);
+        stop_asked(a);
         if (a->method->decides)
             mortise_host_call_undecided(a, MORTISE_S_CANCELLED,
                                         "the call has ended");
@@ -425,19 +427,19 @@ void mortise_host_call_end(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
-    weigh_no_more(c);
+    end_weighing(c);
     for (a = c->asked; a != NULL; a = a->next)
-        if (may_be_taken_back(a))
-            take_back(a);
-    while ((a = first_done(c)) != NULL)
-        feed_answer(a);
+        if (is_effect_undone(a))
+            cancel_undone_effect(a);
+    while ((a = find_done_ask(c)) != NULL)
+        feed_ask_answer(a);
     while (c->asked != NULL)
-        forget(c->asked);
+        forget_asked(c->asked);
 }
 
-/* The call ended before its ask came here, and with it went the knowledge whose
- * it was: every instance is told, and the one that asked knows. */
-static void answer_late(const struct mortise_asked *a)
+/* The call ended before its ask arrived, and its instance is unknown now:
+ * answer to every instance; only the one that asked accepts it. */
+static void answer_ended_call(const struct mortise_asked *a)
 {
     static const char words[] = "the call has ended";
     struct mortise *m = a->m;
@@ -452,12 +454,12 @@ static void answer_late(const struct mortise_asked *a)
             a->id, MORTISE_S_CANCELLED, words, sizeof words - 1);
 }
 
-/* ---- asking ------------------------------------------------------------- */
+/* ---- ask ----------------------------------------------------------------- */
 
 void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
                                uint32_t step, const char *key)
 {
-    struct mortise_asked *a = find(live->m, ask);
+    struct mortise_asked *a = find_asked(live->m, ask);
 
     if (a == NULL)
         return;
@@ -466,7 +468,7 @@ void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
     a->state = MORTISE_ASKED_BEGUN;
     a->live = live;
     a->method->start(a);
-    a->live = NULL; /* an answer is a task: it is still there */
+    a->live = NULL; /* an answer is a task, so `a` still exists */
 }
 
 int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
@@ -479,9 +481,9 @@ int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
     return status;
 }
 
-/* `step`, in the body of any method: the name of this ask, for who asks in no
- * order.  The rest is the method's. */
-static int32_t take_name(struct mortise_asked *a, char *words)
+/* Take `step` out of the body: the name of this ask, for plugins that ask in no
+ * fixed order.  The rest is the method's. */
+static int32_t take_step_name(struct mortise_asked *a, char *words)
 {
     json_t *body = mortise_json_unconst(a->body);
 
@@ -501,8 +503,9 @@ static int32_t take_name(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-/* (7): what waits for the run, or for another plugin, cannot be. */
-static bool may_be_part(const struct mortise_host_call_method *m)
+/* (7): an ask that needs the run or another plugin cannot be part of
+ * another. */
+static bool may_ask_inside_step(const struct mortise_host_call_method *m)
 {
     return m->served == NULL && (m->effect == MORTISE_HOST_CALL_READ ||
                                  m->effect == MORTISE_HOST_CALL_LOOK ||
@@ -510,14 +513,15 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
-/* (7): is it one of those that plugins of its kind may ask?  Else `may` has
- * them. */
-static bool may_serve(const struct mortise_asked *a, char *may, size_t size)
+/* (7): may plugins of this kind ask for the method while they serve a call?  If
+ * not, `may` lists the allowed methods. */
+static bool may_serving_call_ask(const struct mortise_asked *a, char *may,
+                                 size_t size)
 {
     const char *const *asks = mortise_kinds[a->call->call.kind->kind]->asks;
     size_t n = 0;
 
-    assert(asks != NULL); /* an executor serves nobody */
+    assert(asks != NULL); /* an executor serves no calls */
     for (size_t k = 0; asks[k] != NULL; k++) {
         if (strcmp(asks[k], a->method_name) == 0)
             return true;
@@ -530,15 +534,16 @@ static bool may_serve(const struct mortise_asked *a, char *may, size_t size)
     return false;
 }
 
-/* The run's even so: a question, as whoever asked it stays; and a model, as it
- * costs money. */
+/* Recorded even inside an open step: a question, because its call stays for it;
+ * and a model call, because it costs money. */
 static bool is_recorded_inside(const struct mortise_host_call_method *m)
 {
     return m->effect == MORTISE_HOST_CALL_QUESTION || m->says != NULL;
 }
 
-/* One that is found again by its name alone. */
-static int32_t judge_inside(const struct mortise_asked *a, char *words)
+/* An ask that is recorded inside an open step needs a name, by which it is
+ * found again. */
+static int32_t check_inside_step(const struct mortise_asked *a, char *words)
 {
     if (!is_recorded_inside(a->method))
         return MORTISE_S_OK;
@@ -555,8 +560,8 @@ static int32_t judge_inside(const struct mortise_asked *a, char *words)
                                     a->method_name);
 }
 
-/* It is recorded: all of it is parsed. */
-static int32_t parse_raw(struct mortise_asked *a)
+/* The ask is recorded: parse the whole of it. */
+static int32_t parse_raw_member(struct mortise_asked *a)
 {
     json_t *value = NULL;
     int rv = mortise_json_parse(&value, a->raw, a->raw_room - 1, NULL);
@@ -571,16 +576,16 @@ static int32_t parse_raw(struct mortise_asked *a)
     return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
 }
 
-/* Is it to be asked of the run?  Else its answer. */
-static int32_t judge(struct mortise_asked *a, char *words)
+/* MORTISE_S_OK: put the ask to the run; else answer with this status. */
+static int32_t check_asked(struct mortise_asked *a, char *words)
 {
     const struct mortise_ongoing *c = a->call;
     int32_t status;
     char may[256];
 
     if (a->raw != NULL && a->status == MORTISE_S_OK && !a->is_part)
-        a->status = parse_raw(a);
-    if (a->status == MORTISE_S_NOMEM) /* found when it came */
+        a->status = parse_raw_member(a);
+    if (a->status == MORTISE_S_NOMEM) /* set when the ask arrived */
         return mortise_ask_refuse(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
         return mortise_ask_refuse(words, a->status,
@@ -592,7 +597,7 @@ static int32_t judge(struct mortise_asked *a, char *words)
     if (c->told_to_wait && !a->method->ends)
         return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
                                   "the call must suspend now");
-    if (c->is_serving && !may_serve(a, may, sizeof may))
+    if (c->is_serving && !may_serving_call_ask(a, may, sizeof may))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "a call that serves another call cannot ask "
                                   "for %s; it can ask for %s",
@@ -602,20 +607,22 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "background work of a plugin belongs to no "
                                   "run and cannot ask for %s",
                                   a->method_name);
-    if (c->own != NULL && !may_be_part(a->method) &&
+    if (c->own != NULL && !may_ask_inside_step(a->method) &&
         !is_recorded_inside(a->method))
         return mortise_ask_refuse(
             words, MORTISE_S_UNSUPPORTED,
             "inside an open step (journal.begin/1), a plugin cannot ask for %s",
             a->method_name);
-    status = take_name(a, words);
+    status = take_step_name(a, words);
     if (status == MORTISE_S_OK)
         status = a->method->check(a, words);
-    return status == MORTISE_S_OK && c->own != NULL ? judge_inside(a, words)
-                                                    : status;
+    return status == MORTISE_S_OK && c->own != NULL
+               ? check_inside_step(a, words)
+               : status;
 }
 
-static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
+static enum mortise_step_kind
+get_caller_step_kind(const struct mortise_asked *a)
 {
     const struct mortise_host_call_method *m = a->method;
 
@@ -625,7 +632,8 @@ static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
                                                      : MORTISE_STEP_EFFECT;
 }
 
-/* Of what the caller does not settle; 0: the run is not asked. */
+/* The step of an effect that does not depend on the caller; 0: the run is not
+ * asked. */
 static const enum mortise_step_kind step_kinds[] = {
     [MORTISE_HOST_CALL_READ] = MORTISE_STEP_READ,
     [MORTISE_HOST_CALL_LOOK] = MORTISE_STEP_LOOK,
@@ -640,8 +648,8 @@ _Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
                    MORTISE_HOST_CALL_GET + 1,
                "every effect is settled, here or by the caller");
 
-/* Nobody answered in time: who asked lets go, as if it had never stayed. */
-static void hold_over(struct mortise_timer *t)
+/* No answer within hold_ms: release the call, as if it had not stayed. */
+static void on_hold_timer(struct mortise_timer *t)
 {
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
     struct mortise_input in = {
@@ -660,8 +668,8 @@ void mortise_host_call_release(struct mortise_live *live, const char *handle)
     mortise_live_feed(live, &in);
 }
 
-/* Does its asker stay until something of the run, or a child, has ended? */
-static bool awaits_others(const struct mortise_asked *a)
+/* Does the asking call stay until a child or a tool of the run has ended? */
+static bool keeps_call_waiting(const struct mortise_asked *a)
 {
     return a->method->effect == MORTISE_HOST_CALL_CHILD ||
            a->method->effect == MORTISE_HOST_CALL_TOOL;
@@ -672,14 +680,14 @@ bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools)
     const struct mortise_asked *a = c->asked;
 
     while (a != NULL &&
-           (a->state != MORTISE_ASKED_WAITS || !awaits_others(a) ||
+           (a->state != MORTISE_ASKED_WAITS || !keeps_call_waiting(a) ||
             (!tools && a->method->effect == MORTISE_HOST_CALL_TOOL)))
         a = a->next;
     return a != NULL;
 }
 
-/* `a` may be gone afterwards. */
-static void ask_run(struct mortise_asked *a, bool full)
+/* Put the ask to the run; `a` may be freed by that. */
+static void put_ask_to_run(struct mortise_asked *a, bool full)
 {
     json_t *masked = mortise_secret_store_masked(
         a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
@@ -688,13 +696,13 @@ static void ask_run(struct mortise_asked *a, bool full)
     struct mortise_ongoing *c = a->call;
     struct mortise_live *live = c->live;
     bool awaits = a->method->effect == MORTISE_HOST_CALL_CHILD;
-    bool stays = awaits_others(a);
+    bool stays = keeps_call_waiting(a);
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
                   .ask = a->handle,
                   .kind = a->method->effect == MORTISE_HOST_CALL_CALLER
-                              ? kind_of_caller(a)
+                              ? get_caller_step_kind(a)
                               : step_kinds[a->method->effect],
                   .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
@@ -711,7 +719,7 @@ static void ask_run(struct mortise_asked *a, bool full)
         model.said = mortise_secret_store_masked(
             a->m->secret_store, a->method->says(a, model.most));
     if (masked == NULL || (a->method->says != NULL && model.said == NULL)) {
-        become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
+        set_asked_state(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
     } else {
         a->state = MORTISE_ASKED_WAITS;
         if (stays)
@@ -721,7 +729,8 @@ static void ask_run(struct mortise_asked *a, bool full)
                               mortise_mono_in(a->hold_ms));
         mortise_live_feed(live, &in);
         if (awaits)
-            mortise_news_of(live, MORTISE_NEWS_AWAITS); /* it may be over */
+            /* the child may have ended already */
+            mortise_news_of(live, MORTISE_NEWS_AWAITS);
         if (stays)
             mortise_call_waits(c);
     }
@@ -729,28 +738,28 @@ static void ask_run(struct mortise_asked *a, bool full)
     json_decref(model.said);
 }
 
-/* (5) */
-static void weigh(struct mortise_asked *a)
+/* Check whether there is room (5). */
+static void start_weighing(struct mortise_asked *a)
 {
     a->call->weighed = a;
     a->state = MORTISE_ASKED_BEGUN;
     a->method->weigh(a);
 }
 
-/* Of a call that is not over, or NULL. */
-static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
+/* Serve an ask of a call, or NULL: the call has ended. */
+static void serve_asked(struct mortise_asked *a, struct mortise_ongoing *c)
 {
     int32_t status;
 
     if (c == NULL) {
-        answer_late(a);
+        answer_ended_call(a);
         asked_free(a);
         return;
     }
     link_asked(a, c);
     a->is_part = c->is_serving || c->live == NULL ||
                  (c->own != NULL && !is_recorded_inside(a->method));
-    a->hold.fire = hold_over;
+    a->hold.fire = on_hold_timer;
     if (!c->scripted) {
         a->manifest = c->lane->manifest;
         a->as = c->lane->as;
@@ -759,24 +768,24 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->node_path = c->path;
     a->live = c->live;
     a->run_call = c->run_call;
-    status = judge(a, a->words);
+    status = check_asked(a, a->words);
     if (status == MORTISE_S_OK && a->method->weigh != NULL) {
-        weigh(a);
+        start_weighing(a);
         return;
     }
-    if (status == MORTISE_S_OK && !is_recorded(a)) {
+    if (status == MORTISE_S_OK && !is_ask_recorded(a)) {
         a->state = MORTISE_ASKED_BEGUN;
         a->method->start(a);
-        a->live = NULL; /* an answer is a task: it is still there */
+        a->live = NULL; /* an answer is a task, so `a` still exists */
         return;
     }
     a->live = NULL;
     if (status == MORTISE_S_OK) {
-        ask_run(a, false);
+        put_ask_to_run(a, false);
     } else {
         mortise_secret_store_cover(a->m->secret_store, a->words,
                                    sizeof a->words);
-        become(a, MORTISE_ASKED_REPLIED, status, NULL);
+        set_asked_state(a, MORTISE_ASKED_REPLIED, status, NULL);
     }
 }
 
@@ -788,18 +797,19 @@ static void ask_task(struct mortise_task *t)
     if (c != NULL && c->weighed != NULL)
         mortise_tasks_put(&c->behind_weighed, t);
     else
-        serve(a, c);
+        serve_asked(a, c);
 }
 
-/* Those that were asked behind one that was weighed, up to the next such. */
-static void serve_behind(struct mortise *m, uint64_t call)
+/* Serve the asks queued behind the one that was decided, up to the next that
+ * needs a decision. */
+static void serve_queued_asks(struct mortise *m, uint64_t call)
 {
     struct mortise_ongoing *c;
     struct mortise_task *t;
 
     while ((c = mortise_call_find(m, call)) != NULL && c->weighed == NULL &&
            (t = mortise_tasks_take(&c->behind_weighed)) != NULL)
-        serve(MORTISE_OF(t, struct mortise_asked, task), c);
+        serve_asked(MORTISE_OF(t, struct mortise_asked, task), c);
 }
 
 void mortise_host_call_weighed(struct mortise_asked *a, bool full)
@@ -810,8 +820,8 @@ void mortise_host_call_weighed(struct mortise_asked *a, bool full)
     assert(a->call->weighed == a);
     a->call->weighed = NULL;
     a->live = NULL;
-    ask_run(a, full);
-    serve_behind(m, call);
+    put_ask_to_run(a, full);
+    serve_queued_asks(m, call);
 }
 
 void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
@@ -824,11 +834,12 @@ void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
     a->call->weighed = NULL;
     a->live = NULL;
     snprintf(a->words, sizeof a->words, "%s", words);
-    become(a, MORTISE_ASKED_REPLIED, status, NULL);
-    serve_behind(m, call);
+    set_asked_state(a, MORTISE_ASKED_REPLIED, status, NULL);
+    serve_queued_asks(m, call);
 }
 
-static int32_t parse_body(struct mortise_asked *a, const char *text, size_t n)
+static int32_t parse_ask_object(struct mortise_asked *a, const char *text,
+                                size_t n)
 {
     json_t *body = NULL;
     int rv = mortise_json_parse(&body, text, n, NULL);
@@ -840,11 +851,11 @@ static int32_t parse_body(struct mortise_asked *a, const char *text, size_t n)
                                                     : MORTISE_S_INVALID;
 }
 
-enum { RAW_LEAST = 2048 }; /* bytes: what is shorter is parsed as fast */
+enum { RAW_LEAST = 2048 }; /* bytes; a shorter value is parsed as fast */
 
-/* Keep the text of `value`, and parse what is around it. */
-static int32_t parse_around(struct mortise_asked *a, const char *text, size_t n,
-                            mortise_jv value)
+/* Keep the text of `value`, and parse the rest. */
+static int32_t parse_around_member(struct mortise_asked *a, const char *text,
+                                   size_t n, mortise_jv value)
 {
     const char *behind = value.p + value.n;
     struct mortise_buf rest;
@@ -860,13 +871,15 @@ static int32_t parse_around(struct mortise_asked *a, const char *text, size_t n,
     mortise_buf_put(&rest, text, (size_t)(value.p - text));
     mortise_buf_puts(&rest, "null");
     mortise_buf_put(&rest, behind, (size_t)(text + n - behind));
-    status = rest.failed ? MORTISE_S_NOMEM : parse_body(a, rest.p, rest.n);
+    status =
+        rest.failed ? MORTISE_S_NOMEM : parse_ask_object(a, rest.p, rest.n);
     mortise_buf_finish(&rest);
     return status;
 }
 
-/* [any]: the body, parsed off the loop where the plugin has threads. */
-static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
+/* [any]: parse the body, off the loop if the plugin has threads. */
+static int32_t parse_asked_body(struct mortise_asked *a, const char *text,
+                                size_t n)
 {
     mortise_str all = {text, n};
     mortise_jv v;
@@ -875,9 +888,9 @@ static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
         mortise_jv_parse(all, &v) == MORTISE_S_OK) {
         v = mortise_jv_get(v, a->method->raw);
         if (v.n > RAW_LEAST)
-            return parse_around(a, text, n, v);
+            return parse_around_member(a, text, n, v);
     }
-    return parse_body(a, text, n);
+    return parse_ask_object(a, text, n);
 }
 
 void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
@@ -893,28 +906,28 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     }
     a->m = m;
     a->id = ask;
-    a->run_call = call; /* ours, until it is known whose it is */
-    row = row_of(method);
-    assert(row != NULL); /* manifest.c lets no other name in */
+    a->run_call = call; /* our id of the call, until the call is found */
+    row = find_method_row(method);
+    assert(row != NULL); /* manifest.c admits no other name */
     a->method = row->method;
     a->method_name = row->name;
-    a->status = parse(a, body, n);
+    a->status = parse_asked_body(a, body, n);
     a->task.run = ask_task;
     mortise_call_post(m, &a->task);
 }
 
-/* ---- what people say of it ---------------------------------------------- */
+/* ---- decisions of people ------------------------------------------------- */
 
-static int check_resolved(const struct mortise_run *r,
-                          const struct mortise_run_command *c,
-                          struct mortise_err *err)
+static int check_resolved_answer(const struct mortise_run *r,
+                                 const struct mortise_run_command *c,
+                                 struct mortise_err *err)
 {
     const char *name = mortise_run_resolved(r, c), *expects;
     const struct mortise_host_call_row *row =
-        name != NULL ? row_of(name) : NULL;
+        name != NULL ? find_method_row(name) : NULL;
 
     if (row == NULL || row->method->expects == NULL)
-        return MORTISE_OK; /* the run's own to judge */
+        return MORTISE_OK; /* the run itself checks it */
     expects = row->method->expects(c->value);
     return expects == NULL
                ? MORTISE_OK
@@ -930,6 +943,6 @@ int mortise_host_call_check_resolved(const struct mortise_run *r,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = check_resolved(r, &list[i], err);
+        rv = check_resolved_answer(r, &list[i], err);
     return rv;
 }

@@ -1,19 +1,19 @@
-/* host_calls.h -- calls to the host: what a plugin may `ask`, as a table of
- * methods.
+/* host_calls.h -- calls of plugins to the host: the table of methods that a
+ * plugin may `ask`.
  *
- * A method is an entry of a table; what it does in the world is its own file
- * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
- * when and how often a method is started is the run's business
- * (core/run/asks/step.c):
+ * A method is an entry of a table.  Its own file (in services/) does the work,
+ * and knows nothing of journals and calls.  The run decides whether, when and
+ * how often a method starts (core/run/asks/step.c):
  *
- *   (1) check() says whether the ask is one at all, before anything is
- *       recorded.  It may look at the manifest, the body and the run's view.
- *   (2) start() begins it, on the loop, and never blocks.  It is answered once,
- *       by mortise_host_call_answer(), at once or later; unless
- *   (3) cancel() comes first: then the method has let go when that returns, and
- *       answers no more.
+ *   (1) check() decides whether the ask is valid, before anything is recorded.
+ *       It may read the manifest, the body and the run's view.
+ *   (2) start() begins the work on the loop and never blocks.  The method
+ *       answers once, by mortise_host_call_answer(), at once or later; unless
+ *   (3) cancel() comes first: when it returns, the method has stopped and does
+ *       not answer.
  *
- * Everything here is [loop]. */
+ * Everything here is [loop].
+ */
 #ifndef MORTISE_ENGINE_RUNS_HOST_CALLS_H
 #define MORTISE_ENGINE_RUNS_HOST_CALLS_H
 
@@ -23,221 +23,231 @@
 enum { MORTISE_HOST_CALL_WORDS = 512 };
 
 enum mortise_host_call_effect {
-    /* Changes nothing: performed at once, and again after a crash unless its
-     * answer is on disk. */
+    /* No effect: performed at once, and again after a crash unless its answer
+     * is on disk. */
     MORTISE_HOST_CALL_READ = 1,
-    /* The same, and so cheap that the answer need not go to disk by itself. */
+    /* The same, and so cheap that its answer needs no commit of its own. */
     MORTISE_HOST_CALL_LOOK,
-    /* Settled by whose operation asks: inside a `write` or `external` one it
-     * is performed once its intent is on disk, inside others it is a read. */
+    /* Depends on the operation that asks: inside a `write` or `external`
+     * operation it is performed when its intent is on disk, otherwise like
+     * READ. */
     MORTISE_HOST_CALL_CALLER,
-    /* Changes nothing and is no business of the run's: performed at once, each
-     * time anew, and no record ever holds the answer. */
+    /* No effect, and not recorded: performed at once, each time anew. */
     MORTISE_HOST_CALL_UNRECORDED,
-    /* The run's own: checked here, never started; but for a TIMER of no run. */
+    /* Done by the run: checked here, never started, except for a TIMER without
+     * a run. */
     MORTISE_HOST_CALL_QUESTION,
     MORTISE_HOST_CALL_TIMER,
     MORTISE_HOST_CALL_TOOL,
-    MORTISE_HOST_CALL_CHILD, /* ...; its asker stays until it is released */
-    MORTISE_HOST_CALL_PUT,   /* a value of the plugin's, or a spawn handle */
-    /* Reads what was put: behind the run's own puts. */
+    MORTISE_HOST_CALL_CHILD, /* done by the run; the asking call stays in its
+                                plugin until it is released */
+    MORTISE_HOST_CALL_PUT,   /* a value of the plugin, or a spawn handle */
+    /* Reads values that were put: ordered after the run's own puts. */
     MORTISE_HOST_CALL_GET
 };
 
 enum mortise_asked_state {
-    MORTISE_ASKED_WAITS = 1, /* with the run */
-    MORTISE_ASKED_BEGUN,     /* with its method */
-    MORTISE_ASKED_GOES,      /* who asked is to hear that it may do it */
-    MORTISE_ASKED_DONE,      /* the run is to hear of it */
-    MORTISE_ASKED_REPLIED    /* who asked is to hear of it */
+    MORTISE_ASKED_WAITS = 1, /* the run has it */
+    MORTISE_ASKED_BEGUN,     /* its method has it */
+    MORTISE_ASKED_GOES,      /* the asker will be told to perform it */
+    MORTISE_ASKED_DONE,      /* the result will be fed to the run */
+    MORTISE_ASKED_REPLIED    /* the answer will be given to the asker */
 };
 
 struct mortise_host_call_method;
 
-/* An ask.  host_calls.c's; the fields are for methods to read, `data` to
- * use. */
+/* An ask.  It belongs to host_calls.c; methods may read the fields and use
+ * `data`. */
 struct mortise_asked {
     struct mortise *m;
     const struct mortise_host_call_method *method;
     const char *method_name;                 /* static */
     const struct mortise_manifest *manifest; /* of the plugin that asks */
-    const char *as;     /* the instance of the plugin that asks; or "" */
+    const char *as;                          /* the instance that asks; or "" */
     const json_t *body; /* JSON, an object */
-    char *raw; /* the value of the method's member of that name, as text, where
-                  it is not in the body; NULL: it is there, if it is said */
+    char *raw; /* the text of the member `method->raw`, if it is not in the
+                  body; NULL: the body has it, if anything */
     size_t raw_room;
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;
-    char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
-    void *data; /* the method's, from start() to its answer or cancel() */
-    struct mortise_pin by; /* by check(): the plugin that performs it; plugin
-                              NULL: none */
-    void *made;   /* the method's, from check() on: what it found there */
-    json_t *told; /* the method's, a reference */
-    /* PUT, by weigh(): a spawn handle's.  What it comes to, lent until
-     * mortise_host_call_weighed() has returned; a reference to the answer. */
+    char key[MORTISE_DIGEST_HEX]; /* idempotency key of an effect; else "" */
+    void *data; /* for the method, from start() to its answer or cancel() */
+    struct mortise_pin by; /* set by check(): the plugin that performs it;
+                              plugin NULL: none */
+    void *made;   /* for the method, from check() on: data found there */
+    json_t *told; /* for the method, a reference */
+    /* PUT, set by weigh() for a spawn handle: the change, lent until
+     * mortise_host_call_weighed() has returned; and a reference to the
+     * answer. */
     const struct mortise_spawn_change *spawn;
     json_t *decided;
-    json_t *alias; /* TOOL: what a model calls it by; NULL: nothing */
-    /* The method's, of an effect, when it answers: whether it happened, nobody
-     * knows; and what there is to see of it, {cause, answer?}, for people. */
+    json_t *alias; /* TOOL: the name that the model uses; NULL: none */
+    /* For an effect, set by the method before it answers: it is unknown whether
+     * it happened; and the evidence for people, {cause, answer?}. */
     bool doubtful;
     json_t *seen;
-    struct mortise_asked **fetch; /* secret.c has it go on from there, unless it
-                                     is NULL by then; NULL: it waits not */
+    struct mortise_asked **fetch; /* a secret is being fetched for it; set fetch
+                                     to NULL to cancel that; NULL: none is */
 
-    /* The run that asks; only while check(), weigh() and start() run. */
+    /* The run that asks; valid only while check(), weigh() and start() run. */
     struct mortise_live *live;
     uint64_t run_call;
 
-    /* host_calls.c's alone. */
-    struct mortise_ongoing *call;     /* NULL: it is over */
-    struct mortise_asked *next, **at; /* of the call's */
+    /* Private to host_calls.c. */
+    struct mortise_ongoing *call;     /* NULL: the call has ended */
+    struct mortise_asked *next, **at; /* in the call's list */
     struct mortise_hashed entry;
     struct mortise_task task;
-    bool queued;         /* the task is */
-    uint64_t id, handle; /* the instance's name for it, and the run's */
+    bool queued;         /* `task` is queued */
+    uint64_t id, handle; /* the instance's id, and ours */
     uint32_t step;
     enum mortise_asked_state state;
-    bool is_part; /* of the step under way, so the run hears nothing of it */
-    bool is_told; /* who asked heard, of its own step: with `ended` it ends */
+    bool is_part; /* part of an open step or a serving call: the run is not
+                     told */
+    bool is_told; /* the asker was told to perform it: it ends through
+                     `ended` */
     struct mortise_asked *ended;
-    bool undone;      /* it was let go of before anything of it had left */
-    uint64_t hold_ms; /* QUESTION: its asker stays for so long; 0: not */
-    struct mortise_timer hold; /* of that; or of a TIMER of no run */
+    bool undone;      /* it was cancelled before it had any effect */
+    uint64_t hold_ms; /* QUESTION: how long the call stays for the answer; 0: it
+                         does not */
+    struct mortise_timer hold; /* for hold_ms; or for a TIMER without a run */
     json_t *name;              /* of the step; NULL: none */
     int32_t status;
     json_t *value;
     char words[MORTISE_HOST_CALL_WORDS];
 };
 
-/* How a call of a plugin ended that performed an ask. */
+/* The result of a plugin call that served an ask. */
 struct mortise_host_call_served {
     int32_t status;
-    const json_t *output; /* NULL: nothing was emitted */
+    const json_t *output; /* NULL: no output */
     const struct mortise_usage *usage;
     bool violation;                           /* of a check */
-    const char *code, *error_class, *message; /* "" where it succeeded */
-    uint64_t retry_after_ms;                  /* 0: not said */
+    const char *code, *error_class, *message; /* "" on success */
+    uint64_t retry_after_ms;                  /* 0: not given */
 };
 
 struct mortise_host_call_method {
     enum mortise_host_call_effect effect;
-    /* A member that may be long and is only passed on: where nothing of the ask
-     * is recorded it is not parsed, `raw` has it, and the body has null in its
-     * place.  NULL: there is none. */
+    /* A member that may be long and is only passed on.  If nothing of the ask
+     * is recorded, it is not parsed: `raw` has its text, and the body has null
+     * in its place.  NULL: there is none. */
     const char *raw;
-    /* CALLER: does this body change anything at all?  NULL: always. */
+    /* CALLER: does this body have an effect?  NULL: always. */
     bool (*changes)(const json_t *body);
-    /* CALLER, of a body that changes something: is twice the same as once?
-     * NULL: never. */
+    /* CALLER, with an effect: is the request idempotent?  NULL: never. */
     bool (*repeats)(const json_t *body);
-    /* CALLER: does that answer say that it was done, so that it need not be
-     * done again by a new attempt?  NULL: every success does. */
+    /* CALLER: does this answer show that the effect is done, so that a new
+     * attempt need not repeat it?  NULL: every success does. */
     bool (*completed)(const json_t *value);
-    /* CALLER: can that be an answer of it, so that a person may give it where
-     * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
+    /* CALLER: is `value` a valid answer, which a person may supply if the
+     * effect is in doubt?  Returns NULL if it is, else a description of valid
+     * answers.  NULL: every value is. */
     const char *(*expects)(const json_t *value);
-    bool ends; /* a step of the plugin's own: also of a call that is to stop */
-    bool needs_no_run; /* it may be asked in the background, too */
-    /* MORTISE_S_OK, or a status and words, which have room for
-     * MORTISE_HOST_CALL_WORDS bytes. */
+    bool ends; /* it ends an open step: allowed also for a call that must
+                  stop */
+    bool needs_no_run; /* allowed in the background, too */
+    /* MORTISE_S_OK, or a status with a message of up to MORTISE_HOST_CALL_WORDS
+     * bytes. */
     int32_t (*check)(struct mortise_asked *a, char *words);
-    /* PUT, checked: is there room for it?  mortise_host_call_weighed() says,
-     * once, at once or later; cancel() may come first.  NULL: there always is.
-     * The run records the answer, which holds when the call is entered again.
-     */
+    /* PUT, checked: is there room?  It calls mortise_host_call_weighed() once,
+     * at once or later; cancel() may come first.  NULL: there always is.  The
+     * run records the answer, which stays valid when the call is re-entered. */
     void (*weigh)(struct mortise_asked *a);
-    bool decides; /* PUT: weigh() sets `decided`, and not asked, it is no put */
+    bool decides; /* PUT: weigh() also sets `decided`; without weigh() it is no
+                     put */
     void (*start)(struct mortise_asked *a);
-    /* Of one that asks a model, checked: what is recorded of it for people, a
-     * new reference (NULL: memory ran out), and the most that it uses. */
+    /* For a method that asks a model, checked: the record of the request for
+     * people, a new reference (NULL: out of memory), and the upper limit of its
+     * usage. */
     json_t *(*says)(const struct mortise_asked *a,
                     uint64_t most[MORTISE_USED_N]);
-    /* Has anything left, so that it may happen although it is cancelled?  NULL:
-     * from the beginning. */
+    /* Has the request left the process, so that it may take effect although it
+     * is cancelled?  NULL: yes, from the beginning. */
     bool (*has_left)(const struct mortise_asked *a);
     /* NULL: start() and weigh() always answer before they return. */
     void (*cancel)(struct mortise_asked *a);
-    /* Of one that start() had a plugin perform (call.h): that has ended.  Its
-     * answers, live or from the record, say in `usage` what they cost.  NULL:
-     * no plugin performs it. */
+    /* The plugin call that start() made (call.h) has ended.  The answers of
+     * this method, live or recorded, have their cost in `usage`.  NULL: no
+     * plugin performs it. */
     void (*served)(struct mortise_asked *a,
                    const struct mortise_host_call_served *how);
-    /* Who asked is about to be given this answer, a success, be it live or from
-     * the record.  NULL: that is nothing to it. */
+    /* The asker is about to get this successful answer, live or recorded.
+     * NULL: not needed. */
     void (*answered)(struct mortise_asked *a, const json_t *value);
 };
 
-/* The methods of this build; a row of NULL behind the last. */
+/* The methods of this build; a row of NULL ends the table. */
 extern const struct mortise_host_call_row {
     const char *name; /* "state.get/1" */
     const struct mortise_host_call_method *method;
 } mortise_host_call_methods[];
 
-/* Each in the file that performs it. */
+/* Each is defined by the file that performs it. */
 #define METHOD(id, name, changes, late)                                        \
     extern const struct mortise_host_call_method mortise_host_call_##id;
 #include "core/plugin/methods.def"
 #undef METHOD
 
-/* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
- * and value NULL. */
+/* MORTISE_S_OK with `value`, whose reference is taken; else value NULL and a
+ * message ("" for none). */
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words);
 
-/* In the place of that, for a step of the plugin's own: it is to do it.  Takes
- * what it is told. */
+/* Instead of an answer, for a step that the plugin performs itself: tell the
+ * plugin to begin.  Takes the value. */
 void mortise_host_call_go(struct mortise_asked *a, json_t *value);
-/* It did, says the ask `by`: the answer of `a` (the reference is taken); NULL: it
- * did not happen. */
+/* The ask `by` reports that the plugin performed the step `a`, with its result
+ * (the reference is taken); NULL: it did not happen. */
 void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
                             json_t *value);
 
-/* What check() says of an ask that is none: the status, with words for it. */
+/* For check(): format the error message and return the status. */
 int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 
-/* The answer of weigh(); `full`: there is no room, a->words say why. */
+/* The answer of weigh(); `full`: there is no room, and a->words has the
+ * reason. */
 void mortise_host_call_weighed(struct mortise_asked *a, bool full);
-/* The other one, of a method that decides: it could not, this time.  The run
- * hears nothing of it. */
+/* The other answer of weigh(), for a method that decides: no decision was
+ * possible.  The run is not told. */
 void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
                                  const char *words);
 
-/* Before the answer: a piece of it, for an asker that does not wait.  The ask
- * may be cancelled from inside it. */
+/* Before the answer: a piece of it, for an asker that takes pieces.  The ask
+ * may be cancelled by this call. */
 void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n);
 
 /* ---- for calls.c and live.c --------------------------------------------- */
 
-/* The instance's `ask`.  [any] */
+/* The function behind the instance's `ask`.  [any] */
 void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
                            const char *method, const char *body, size_t n);
-/* A call is to stop: let go of what is being performed for it. */
+/* The call must stop: cancel its asks. */
 void mortise_host_call_cancel(struct mortise_ongoing *c);
-/* A call ended: the run hears of what was done, the rest is forgotten. */
+/* The call ended: the run gets finished answers, the other asks are
+ * forgotten. */
 void mortise_host_call_end(struct mortise_ongoing *c);
-/* Can those be what people say of steps in doubt?  MORTISE_EINVAL says what is
- * expected. */
+/* Are these valid decisions of people about steps in doubt?  MORTISE_EINVAL:
+ * the message describes valid answers. */
 int mortise_host_call_check_resolved(const struct mortise_run *r,
                                      const struct mortise_run_command *list,
                                      size_t n, struct mortise_err *err);
-/* What a run wants of an ask, which may be gone by now. */
+/* Actions of a run for an ask, which may no longer exist. */
 void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
                                uint32_t step, const char *key);
 void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
                              json_t *value);
-/* The child of that handle does not go on: whoever waits for it in a call of that
- * run lets go. */
+/* The child of that handle does not continue: release the call of the run that
+ * waits for it. */
 void mortise_host_call_release(struct mortise_live *live, const char *handle);
-/* Does it stay for a child of its run's (`tools`: or for a tool)? */
+/* Does the call wait for a child (`tools`: or for a tool) of its run? */
 bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools);
 
 /* ---- host/tools.c -------------------------------------------------------- */
 
-/* The tools that are offered to who asks, as models are told: JSON, behind what
- * is there.  Of a node that has some. */
+/* Append the tools that are offered to the asker, in the JSON form for models.
+ * The asker's node has some. */
 int mortise_tools_write(const struct mortise_asked *a,
                         struct mortise_buf *text);
 

@@ -1,25 +1,26 @@
 /* live.c -- a run in memory: started, loaded, stepped, dropped, lost.
  *
- * A run comes into memory when it is started, commanded or overdue, and leaves
- * when nothing is left to do without somebody.  While it is here, everything
- * that happens to it is fed to the step function, and what the step function
- * wants done is carried out before the next thing is fed (E1).
+ * A run comes into memory when it is started, gets a command or is overdue, and
+ * leaves when it is idle.  While it is in memory, all its events are fed to the
+ * step function, and the resulting actions are carried out before the next
+ * event is fed (E1).
  *
- * Before it is there, the store is asked: it is on its way (struct load), and
- * whoever wants something of it meanwhile waits in order.  What is asked may
- * have changed by the answer, as the engine may be closing, or somebody may
- * have begun a run of that id; so who comes back looks again.
+ * Before that the store is read: the run is being loaded (struct load), and
+ * commands to it are queued.  The state may change until the store answers: the
+ * engine may close, or a run with that id may have begun.  So the answer checks
+ * again.
  *
- * A run is lost when what it is in memory can no longer be trusted or kept: a
- * commit could not be written or handed over, memory ran out in a step, the
- * engine closes.  Then all of it but what is on disk is forgotten at once; the
- * husk stays until its commits and calls that are under way have come back, so
- * that nobody loads the run while they may still land.
+ * A run is lost when its state in memory can no longer be trusted or kept: a
+ * commit could not be written or handed over, memory ran out in a step, or the
+ * engine closes.  Then everything that is not on disk is dropped at once.  The
+ * struct stays until its commits and calls in flight have returned, so that
+ * nobody loads the run while they may still land.
  *
- * A run is blocked when one of its plugins, or the definition of one of its tools,
- * is missing or not as pinned (R4).  It is cancelled all the same: its finalisers
- * run, and each call is checked by itself (mortise_live_may_call()).  One that
- * such a plugin would get fails; so the finalisers of other plugins do their work.
+ * A run is blocked when one of its plugins, or the definition of one of its
+ * tools, is missing or not as pinned (R4).  It can still be cancelled: its
+ * finalisers run, and each call is checked separately
+ * (mortise_live_may_call()).  A call of a missing plugin fails; the finalisers
+ * of other plugins do their work.
  */
 #include "core/engine/common/news.h"
 #include "core/engine/common/tree_purses.h"
@@ -38,15 +39,15 @@
 struct mortise_run_timer {
     struct mortise_hashed entry;
     struct mortise_timer timer;
-    struct mortise_task task; /* instead, when it was due at once */
+    struct mortise_task task; /* used instead of `timer` if it is due at once */
     struct mortise_live *live;
     uint64_t id;
-    uint64_t wall_ms; /* due when the wall clock says so; 0: after a while */
-    struct mortise_run_timer *next, **at; /* of the run's */
+    uint64_t wall_ms; /* due at this wall-clock time; 0: after a duration */
+    struct mortise_run_timer *next, **at; /* in the run's list */
     bool queued, disarmed;
 };
 
-/* ---- finding ------------------------------------------------------------ */
+/* ---- find ---------------------------------------------------------------- */
 
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run)
@@ -77,8 +78,8 @@ static void timer_free(struct mortise_run_timer *t)
     mortise_release(live->m->mem, t, sizeof *t);
 }
 
-/* It is due: it goes, and the run hears of it. */
-static void timer_due(struct mortise_run_timer *t)
+/* The timer is due: free it, and feed the run. */
+static void fire_run_timer(struct mortise_run_timer *t)
 {
     struct mortise_live *live = t->live;
     struct mortise_input in = {.kind = MORTISE_IN_TIMER, .u.timer = t->id};
@@ -89,19 +90,19 @@ static void timer_due(struct mortise_run_timer *t)
         mortise_live_feed(live, &in);
 }
 
-static void timer_fired(struct mortise_timer *timer)
+static void on_run_timer(struct mortise_timer *timer)
 {
-    timer_due(MORTISE_OF(timer, struct mortise_run_timer, timer));
+    fire_run_timer(MORTISE_OF(timer, struct mortise_run_timer, timer));
 }
 
-static void timer_task(struct mortise_task *task)
+static void fire_due_timer(struct mortise_task *task)
 {
     struct mortise_run_timer *t =
         MORTISE_OF(task, struct mortise_run_timer, task);
 
     t->live->pending--;
     mortise_live_touch(t->live);
-    timer_due(t);
+    fire_run_timer(t);
 }
 
 static uint64_t timer_hash(const struct mortise_live *live, uint64_t id)
@@ -109,8 +110,9 @@ static uint64_t timer_hash(const struct mortise_live *live, uint64_t id)
     return mortise_hash_u64s((uint64_t)(uintptr_t)live, id);
 }
 
-static int arm(struct mortise_live *live, const struct mortise_action *a,
-               struct mortise_err *err)
+static int arm_run_timer(struct mortise_live *live,
+                         const struct mortise_action *a,
+                         struct mortise_err *err)
 {
     struct mortise *m = live->m;
     struct mortise_run_timer *t = mortise_zalloc(m->mem, sizeof *t);
@@ -120,8 +122,8 @@ static int arm(struct mortise_live *live, const struct mortise_action *a,
     t->live = live;
     t->id = a->u.timer.id;
     t->wall_ms = a->u.timer.wall ? a->u.timer.at_ms : 0;
-    t->timer.fire = timer_fired;
-    t->task.run = timer_task;
+    t->timer.fire = on_run_timer;
+    t->task.run = fire_due_timer;
     t->next = live->timers;
     t->at = &live->timers;
     if (t->next != NULL)
@@ -158,7 +160,7 @@ void mortise_live_clock_set(struct mortise *m)
     }
 }
 
-static void disarm(struct mortise_live *live, uint64_t id)
+static void disarm_run_timer(struct mortise_live *live, uint64_t id)
 {
     struct mortise_hashed *e;
 
@@ -176,8 +178,8 @@ static void disarm(struct mortise_live *live, uint64_t id)
     }
 }
 
-/* All but those whose task is queued, which will see for themselves. */
-static void disarm_all(struct mortise_live *live)
+/* Free all timers except those with a queued task, which frees them. */
+static void disarm_run_timers(struct mortise_live *live)
 {
     struct mortise_run_timer *t, *next;
 
@@ -188,10 +190,10 @@ static void disarm_all(struct mortise_live *live)
     }
 }
 
-/* ---- coming and going --------------------------------------------------- */
+/* ---- create and free ----------------------------------------------------- */
 
-static void landed_task(struct mortise_task *t);
-static void order_task(struct mortise_task *t);
+static void feed_landed_commits(struct mortise_task *t);
+static void give_queued_order(struct mortise_task *t);
 
 static void live_free(struct mortise_live *live)
 {
@@ -200,7 +202,7 @@ static void live_free(struct mortise_live *live)
     mortise_tree_leave(live);
     assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
     mortise_streams_drop(live);
-    disarm_all(live);
+    disarm_run_timers(live);
     mortise_commits_leave(live);
     mortise_watch_detach(live);
     mortise_table_remove(&m->lives, &live->entry);
@@ -222,10 +224,10 @@ static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
     }
     live->m = m;
     live->graph = mortise_graph_ref(g);
-    live->landed_task.run = landed_task;
-    live->order_task.run = order_task;
+    live->landed_task.run = feed_landed_commits;
+    live->order_task.run = give_queued_order;
     mortise_watch_open(live);
-    strcpy(live->tenant, tenant); /* names are checked by who brings them */
+    strcpy(live->tenant, tenant); /* callers checked the lengths */
     strcpy(live->id, run);
     mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
     return live;
@@ -242,10 +244,10 @@ void mortise_live_touch(struct mortise_live *live)
 
 struct awaiting {
     const struct mortise_live *live;
-    bool at_work; /* a child that it waits for is */
+    bool at_work; /* a child that it waits for is in memory */
 };
 
-static void note_child(void *ud, const char *handle)
+static void check_awaited_child(void *ud, const char *handle)
 {
     struct awaiting *a = ud;
     char parent[MORTISE_NAME_MAX + 1], id[MORTISE_SPAWN_ID];
@@ -253,22 +255,23 @@ static void note_child(void *ud, const char *handle)
 
     if (!mortise_spawns_parse(handle, parent, id))
         return;
-    mortise_spawn_child(child, id); /* of a native one; else there is none */
+    mortise_spawn_child(child, id); /* the id of a native child; a foreign child
+                                       is not in memory */
     a->at_work |= mortise_live_is_at_work(a->live->m, a->live->tenant, child);
 }
 
-/* Its calls let go for others, but not because its children rest: of that it hears
- * (children.c). */
+/* Does the run wait for a child in memory?  Then it stays, too.  children.c
+ * tells it when the child becomes idle. */
 static bool waits_for_child_at_work(const struct mortise_live *live)
 {
     struct awaiting a = {.live = live};
 
     if (mortise_run_status(live->run) == MORTISE_RUN_WAITING)
-        mortise_run_awaited(live->run, note_child, &a);
+        mortise_run_awaited(live->run, check_awaited_child, &a);
     return a.at_work;
 }
 
-static bool is_at_rest(struct mortise_live *live)
+static bool is_live_idle(struct mortise_live *live)
 {
     if (live->flying > 0 || live->pending > 0 || live->calls != NULL)
         return false;
@@ -277,8 +280,8 @@ static bool is_at_rest(struct mortise_live *live)
             !waits_for_child_at_work(live) && !mortise_watch_holds(live));
 }
 
-/* A child that leaves without an end. */
-static void say_child_rests(const struct mortise_live *live)
+/* Tell the parent that this child leaves without an end. */
+static void report_child_idle(const struct mortise_live *live)
 {
     const char *by =
         live->run != NULL ? mortise_run_spawned_by(live->run) : NULL;
@@ -287,7 +290,7 @@ static void say_child_rests(const struct mortise_live *live)
         mortise_news_put(live->m, MORTISE_NEWS_RESTS, live->tenant, by);
 }
 
-static void say_rest(const struct mortise_live *live)
+static void log_idle_run(const struct mortise_live *live)
 {
     const char *reason = mortise_run_reason(live->run);
 
@@ -303,19 +306,19 @@ void mortise_live_settle(struct mortise *m)
     while ((live = m->touched) != NULL) {
         m->touched = live->next_touched;
         live->touched = false;
-        if (!is_at_rest(live))
+        if (!is_live_idle(live))
             continue;
         if (!live->lost) {
-            say_child_rests(live);
-            say_rest(live);
+            report_child_idle(live);
+            log_idle_run(live);
             mortise_watch_idle(live);
         }
         live_free(live);
     }
 }
 
-static void fail_orders(struct mortise_live *live,
-                        const struct mortise_err *why)
+static void fail_all_orders(struct mortise_live *live,
+                            const struct mortise_err *why)
 {
     struct mortise_order *o;
 
@@ -335,12 +338,12 @@ void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
                 live->id, why->msg);
     mortise_commits_forget(live);
     mortise_tree_leave(live);
-    say_child_rests(live);
+    report_child_idle(live);
     mortise_calls_cancel_all(live);
-    disarm_all(live);
+    disarm_run_timers(live);
     mortise_run_free(live->run);
     live->run = NULL;
-    fail_orders(live, &live->why);
+    fail_all_orders(live, &live->why);
     mortise_watch_lost(live, &live->why);
     mortise_live_touch(live);
 }
@@ -356,13 +359,13 @@ void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why)
 
 /* ---- actions ------------------------------------------------------------ */
 
-static void applied(struct mortise_live *live, const struct mortise_err *said,
-                    int result)
+static void answer_first_order(struct mortise_live *live,
+                               const struct mortise_err *said, int result)
 {
     struct mortise_order *o = live->orders;
     struct mortise_err err = {.code = MORTISE_OK};
 
-    assert(o != NULL); /* run/ answers once, and only what it was given */
+    assert(o != NULL); /* run/ answers each order once */
     if (result != MORTISE_OK)
         err = *said;
     live->orders = o->next;
@@ -386,8 +389,8 @@ bool mortise_live_regraph(struct mortise_live *live)
     return true;
 }
 
-static int carry_out(struct mortise_live *live, struct mortise_action *a,
-                     struct mortise_err *err)
+static int carry_out_action(struct mortise_live *live, struct mortise_action *a,
+                            struct mortise_err *err)
 {
     switch (a->kind) {
     case MORTISE_ACT_COMMIT:
@@ -398,9 +401,9 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
         mortise_calls_cancel(live, a->u.cancel);
         break;
     case MORTISE_ACT_ARM:
-        return arm(live, a, err);
+        return arm_run_timer(live, a, err);
     case MORTISE_ACT_DISARM:
-        disarm(live, a->u.timer.id);
+        disarm_run_timer(live, a->u.timer.id);
         break;
     case MORTISE_ACT_PUBLISH:
         mortise_watch_publish(live, a->u.publish);
@@ -414,7 +417,7 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
                                 a->u.reply.value);
         break;
     case MORTISE_ACT_APPLIED:
-        applied(live, &a->u.applied.err, a->u.applied.result);
+        answer_first_order(live, &a->u.applied.err, a->u.applied.result);
         break;
     case MORTISE_ACT_SYNC:
         mortise_commits_sync(live->m);
@@ -423,25 +426,24 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
     return MORTISE_OK;
 }
 
-/* Carry out what the step under way wants; a run whose wishes cannot be
- * fulfilled is lost. */
-static void perform(struct mortise_live *live)
+/* Carry out the actions of the current step; if that fails, the run is lost. */
+static void carry_out_actions(struct mortise_live *live)
 {
     struct mortise_actions *a = &live->m->actions;
     struct mortise_err err;
     int rv = mortise_tree_note(live, &err);
 
     for (size_t i = 0; i < a->n && rv == MORTISE_OK && !live->lost; i++)
-        rv = carry_out(live, &a->list[i], &err);
+        rv = carry_out_action(live, &a->list[i], &err);
     mortise_actions_clear(a);
     if (rv != MORTISE_OK)
         mortise_live_lose(live, &err);
     mortise_live_touch(live);
 }
 
-/* A step failed: a run that it broke is lost, and there are no actions. */
-static void step_failed(struct mortise_live *live, int rv,
-                        const struct mortise_err *err)
+/* A step failed: a damaged run is lost, and its actions are dropped. */
+static void handle_step_error(struct mortise_live *live, int rv,
+                              const struct mortise_err *err)
 {
     mortise_actions_clear(&live->m->actions);
     if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
@@ -464,17 +466,17 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
     mortise_tree_tell(live);
     rv = mortise_run_step(live->run, in, &m->actions, &err);
     if (rv == MORTISE_OK) {
-        perform(live);
+        carry_out_actions(live);
         return;
     }
-    step_failed(live, rv, &err);
+    handle_step_error(live, rv, &err);
     if (!live->lost)
         mortise_log(m, MORTISE_LOG_ERROR, "run %s: %s", live->id, err.msg);
 }
 
-/* Commits up to seq are stored, or on disk: the run publishes, and what had to
- * wait for that follows; in between, what was held back until the first of
- * them.  False: watches read what is stored first. */
+/* Commits up to seq are stored, or synced: the run publishes their events, and
+ * dependent work follows.  In between, send the held events that waited for one
+ * of these commits.  False: watches must read stored events first. */
 static bool feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
                         uint64_t seq)
 {
@@ -493,7 +495,7 @@ static bool feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
     return true;
 }
 
-static void landed_task(struct mortise_task *t)
+static void feed_landed_commits(struct mortise_task *t)
 {
     struct mortise_live *live = MORTISE_OF(t, struct mortise_live, landed_task);
     uint64_t written = live->written, synced = live->synced;
@@ -525,9 +527,9 @@ void mortise_live_go_on(struct mortise_live *live)
     mortise_ready(live->m, &live->landed_task);
 }
 
-/* A run that was not on disk does not exist after a crash (R3), so it has not
+/* A run that is not on disk does not exist after a crash (R3), so it has not
  * started before. */
-static void say_started(struct mortise_live *live)
+static void log_run_start(struct mortise_live *live)
 {
     mortise_log(live->m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s",
                 live->id, live->graph->name, live->starter);
@@ -543,12 +545,12 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
     live->written = written;
     live->synced = synced;
     if (synced > 0 && live->starter != NULL)
-        say_started(live);
+        log_run_start(live);
     mortise_live_go_on(live);
 }
 
-/* A run that cannot know what its tree has spent is lost. */
-static void join_tree(struct mortise_live *live)
+/* A run whose tree's budget cannot be found is lost. */
+static void join_tree_or_lose(struct mortise_live *live)
 {
     struct mortise_err err;
 
@@ -556,18 +558,20 @@ static void join_tree(struct mortise_live *live)
         mortise_live_lose(live, &err);
 }
 
-/* ---- starting ----------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
-/* What names the run's effects, and by what its chance goes. */
-static void identify(const struct mortise *m, struct mortise_admission *adm)
+/* Set the identity for ids of effects, and the random seed. */
+static void set_admission_ids(const struct mortise *m,
+                              struct mortise_admission *adm)
 {
     memcpy(adm->store.b, m->store->identity, MORTISE_STORE_ID);
     randombytes_buf(adm->seed, sizeof adm->seed);
     mortise_script_identify(m, adm);
 }
 
-static int admit(struct mortise_live *live, const struct mortise_new_run *n,
-                 struct mortise_err *err)
+static int admit_new_run(struct mortise_live *live,
+                         const struct mortise_new_run *n,
+                         struct mortise_err *err)
 {
     struct mortise *m = live->m;
     const struct mortise_graph *g = live->graph;
@@ -584,7 +588,7 @@ static int admit(struct mortise_live *live, const struct mortise_new_run *n,
     int rv = pins != NULL ? mortise_pins_find(m, g, pins, &adm.n_pins, err)
                           : mortise_nomem(err);
 
-    identify(m, &adm);
+    set_admission_ids(m, &adm);
     live->created_ms = mortise_now_ms();
     adm.elapsed_ms = mortise_mono_ms();
     if (rv == MORTISE_OK)
@@ -594,20 +598,20 @@ static int admit(struct mortise_live *live, const struct mortise_new_run *n,
     return rv;
 }
 
-static void start_end(struct mortise_new_run *n, struct mortise_live *live,
-                      const struct mortise_err *err)
+static void end_run_start(struct mortise_new_run *n, struct mortise_live *live,
+                          const struct mortise_err *err)
 {
     mortise_graph_unref(n->graph);
     n->done(n, live, err);
 }
 
 /* The id is free. */
-static void start_now(struct mortise_new_run *n)
+static void start_run_now(struct mortise_new_run *n)
 {
     struct mortise *m = n->m;
     struct mortise_err err = {.code = MORTISE_OK};
     struct mortise_live *live = live_new(m, n->graph, n->tenant, n->run, &err);
-    int rv = live != NULL ? admit(live, n, &err) : MORTISE_ENOMEM;
+    int rv = live != NULL ? admit_new_run(live, n, &err) : MORTISE_ENOMEM;
 
     if (rv == MORTISE_OK &&
         (live->starter = mortise_strdup(m->mem, n->actor)) == NULL)
@@ -616,29 +620,29 @@ static void start_now(struct mortise_new_run *n)
         mortise_actions_clear(&m->actions);
         if (live != NULL)
             live_free(live);
-        start_end(n, NULL, &err);
+        end_run_start(n, NULL, &err);
         return;
     }
     live->checked = true;
     mortise_watch_attach(live);
-    perform(live);
-    join_tree(live);
+    carry_out_actions(live);
+    join_tree_or_lose(live);
     err.code = MORTISE_OK;
-    start_end(n, live, &err);
+    end_run_start(n, live, &err);
 }
 
-static void is_taken(struct mortise_new_run *n)
+static void fail_id_taken(struct mortise_new_run *n)
 {
     struct mortise_err err;
 
     mortise_fail(&err, MORTISE_EEXISTS, "a run '%s' already exists", n->run);
-    start_end(n, NULL, &err);
+    end_run_start(n, NULL, &err);
 }
 
-/* The store has no run of that id: may one begin?  Somebody may have begun it
- * since the store was asked. */
-static void id_read(struct mortise_stored *s, int rv,
-                    const struct mortise_err *err)
+/* The store was read for a run with this id.  It may have been started
+ * since. */
+static void new_run_id_read(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
 {
     struct mortise_new_run *n = MORTISE_OF(s, struct mortise_new_run, stored);
     struct mortise_err why = *err;
@@ -653,15 +657,15 @@ static void id_read(struct mortise_stored *s, int rv,
     else if (rv == MORTISE_ENOTFOUND)
         rv = mortise_engine_ready(n->m, &why);
     if (rv != MORTISE_OK)
-        start_end(n, NULL, &why);
+        end_run_start(n, NULL, &why);
     else if (taken || mortise_live_find(n->m, n->tenant, n->run) != NULL)
-        is_taken(n);
+        fail_id_taken(n);
     else
-        start_now(n);
+        start_run_now(n);
 }
 
-static int check_id(struct mortise_new_run *n, const char *tenant,
-                    const char *run, struct mortise_err *err)
+static int check_new_run_id(struct mortise_new_run *n, const char *tenant,
+                            const char *run, struct mortise_err *err)
 {
     int rv = mortise_check_name("tenant", tenant, err);
 
@@ -692,24 +696,25 @@ void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
     n->graph = mortise_graph_ref(g);
     if (run == NULL)
         mortise_uuid_text(made, mortise_uuid7_now());
-    rv = check_id(n, tenant, run != NULL ? run : made, &err);
+    rv = check_new_run_id(n, tenant, run != NULL ? run : made, &err);
     if (rv != MORTISE_OK) {
-        start_end(n, NULL, &err);
-    } else if (run == NULL) { /* nobody has it; its commit sees to that */
-        start_now(n);
+        end_run_start(n, NULL, &err);
+    } else if (run == NULL) { /* unique; the commit checks it */
+        start_run_now(n);
     } else if (mortise_live_find(m, tenant, n->run) != NULL) {
-        is_taken(n);
+        fail_id_taken(n);
     } else {
-        mortise_stored_head(m, &n->stored, n->tenant, n->run, id_read);
+        mortise_stored_head(m, &n->stored, n->tenant, n->run, new_run_id_read);
     }
 }
 
-/* ---- loading ------------------------------------------------------------ */
+/* ---- checks of plugins --------------------------------------------------- */
 
-static int has_changed(const struct mortise *m, const struct mortise_pin *pin,
-                       const char *run, const struct mortise_pin *here,
-                       const struct mortise_manifest *man,
-                       struct mortise_err *err)
+static int fail_pin_changed(const struct mortise *m,
+                            const struct mortise_pin *pin, const char *run,
+                            const struct mortise_pin *here,
+                            const struct mortise_manifest *man,
+                            struct mortise_err *err)
 {
     char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
     const struct mortise_tool_pin *tool;
@@ -732,10 +737,9 @@ static int has_changed(const struct mortise *m, const struct mortise_pin *pin,
         man->dev ? ", an unsigned build" : "", is);
 }
 
-/* An execution that took the process down again and again would do so once
- * more. */
-static int check_deaths(struct mortise *m, const char *tenant, const char *run,
-                        struct mortise_err *err)
+/* An execution that crashed the process repeatedly would do it again. */
+static int check_run_deaths(struct mortise *m, const char *tenant,
+                            const char *run, struct mortise_err *err)
 {
     struct mortise_deaths d;
     char when[MORTISE_TIME_TEXT];
@@ -753,9 +757,9 @@ static int check_deaths(struct mortise *m, const char *tenant, const char *run,
         run, plugin, d.times, d.path, when, d.how, plugin);
 }
 
-/* Nobody is behind a pin. */
-static int is_gone(struct mortise *m, const char *run, const char *pin,
-                   struct mortise_err *err)
+/* The pinned plugin or tool is missing. */
+static int fail_pin_missing(struct mortise *m, const char *run, const char *pin,
+                            struct mortise_err *err)
 {
     struct mortise_err why;
 
@@ -765,45 +769,45 @@ static int is_gone(struct mortise *m, const char *run, const char *pin,
                          "run %s needs plugin '%s'", run, pin);
 }
 
-static int check_pin(struct mortise *m, const char *id,
-                     const struct mortise_pin *pin, struct mortise_pin *changed,
-                     size_t *n_changed, struct mortise_err *err)
+static int check_run_pin(struct mortise *m, const char *id,
+                         const struct mortise_pin *pin,
+                         struct mortise_pin *changed, size_t *n_changed,
+                         struct mortise_err *err)
 {
     struct mortise_pin here;
     const struct mortise_manifest *man = mortise_pin_find(
         m->settings.deployment, m->plugins, pin->plugin, &here, err);
 
     if (man == NULL)
-        return is_gone(m, id, pin->plugin, err);
+        return fail_pin_missing(m, id, pin->plugin, err);
     if (memcmp(here.digest, pin->digest, MORTISE_DIGEST) == 0)
         return MORTISE_OK;
     if (changed == NULL)
-        return has_changed(m, pin, id, &here, man, err);
+        return fail_pin_changed(m, pin, id, &here, man, err);
     here.plugin = pin->plugin;
     changed[(*n_changed)++] = here;
     return MORTISE_OK;
 }
 
-/* The plugins that a run goes on with are the ones that are here (R4), or
- * (changed not NULL) those that are not are listed there, as they are here: it
- * has room for all. */
-static int check_pins(struct mortise *m, const char *id,
-                      const struct mortise_run *run,
-                      struct mortise_pin *changed, size_t *n_changed,
-                      struct mortise_err *err)
+/* Check the run's plugins against its pins (R4); or, with `changed` not NULL,
+ * list the present pins of those that differ: it has room for all. */
+static int check_run_pins(struct mortise *m, const char *id,
+                          const struct mortise_run *run,
+                          struct mortise_pin *changed, size_t *n_changed,
+                          struct mortise_err *err)
 {
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = check_pin(m, id, &pins[i], changed, n_changed, err);
+        rv = check_run_pin(m, id, &pins[i], changed, n_changed, err);
     return rv;
 }
 
-/* Is it that of a call of the plugin, by this operation? */
-static bool is_pin_of(const struct mortise_deployment *d, const char *pin,
-                      const char *plugin, const char *op)
+/* Does the pin belong to a call of this plugin by this operation? */
+static bool is_pin_of_call(const struct mortise_deployment *d, const char *pin,
+                           const char *plugin, const char *op)
 {
     static const char prefix[] = MORTISE_TOOL_PIN_PREFIX;
     size_t n = sizeof prefix - 1, len = strlen(plugin);
@@ -825,16 +829,16 @@ int mortise_live_may_call(struct mortise_live *live, const char *plugin,
     const char *deadly;
     int rv = MORTISE_OK;
 
-    assert(!live->checked); /* the run as one */
+    assert(!live->checked); /* checked as a whole */
     if (!mortise_run_is_ending(live->run))
         return MORTISE_OK;
     if (mortise_plugins_any_deaths(m->plugins, live->tenant, live->id, &deadly,
                                    &d) &&
         strcmp(deadly, plugin) == 0)
-        rv = check_deaths(m, live->tenant, live->id, err);
+        rv = check_run_deaths(m, live->tenant, live->id, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        if (is_pin_of(m->settings.deployment, pins[i].plugin, plugin, op))
-            rv = check_pin(m, live->id, &pins[i], NULL, NULL, err);
+        if (is_pin_of_call(m->settings.deployment, pins[i].plugin, plugin, op))
+            rv = check_run_pin(m, live->id, &pins[i], NULL, NULL, err);
     if (rv == MORTISE_OK && op != NULL &&
         catalog->operation(catalog->ud, plugin, op, err) == NULL)
         rv = mortise_doing(err, MORTISE_EBLOCKED, "run %s", live->id);
@@ -843,10 +847,11 @@ int mortise_live_may_call(struct mortise_live *live, const char *plugin,
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* Will obeying it run plugins?  Looking, pausing and finished runs do not, unless
- * there is something to `ask` what it came to.  What is cancelled has
- * finalisers, maybe. */
-static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
+/* Does the order make plugins run?  Reads, pauses and finished runs do not,
+ * unless a resume must `ask` for the result of an effect in doubt.  A cancelled
+ * run may have finalisers. */
+static bool needs_order_plugins(const struct mortise_order *o, int status,
+                                bool ask)
 {
     bool over = !ask && (status == MORTISE_RUN_COMPLETED ||
                          status == MORTISE_RUN_CANCELLED);
@@ -863,10 +868,10 @@ static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
     return works;
 }
 
-/* Does it say no more than what people decided?  A person's word needs no
- * plugin: where one is in the way it is recorded, and nothing goes on until the
- * plugin is back.  Arguments of the person's own need it, to be checked. */
-static bool is_word(const struct mortise_order *o)
+/* Does the order only record decisions of people?  They need no plugin: if a
+ * plugin is missing, they are recorded, and the run continues when the plugin
+ * is back.  Edited arguments need it, to be checked. */
+static bool is_order_decision(const struct mortise_order *o)
 {
     bool word = o->n > 0;
 
@@ -880,23 +885,23 @@ static bool is_word(const struct mortise_order *o)
     return word;
 }
 
-/* Does it end the run, and no more? */
-static bool is_end(const struct mortise_order *o)
+/* Does the order only end the run? */
+static bool is_order_end(const struct mortise_order *o)
 {
     return o->n == 1 &&
            mortise_command_row(o->list[0].kind)->way == MORTISE_COMMAND_ENDS;
 }
 
-static void record_only(struct mortise_order *o)
+static void set_record_only(struct mortise_order *o)
 {
     o->flags |= MORTISE_NO_CONTINUE;
     o->blocked = true;
 }
 
-/* What its commands make another graph of, unless that was done before: a diff, or
- * (*whole) a plan that is approved with edits; NULL: nothing. */
-static const json_t *graph_in(const struct mortise_live *live,
-                              const struct mortise_order *o, bool *whole)
+/* The new graph in the order's commands, unless it was applied before: a diff,
+ * or (*whole) the graph of an edited plan; NULL: none. */
+static const json_t *get_order_graph(const struct mortise_live *live,
+                                     const struct mortise_order *o, bool *whole)
 {
     const json_t *plan = NULL;
 
@@ -913,13 +918,14 @@ static const json_t *graph_in(const struct mortise_live *live,
     return plan;
 }
 
-static int step_with(struct mortise_live *live, const struct mortise_order *o,
-                     const struct mortise_pin *pins, size_t n_pins,
-                     struct mortise_err *err)
+static int step_with_order(struct mortise_live *live,
+                           const struct mortise_order *o,
+                           const struct mortise_pin *pins, size_t n_pins,
+                           struct mortise_err *err)
 {
     struct mortise_steering steering = {.graph = NULL};
     bool whole;
-    const json_t *graph = graph_in(live, o, &whole);
+    const json_t *graph = get_order_graph(live, o, &whole);
     const struct mortise_input in = {
         .kind = MORTISE_IN_COMMAND,
         .now_ms = mortise_now_ms(),
@@ -947,10 +953,11 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
     return rv;
 }
 
-/* A run that was loaded to be looked at may be loaded with a graph that cannot
- * run here, and stands in for the one that was pinned. */
-static int check_graph(struct mortise *m, const char *run,
-                       const struct mortise_graph *g, struct mortise_err *err)
+/* A run that was loaded for reading may have a stand-in for its pinned graph,
+ * which cannot run. */
+static int check_run_graph(struct mortise *m, const char *run,
+                           const struct mortise_graph *g,
+                           struct mortise_err *err)
 {
     struct mortise_graph *strict;
     int rv = mortise_graphs_strict(m, run, g, &strict, err);
@@ -964,14 +971,15 @@ int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
                          const struct mortise_graph *graph,
                          const struct mortise_run *r, struct mortise_err *err)
 {
-    int rv = check_deaths(m, tenant, run, err);
+    int rv = check_run_deaths(m, tenant, run, err);
 
     if (rv == MORTISE_OK)
-        rv = check_pins(m, run, r, NULL, NULL, err);
-    return rv == MORTISE_OK ? check_graph(m, run, graph, err) : rv;
+        rv = check_run_pins(m, run, r, NULL, NULL, err);
+    return rv == MORTISE_OK ? check_run_graph(m, run, graph, err) : rv;
 }
 
-static void lift(struct mortise_obstacles *o, const char *plugin)
+static void add_quarantined_plugin(struct mortise_obstacles *o,
+                                   const char *plugin)
 {
     json_t *one;
     size_t i;
@@ -984,8 +992,8 @@ static void lift(struct mortise_obstacles *o, const char *plugin)
     json_array_append_new(o->lifts, json_string(plugin));
 }
 
-static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
-                         struct mortise_obstacles *o)
+static void add_pin_obstacle(struct mortise *m, const struct mortise_pin *was,
+                             struct mortise_obstacles *o)
 {
     const struct mortise_deployment *d = m->settings.deployment;
     const char *name = mortise_deployment_plugin(d, was->plugin, NULL);
@@ -995,7 +1003,7 @@ static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
     if (mortise_pin_find(d, m->plugins, was->plugin, &here, &err) != NULL)
         o->changed |= memcmp(here.digest, was->digest, MORTISE_DIGEST) != 0;
     else if (mortise_plugins_is_quarantined(m->plugins, name))
-        lift(o, name);
+        add_quarantined_plugin(o, name);
     else
         o->stuck = true;
 }
@@ -1013,57 +1021,59 @@ void mortise_live_obstacles(struct mortise *m, const char *tenant,
     *out = (struct mortise_obstacles){.lifts = json_array()};
     if (mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
         d.times >= MORTISE_DEATHS_BLOCK)
-        lift(out, plugin);
+        add_quarantined_plugin(out, plugin);
     for (size_t i = 0; i < n; i++)
-        pin_obstacle(m, &pins[i], out);
+        add_pin_obstacle(m, &pins[i], out);
     if (json_array_size(out->lifts) == 0 &&
-        check_graph(m, run, graph, NULL) != MORTISE_OK)
+        check_run_graph(m, run, graph, NULL) != MORTISE_OK)
         out->stuck = true;
 }
 
-/* The order goes to a run whose plugins may have changed. */
-static int step_checked(struct mortise_live *live,
-                        const struct mortise_order *o, struct mortise_err *err)
+/* Give the order to a run whose plugins may have changed. */
+static int step_with_checks(struct mortise_live *live,
+                            const struct mortise_order *o,
+                            struct mortise_err *err)
 {
     const struct mortise_mem *mem = live->m->mem;
     bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     struct mortise_pin *changed;
     size_t n, n_changed = 0;
-    int rv = check_deaths(live->m, live->tenant, live->id, err);
+    int rv = check_run_deaths(live->m, live->tenant, live->id, err);
 
     if (rv == MORTISE_OK)
-        rv = check_graph(live->m, live->id, live->graph, err);
+        rv = check_run_graph(live->m, live->id, live->graph, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_run_pins(live->run, &n);
     changed = mortise_alloc(mem, (n + 1) * sizeof *changed);
     if (changed == NULL)
         return mortise_nomem(err);
-    rv = check_pins(live->m, live->id, live->run, accept ? changed : NULL,
-                    &n_changed, err);
+    rv = check_run_pins(live->m, live->id, live->run, accept ? changed : NULL,
+                        &n_changed, err);
     if (rv == MORTISE_OK)
-        rv = step_with(live, o, changed, n_changed, err);
+        rv = step_with_order(live, o, changed, n_changed, err);
     live->checked = rv == MORTISE_OK;
     mortise_release(mem, changed, (n + 1) * sizeof *changed);
     return rv;
 }
 
-/* Does it have the run go on, and no more? */
-static bool is_resume(const struct mortise_order *o)
+/* Does the order only resume the run? */
+static bool is_order_resume(const struct mortise_order *o)
 {
     return o->n == 1 && o->list[0].kind == MORTISE_CMD_RESUME;
 }
 
-/* A run that cannot go on still records a word, is cancelled (each call on the way
- * to its end is checked by itself), and answers what was recorded before. */
-static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
-                         int rv)
+/* A blocked run still records decisions, can be cancelled (each call until its
+ * end is checked separately), and answers orders that it recorded before. */
+static bool may_order_run_blocked(const struct mortise_run *r,
+                                  struct mortise_order *o, int rv)
 {
     if (!mortise_is_blocked(rv))
         return false;
-    if (is_word(o))
-        record_only(o);
-    else if (is_end(o) || (is_resume(o) && mortise_run_is_ending(r)))
+    if (is_order_decision(o))
+        set_record_only(o);
+    else if (is_order_end(o) ||
+             (is_order_resume(o) && mortise_run_is_ending(r)))
         return true;
     else if (mortise_run_knows_order(r, o->id))
         o->flags |= MORTISE_NO_CONTINUE;
@@ -1072,28 +1082,29 @@ static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
     return true;
 }
 
-/* The first order to the run.  An error is its answer, and takes it off. */
-static int give(struct mortise_live *live, struct mortise_err *err)
+/* Give the first order to the run.  An error is its answer, and removes it from
+ * the list. */
+static int give_first_order(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_order *o = live->orders;
-    bool check =
-        !live->checked && needs_plugins(o, (int)mortise_run_status(live->run),
-                                        mortise_run_keeps_doubt(live->run));
-    int rv =
-        check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
+    bool check = !live->checked &&
+                 needs_order_plugins(o, (int)mortise_run_status(live->run),
+                                     mortise_run_keeps_doubt(live->run));
+    int rv = check ? step_with_checks(live, o, err)
+                   : step_with_order(live, o, NULL, 0, err);
 
-    if (check && goes_without(live->run, o, rv))
-        rv = step_with(live, o, NULL, 0, err);
+    if (check && may_order_run_blocked(live->run, o, rv))
+        rv = step_with_order(live, o, NULL, 0, err);
     if (rv == MORTISE_OK) {
-        perform(live);
+        carry_out_actions(live);
         return MORTISE_OK;
     }
     live->orders = o->next;
-    step_failed(live, rv, err);
+    handle_step_error(live, rv, err);
     return rv;
 }
 
-static void order_task(struct mortise_task *t)
+static void give_queued_order(struct mortise_task *t)
 {
     struct mortise_live *live = MORTISE_OF(t, struct mortise_live, order_task);
     struct mortise_order *o = live->orders;
@@ -1103,7 +1114,7 @@ static void order_task(struct mortise_task *t)
     mortise_live_touch(live);
     if (live->lost || o == NULL)
         return;
-    if (give(live, &err) == MORTISE_OK)
+    if (give_first_order(live, &err) == MORTISE_OK)
         return;
     if (!live->lost && live->orders != NULL) {
         live->pending++;
@@ -1121,15 +1132,15 @@ bool mortise_live_goes_on(int status, const char *reason)
             (strcmp(reason, "shutdown") == 0 || strcmp(reason, "plugin") == 0));
 }
 
-/* A run on its way into memory, for the orders that came meanwhile: the first
- * of them that may have it loaded does, and those before it are answered. */
+/* A run that is being loaded, and the orders that came meanwhile.  The first
+ * order that is allowed to loads the run; those before it get an error. */
 struct load {
     struct mortise_hashed entry;
     struct mortise_stored stored;
     struct mortise_order *orders;
 };
 
-static struct load *load_find(const struct mortise *m, const char *tenant,
+static struct load *find_load(const struct mortise *m, const char *tenant,
                               const char *run)
 {
     struct mortise_hashed *e;
@@ -1145,7 +1156,7 @@ static struct load *load_find(const struct mortise *m, const char *tenant,
     return NULL;
 }
 
-static void put_order(struct mortise_order **last, struct mortise_order *o)
+static void append_order(struct mortise_order **last, struct mortise_order *o)
 {
     while (*last != NULL)
         last = &(*last)->next;
@@ -1153,7 +1164,7 @@ static void put_order(struct mortise_order **last, struct mortise_order *o)
     *last = o;
 }
 
-static struct mortise_order *take_order(struct load *l)
+static struct mortise_order *take_load_order(struct load *l)
 {
     struct mortise_order *o = l->orders;
 
@@ -1161,7 +1172,7 @@ static struct mortise_order *take_order(struct load *l)
     return o;
 }
 
-/* It leaves the table: what comes from now on finds the run, or asks anew. */
+/* It has left the table: later orders find the run, or load it again. */
 static void load_free(struct load *l)
 {
     struct mortise *m = l->stored.m;
@@ -1171,56 +1182,58 @@ static void load_free(struct load *l)
     mortise_release(m->mem, l, sizeof *l);
 }
 
-static void fail_load(struct load *l, const struct mortise_err *why)
+static void fail_load_orders(struct load *l, const struct mortise_err *why)
 {
-    struct mortise_err err = *why; /* it may stand in what an answer frees */
+    struct mortise_err err = *why; /* `why` may be in memory that an answer
+                                      frees */
 
     mortise_table_remove(&l->stored.m->loads, &l->entry);
     while (l->orders != NULL) {
-        struct mortise_order *o = take_order(l);
+        struct mortise_order *o = take_load_order(l);
 
         o->done(o, &err);
     }
     load_free(l);
 }
 
-/* The graph or the plugins that it is pinned to are not here: where a plugin is
- * why, that is what is said. */
-static int check_works(const struct mortise_stored *s, bool accept,
-                       struct mortise_err *err)
+/* Check the run's graph and plugins; a plugin's error takes precedence. */
+static int check_load_works(const struct mortise_stored *s, bool accept,
+                            struct mortise_err *err)
 {
     int rv;
 
     if (!accept)
         return mortise_live_may_run(s->m, s->tenant, s->id, s->graph, s->run,
                                     err);
-    rv = check_deaths(s->m, s->tenant, s->id, err);
-    return rv == MORTISE_OK ? check_graph(s->m, s->id, s->graph, err) : rv;
+    rv = check_run_deaths(s->m, s->tenant, s->id, err);
+    return rv == MORTISE_OK ? check_run_graph(s->m, s->id, s->graph, err) : rv;
 }
 
-/* May it be loaded for this order?  *checked: its plugins were looked at, and
- * are those that it is pinned to. */
-static int judge(const struct mortise_stored *s, struct mortise_order *o,
-                 bool *works, bool *checked, struct mortise_err *err)
+/* May the run be loaded for this order?  *checked: its plugins were checked and
+ * match its pins. */
+static int check_load_order(const struct mortise_stored *s,
+                            struct mortise_order *o, bool *works, bool *checked,
+                            struct mortise_err *err)
 {
     bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     int rv = MORTISE_OK;
 
-    *works = o->recovers || needs_plugins(o, s->head.status, false);
+    *works = o->recovers || needs_order_plugins(o, s->head.status, false);
     if (*works)
-        rv = check_works(s, accept, err);
+        rv = check_load_works(s, accept, err);
     *checked = *works && !accept && rv == MORTISE_OK;
     if (rv == MORTISE_OK ||
         (o->recovers ? !mortise_is_blocked(rv) || !mortise_run_is_ending(s->run)
-                     : !goes_without(s->run, o, rv)))
+                     : !may_order_run_blocked(s->run, o, rv)))
         return rv;
     *works = false;
     return MORTISE_OK;
 }
 
-/* Into memory, as it stands in the store. */
-static struct mortise_live *live_of(struct mortise_stored *s, bool works,
-                                    bool checked, struct mortise_err *err)
+/* Move the stored run into memory. */
+static struct mortise_live *move_into_memory(struct mortise_stored *s,
+                                             bool works, bool checked,
+                                             struct mortise_err *err)
 {
     struct mortise_live *live = live_new(s->m, s->graph, s->tenant, s->id, err);
 
@@ -1239,12 +1252,12 @@ static struct mortise_live *live_of(struct mortise_stored *s, bool works,
                     (unsigned long long)s->head.seq);
     mortise_watch_attach(live);
     mortise_live_touch(live);
-    join_tree(live);
+    join_tree_or_lose(live);
     return live;
 }
 
-/* A run that is in memory gets an order. */
-static void hand(struct mortise_live *live, struct mortise_order *o)
+/* Give an order to a run in memory. */
+static void give_order(struct mortise_live *live, struct mortise_order *o)
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
     struct mortise_input in = {.kind = MORTISE_IN_RECOVER};
@@ -1262,18 +1275,18 @@ static void hand(struct mortise_live *live, struct mortise_order *o)
         o->done(o, &fine);
         return;
     }
-    put_order(&live->orders, o);
+    append_order(&live->orders, o);
     if (live->orders == o)
-        rv = give(live, &err);
+        rv = give_first_order(live, &err);
     if (rv != MORTISE_OK)
         o->done(o, &err);
     else if (given != NULL)
         given(o);
 }
 
-/* All is read: the first order that may have the run does. */
-static void loaded(struct mortise_stored *s, int rv,
-                   const struct mortise_err *err)
+/* Everything is read: load the run for the first order that is allowed to. */
+static void run_load_replayed(struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
 {
     struct load *l = MORTISE_OF(s, struct load, stored);
     struct mortise *m = s->m;
@@ -1284,22 +1297,22 @@ static void loaded(struct mortise_stored *s, int rv,
     if (rv == MORTISE_OK)
         rv = mortise_engine_ready(m, &why);
     if (rv != MORTISE_OK) {
-        fail_load(l, &why);
+        fail_load_orders(l, &why);
         return;
     }
     mortise_table_remove(&m->loads, &l->entry);
     while (l->orders != NULL) {
-        struct mortise_order *o = take_order(l);
+        struct mortise_order *o = take_load_order(l);
 
         /* It may have been started, or loaded by an answer, meanwhile. */
         live = mortise_live_find(m, s->tenant, s->id);
         rv = MORTISE_OK;
         if (live == NULL)
-            rv = judge(s, o, &works, &checked, &why);
+            rv = check_load_order(s, o, &works, &checked, &why);
         if (live == NULL && rv == MORTISE_OK)
-            live = live_of(s, works, checked, &why);
+            live = move_into_memory(s, works, checked, &why);
         if (live != NULL)
-            hand(live, o);
+            give_order(live, o);
         else
             o->done(o, &why);
     }
@@ -1308,42 +1321,42 @@ static void loaded(struct mortise_stored *s, int rv,
         mortise_news_of(live, MORTISE_NEWS_LOADED);
 }
 
-static void head_read(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void run_load_head_read(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err)
 {
     struct load *l = MORTISE_OF(s, struct load, stored);
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     while (rv == MORTISE_OK && l->orders != NULL && l->orders->wants != NULL &&
            !l->orders->wants(&s->head)) {
-        struct mortise_order *o = take_order(l);
+        struct mortise_order *o = take_load_order(l);
 
         o->stayed = true;
         o->done(o, &fine);
     }
     if (rv != MORTISE_OK || l->orders == NULL) {
-        fail_load(l, err);
+        fail_load_orders(l, err);
         return;
     }
-    s->works =
-        l->orders->recovers || needs_plugins(l->orders, s->head.status, false);
-    mortise_stored_rest(s, loaded);
+    s->works = l->orders->recovers ||
+               needs_order_plugins(l->orders, s->head.status, false);
+    mortise_stored_rest(s, run_load_replayed);
 }
 
 void mortise_live_command(struct mortise *m, const char *tenant,
                           const char *run, struct mortise_order *o)
 {
     struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct load *l = live == NULL ? load_find(m, tenant, run) : NULL;
+    struct load *l = live == NULL ? find_load(m, tenant, run) : NULL;
     struct mortise_err err;
 
     assert_on_loop(m);
     if (live != NULL) {
-        hand(live, o);
+        give_order(live, o);
         return;
     }
     if (l != NULL) {
-        put_order(&l->orders, o);
+        append_order(&l->orders, o);
         return;
     }
     l = mortise_zalloc(m->mem, sizeof *l);
@@ -1355,7 +1368,7 @@ void mortise_live_command(struct mortise *m, const char *tenant,
     o->next = NULL;
     l->orders = o;
     mortise_table_add(&m->loads, &l->entry, mortise_hash_strs(tenant, run));
-    mortise_stored_head(m, &l->stored, tenant, run, head_read);
+    mortise_stored_head(m, &l->stored, tenant, run, run_load_head_read);
 }
 
 bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
@@ -1370,7 +1383,7 @@ bool mortise_live_is_here(struct mortise *m, const char *tenant,
                           const char *run)
 {
     return mortise_live_find(m, tenant, run) != NULL ||
-           load_find(m, tenant, run) != NULL;
+           find_load(m, tenant, run) != NULL;
 }
 
 void mortise_live_recover(struct mortise *m, const char *tenant,

@@ -1,4 +1,4 @@
-/* methods.c -- what plugins may ask: the methods of this build as a table. */
+/* methods.c -- the table of methods that plugins may ask for in this build. */
 #include "core/engine/runs/host_calls.h"
 
 const struct mortise_host_call_row mortise_host_call_methods[] = {

@@ -1,28 +1,29 @@
-/* pause.c -- one run is to stand still: its engine leaves, or what it began has
- * to end.
+/* pause.c -- pause one run, because its engine leaves or because its calls must
+ * end.
  */
 #include "core/engine/common/engine.h"
 
-struct leave {
+struct pause_order {
     struct mortise_order order;
     struct mortise *m;
     struct mortise_run_command command;
 };
 
-static void left(struct mortise_order *o, const struct mortise_err *err)
+static void pause_order_done(struct mortise_order *o,
+                             const struct mortise_err *err)
 {
-    struct leave *l = MORTISE_OF(o, struct leave, order);
+    struct pause_order *l = MORTISE_OF(o, struct pause_order, order);
 
-    (void)err; /* a run that was lost is as it is on disk */
+    (void)err; /* a run that was lost keeps its state on disk */
     mortise_release(l->m->mem, l, sizeof *l);
 }
 
 void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
 {
-    struct leave *l = mortise_zalloc(m->mem, sizeof *l);
+    struct pause_order *l = mortise_zalloc(m->mem, sizeof *l);
 
     if (l == NULL)
-        return; /* closing interrupts it, as a crash would */
+        return; /* closing interrupts the run, as a crash would */
     l->m = m;
     l->command = (struct mortise_run_command){.kind = MORTISE_CMD_PAUSE,
                                               .flags = MORTISE_CMD_SHUTDOWN};
@@ -30,6 +31,6 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
                                       .n = 1,
                                       .flags = MORTISE_NO_CONTINUE,
                                       .actor = m->actor,
-                                      .done = left};
+                                      .done = pause_order_done};
     mortise_live_command(m, live->tenant, live->id, &l->order);
 }

@@ -1,10 +1,12 @@
-/* pinnable.c -- what a discovery plugin has that a lock pins, for people.
+/* pinnable.c -- ask a discovery plugin for the entries that a lock file can
+ * pin; for people.
  *
- * It is called through its lanes, as for runs, one instance behind the other, and
- * what they say is judged and put together.  The lock has one digest for a key:
- * two instances that have it and mean not the same cannot both be pinned, which is
- * an error.  Its calls are of no run: they are recorded nowhere, and end with the
- * engine. */
+ * The instances of the plugin are called through their lanes, as for runs, one
+ * after the other; their answers are checked and merged.  A lock file has one
+ * digest for each key.  If two instances have different digests for a key, they
+ * cannot both be pinned, which is an error.  The calls belong to no run: they
+ * are not recorded, and end with the engine.
+ */
 #include "core/engine/runs/pinnable.h"
 
 #include <string.h>
@@ -19,14 +21,15 @@ struct asking {
     struct mortise_hearer hearer;
     struct mortise *m;
     const char *plugin; /* the deployment's own string */
-    size_t next;        /* of its discovery plugins, to be looked at */
+    size_t next;        /* index of the next discovery plugin to try */
     json_t *found;
     mortise_pinnable_fn *done;
     void *ud;
 };
 
-/* Of a request that is over: the end of it. */
-static void end(struct asking *a, int rv, const struct mortise_err *err)
+/* Report the result and free the request. */
+static void end_pinnable_ask(struct asking *a, int rv,
+                             const struct mortise_err *err)
 {
     struct asking all = *a;
 
@@ -35,13 +38,14 @@ static void end(struct asking *a, int rv, const struct mortise_err *err)
     json_decref(all.found);
 }
 
-/* ---- what one of them said ------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
-static int failed(const struct asking *a,
-                  const struct mortise_host_call_served *how,
-                  struct mortise_err *err)
+static int fail_pinnable_call(const struct asking *a,
+                              const struct mortise_host_call_served *how,
+                              struct mortise_err *err)
 {
-    if (a->m->state == MORTISE_ENGINE_CLOSING) /* the next one is asked again */
+    if (a->m->state == MORTISE_ENGINE_CLOSING) /* the caller repeats the request
+                                                  at the next engine */
         return mortise_engine_ready(a->m, err);
     if (how->status == MORTISE_S_UNSUPPORTED)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -52,9 +56,9 @@ static int failed(const struct asking *a,
         how->code[0] != '\0' ? how->code : "failed", how->message);
 }
 
-/* Its entries beside those of the instances before it. */
-static int join(struct asking *a, const json_t *entries,
-                struct mortise_err *err)
+/* Merge the entries with those of earlier instances. */
+static int merge_pinned_entries(struct asking *a, const json_t *entries,
+                                struct mortise_err *err)
 {
     MORTISE_JSON_MEMBERS (key, one, entries) {
         const json_t *other = json_object_get(a->found, key);
@@ -74,7 +78,8 @@ static int join(struct asking *a, const json_t *entries,
     return MORTISE_OK;
 }
 
-static int take(struct asking *a, const json_t *output, struct mortise_err *err)
+static int take_pinnable_answer(struct asking *a, const json_t *output,
+                                struct mortise_err *err)
 {
     json_t *entries = NULL;
     int rv = mortise_found_judge_entries(&entries, output, err);
@@ -83,31 +88,32 @@ static int take(struct asking *a, const json_t *output, struct mortise_err *err)
         rv = mortise_doing(err, rv, "the answer of plugin '%s' is invalid",
                            a->plugin);
     if (rv == MORTISE_OK)
-        rv = join(a, entries, err);
+        rv = merge_pinned_entries(a, entries, err);
     json_decref(entries);
     return rv;
 }
 
-/* ---- asking ---------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
-static void ask_next(struct asking *a);
+static void ask_next_instance(struct asking *a);
 
-static void heard(struct mortise_hearer *h,
-                  const struct mortise_host_call_served *how)
+static void on_pinnable_answer(struct mortise_hearer *h,
+                               const struct mortise_host_call_served *how)
 {
     struct asking *a = MORTISE_OF(h, struct asking, hearer);
     struct mortise_err err = {.code = MORTISE_OK};
-    int rv = how->status == MORTISE_S_OK ? take(a, how->output, &err)
-                                         : failed(a, how, &err);
+    int rv = how->status == MORTISE_S_OK
+                 ? take_pinnable_answer(a, how->output, &err)
+                 : fail_pinnable_call(a, how, &err);
 
     if (rv == MORTISE_OK)
-        ask_next(a);
+        ask_next_instance(a);
     else
-        end(a, rv, &err);
+        end_pinnable_ask(a, rv, &err);
 }
 
-/* The next one that is of that plugin; NULL: there are no more. */
-static const struct mortise_discoverer *next_of(struct asking *a)
+/* The next instance of the plugin; NULL: there are no more. */
+static const struct mortise_discoverer *get_next_instance(struct asking *a)
 {
     const struct mortise_discoverers *all =
         &a->m->settings.deployment->discovery;
@@ -121,15 +127,15 @@ static const struct mortise_discoverer *next_of(struct asking *a)
     return NULL;
 }
 
-static void ask_next(struct asking *a)
+static void ask_next_instance(struct asking *a)
 {
-    const struct mortise_discoverer *d = next_of(a);
+    const struct mortise_discoverer *d = get_next_instance(a);
     struct mortise_err err = {.code = MORTISE_OK};
     struct mortise_buf body;
     int rv;
 
     if (d == NULL) {
-        end(a, MORTISE_OK, &err);
+        end_pinnable_ask(a, MORTISE_OK, &err);
         return;
     }
     mortise_buf_init(&body, a->m->mem);
@@ -141,12 +147,13 @@ static void ask_next(struct asking *a)
             d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
     mortise_buf_finish(&body);
     if (rv != MORTISE_OK)
-        end(a, rv, &err);
+        end_pinnable_ask(a, rv, &err);
 }
 
-/* The deployment's own string for it. */
-static const char *named(const struct mortise *m, const char *plugin,
-                         struct mortise_err *err)
+/* The deployment's own string for the name. */
+static const char *find_discovery_plugin(const struct mortise *m,
+                                         const char *plugin,
+                                         struct mortise_err *err)
 {
     const struct mortise_discoverers *all = &m->settings.deployment->discovery;
     const char *names[MORTISE_DISCOVERERS_MAX], *near;
@@ -169,7 +176,7 @@ void mortise_pinnable_ask(struct mortise *m, const char *plugin,
                           mortise_pinnable_fn *done, void *ud)
 {
     struct mortise_err err;
-    const char *its = named(m, plugin, &err);
+    const char *its = find_discovery_plugin(m, plugin, &err);
     struct asking *a;
 
     if (its == NULL) {
@@ -182,14 +189,14 @@ void mortise_pinnable_ask(struct mortise *m, const char *plugin,
         done(ud, NULL, &err);
         return;
     }
-    *a = (struct asking){.hearer = {.hear = heard},
+    *a = (struct asking){.hearer = {.hear = on_pinnable_answer},
                          .m = m,
                          .plugin = its,
                          .found = json_object(),
                          .done = done,
                          .ud = ud};
     if (a->found != NULL)
-        ask_next(a);
+        ask_next_instance(a);
     else
-        end(a, mortise_nomem(&err), &err);
+        end_pinnable_ask(a, mortise_nomem(&err), &err);
 }

@@ -1,9 +1,10 @@
-/* remember.c -- the deployment's memory is asked for somebody who is no run:
- * people, by `mortise memory`, and the engine itself.
+/* remember.c -- call the deployment's memory plugin without a run: for people
+ * (`mortise memory`) and for the engine itself.
  *
- * It is called through its lane, as for runs, and what it answers is judged the
- * same.  Its call is of no run: it is recorded nowhere, and ends with the
- * engine. */
+ * The plugin is called through its lane, as for runs, and its answer is checked
+ * the same way.  The call belongs to no run: it is not recorded, and ends with
+ * the engine.
+ */
 #include "core/engine/runs/remember.h"
 
 #include <string.h>
@@ -21,14 +22,16 @@ struct asking {
     void *ud;
 };
 
-/* What a plugin's error is for who asked.  One that an engine stopped because it
- * closes is no plugin's: the next engine is asked again. */
-static int failed(struct mortise *m, struct mortise_err *err,
-                  const struct mortise_host_call_served *how)
+/* Map a plugin's error to a result code.  If the engine stopped the call
+ * because it closes, that is no error of the plugin: the caller repeats the
+ * request at the next engine. */
+static int fail_memory_ask(struct mortise *m, struct mortise_err *err,
+                           const struct mortise_host_call_served *how)
 {
     bool again = strcmp(how->error_class, "transient") == 0 ||
                  strcmp(how->error_class, "timeout") == 0;
-    /* Its file is not the store, which another command salvages. */
+    /* Not MORTISE_ECORRUPT: salvaging the store would not repair the memory's
+     * file. */
     int code = strcmp(how->code, "memory.full") == 0 ? MORTISE_ENOSPC
                : strcmp(how->code, "plugin") == 0    ? MORTISE_ECONFIG
                : again || strcmp(how->code, "memory.corrupt") == 0
@@ -42,15 +45,15 @@ static int failed(struct mortise *m, struct mortise_err *err,
                         how->message);
 }
 
-static void heard(struct mortise_hearer *h,
-                  const struct mortise_host_call_served *how)
+static void on_memory_answer(struct mortise_hearer *h,
+                             const struct mortise_host_call_served *how)
 {
     struct asking *a = MORTISE_OF(h, struct asking, hearer);
     struct asking all = *a;
     struct mortise_err err = {.code = MORTISE_OK};
     int rv = how->status == MORTISE_S_OK
                  ? mortise_traces_judge(a->kind, a->body, how->output, &err)
-                 : failed(a->m, &err, how);
+                 : fail_memory_ask(a->m, &err, how);
 
     if (how->status == MORTISE_S_OK && rv != MORTISE_OK)
         mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is invalid");
@@ -59,9 +62,10 @@ static void heard(struct mortise_hearer *h,
     json_decref(all.body);
 }
 
-/* The memory's manifest, and that the request is one. */
-static int check(struct mortise *m, const struct mortise_call_kind *kind,
-                 const json_t *body, struct mortise_err *err)
+/* Find the memory's manifest, and check the request. */
+static int check_memory_request(struct mortise *m,
+                                const struct mortise_call_kind *kind,
+                                const json_t *body, struct mortise_err *err)
 {
     const char *plugin = m->settings.deployment->memory.plugin;
     const struct mortise_manifest *its;
@@ -73,8 +77,8 @@ static int check(struct mortise *m, const struct mortise_call_kind *kind,
     return its != NULL ? mortise_traces_check(its, kind, body, err) : err->code;
 }
 
-static int begin(struct mortise *m, struct asking *a, const char *tenant,
-                 struct mortise_err *err)
+static int start_memory_ask(struct mortise *m, struct asking *a,
+                            const char *tenant, struct mortise_err *err)
 {
     json_t *whole = mortise_traces_body(a->body, tenant, mortise_now_ms());
     struct mortise_buf text;
@@ -96,19 +100,19 @@ void mortise_memory_ask(struct mortise *m, const char *tenant,
 {
     struct mortise_err err;
     struct asking *a;
-    int rv = check(m, kind, body, &err);
+    int rv = check_memory_request(m, kind, body, &err);
 
     a = rv == MORTISE_OK ? mortise_zalloc(m->mem, sizeof *a) : NULL;
     if (rv == MORTISE_OK && a == NULL)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK) {
-        *a = (struct asking){.hearer = {.hear = heard},
+        *a = (struct asking){.hearer = {.hear = on_memory_answer},
                              .m = m,
                              .kind = kind,
                              .body = json_incref(mortise_json_unconst(body)),
                              .done = done,
                              .ud = ud};
-        rv = begin(m, a, tenant, &err);
+        rv = start_memory_ask(m, a, tenant, &err);
     }
     if (rv == MORTISE_OK)
         return;

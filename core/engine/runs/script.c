@@ -1,29 +1,29 @@
-/* script.c -- calls that are answered by a script, and time that passes.
+/* script.c -- calls that a script answers, and a clock that the script
+ * advances.
  *
- *   (1) There is one place where a plugin is called (calls.c), and one hook in
- *       it: what the script answers never reaches a plugin, which is not even
- *       started, and what it leaves alone is called as ever.
- *   (2) A scripted answer arrives as a plugin's would: as a task, never from
- *       inside the step that made the call; and it is cancelled like one.
- *   (3) Commits are written on the spot, one batch after the other, so that
- *       with scripted answers a run is the same each time.
- *   (4) Time stands still, and is set forward (clock.h) only when nothing is
- *       under way whose end does not depend on it: so what starts together is
- *       due together, however busy the machine is.  What is really called takes
- *       no time, unless it takes longer than a clock of ours allows.
- *   (5) Nothing in a scripted run is of chance, or of the store that it happens
- *       to be in: what backoff's jitter comes to, the ids of requests.
- *   (6) What is really called and may block takes turns, so that the order in
- *       which such calls end does not depend on the threads that ran them.
- *   (7) The deployment's memory and discovery are never asked: it answers for
- *       them, too.
-
- *   (8) Of an operation that has its effects by steps (`intent: steps`) the script
- *       knows the end of the call, and not what it asks.  So a scripted call asks
- *       for one step of its own, as a plugin would (journal.begin/1): its answer's
- *       time is the step's, and what a crash, a timeout or a doubt leaves open is
- *       the step.  A step that the run has recorded is not made again: its result
- *       is what the call gives.
+ *   (1) Plugins are called at one place (calls.c), which has one hook.  A call
+ *       that the script answers never reaches its plugin, which is not even
+ *       started; other calls are made as usual.
+ *   (2) A scripted answer arrives like a plugin's: as a task, never from inside
+ *       the step that made the call; and it can be cancelled.
+ *   (3) Commits are written on the loop, one batch after the other, so that a
+ *       run with scripted answers is the same each time.
+ *   (4) Time stands still, and advances (clock.h) only when no work is in
+ *       flight that ends without it.  So timers that start together are due
+ *       together, however busy the machine is.  A real call takes no time,
+ *       unless it takes longer than one of our timers allows.
+ *   (5) A scripted run contains no randomness, and nothing of the store that it
+ *       is in: this covers the jitter of backoff and the ids of requests.
+ *   (6) Real calls of blocking plugins run one at a time, so that their order
+ *       does not depend on threads.
+ *   (7) The deployment's memory and discovery plugins are never called: the
+ *       script answers for them, too.
+ *   (8) For an operation that has its effects by steps (`intent: steps`) the
+ *       script knows the result of the call, and not its asks.  So a scripted
+ *       call asks for one step of its own, as a plugin would (journal.begin/1).
+ *       The script's delay is the step's, and a crash, a timeout or a doubt
+ *       leaves the step open.  A step that the run has recorded is not
+ *       performed again: its result is the result of the call.
  */
 #include "core/engine/runs/script.h"
 
@@ -57,10 +57,10 @@ void mortise_script_identify(const struct mortise *m,
 
 /* ---- steps (8) ----------------------------------------------------------- */
 
-/* The one method by which the plugin can change the world; NULL: there is none, or
+/* The single method by which the plugin can have an effect; NULL: none, or
  * several. */
-static const struct mortise_host_call_row *only_way(const struct mortise *m,
-                                                    const char *plugin)
+static const struct mortise_host_call_row *
+find_effect_method(const struct mortise *m, const char *plugin)
 {
     const struct mortise_manifest *man =
         mortise_plugins_find(m->plugins, plugin, NULL);
@@ -81,8 +81,8 @@ static const struct mortise_host_call_row *only_way(const struct mortise *m,
     return n == 1 ? way : NULL;
 }
 
-/* Where all that a plugin can do is to make requests, the `method` of its
- * arguments is taken for that of the request. */
+/* If the plugin can have effects only by HTTP requests, the `method` in its
+ * arguments is taken as the method of the request. */
 enum mortise_script_step
 mortise_script_step(const struct mortise *m,
                     const struct mortise_run_call *call)
@@ -92,7 +92,7 @@ mortise_script_step(const struct mortise *m,
     if (call->kind != MORTISE_RUN_EXECUTE ||
         call->node->effect < MORTISE_WRITE || !call->node->op->steps)
         return MORTISE_SCRIPT_NONE;
-    way = only_way(m, call->plugin);
+    way = find_effect_method(m, call->plugin);
     if (way == NULL || strcmp(way->name, "http.request/1") != 0 ||
         !json_is_string(json_object_get(call->body, "method")))
         return MORTISE_SCRIPT_EFFECT;
@@ -102,13 +102,13 @@ mortise_script_step(const struct mortise *m,
                                             : MORTISE_SCRIPT_EFFECT;
 }
 
-static void end(struct mortise_ongoing *c)
+static void end_scripted_call(struct mortise_ongoing *c)
 {
     c->step.phase = MORTISE_SCRIPTED_OVER;
     mortise_ready(c->m, &c->ended);
 }
 
-static void drop(struct mortise_ongoing *c)
+static void drop_scripted_result(struct mortise_ongoing *c)
 {
     json_decref(c->output);
     json_decref(c->said);
@@ -118,18 +118,18 @@ static void drop(struct mortise_ongoing *c)
 }
 
 /* End the call with an error that is not the script's. */
-static void end_with(struct mortise_ongoing *c, int32_t status,
-                     const char *code, const char *words)
+static void end_scripted_with(struct mortise_ongoing *c, int32_t status,
+                              const char *code, const char *words)
 {
-    drop(c);
+    drop_scripted_result(c);
     c->status = status;
     mortise_call_error(
         c, code, status == MORTISE_S_CANCELLED ? "cancelled" : "permanent",
         words);
-    end(c);
+    end_scripted_call(c);
 }
 
-/* Takes the body (NULL: memory ran out). */
+/* Takes the body (NULL: out of memory). */
 static void ask_host(struct mortise_ongoing *c, uint64_t id, const char *method,
                      json_t *body)
 {
@@ -137,16 +137,16 @@ static void ask_host(struct mortise_ongoing *c, uint64_t id, const char *method,
 
     json_decref(body);
     if (text == NULL) {
-        end_with(c, MORTISE_S_NOMEM, "memory", "out of memory");
+        end_scripted_with(c, MORTISE_S_NOMEM, "memory", "out of memory");
         return;
     }
     c->step.ask(c->m, c->id, id, method, text, strlen(text));
     mortise_release_str(c->mem, text);
 }
 
-static void begin(struct mortise_ongoing *c,
-                  const struct mortise_run_call *call,
-                  enum mortise_script_step step)
+static void begin_scripted_step(struct mortise_ongoing *c,
+                                const struct mortise_run_call *call,
+                                enum mortise_script_step step)
 {
     c->step.phase = MORTISE_SCRIPTED_ASKS;
     ask_host(c, ASK_BEGIN, "journal.begin/1",
@@ -155,11 +155,11 @@ static void begin(struct mortise_ongoing *c,
                        (int)(step == MORTISE_SCRIPT_REPEAT)));
 }
 
-/* The step has taken its time: report its result, or leave it in doubt. */
-static void acted(struct mortise_ongoing *c)
+/* The time of the step has passed: report its result, or leave it in doubt. */
+static void report_scripted_step(struct mortise_ongoing *c)
 {
     if (c->step.doubt != NULL) {
-        end_with(c, MORTISE_S_DOUBT, "in_doubt", c->step.doubt);
+        end_scripted_with(c, MORTISE_S_DOUBT, "in_doubt", c->step.doubt);
         return;
     }
     c->step.phase = MORTISE_SCRIPTED_TELLS;
@@ -185,10 +185,10 @@ static void end_recorded(struct mortise_ongoing *c, json_t *result)
     }
     c->status = MORTISE_S_OK;
     mortise_call_error(c, "", "", "");
-    end(c);
+    end_scripted_call(c);
 }
 
-static void act(struct mortise_ongoing *c)
+static void perform_scripted_step(struct mortise_ongoing *c)
 {
     const struct mortise_script *script = c->m->script;
 
@@ -196,25 +196,26 @@ static void act(struct mortise_ongoing *c)
     if (!script->act(script->ud, c->step.token))
         c->step.doubt = NULL;
     if (c->step.takes_ms == 0)
-        acted(c);
+        report_scripted_step(c);
     else
         mortise_timer_arm(&c->m->timers, &c->idle,
                           mortise_mono_in(c->step.takes_ms));
 }
 
-static void begun(struct mortise_ongoing *c, const char *text, size_t n)
+static void scripted_step_begun(struct mortise_ongoing *c, const char *text,
+                                size_t n)
 {
     json_t *answer = NULL, *result;
 
     if (mortise_json_parse(&answer, text, n, NULL) != MORTISE_OK) {
-        end_with(c, MORTISE_S_NOMEM, "memory", "out of memory");
+        end_scripted_with(c, MORTISE_S_NOMEM, "memory", "out of memory");
         return;
     }
     result = json_object_get(answer, "result");
     if (result != NULL) {
         end_recorded(c, json_incref(result));
     } else {
-        act(c);
+        perform_scripted_step(c);
     }
     json_decref(answer);
 }
@@ -226,31 +227,33 @@ void mortise_script_answer(struct mortise_ongoing *c, uint64_t ask,
     char words[MORTISE_HOST_CALL_WORDS];
 
     if (!begins && (c->step.phase != MORTISE_SCRIPTED_TELLS || ask != ASK_END))
-        return; /* it was stopped */
+        return; /* the call was cancelled */
     snprintf(words, sizeof words, "%.*s",
              (int)(n < sizeof words ? n : sizeof words - 1), text);
     if (status != MORTISE_S_OK)
-        end_with(c, status,
-                 status == MORTISE_S_CANCELLED ? "cancelled" : "failed", words);
+        end_scripted_with(
+            c, status, status == MORTISE_S_CANCELLED ? "cancelled" : "failed",
+            words);
     else if (begins)
-        begun(c, text, n);
+        scripted_step_begun(c, text, n);
     else
-        end(c);
+        end_scripted_call(c);
 }
 
 /* ---- answers (1, 2) ------------------------------------------------------ */
 
-static void answer_due(struct mortise_timer *t)
+static void on_scripted_delay(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
 
     if (c->step.phase == MORTISE_SCRIPTED_ACTS)
-        acted(c);
+        report_scripted_step(c);
     else
         mortise_ready(c->m, &c->ended);
 }
 
-static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
+static void take_scripted_answer(struct mortise_ongoing *c,
+                                 const struct mortise_scripted *a)
 {
     c->violation = a->violation;
     c->output = a->output;
@@ -276,15 +279,15 @@ bool mortise_script_call(struct mortise_ongoing *c,
         return false;
     c->scripted = true;
     m->n_scripted++;
-    take(c, &a);
-    c->idle.fire = answer_due; /* no plugin, no idle clock */
+    take_scripted_answer(c, &a);
+    c->idle.fire = on_scripted_delay; /* a scripted call has no idle timeout */
     c->step.ask = ask;
     c->step.takes_ms = a.after_ms;
     c->step.token = a.token;
     c->step.doubt = a.doubt;
     step = mortise_script_step(m, call);
     if (step != MORTISE_SCRIPT_NONE)
-        begin(c, call, step);
+        begin_scripted_step(c, call, step);
     else if (a.after_ms == 0)
         mortise_ready(m, &c->ended);
     else
@@ -297,15 +300,15 @@ void mortise_script_cancel(struct mortise_ongoing *c)
     struct mortise *m = c->m;
 
     if (!c->idle.armed && c->step.phase != MORTISE_SCRIPTED_ASKS)
-        return; /* its answer is on its way */
+        return; /* its answer is queued */
     mortise_timer_disarm(&m->timers, &c->idle);
-    drop(c);
-    /* It had begun, and stopped when it was asked to, as a plugin would. */
+    drop_scripted_result(c);
+    /* The call had begun, and stopped when asked to, like a plugin's. */
     c->cancelled = c->let_go = true;
     c->status = MORTISE_S_CANCELLED;
     mortise_call_error(c, "cancelled", "cancelled",
                        "cancelled before it was answered");
-    end(c);
+    end_scripted_call(c);
 }
 
 void mortise_script_commit(struct mortise *m, uint64_t seq, bool on_disk)

@@ -1,23 +1,21 @@
-/* spawns.c -- what is asked of spawn handles, decided one after another.
+/* spawns.c -- operations on spawn handles, decided one after another.
  *
- * The rules are pure (core/spawn/spawn.h) and the store holds to what was decided
- * (store/).  Here is what lies between: what a decision needs is read, and nothing
- * that it stands on changes before it is written.
+ * The rules are pure functions (core/spawn/spawn.h), and the store applies a
+ * change only to the record that it was decided on.  This file reads the data
+ * that a decision needs, and keeps it unchanged until the decision is written.
  *
- *   (1) Of one tree one operation is under way at any time, from its reads to
- *       the answer of its commit; those that come meanwhile wait in their order.
- *       So each decides upon what is on disk, counters too, and no commit of
- *       ours is ever refused for what another of ours did.  Trees do not wait
- *       for each other.
- *   (2) Nothing is kept here between two operations.  A store that several
- *       engines write to needs no more: the loser of two that decided upon the
- *       same record has its commit refused by the record's epoch, and asks
- *       again.
- *   (3) Which tree it is, is known once the parent's own handle was read, if it
- *       has one; until then the operation keeps its place among those of the
- *       tenant.  A run's place in a tree never changes: no run becomes a child
- *       that has spawned something, and none that has a handle gets another.
- *   (4) An operation that changes nothing gives up its turn with its decision.
+ *   (1) Each tree has at most one operation in progress, from its reads to the
+ *       answer of its commit; later ones wait in order.  So each decision is
+ *       based on stored records and counters, and no commit of ours is refused
+ *       because of another of ours.  Trees do not wait for each other.
+ *   (2) No state is kept here between two operations.  That suffices even for a
+ *       store with several engines: if two decide on the same record, the
+ *       record's epoch refuses the second commit, and its owner asks again.
+ *   (3) The tree is known when the parent's own handle was read, if it has one;
+ *       until then the operation waits in the order of the tenant's operations.
+ *       A run's place in a tree never changes: a run that has spawned does not
+ *       become a child, and a child gets no second handle.
+ *   (4) An operation without a change ends its turn with its decision.
  */
 #include "core/engine/runs/spawns.h"
 
@@ -28,7 +26,7 @@
 #include "core/base/clock.h"
 #include "core/run/run.h"
 
-/* ---- handles --------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------- */
 
 void mortise_spawns_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
                            const char *parent, const char *id)
@@ -79,56 +77,56 @@ int mortise_spawns_result(const struct mortise *m, const json_t *value,
                         MORTISE_SPAWN_RESULT);
 }
 
-/* ---- turns (1) -------------------------------------------------------------- */
+/* ---- turns (1) ----------------------------------------------------------- */
 
-static void go_on(struct mortise_spawn_op *op);
+static void do_next_spawn_step(struct mortise_spawn_op *op);
 
-/* Before it in the order, and maybe of its tree. */
-static bool is_ahead(const struct mortise_spawn_op *other,
-                     const struct mortise_spawn_op *op)
+/* Does `other`, which comes earlier, possibly belong to the same tree? */
+static bool is_ahead_in_tree(const struct mortise_spawn_op *other,
+                             const struct mortise_spawn_op *op)
 {
     return strcmp(other->tenant, op->tenant) == 0 &&
            (other->origin == NULL || strcmp(other->origin, op->origin) == 0);
 }
 
-static bool has_turn(const struct mortise_spawn_op *op)
+static bool has_spawn_turn(const struct mortise_spawn_op *op)
 {
     const struct mortise_spawn_op *other = op->m->spawns;
 
     assert(op->origin != NULL);
-    while (other != op && !is_ahead(other, op))
+    while (other != op && !is_ahead_in_tree(other, op))
         other = other->next;
     return other == op;
 }
 
-/* Somebody's turn may have come. */
-static void look_again(struct mortise_task *t)
+/* The turn of other operations may have come. */
+static void continue_waiting_ops(struct mortise_task *t)
 {
     struct mortise *m = MORTISE_OF(t, struct mortise, spawns_task);
     struct mortise_spawn_op *op = m->spawns;
 
     m->spawns_queued = false;
     while (op != NULL) {
-        if (!op->waits || !has_turn(op)) {
+        if (!op->waits || !has_spawn_turn(op)) {
             op = op->next;
             continue;
         }
         op->waits = false;
-        go_on(op);
-        op = m->spawns; /* the list may be another one */
+        do_next_spawn_step(op);
+        op = m->spawns; /* the list may have changed */
     }
 }
 
-static void let_others(struct mortise *m)
+static void queue_waiting_ops(struct mortise *m)
 {
     if (m->spawns == NULL || m->spawns_queued)
         return;
     m->spawns_queued = true;
-    m->spawns_task.run = look_again;
+    m->spawns_task.run = continue_waiting_ops;
     mortise_ready(m, &m->spawns_task);
 }
 
-static void enlist(struct mortise_spawn_op *op)
+static void add_spawn_op(struct mortise_spawn_op *op)
 {
     struct mortise_spawn_op **at = &op->m->spawns;
 
@@ -138,7 +136,7 @@ static void enlist(struct mortise_spawn_op *op)
     *at = op;
 }
 
-static void leave(struct mortise_spawn_op *op)
+static void remove_spawn_op(struct mortise_spawn_op *op)
 {
     struct mortise_spawn_op **at = &op->m->spawns;
 
@@ -147,12 +145,12 @@ static void leave(struct mortise_spawn_op *op)
     if (*at == NULL)
         return; /* (4) */
     *at = op->next;
-    let_others(op->m);
+    queue_waiting_ops(op->m);
 }
 
-static void finish(struct mortise_spawn_op *op)
+static void finish_spawn_op(struct mortise_spawn_op *op)
 {
-    leave(op);
+    remove_spawn_op(op);
     mortise_stored_finish(&op->stored);
     mortise_arena_finish(&op->arena);
 }
@@ -160,42 +158,43 @@ static void finish(struct mortise_spawn_op *op)
 void mortise_spawns_drop(struct mortise_spawn_op *op)
 {
     assert(!op->put.flying);
-    finish(op);
+    finish_spawn_op(op);
 }
 
-static void landed(struct mortise_spawn_put *p, int result)
+static void spawn_put_landed(struct mortise_spawn_put *p, int result)
 {
     struct mortise_spawn_op *op = MORTISE_OF(p, struct mortise_spawn_op, put);
 
-    finish(op);
+    finish_spawn_op(op);
     op->landed(op, result);
 }
 
-/* ---- the decision ------------------------------------------------------------ */
+/* ---- the decision -------------------------------------------------------- */
 
-static void decided(struct mortise_spawn_op *op, int rv,
-                    const struct mortise_err *err)
+static void report_spawn_decision(struct mortise_spawn_op *op, int rv,
+                                  const struct mortise_err *err)
 {
     op->changes = rv == MORTISE_OK &&
                   (!op->has_was || op->put.change.now.epoch != op->was.epoch ||
                    op->put.change.now.state != op->was.state ||
                    op->put.change.now.reports != op->was.reports);
     if (!op->changes)
-        leave(op); /* (4) */
+        remove_spawn_op(op); /* (4) */
     op->decided(op, rv, err);
 }
 
-static void fail(struct mortise_spawn_op *op, int rv,
-                 const struct mortise_err *err)
+static void fail_spawn_op(struct mortise_spawn_op *op, int rv,
+                          const struct mortise_err *err)
 {
     struct mortise_err why = *err;
 
-    if (why.code == MORTISE_OK) /* a read without words */
+    if (why.code == MORTISE_OK) /* a read failed without a message */
         mortise_fail(&why, rv, "%s", mortise_result_name(rv));
-    decided(op, rv, &why);
+    report_spawn_decision(op, rv, &why);
 }
 
-static int claim(struct mortise_spawn_op *op, struct mortise_err *err)
+static int decide_spawn_claim(struct mortise_spawn_op *op,
+                              struct mortise_err *err)
 {
     struct mortise_spawn_request c = {
         .origin = op->origin,
@@ -225,7 +224,7 @@ static int claim(struct mortise_spawn_op *op, struct mortise_err *err)
         &op->put.change.now, &op->outcome, err);
 }
 
-static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
+static int decide_spawn_op(struct mortise_spawn_op *op, struct mortise_err *err)
 {
     const struct mortise_spawn *was = op->has_was ? &op->was : NULL;
     struct mortise_spawn *now = &op->put.change.now;
@@ -234,7 +233,7 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
 
     switch (op->kind) {
     case MORTISE_SPAWN_CLAIMS:
-        return claim(op, err);
+        return decide_spawn_claim(op, err);
     case MORTISE_SPAWN_REGISTERS:
         rv = mortise_spawn_after_register(was, op->token, op->child, now_ms,
                                           now, err);
@@ -263,9 +262,9 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
     return MORTISE_EINVAL;
 }
 
-/* ---- what it needs to know ----------------------------------------------------- */
+/* ---- data for the decision ----------------------------------------------- */
 
-static const char *keep(struct mortise_spawn_op *op, const char *s)
+static const char *copy_op_text(struct mortise_spawn_op *op, const char *s)
 {
     const char *copy = mortise_arena_strdup(&op->arena, s);
 
@@ -273,8 +272,8 @@ static const char *keep(struct mortise_spawn_op *op, const char *s)
     return copy;
 }
 
-static int keep_was(void *ud, const char *tenant, const char *parent,
-                    const char *id, const struct mortise_spawn *s)
+static int copy_spawn_record(void *ud, const char *tenant, const char *parent,
+                             const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
@@ -282,13 +281,13 @@ static int keep_was(void *ud, const char *tenant, const char *parent,
     (void)parent;
     (void)id;
     op->was = *s;
-    op->was.origin = keep(op, s->origin);
-    op->was.execution = keep(op, s->execution);
-    op->was.call = keep(op, s->call);
-    op->was.name = keep(op, s->name);
-    op->was.child = keep(op, s->child);
-    op->was.token = keep(op, s->token);
-    op->was.progress = keep(op, s->progress);
+    op->was.origin = copy_op_text(op, s->origin);
+    op->was.execution = copy_op_text(op, s->execution);
+    op->was.call = copy_op_text(op, s->call);
+    op->was.name = copy_op_text(op, s->name);
+    op->was.child = copy_op_text(op, s->child);
+    op->was.token = copy_op_text(op, s->token);
+    op->was.progress = copy_op_text(op, s->progress);
     if (s->result != NULL)
         op->was.result =
             mortise_arena_strndup(&op->arena, s->result, s->result_size);
@@ -297,22 +296,22 @@ static int keep_was(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-/* The parent is a child itself: of the same tree. */
-static int keep_place(void *ud, const char *tenant, const char *parent,
-                      const char *id, const struct mortise_spawn *s)
+/* The parent is a child itself, of the same tree. */
+static int copy_parent_place(void *ud, const char *tenant, const char *parent,
+                             const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
     (void)tenant;
     (void)parent;
     (void)id;
-    op->origin = keep(op, s->origin);
+    op->origin = copy_op_text(op, s->origin);
     op->parent_depth = s->depth;
     return 0;
 }
 
-static int note_taken(void *ud, const char *tenant, const char *parent,
-                      const char *id, const struct mortise_spawn *s)
+static int set_child_taken(void *ud, const char *tenant, const char *parent,
+                           const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
@@ -324,25 +323,26 @@ static int note_taken(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-/* ---- step by step ------------------------------------------------------------- */
+/* ---- steps of an operation ----------------------------------------------- */
 
-static void was_read(struct mortise_read *r, int rv,
-                     const struct mortise_err *err)
+static void spawn_data_read(struct mortise_read *r, int rv,
+                            const struct mortise_err *err)
 {
     struct mortise_spawn_op *op = MORTISE_OF(r, struct mortise_spawn_op, read);
 
     struct mortise_err why;
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
-        fail(op, rv, err);
+        fail_spawn_op(op, rv, err);
     else if (op->starved)
-        fail(op, mortise_nomem(&why), &why);
+        fail_spawn_op(op, mortise_nomem(&why), &why);
     else
-        go_on(op);
+        do_next_spawn_step(op);
 }
 
-static void ask(struct mortise_spawn_op *op, enum mortise_read_kind kind,
-                const char *run, mortise_spawn_fn *fn)
+static void read_spawn_data(struct mortise_spawn_op *op,
+                            enum mortise_read_kind kind, const char *run,
+                            mortise_spawn_fn *fn)
 {
     op->read = (struct mortise_read){.kind = kind,
                                      .tenant = op->tenant,
@@ -350,26 +350,26 @@ static void ask(struct mortise_spawn_op *op, enum mortise_read_kind kind,
                                      .id = op->id,
                                      .spawn = fn,
                                      .ud = op,
-                                     .done = was_read};
+                                     .done = spawn_data_read};
     mortise_store_read(op->m->store, &op->read);
 }
 
-static void graph_read(struct mortise_stored *s, int rv,
-                       const struct mortise_err *err)
+static void parent_graph_read(struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
 {
     struct mortise_spawn_op *op =
         MORTISE_OF(s, struct mortise_spawn_op, stored);
 
     if (rv != MORTISE_OK) {
-        fail(op, rv, err);
+        fail_spawn_op(op, rv, err);
         return;
     }
     op->graph = s->graph;
-    go_on(op);
+    do_next_spawn_step(op);
 }
 
-static void head_read(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void spawning_head_read(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err)
 {
     struct mortise_spawn_op *op =
         MORTISE_OF(s, struct mortise_spawn_op, stored);
@@ -378,52 +378,52 @@ static void head_read(struct mortise_stored *s, int rv,
     if (rv == MORTISE_OK && mortise_run_has_ended(s->head.status)) {
         mortise_fail(&why, MORTISE_ESTATE,
                      "run %s has ended and cannot spawn runs", op->parent);
-        fail(op, MORTISE_ESTATE, &why);
+        fail_spawn_op(op, MORTISE_ESTATE, &why);
     } else if (rv != MORTISE_OK) {
-        fail(op, rv, err);
+        fail_spawn_op(op, rv, err);
     } else {
-        mortise_stored_graph(s, graph_read);
+        mortise_stored_graph(s, parent_graph_read);
     }
 }
 
-static void turn(struct mortise_spawn_op *op)
+static void wait_for_spawn_turn(struct mortise_spawn_op *op)
 {
     if (op->origin == NULL)
-        op->origin = op->parent; /* it is nobody's child */
-    let_others(op->m); /* whose place was behind one that nobody knew */
-    op->waits = !has_turn(op);
+        op->origin = op->parent; /* the parent is no child: it is the origin */
+    queue_waiting_ops(op->m);    /* operations that waited because this tree was
+                                    unknown */
+    op->waits = !has_spawn_turn(op);
     if (!op->waits)
-        go_on(op);
+        do_next_spawn_step(op);
 }
 
-static void conclude(struct mortise_spawn_op *op)
+static void make_spawn_decision(struct mortise_spawn_op *op)
 {
     struct mortise_err err = {.code = MORTISE_OK};
-    int rv = decide(op, &err);
+    int rv = decide_spawn_op(op, &err);
 
     op->put.change.parent = op->parent;
     op->put.change.id = op->id;
     op->put.change.from_epoch = op->has_was ? op->was.epoch : 0;
     op->put.change.from_reports = op->has_was ? op->was.reports : 0;
     op->put.change.from_state = op->has_was ? op->was.state : 0;
-    op->put.landed = landed;
-    decided(op, rv, &err);
+    op->put.landed = spawn_put_landed;
+    report_spawn_decision(op, rv, &err);
 }
 
-/* What is read next, if anything is. */
+/* The next step of an operation. */
 enum step {
     PLACE = 1, /* of the parent in its tree */
     TURN,
     RECORD,
     COUNTERS,
-    GRAPH,      /* CLAIMS, of a record that is to be made: where nobody brought
-                   it */
-    CHILD,      /* REGISTERS: whose child it is already */
-    CHILD_TREE, /* ... and what it spawned */
+    GRAPH,      /* CLAIMS of a new record, if the caller has no graph */
+    CHILD,      /* REGISTERS: is it already a child? */
+    CHILD_TREE, /* ... or has it spawned? */
     DECISION
 };
 
-static void go_on(struct mortise_spawn_op *op)
+static void do_next_spawn_step(struct mortise_spawn_op *op)
 {
     bool registers = op->kind == MORTISE_SPAWN_REGISTERS;
 
@@ -439,31 +439,32 @@ static void go_on(struct mortise_spawn_op *op)
         op->step = DECISION;
     switch ((enum step)op->step) {
     case PLACE:
-        ask(op, MORTISE_READ_SPAWN_OF, op->parent, keep_place);
+        read_spawn_data(op, MORTISE_READ_SPAWN_OF, op->parent,
+                        copy_parent_place);
         break;
     case TURN:
-        turn(op);
+        wait_for_spawn_turn(op);
         break;
     case RECORD:
-        ask(op, MORTISE_READ_SPAWN, op->parent, keep_was);
+        read_spawn_data(op, MORTISE_READ_SPAWN, op->parent, copy_spawn_record);
         break;
     case COUNTERS:
-        ask(op, MORTISE_READ_SPAWN_TREE, op->origin, NULL);
+        read_spawn_data(op, MORTISE_READ_SPAWN_TREE, op->origin, NULL);
         break;
     case GRAPH:
         mortise_stored_head(op->m, &op->stored, op->tenant, op->parent,
-                            head_read);
+                            spawning_head_read);
         break;
     case CHILD:
         op->is_taken = strcmp(op->child, op->parent) == 0 ||
                        strcmp(op->child, op->origin) == 0;
-        ask(op, MORTISE_READ_SPAWN_OF, op->child, note_taken);
+        read_spawn_data(op, MORTISE_READ_SPAWN_OF, op->child, set_child_taken);
         break;
     case CHILD_TREE:
-        ask(op, MORTISE_READ_SPAWN_TREE, op->child, NULL);
+        read_spawn_data(op, MORTISE_READ_SPAWN_TREE, op->child, NULL);
         break;
     case DECISION:
-        conclude(op);
+        make_spawn_decision(op);
         break;
     }
 }
@@ -477,6 +478,6 @@ void mortise_spawns_begin(struct mortise *m, struct mortise_spawn_op *op)
     if (op->kind == MORTISE_SPAWN_CLAIMS)
         mortise_spawn_id(op->id, m->store->identity, MORTISE_STORE_ID,
                          op->tenant, op->parent, op->execution, op->call);
-    enlist(op);
-    go_on(op);
+    add_spawn_op(op);
+    do_next_spawn_step(op);
 }

@@ -1,8 +1,9 @@
-/* spawns.h -- what is asked of spawn handles, decided one after another.
+/* spawns.h -- operations on spawn handles, decided one after another.
  *
- * Who asks fills in an operation and begins it; `decided` is told what comes of
- * it.  What changes is not stored by then: who was told has a commit take it, the
- * run's or its own, or drops it.  [loop] */
+ * The caller fills in an operation and begins it; decided() gets the decision.
+ * The change is not stored at that time: the caller has a commit take it, the
+ * run's or a separate one, or drops it.  [loop]
+ */
 #ifndef MORTISE_ENGINE_RUNS_SPAWNS_H
 #define MORTISE_ENGINE_RUNS_SPAWNS_H
 
@@ -13,74 +14,77 @@ enum mortise_spawn_kind {
     MORTISE_SPAWN_REGISTERS,
     MORTISE_SPAWN_ADVANCES,
     MORTISE_SPAWN_SETTLES,
-    MORTISE_SPAWN_STARTS, /* a native one: what changes goes with its admission */
-    MORTISE_SPAWN_REPORTS /* ...: it says how far it is */
+    MORTISE_SPAWN_STARTS, /* of a native child: the change goes with its
+                             admission */
+    MORTISE_SPAWN_REPORTS /* of a native child: it reports its progress */
 };
 
 struct mortise_spawn_op {
-    /* ---- who asks fills in; all of it is lent until the operation is over ---- */
+    /* ---- set by the caller; lent until the operation is over ------------- */
     enum mortise_spawn_kind kind;
     const char *tenant, *parent;
-    char id[MORTISE_SPAWN_ID]; /* but of a claim */
-    const char *token;         /* of a claim NULL: one is made */
+    char id[MORTISE_SPAWN_ID]; /* not for a claim */
+    const char *token;         /* of a claim: NULL, a token is generated */
     /* CLAIMS */
     const char *execution, *call, *name;
-    uint8_t task[MORTISE_DIGEST]; /* STARTS, too */
+    uint8_t task[MORTISE_DIGEST]; /* also for STARTS */
     bool detached, native;
-    const struct mortise_graph *graph; /* the parent's, which is running; NULL:
-                                          look for it, and whether it is there */
+    const struct mortise_graph *graph; /* of the parent, if it is in memory;
+                                          NULL: read it, and check that the
+                                          parent exists */
     const char *child;                 /* REGISTERS */
     enum mortise_spawn_state state;    /* ADVANCES */
-    uint32_t attempt;                  /* REPORTS; and text, or NULL */
+    uint32_t attempt;                  /* REPORTS; and a text, or NULL */
     const char *progress;
     enum mortise_spawn_status status; /* SETTLES; and JSON, or NULL */
     const char *result;
     size_t result_size;
-    /* Exactly once.  rv MORTISE_OK: `put.change.now` is what the record comes to,
-     * and `changes` whether that is another one.  Else err, lent, has words.  The
-     * operation is to be taken or dropped from inside, or later. */
+    /* Called exactly once.  rv MORTISE_OK: `put.change.now` is the new record,
+     * and `changes` tells whether it differs.  Else `err`, lent, has the
+     * message.  The operation must be taken or dropped, from inside or
+     * later. */
     void (*decided)(struct mortise_spawn_op *op, int rv,
                     const struct mortise_err *err);
-    /* What was taken: as of mortise_spawn_put.  The operation is over, and the
-     * asker's to free. */
+    /* The result of a taken operation, as in mortise_spawn_put.  The operation
+     * is over; the caller frees it. */
     void (*landed)(struct mortise_spawn_op *op, int result);
 
-    /* ---- what comes of it ---- */
+    /* ---- the decision ---------------------------------------------------- */
     struct mortise_spawn_put put;
     bool changes;
     enum mortise_spawn_outcome outcome; /* CLAIMS */
 
-    /* ---- spawns.c's ---- */
+    /* ---- private to spawns.c --------------------------------------------- */
     struct mortise *m;
     struct mortise_spawn_op *next;
     int step;
     bool waits;         /* for its turn */
     const char *origin; /* NULL: not known yet */
     uint32_t parent_depth;
-    bool starved;           /* memory ran out in a read */
-    bool has_was, is_taken; /* by another handle: the child */
+    bool starved;           /* a read ran out of memory */
+    bool has_was, is_taken; /* the child already belongs to another handle */
     struct mortise_spawn was;
     struct mortise_spawn_tree tree;
-    char made[MORTISE_SPAWN_ID];     /* a token */
-    char child_id[MORTISE_SPAWN_ID]; /* of a native one */
+    char made[MORTISE_SPAWN_ID];     /* a generated token */
+    char child_id[MORTISE_SPAWN_ID]; /* of a native child */
     struct mortise_arena arena;
     struct mortise_read read;
     struct mortise_stored stored;
 };
 
-/* Zeroed first. */
+/* The operation was zeroed before it was filled in. */
 void mortise_spawns_begin(struct mortise *m, struct mortise_spawn_op *op);
-/* It was decided, and nobody takes it: it is over, and the asker's to free. */
+/* End a decided operation that is not taken; the caller frees it. */
 void mortise_spawns_drop(struct mortise_spawn_op *op);
 
-/* "RUN/ID": the handle as people and programs have it. */
+/* "RUN/ID": the external form of a handle. */
 void mortise_spawns_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
                            const char *parent, const char *id);
-/* False: no handle ever had that form. */
+/* False: this is not the form of a handle. */
 bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
                           char id[MORTISE_SPAWN_ID]);
-/* A result as it is kept: in canonical form, so that two that say the same are
- * one.  `text` is the caller's to release.  MORTISE_EINVAL: it is too long. */
+/* A result in canonical JSON, so that equal results are equal texts.  The
+ * caller releases `text`.  MORTISE_EINVAL: it is too long. */
 int mortise_spawns_result(const struct mortise *m, const json_t *value,
                           char **text, struct mortise_err *err);
 

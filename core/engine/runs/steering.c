@@ -1,12 +1,13 @@
-/* steering.c -- what a diff makes of a run's graph, for who gives a command.
+/* steering.c -- apply a diff to a run's graph, for a command.
  *
- * The run itself knows graphs and no files.  Here the diff is read (lang/graph/steer.c),
- * what comes of it is loaded as any graph is that is about to run, with its findings
- * where they were written; and then written down as the one text that is stored, and
- * loaded from that: so the run goes by what whoever reads the store gets.
+ * The run itself knows graphs and no files.  Here the diff is read
+ * (lang/graph/steer.c), and the resulting graph is checked like any graph that
+ * is about to run, with findings at the places where they were written.  Then
+ * the graph is written as the one text that is stored, and loaded from that
+ * text: so the run follows exactly the graph that readers of the store get.
  *
- * A diff brings no files: what it names beside the graph the run has pinned.  And what
- * patterns of tools stood for in the graph they go on standing for.
+ * A diff brings no files: other names refer to the files that the run has
+ * pinned.  Tool patterns of the old graph keep the tools that they matched.
  */
 #include "core/engine/common/engine.h"
 
@@ -17,14 +18,14 @@
 #include "lang/graph/steer.h"
 #include "lang/yaml/write.h"
 
-/* A diff as it came: a list, or {source, path?}. */
+/* A diff as given: a list, or {source, path?}. */
 struct source {
     const char *path, *text;
-    char *made; /* of a list; NULL */
+    char *made; /* the text of a list; else NULL */
 };
 
-static int source_of(const struct mortise_mem *mem, const json_t *diff,
-                     struct source *out, struct mortise_err *err)
+static int get_diff_source(const struct mortise_mem *mem, const json_t *diff,
+                           struct source *out, struct mortise_err *err)
 {
     const char *path = json_string_value(json_object_get(diff, "path"));
 
@@ -42,16 +43,16 @@ static int source_of(const struct mortise_mem *mem, const json_t *diff,
                               "and optionally the path of its file (`path`)");
 }
 
-static const char *begun(void *ud, const char *path)
+static const char *get_begun_place(void *ud, const char *path)
 {
     return mortise_run_begun(ud, path);
 }
 
-/* What the graph's patterns of tools stand for, and those that are new in `now`;
- * NULL: it has none, or memory ran out. */
-static char *matches_of(const struct mortise_mem *mem,
-                        const struct mortise_source *was,
-                        const struct mortise_source *now)
+/* The tools that the patterns of the old graph match, and those of new patterns
+ * in `now`; NULL: out of memory. */
+static char *merge_tool_matches(const struct mortise_mem *mem,
+                                const struct mortise_source *was,
+                                const struct mortise_source *now)
 {
     json_t *all = json_object(), *one;
     char *text = NULL;
@@ -73,8 +74,8 @@ static char *matches_of(const struct mortise_mem *mem,
     return text;
 }
 
-static const struct mortise_source *find(const struct mortise_source *files,
-                                         size_t n, const char *path)
+static const struct mortise_source *
+find_source_file(const struct mortise_source *files, size_t n, const char *path)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(files[i].path, path) == 0)
@@ -82,9 +83,10 @@ static const struct mortise_source *find(const struct mortise_source *files,
     return NULL;
 }
 
-/* The text that is stored. */
-static int written(struct mortise_buf *text, const struct mortise_yaml *tree,
-                   struct mortise_err *err)
+/* Write the text that is stored. */
+static int write_stored_text(struct mortise_buf *text,
+                             const struct mortise_yaml *tree,
+                             struct mortise_err *err)
 {
     json_t *v = mortise_yaml_json(tree, false);
     int rv =
@@ -105,17 +107,18 @@ struct making {
     char *matches;
 };
 
-/* The graph as it is stored: `checked` is the same, from the files that people
- * wrote. */
-static int load_written(struct making *k, const struct mortise_graph *checked,
-                        struct mortise_graph **out, struct mortise_err *err)
+/* Load the graph from the text that is stored; `checked` is the same graph,
+ * from the files that people wrote. */
+static int load_stored_text(struct making *k,
+                            const struct mortise_graph *checked,
+                            struct mortise_graph **out, struct mortise_err *err)
 {
     static const char tools[] = ":tools"; /* lang/graph/load/matches.c */
     const struct mortise_graph *g = k->g;
     size_t n = mortise_graph_own_sources(g->sources, g->n_sources), at = 1;
-    const struct mortise_source *was = find(g->sources, n, tools);
+    const struct mortise_source *was = find_source_file(g->sources, n, tools);
     const struct mortise_source *now =
-        find(checked->sources, checked->n_sources, tools);
+        find_source_file(checked->sources, checked->n_sources, tools);
     struct mortise_source *files =
         mortise_arena_alloc(&k->a, (n + 1) * sizeof *files);
     struct mortise_pinned pinned;
@@ -123,7 +126,7 @@ static int load_written(struct making *k, const struct mortise_graph *checked,
     struct mortise_catalog catalog = k->m->plugin_catalog.strict;
 
     if (was != NULL || now != NULL)
-        k->matches = matches_of(k->m->mem, was, now);
+        k->matches = merge_tool_matches(k->m->mem, was, now);
     if (files == NULL || ((was != NULL || now != NULL) && k->matches == NULL))
         return mortise_nomem(err);
     files[0] =
@@ -141,9 +144,10 @@ static int load_written(struct making *k, const struct mortise_graph *checked,
                               files[0].size, &catalog, &k->diags, err);
 }
 
-/* As `mortise check` would, but for where files come from. */
-static int check(struct making *k, const struct mortise_yaml *tree,
-                 struct mortise_graph **out, struct mortise_err *err)
+/* Check as `mortise check` does, but with the pinned files. */
+static int check_steered_tree(struct making *k, const struct mortise_yaml *tree,
+                              struct mortise_graph **out,
+                              struct mortise_err *err)
 {
     const struct mortise_graph *g = k->g;
     const struct mortise_pinned pinned = {
@@ -160,19 +164,19 @@ static int make_graph(struct making *k, const struct mortise_yaml *tree,
                       struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph *checked;
-    int rv = check(k, tree, &checked, err);
+    int rv = check_steered_tree(k, tree, &checked, err);
 
     *out = NULL;
     if (rv == MORTISE_OK)
-        rv = written(&k->text, tree, err);
+        rv = write_stored_text(&k->text, tree, err);
     if (rv == MORTISE_OK)
-        rv = load_written(k, checked, out, err);
+        rv = load_stored_text(k, checked, out, err);
     mortise_graph_unref(checked);
     return rv == MORTISE_OK ? mortise_graph_follow(*out, k->g, err) : rv;
 }
 
-static int pin(struct mortise *m, struct mortise_steering *s,
-               struct mortise_err *err)
+static int pin_steered_graph(struct mortise *m, struct mortise_steering *s,
+                             struct mortise_err *err)
 {
     struct mortise_pin *pins =
         mortise_zalloc(m->mem, (s->graph->n_plugins + 1) * sizeof *pins);
@@ -182,10 +186,11 @@ static int pin(struct mortise *m, struct mortise_steering *s,
                         : mortise_nomem(err);
 }
 
-/* The graph is that text, and no diff of the run's. */
-static int replace(struct making *k, const struct mortise_run *r,
-                   const struct source *from, struct mortise_steering *out,
-                   struct mortise_err *err)
+/* The text is the new graph, not a diff. */
+static int replace_run_graph(struct making *k, const struct mortise_run *r,
+                             const struct source *from,
+                             struct mortise_steering *out,
+                             struct mortise_err *err)
 {
     struct mortise_yaml *tree;
     int rv = mortise_yaml_parse(&tree, &k->a, from->path, from->text,
@@ -194,14 +199,15 @@ static int replace(struct making *k, const struct mortise_run *r,
     (void)r;
     if (rv == MORTISE_OK)
         rv = make_graph(k, tree, &out->graph, err);
-    return rv == MORTISE_OK ? pin(k->m, out, err) : rv;
+    return rv == MORTISE_OK ? pin_steered_graph(k->m, out, err) : rv;
 }
 
-static int make(struct making *k, const struct mortise_run *r,
-                const struct source *from, struct mortise_steering *out,
-                struct mortise_err *err)
+static int apply_run_diff(struct making *k, const struct mortise_run *r,
+                          const struct source *from,
+                          struct mortise_steering *out, struct mortise_err *err)
 {
-    const struct mortise_steered of = {k->g, begun, (void *)(uintptr_t)r};
+    const struct mortise_steered of = {k->g, get_begun_place,
+                                       (void *)(uintptr_t)r};
     const struct mortise_yaml *tree;
     int rv =
         mortise_steer_apply(&tree, &out->operations, &k->a, &of, from->path,
@@ -209,13 +215,14 @@ static int make(struct making *k, const struct mortise_run *r,
 
     if (rv == MORTISE_OK)
         rv = make_graph(k, tree, &out->graph, err);
-    return rv == MORTISE_OK ? pin(k->m, out, err) : rv;
+    return rv == MORTISE_OK ? pin_steered_graph(k->m, out, err) : rv;
 }
 
-/* The findings, for who gave the diff; warnings alone are no error. */
-static int tell(struct making *k, int rv, const char *path,
-                struct mortise_buf *report, struct mortise_buf *findings,
-                struct mortise_err *err)
+/* Report the findings; warnings alone are no error. */
+static int report_steering(struct making *k, int rv, const char *path,
+                           struct mortise_buf *report,
+                           struct mortise_buf *findings,
+                           struct mortise_err *err)
 {
     struct mortise_buf words;
 
@@ -242,21 +249,23 @@ typedef int making_fn(struct making *k, const struct mortise_run *r,
                       const struct source *from, struct mortise_steering *out,
                       struct mortise_err *err);
 
-static int make_by(making_fn *fn, struct mortise *m,
-                   const struct mortise_run *r, const json_t *given,
-                   struct mortise_steering *out, struct mortise_buf *report,
-                   struct mortise_buf *findings, struct mortise_err *err)
+static int make_steering(making_fn *fn, struct mortise *m,
+                         const struct mortise_run *r, const json_t *given,
+                         struct mortise_steering *out,
+                         struct mortise_buf *report,
+                         struct mortise_buf *findings, struct mortise_err *err)
 {
     struct making k = {.m = m, .g = mortise_run_graph(r)};
     struct source from;
-    int rv = source_of(m->mem, given, &from, err);
+    int rv = get_diff_source(m->mem, given, &from, err);
 
     if (rv != MORTISE_OK)
         return rv;
     mortise_arena_init(&k.a, m->mem);
     mortise_diags_init(&k.diags, m->mem);
     mortise_buf_init(&k.text, m->mem);
-    rv = tell(&k, fn(&k, r, &from, out, err), from.path, report, findings, err);
+    rv = report_steering(&k, fn(&k, r, &from, out, err), from.path, report,
+                         findings, err);
     mortise_release_str(m->mem, k.matches);
     mortise_release_str(m->mem, from.made);
     mortise_buf_finish(&k.text);
@@ -273,9 +282,9 @@ int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
     int rv = mortise_run_may_steer(r, NULL, err);
 
     *out = (struct mortise_steering){.graph = NULL};
-    return rv == MORTISE_OK
-               ? make_by(make, m, r, diff, out, report, findings, err)
-               : rv;
+    return rv == MORTISE_OK ? make_steering(apply_run_diff, m, r, diff, out,
+                                            report, findings, err)
+                            : rv;
 }
 
 int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
@@ -290,7 +299,8 @@ int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
                             "the graph of an edited plan must be an object "
                             "with the text of the graph (`source`) and "
                             "optionally the path of its file (`path`)");
-    return make_by(replace, m, r, graph, out, report, findings, err);
+    return make_steering(replace_run_graph, m, r, graph, out, report, findings,
+                         err);
 }
 
 void mortise_steering_drop(struct mortise *m, struct mortise_steering *s)

@@ -1,8 +1,8 @@
-/* stored.c -- a run as the store has it: read, compiled, replayed.
+/* stored.c -- read a run from the store: head, graph, replay.
  *
- * Each step is one read of the store, and calls the next from its answer; a
- * store that answers at once makes of it a few calls inside each other, and of
- * one that does not nobody notices anything meanwhile.
+ * Each step is one read of the store, and its answer starts the next.  If the
+ * store answers at once, the calls are nested; if it takes its time, nothing
+ * blocks.
  */
 #include "core/engine/runs/stored.h"
 
@@ -30,9 +30,9 @@ static int copy_head(void *ud, const char *tenant, const char *run,
     return 0;
 }
 
-static int was_removed(const struct mortise_stored *s,
-                       const struct mortise_tombstone *t,
-                       struct mortise_err *err)
+static int fail_run_removed(const struct mortise_stored *s,
+                            const struct mortise_tombstone *t,
+                            struct mortise_err *err)
 {
     char when[MORTISE_TIME_TEXT];
 
@@ -51,9 +51,9 @@ static int was_removed(const struct mortise_stored *s,
                                                              : "failed");
 }
 
-/* Words for a run that is not there: it was removed, or never was. */
-static void tombstone_read(struct mortise_read *r, int rv,
-                           const struct mortise_err *err)
+/* The error for a missing run: it was removed, or never existed. */
+static void run_removal_read(struct mortise_read *r, int rv,
+                             const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     bool other = strcmp(s->tenant, "default") != 0;
@@ -61,7 +61,7 @@ static void tombstone_read(struct mortise_read *r, int rv,
 
     s->removed = rv == MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = was_removed(s, &r->found.tombstone, &why);
+        rv = fail_run_removed(s, &r->found.tombstone, &why);
     else if (rv == MORTISE_ENOTFOUND)
         mortise_fail(&why, rv, "no run '%s' in the store %s%s%s", s->id,
                      s->m->settings.store, other ? " for tenant " : "",
@@ -69,9 +69,9 @@ static void tombstone_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-static void ask_tombstone(struct mortise_stored *s,
-                          void (*done)(struct mortise_read *r, int rv,
-                                       const struct mortise_err *err))
+static void read_run_removal(struct mortise_stored *s,
+                             void (*done)(struct mortise_read *r, int rv,
+                                          const struct mortise_err *err))
 {
     s->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
                                     .tenant = s->tenant,
@@ -80,30 +80,30 @@ static void ask_tombstone(struct mortise_stored *s,
     mortise_store_read(s->m->store, &s->read);
 }
 
-static void is_not_there(struct mortise_stored *s)
+static void read_run_tombstone(struct mortise_stored *s)
 {
-    ask_tombstone(s, tombstone_read);
+    read_run_removal(s, run_removal_read);
 }
 
-static void head_read(struct mortise_read *r, int rv,
-                      const struct mortise_err *err)
+static void stored_head_read(struct mortise_read *r, int rv,
+                             const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
 
     if (rv == MORTISE_ENOTFOUND)
-        is_not_there(s);
+        read_run_tombstone(s);
     else
         s->done(s, rv, err);
 }
 
-static void read_head(struct mortise_stored *s)
+static void read_stored_head(struct mortise_stored *s)
 {
     s->read = (struct mortise_read){.kind = MORTISE_READ_HEAD,
                                     .tenant = s->tenant,
                                     .run = s->id,
                                     .head = copy_head,
                                     .ud = &s->head,
-                                    .done = head_read};
+                                    .done = stored_head_read};
     mortise_store_read(s->m->store, &s->read);
 }
 
@@ -126,13 +126,13 @@ void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
     }
     strcpy(s->tenant, tenant);
     strcpy(s->id, run);
-    read_head(s);
+    read_stored_head(s);
 }
 
 /* ---- the graph ---------------------------------------------------------- */
 
-/* The one that was found is a stand-in, perhaps, which is not to run. */
-static void prefer_strict(struct mortise_stored *s)
+/* The graph may be a stand-in, which cannot run. */
+static void replace_stand_in(struct mortise_stored *s)
 {
     struct mortise_graph *strict;
     struct mortise_err err;
@@ -144,16 +144,16 @@ static void prefer_strict(struct mortise_stored *s)
     s->graph = strict;
 }
 
-/* Its graph is not there: it was removed meanwhile, with its graph, or the store
- * is damaged. */
-static void tombstone_of_lost_read(struct mortise_read *r, int rv,
-                                   const struct mortise_err *err)
+/* The graph is missing: the run was removed meanwhile, with its graph, or the
+ * store is damaged. */
+static void lost_graph_removal_read(struct mortise_read *r, int rv,
+                                    const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     struct mortise_err why = *err;
 
     if (rv != MORTISE_ENOTFOUND) {
-        tombstone_read(r, rv, err);
+        run_removal_read(r, rv, err);
         return;
     }
     rv = mortise_fail(&why, MORTISE_ECORRUPT,
@@ -162,14 +162,14 @@ static void tombstone_of_lost_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-static void graph_read(struct mortise_read *r, int rv,
-                       const struct mortise_err *err)
+static void stored_graph_read(struct mortise_read *r, int rv,
+                              const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_ENOTFOUND) {
-        ask_tombstone(s, tombstone_of_lost_read);
+        read_run_removal(s, lost_graph_removal_read);
         return;
     }
     if (rv == MORTISE_OK)
@@ -190,19 +190,21 @@ void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
     s->done = done;
     s->graph = mortise_graphs_find(s->m, s->head.graph, s->names);
     if (s->graph != NULL) {
-        prefer_strict(s);
+        replace_stand_in(s);
         s->done(s, MORTISE_OK, &fine);
         return;
     }
-    s->read = (struct mortise_read){
-        .kind = MORTISE_READ_GRAPH, .arena = &s->arena, .done = graph_read};
+    s->read = (struct mortise_read){.kind = MORTISE_READ_GRAPH,
+                                    .arena = &s->arena,
+                                    .done = stored_graph_read};
     memcpy(s->read.digest, s->head.graph, sizeof s->read.digest);
     mortise_store_read(s->m->store, &s->read);
 }
 
 /* ---- the run ------------------------------------------------------------ */
 
-static int apply(void *ud, const struct mortise_checkpoint *cp)
+static int apply_stored_checkpoint(void *ud,
+                                   const struct mortise_checkpoint *cp)
 {
     struct mortise_stored *s = ud;
 
@@ -215,7 +217,7 @@ static int apply(void *ud, const struct mortise_checkpoint *cp)
     return s->applied;
 }
 
-/* It cannot be had.  Who looks at each checkpoint does not load it. */
+/* The replay failed.  With `each`, the run is not being loaded. */
 static void fail_replay(struct mortise_stored *s, int rv,
                         struct mortise_err *why)
 {
@@ -226,8 +228,8 @@ static void fail_replay(struct mortise_stored *s, int rv,
     s->done(s, rv, why);
 }
 
-static void replayed(struct mortise_read *r, int rv,
-                     const struct mortise_err *err)
+static void stored_run_replayed(struct mortise_read *r, int rv,
+                                const struct mortise_err *err)
 {
     struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
     struct mortise_err why = *err;
@@ -239,10 +241,11 @@ static void replayed(struct mortise_read *r, int rv,
         return;
     }
     if (rv == MORTISE_OK && s->applied == MORTISE_OK &&
-        mortise_run_seq(s->run) < s->head.seq) { /* it was removed meanwhile */
+        /* the run was removed meanwhile */
+        mortise_run_seq(s->run) < s->head.seq) {
         mortise_run_free(s->run);
         s->run = NULL;
-        is_not_there(s);
+        read_run_tombstone(s);
         return;
     }
     if (rv == MORTISE_OK && s->applied != MORTISE_OK) {
@@ -255,7 +258,7 @@ static void replayed(struct mortise_read *r, int rv,
         s->done(s, rv, &why);
 }
 
-static void replay(struct mortise_stored *s)
+static void replay_stored_run(struct mortise_stored *s)
 {
     struct mortise_err err;
     int rv;
@@ -274,17 +277,17 @@ static void replay(struct mortise_stored *s)
                                     .tenant = s->tenant,
                                     .run = s->id,
                                     .number = 1,
-                                    .checkpoint = apply,
+                                    .checkpoint = apply_stored_checkpoint,
                                     .ud = s,
-                                    .done = replayed};
+                                    .done = stored_run_replayed};
     mortise_store_read(s->m->store, &s->read);
 }
 
-static void rest_after_graph(struct mortise_stored *s, int rv,
-                             const struct mortise_err *err)
+static void replay_after_graph(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err)
 {
     if (rv == MORTISE_OK)
-        replay(s);
+        replay_stored_run(s);
     else
         s->rest(s, rv, err);
 }
@@ -292,7 +295,7 @@ static void rest_after_graph(struct mortise_stored *s, int rv,
 void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done)
 {
     s->rest = done;
-    mortise_stored_graph(s, rest_after_graph);
+    mortise_stored_graph(s, replay_after_graph);
 }
 
 bool mortise_stored_has_guessed(const struct mortise_stored *s)

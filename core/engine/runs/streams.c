@@ -1,32 +1,34 @@
-/* streams.c -- what a model says is told as it comes, but for a node whose
- * guardrails judge its output: there it is looked at first.
+/* streams.c -- stream the text of a model, after guardrails have checked it.
  *
- * Each call that tells pieces of text, of each kind (text, reasoning), is a
- * stream.  Its text is kept back until the guardrails of the node's output have
- * let pass all that there is so far, and then told up to `hold_back` bytes from
- * its end: what a guardrail can see only with what follows (the second half of
- * a number) has not been told when that comes.
+ * A model's text is published as it arrives, unless guardrails judge the output
+ * of the node.  Then each kind of text (text, reasoning) of a call is a stream.
+ * Its text is held back until the guardrails of the node's output have accepted
+ * all of it so far; then it is published, except for the last `hold_back`
+ * bytes.  So if a guardrail can only see a violation together with later text
+ * (the second half of a number), the first part was not published.
  *
- *   (1) Nothing is told that the guardrails were not shown, in whole and from
- *       the beginning, and let pass.  What they say here decides about being
- *       told and nothing else: the output itself is judged by the run
- *       (core/run/outcome/guard.c), recorded and once.
- *   (2) The first violation, unless the node says `warn`, ends the stream: what
- *       is kept back is forgotten, and no more of it is told.  So does a
- *       guardrail that fails, dies or takes longer than it may.
- *   (3) One that asks for something (a judge asks a model, a schema the host)
- *       cannot be asked about half a text, for what it is told would have to be
- *       recorded and paid for each time.  With one among them nothing is told
- *       until the output is there.  The same holds of a reply that is to be JSON,
- *       in which \u0040 is an @ that no guardrail sees before it is read; of a
- *       model in a graph whose output, as a node's around it, is judged as well;
- *       and while a script answers in the place of plugins.
- *   (4) The window bounds what is asked: with more than that to look at, once
- *       more, all of it; a text beyond MOST bytes is told no further.
- *   (5) What the run's own look lets pass is told then, in front of the end of
- *       its node, and nothing behind the end of the run.
+ *   (1) Text is published only after the guardrails saw all of it from the
+ *       beginning and accepted it.  Their verdict here decides about publishing
+ *       and nothing else: the run judges the output itself, once and recorded
+ *       (core/run/outcome/guard.c).
+ *   (2) The first violation, unless the node says `warn`, ends the stream: text
+ *       that is held back is dropped, and no more is published.  The same holds
+ *       if a guardrail fails, crashes or times out.
+ *   (3) A guardrail that uses the host (a judge asks a model, a schema the
+ *       host) cannot check half a text, because each answer would have to be
+ *       recorded and paid for.  With one of these nothing is published until
+ *       the output is complete.  The same holds for a reply in JSON, in which
+ *       \u0040 is an @ that no guardrail sees before it is parsed; for a model
+ *       in a graph whose output is judged as the output of an enclosing node;
+ *       and when a script answers instead of plugins.
+ *   (4) The window limits the number of checks: when more than `hold_back`
+ *       bytes are new, all of the text is checked again.  A text beyond MOST
+ *       bytes is not published further.
+ *   (5) Text that the run's own check accepts is published then, before the end
+ *       of its node, and never after the end of the run.
  *
- * A look is a call of the guardrail that no run knows of (calls.c). */
+ * A check is a call of the guardrail that is not part of the run (calls.c).
+ */
 #include "core/engine/runs/streams.h"
 
 #include <string.h>
@@ -36,37 +38,39 @@
 #include "core/plugin/kind.h"
 
 enum {
-    MOST = MORTISE_HOLD_BACK_MAX, /* bytes of a stream that are looked at */
-    LOOK_MS = 10000               /* a look, where the node says nothing */
+    MOST = MORTISE_HOLD_BACK_MAX, /* limit in bytes of a stream that is
+                                     checked */
+    LOOK_MS = 10000               /* timeout of a check, if the node has none */
 };
 
 struct mortise_stream {
-    struct mortise_hearer hearer; /* of looks */
-    struct mortise_stream *next;  /* of the run's */
+    struct mortise_hearer hearer; /* of checks */
+    struct mortise_stream *next;  /* in the run's list */
     struct mortise_live *live;
     const struct mortise_stream_ops *ops;
     const struct mortise_node *node;
     const char *type; /* of its events; static */
-    uint64_t call;    /* whose text it is */
+    uint64_t call;    /* the call that produced the text */
     uint32_t attempt, visit;
     char path[MORTISE_EXEC_PATH];
     struct mortise_buf text;
-    size_t told, looked;   /* bytes from the beginning */
-    size_t looking;        /* so many are being looked at; 0: none */
-    size_t guard;          /* by which */
-    bool is_over, is_dead; /* there is no more; (2) */
+    size_t told, looked;   /* bytes published and checked */
+    size_t looking;        /* bytes in the current check; 0: none */
+    size_t guard;          /* its guardrail */
+    bool is_over, is_dead; /* the text is complete; (2) */
 };
 
-/* ---- which --------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------- */
 
-static const struct mortise_guard_list *guards_of(const struct mortise_node *n)
+static const struct mortise_guard_list *
+get_output_guards(const struct mortise_node *n)
 {
     return &n->guards[MORTISE_GUARD_OUTPUT];
 }
 
-/* What a model says to a guardrail, or to what makes an output short, is nobody's
- * output at all. */
-static bool is_aside(const struct mortise_ongoing *c)
+/* Text of a model for a guardrail, or for the compaction of an output, is not
+ * the output of a node. */
+static bool is_aside_call(const struct mortise_ongoing *c)
 {
     return c->is_aside || (c->serves != NULL && c->serves->call != NULL &&
                            c->serves->call->is_aside);
@@ -75,22 +79,23 @@ static bool is_aside(const struct mortise_ongoing *c)
 bool mortise_stream_holds(const struct mortise_ongoing *c)
 {
     return c->live != NULL && c->node != NULL &&
-           (guards_of(c->node)->n > 0 || c->is_within_held || is_aside(c));
+           (get_output_guards(c->node)->n > 0 || c->is_within_held ||
+            is_aside_call(c));
 }
 
-static bool is_to_be_json(const struct mortise_ongoing *c)
+static bool has_json_response(const struct mortise_ongoing *c)
 {
     return c->serves != NULL &&
            json_object_get(c->serves->body, "response") != NULL;
 }
 
 /* (3) */
-static bool can_look(const struct mortise_ongoing *c,
-                     const struct mortise_stream_ops *ops)
+static bool can_check_stream(const struct mortise_ongoing *c,
+                             const struct mortise_stream_ops *ops)
 {
-    const struct mortise_guard_list *guards = guards_of(c->node);
+    const struct mortise_guard_list *guards = get_output_guards(c->node);
 
-    if (is_aside(c) || c->is_within_held || is_to_be_json(c) ||
+    if (is_aside_call(c) || c->is_within_held || has_json_response(c) ||
         c->m->script != NULL)
         return false;
     for (size_t i = 0; i < guards->n; i++) {
@@ -102,8 +107,8 @@ static bool can_look(const struct mortise_ongoing *c,
     return true;
 }
 
-static struct mortise_stream *find(const struct mortise_live *live,
-                                   uint64_t call, const char *type)
+static struct mortise_stream *find_stream(const struct mortise_live *live,
+                                          uint64_t call, const char *type)
 {
     struct mortise_stream *s = live->streams;
 
@@ -125,7 +130,7 @@ static void stream_free(struct mortise_stream *s)
     mortise_release(s->live->m->mem, s, sizeof *s);
 }
 
-static void die(struct mortise_stream *s)
+static void kill_stream(struct mortise_stream *s)
 {
     s->is_dead = true;
     s->looking = 0;
@@ -133,20 +138,20 @@ static void die(struct mortise_stream *s)
     mortise_buf_init(&s->text, s->live->m->mem);
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- publish ------------------------------------------------------------- */
 
-/* A character that began before `n` bytes is not cut. */
-static size_t whole_until(const struct mortise_stream *s, size_t n)
+/* The largest cut of at most n bytes that splits no character. */
+static size_t cut_at_character(const struct mortise_stream *s, size_t n)
 {
     return mortise_utf8_cut((const char *)s->text.p, s->text.n, n);
 }
 
-static void tell(struct mortise_stream *s, size_t until)
+static void publish_until(struct mortise_stream *s, size_t until)
 {
     char at[MORTISE_TIME_TEXT];
     json_t *event;
 
-    until = whole_until(s, until);
+    until = cut_at_character(s, until);
     if (until <= s->told)
         return;
     mortise_time_text(at, mortise_now_ms());
@@ -160,27 +165,28 @@ static void tell(struct mortise_stream *s, size_t until)
     json_decref(event);
 }
 
-/* All guardrails let it pass so far. */
-static void passed(struct mortise_stream *s)
+/* All guardrails have accepted the text. */
+static void publish_checked_text(struct mortise_stream *s)
 {
     const size_t window = s->node->hold_back;
 
     s->looked = s->looking;
     s->looking = 0;
     if (s->is_over && s->looked == s->text.n)
-        tell(s, s->looked);
+        publish_until(s, s->looked);
     else if (s->looked > window)
-        tell(s, s->looked - window);
+        publish_until(s, s->looked - window);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- check --------------------------------------------------------------- */
 
-/* The next guardrail is shown all that was there when the look began. */
-static void ask(struct mortise_stream *s)
+/* Show the next guardrail the text that existed when the check began. */
+static void ask_next_guardrail(struct mortise_stream *s)
 {
     struct mortise_run_call rc = {.kind = MORTISE_RUN_CHECK,
                                   .node = s->node,
-                                  .plugin = guards_of(s->node)->ids[s->guard],
+                                  .plugin =
+                                      get_output_guards(s->node)->ids[s->guard],
                                   .stage = MORTISE_GUARD_OUTPUT,
                                   .attempt = s->attempt,
                                   .visit = s->visit};
@@ -188,8 +194,8 @@ static void ask(struct mortise_stream *s)
     int rv;
 
     snprintf(rc.path, sizeof rc.path, "%s", s->path);
-    rc.body =
-        mortise_json_strn((const char *)s->text.p, whole_until(s, s->looking));
+    rc.body = mortise_json_strn((const char *)s->text.p,
+                                cut_at_character(s, s->looking));
     rv = rc.body != NULL
              ? s->ops->look(&s->hearer, s->live, &rc,
                             s->node->timeout_ms != 0 ? s->node->timeout_ms
@@ -198,34 +204,34 @@ static void ask(struct mortise_stream *s)
              : MORTISE_ENOMEM;
     json_decref(rc.body);
     if (rv != MORTISE_OK)
-        die(s);
+        kill_stream(s);
 }
 
-/* Is there enough that nobody looked at? (4)  While nobody watches, nobody need;
- * what comes is kept all the same, for who begins to watch is told of what was
- * seen whole. */
-static bool is_due(const struct mortise_stream *s)
+/* Is there enough unchecked text (4)?  Without a watch no check is needed; the
+ * text is kept, because a later watch gets text that was checked from the
+ * beginning. */
+static bool is_check_due(const struct mortise_stream *s)
 {
     return s->live->topic != NULL && s->text.n > s->looked &&
            (s->is_over || s->text.n - s->looked >= s->node->hold_back);
 }
 
-static void go_on(struct mortise_stream *s)
+static void continue_stream(struct mortise_stream *s)
 {
     if (s->text.failed || s->text.n > MOST)
-        die(s);
-    if (s->looking == 0 && !s->is_dead && is_due(s)) {
+        kill_stream(s);
+    if (s->looking == 0 && !s->is_dead && is_check_due(s)) {
         s->looking = s->text.n;
         s->guard = 0;
-        ask(s);
+        ask_next_guardrail(s);
     }
     if (s->is_over && s->looking == 0)
         stream_free(s);
 }
 
-/* A look ended, in whatever way. */
-static void looked(struct mortise_hearer *h,
-                   const struct mortise_host_call_served *how)
+/* A check ended. */
+static void on_check_end(struct mortise_hearer *h,
+                         const struct mortise_host_call_served *how)
 {
     struct mortise_stream *s = MORTISE_OF(h, struct mortise_stream, hearer);
     const bool violated = how->status != MORTISE_S_OK || how->violation;
@@ -233,14 +239,14 @@ static void looked(struct mortise_hearer *h,
                        s->node->on_violation == MORTISE_VIOLATION_WARN;
 
     if ((violated && !warns) || mortise_run_is_finished(s->live->run)) /* (5) */
-        die(s);
-    else if (!s->is_dead && ++s->guard < guards_of(s->node)->n) {
-        ask(s);
+        kill_stream(s);
+    else if (!s->is_dead && ++s->guard < get_output_guards(s->node)->n) {
+        ask_next_guardrail(s);
         if (!s->is_dead)
             return;
     } else if (!s->is_dead)
-        passed(s);
-    go_on(s);
+        publish_checked_text(s);
+    continue_stream(s);
 }
 
 /* ---- pieces -------------------------------------------------------------- */
@@ -253,7 +259,7 @@ static struct mortise_stream *stream_new(struct mortise_ongoing *c,
 
     if (s == NULL)
         return NULL;
-    s->hearer.hear = looked;
+    s->hearer.hear = on_check_end;
     s->live = c->live;
     s->node = c->node;
     s->type = type;
@@ -263,7 +269,7 @@ static struct mortise_stream *stream_new(struct mortise_ongoing *c,
     snprintf(s->path, sizeof s->path, "%s", c->path);
     mortise_buf_init(&s->text, c->m->mem);
     s->ops = ops;
-    s->is_dead = !can_look(c, ops);
+    s->is_dead = !can_check_stream(c, ops);
     s->next = c->live->streams;
     c->live->streams = s;
     return s;
@@ -273,17 +279,17 @@ void mortise_stream_put(struct mortise_ongoing *c, const char *type,
                         const json_t *text,
                         const struct mortise_stream_ops *ops)
 {
-    struct mortise_stream *s = find(c->live, c->id, type);
+    struct mortise_stream *s = find_stream(c->live, c->id, type);
 
     if (s == NULL)
         s = stream_new(c, type, ops);
     if (s == NULL || s->is_dead)
-        return; /* it is told as an output, or not at all */
+        return; /* it is published as an output, or not at all */
     if (text == NULL)
-        die(s);
+        kill_stream(s);
     mortise_buf_put(&s->text, json_string_value(text),
                     json_string_length(text));
-    go_on(s);
+    continue_stream(s);
 }
 
 void mortise_stream_end(struct mortise_ongoing *c)
@@ -295,12 +301,12 @@ void mortise_stream_end(struct mortise_ongoing *c)
         if (s->call != c->id || s->is_over)
             continue;
         s->is_over = true;
-        go_on(s);
+        continue_stream(s);
     }
 }
 
-/* Is that text all of an output, and ready to be told? */
-static bool is_text_of(struct mortise_stream *s, const json_t *output)
+/* Is the stream complete, and equal to the output? */
+static bool is_output_text(struct mortise_stream *s, const json_t *output)
 {
     return s->is_over && !s->is_dead && !s->text.failed &&
            json_is_string(output) && json_string_length(output) == s->text.n &&
@@ -312,14 +318,14 @@ void mortise_stream_judged(struct mortise_ongoing *check, bool passed)
     struct mortise_stream *s = check->live->streams, *next;
     json_t *output = NULL;
 
-    if (passed && s != NULL) /* else there is nobody to tell */
+    if (passed && s != NULL) /* otherwise nothing is held back */
         mortise_json_read(&output, check->body, check->call.body_size, NULL);
 
     for (; output != NULL && s != NULL; s = next) {
         next = s->next;
-        if (strcmp(s->path, check->path) != 0 || !is_text_of(s, output))
+        if (strcmp(s->path, check->path) != 0 || !is_output_text(s, output))
             continue;
-        tell(s, s->text.n);
+        publish_until(s, s->text.n);
         stream_free(s);
     }
     json_decref(output);

@@ -1,34 +1,33 @@
-/* streams.h -- texts that wait for guardrails before anybody is told of them, as
- * streams.c keeps them for calls.c.  [loop] */
+/* streams.h -- hold back streamed text until guardrails have checked it.
+ * [loop] */
 #ifndef MORTISE_ENGINE_RUNS_STREAMS_H
 #define MORTISE_ENGINE_RUNS_STREAMS_H
 
 #include "core/engine/runs/call.h"
 
-/* What a stream has done for it: calls.c's. */
+/* Functions that calls.c provides to a stream. */
 struct mortise_stream_ops {
-    /* What is behind a guardrail's id: NULL, nothing that can be asked. */
+    /* The manifest of a guardrail; NULL: it cannot be called. */
     const struct mortise_manifest *(*guard)(struct mortise *m, const char *id);
-    /* The guardrail looks at a value, for nobody but the stream, and within so
-     * many milliseconds; who hears how that ended. */
+    /* Show a value to the guardrail, with a timeout; `h` gets the result. */
     int (*look)(struct mortise_hearer *h, struct mortise_live *live,
                 const struct mortise_run_call *rc, uint64_t may_take_ms,
                 struct mortise_err *err);
-    /* An event, for whoever watches; NULL: one that memory ran out for. */
+    /* Publish an event; NULL: memory ran out for it. */
     void (*tell)(struct mortise_live *live, json_t *event);
 };
 
-/* Is what this call tells looked at first? */
+/* Must the text of this call be checked before it is published? */
 bool mortise_stream_holds(const struct mortise_ongoing *c);
-/* A piece of text of such a call, masked: an event of that type (static), once
- * it was looked at.  `text` is a JSON string; NULL: one was lost. */
+/* Add a piece of masked text, to be published as events of that type (static)
+ * after the check.  `text` is a JSON string; NULL: a piece was lost. */
 void mortise_stream_put(struct mortise_ongoing *c, const char *type,
                         const json_t *text,
                         const struct mortise_stream_ops *ops);
-/* The call ended: there will be no more of it. */
+/* The call ended: its text is complete. */
 void mortise_stream_end(struct mortise_ongoing *c);
-/* A call of the run's own with which its guardrails have judged an output, and
- * let it pass as it was shown or not. */
+/* A check call of the run has judged an output with the node's guardrails;
+ * `passed`: it may be shown unchanged. */
 void mortise_stream_judged(struct mortise_ongoing *check, bool passed);
 /* The run leaves memory. */
 void mortise_streams_drop(struct mortise_live *live);

@@ -1,71 +1,74 @@
-/* trees.c -- what follows when the runs of a spawn tree spend together
- * (common/tree_purses.h): purses are read, runs are told, and those that a bound
- * stopped go on when it was raised.
+/* trees.c -- maintain the budgets of spawn trees (common/tree_purses.h): read
+ * them, notify their runs, and continue runs when a limit was raised.
  *
- *   (1) A purse is read while nothing of it is on its way; what came on its way
- *       meanwhile makes the read be made again.
- *   (2) A run whose purse cannot be read is lost: it could spend what is not there.
- *   (3) When a bound was raised, the runs of the tree that a budget stopped are
- *       loaded, wherever in the tree they are.  One that is not found, since memory
- *       ran out or the process died, goes on when somebody resumes it.
+ *   (1) A budget is read while no commit of its tree is in flight; if a commit
+ *       starts during the read, the read is repeated.
+ *   (2) A run whose budget cannot be read is lost, because it could overspend.
+ *   (3) When a limit was raised, the runs of the tree that a budget paused are
+ *       loaded, wherever in the tree they are.  A run that is not found,
+ *       because memory ran out or the process crashed, continues when somebody
+ *       resumes it.
  *
- * All of it happens in a task behind what happened. */
+ * Everything happens in a task after the event.
+ */
 #include "core/engine/common/tree_purses.h"
 
 #include <string.h>
 
-/* ---- reading (1) (2) ------------------------------------------------------------ */
+/* ---- read (1) (2) -------------------------------------------------------- */
 
-static void lose_all(struct mortise_tree_purse *p,
-                     const struct mortise_err *err)
+static void lose_tree_members(struct mortise_tree_purse *p,
+                              const struct mortise_err *err)
 {
     struct mortise_err why = *err;
 
     mortise_doing(&why, why.code, "the budget of the tree of run %s",
                   p->origin);
     while (p->members != NULL)
-        mortise_live_lose(p->members, &why); /* it leaves */
+        mortise_live_lose(p->members, &why); /* this removes it from the list */
 }
 
-static void purse_read(struct mortise_read *r, int rv,
-                       const struct mortise_err *err)
+static void tree_purse_read(struct mortise_read *r, int rv,
+                            const struct mortise_err *err)
 {
     struct mortise_tree_purse *p =
         MORTISE_OF(r, struct mortise_tree_purse, read);
     struct mortise *m = p->m;
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
-        lose_all(p, err);
-    else if (!p->known && !p->outdated) /* it was not opened meanwhile */
+        lose_tree_members(p, err);
+    else if (!p->known && !p->outdated) /* a budget created meanwhile is known
+                                           already */
         mortise_tree_learn(p, rv == MORTISE_OK ? &r->found.purse : NULL);
     p->reads = false;
     if (!p->known && p->members != NULL && !m->tree_queued) {
-        m->tree_queued = true; /* once more */
+        m->tree_queued = true; /* read it again */
         mortise_ready(m, &m->tree_task);
     }
     mortise_tree_drop_unused(p);
 }
 
-static void read_purse(struct mortise_tree_purse *p)
+static void read_tree_purse(struct mortise_tree_purse *p)
 {
     p->reads = true;
     p->outdated = false;
     p->read = (struct mortise_read){.kind = MORTISE_READ_SPAWN_PURSE,
                                     .tenant = p->tenant,
                                     .run = p->origin,
-                                    .done = purse_read};
+                                    .done = tree_purse_read};
     mortise_store_read(p->m->store, &p->read);
 }
 
-/* Whose tree a child is of that has asked for nothing yet. */
+/* A child that has spawned nothing yet: the origin of its tree is being
+ * read. */
 struct seeking {
     struct mortise_live *live;
     struct mortise_read read;
     char origin[MORTISE_NAME_MAX + 1];
 };
 
-static int keep_origin(void *ud, const char *tenant, const char *parent,
-                       const char *id, const struct mortise_spawn *s)
+static int copy_tree_origin(void *ud, const char *tenant, const char *parent,
+                            const char *id, const struct mortise_spawn *s)
 {
     struct seeking *seeking = ud;
 
@@ -77,8 +80,8 @@ static int keep_origin(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-static void found(struct mortise_live *live, const char *origin, int rv,
-                  const struct mortise_err *err)
+static void set_member_origin(struct mortise_live *live, const char *origin,
+                              int rv, const struct mortise_err *err)
 {
     struct mortise_err why = *err;
 
@@ -100,32 +103,32 @@ static void origin_read(struct mortise_read *r, int rv,
     struct seeking *s = MORTISE_OF(r, struct seeking, read);
     struct mortise *m = s->live->m;
 
-    found(s->live, s->origin, rv, err);
+    set_member_origin(s->live, s->origin, rv, err);
     mortise_release(m->mem, s, sizeof *s);
 }
 
-static void seek(struct mortise_live *live)
+static void read_member_origin(struct mortise_live *live)
 {
     struct seeking *s = mortise_zalloc(live->m->mem, sizeof *s);
     struct mortise_err err;
 
     if (s == NULL) {
-        found(live, NULL, mortise_nomem(&err), &err);
+        set_member_origin(live, NULL, mortise_nomem(&err), &err);
         return;
     }
     s->live = live;
     s->read = (struct mortise_read){.kind = MORTISE_READ_SPAWN_OF,
                                     .tenant = live->tenant,
                                     .run = live->id,
-                                    .spawn = keep_origin,
+                                    .spawn = copy_tree_origin,
                                     .ud = s,
                                     .done = origin_read};
     mortise_store_read(live->m->store, &s->read);
 }
 
-/* ---- who was stopped (3) --------------------------------------------------------- */
+/* ---- paused runs (3) ----------------------------------------------------- */
 
-/* A run of the tree; each is asked what it spawned, in turn. */
+/* A run of the tree; the children of each are listed in turn. */
 struct stopped {
     struct mortise *m;
     struct stopped *next;
@@ -147,7 +150,7 @@ static struct stopped *stopped_new(struct mortise *m, const char *tenant,
         return NULL;
     }
     s->m = m;
-    strcpy(s->tenant, tenant); /* names are checked by who brings them */
+    strcpy(s->tenant, tenant); /* callers checked the lengths */
     strcpy(s->run, run);
     return s;
 }
@@ -157,13 +160,14 @@ static void stopped_free(struct stopped *s)
     mortise_release(s->m->mem, s, sizeof *s);
 }
 
-static bool is_stopped(const struct mortise_head_copy *head)
+static bool is_budget_stopped(const struct mortise_head_copy *head)
 {
     return head->status == MORTISE_RUN_PAUSED &&
            strcmp(head->reason, "budget") == 0;
 }
 
-static void went_on(struct mortise_order *o, const struct mortise_err *err)
+static void stopped_run_continued(struct mortise_order *o,
+                                  const struct mortise_err *err)
 {
     struct stopped *s = MORTISE_OF(o, struct stopped, order);
 
@@ -175,8 +179,8 @@ static void went_on(struct mortise_order *o, const struct mortise_err *err)
     stopped_free(s);
 }
 
-static int list_child(void *ud, const char *tenant, const char *parent,
-                      const char *id, const struct mortise_spawn *s)
+static int add_stopped_child(void *ud, const char *tenant, const char *parent,
+                             const char *id, const struct mortise_spawn *s)
 {
     struct stopped *by = ud;
     struct stopped *child = s->native && strlen(s->child) <= MORTISE_NAME_MAX
@@ -192,10 +196,10 @@ static int list_child(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-static void look(struct stopped *s);
+static void list_stopped_children(struct stopped *s);
 
-static void children_read(struct mortise_read *r, int rv,
-                          const struct mortise_err *err)
+static void stopped_children_read(struct mortise_read *r, int rv,
+                                  const struct mortise_err *err)
 {
     struct stopped *s = MORTISE_OF(r, struct stopped, read), *child;
     bool ready = mortise_engine_ready(s->m, NULL) == MORTISE_OK;
@@ -209,33 +213,34 @@ static void children_read(struct mortise_read *r, int rv,
         s->next = child->next;
         child->next = NULL;
         if (ready)
-            look(child);
+            list_stopped_children(child);
         else
             stopped_free(child);
     }
     if (!ready || mortise_live_is_here(s->m, s->tenant, s->run)) {
-        stopped_free(s); /* it hears of it here */
+        stopped_free(s); /* a run in memory gets the new limit without this */
         return;
     }
-    s->order = (struct mortise_order){.wants = is_stopped, .done = went_on};
+    s->order = (struct mortise_order){.wants = is_budget_stopped,
+                                      .done = stopped_run_continued};
     mortise_live_recover(s->m, s->tenant, s->run, &s->order);
 }
 
-static void look(struct stopped *s)
+static void list_stopped_children(struct stopped *s)
 {
     s->read = (struct mortise_read){.kind = MORTISE_READ_SPAWNS,
                                     .tenant = s->tenant,
                                     .run = s->run,
-                                    .spawn = list_child,
+                                    .spawn = add_stopped_child,
                                     .ud = s,
-                                    .done = children_read};
+                                    .done = stopped_children_read};
     mortise_store_read(s->m->store, &s->read);
 }
 
-/* ---- the task ---------------------------------------------------------------------- */
+/* ---- the task ------------------------------------------------------------ */
 
-/* What is to be done for one of the purses, if anything is. */
-static bool tend_one(struct mortise *m)
+/* Do the next task for one budget; false: there is none. */
+static bool do_one_tree_task(struct mortise *m)
 {
     for (struct mortise_tree_purse *p = m->tree_purses; p != NULL;
          p = p->next) {
@@ -245,18 +250,18 @@ static bool tend_one(struct mortise *m)
             p->was_raised = false;
             mortise_tree_drop_unused(p);
             if (s != NULL)
-                look(s);
+                list_stopped_children(s);
             return true;
         }
         if (!p->known && !p->reads && p->flying == 0 && p->members != NULL) {
-            read_purse(p);
+            read_tree_purse(p);
             return true;
         }
     }
     return false;
 }
 
-static void tend(struct mortise_task *t)
+static void do_tree_tasks(struct mortise_task *t)
 {
     struct mortise *m = MORTISE_OF(t, struct mortise, tree_task);
     struct mortise_input in = {.kind = MORTISE_IN_TREE};
@@ -264,8 +269,8 @@ static void tend(struct mortise_task *t)
 
     m->tree_queued = false;
     while ((live = mortise_tree_take_seeker(m)) != NULL)
-        seek(live);
-    while (tend_one(m))
+        read_member_origin(live);
+    while (do_one_tree_task(m))
         ;
     while ((live = mortise_tree_take_stale(m)) != NULL) {
         mortise_live_feed(live, &in);
@@ -275,5 +280,5 @@ static void tend(struct mortise_task *t)
 
 void mortise_trees_open(struct mortise *m)
 {
-    m->tree_task.run = tend;
+    m->tree_task.run = do_tree_tasks;
 }

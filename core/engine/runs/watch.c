@@ -1,49 +1,50 @@
-/* watch.c -- who watches which run; events to them.
+/* watch.c -- watches of runs, and the delivery of events to them.
  *
- * Watches hang at a topic, which exists as long as somebody watches that run,
- * in memory or not.  The promises, for 100,000 events as for 10:
+ * The watches of a run belong to a topic, which exists as long as the run is
+ * watched, in memory or not.  The promises hold for 100,000 events as for 10:
  *
- *   (1) A watch sees every durable event after `after` once, in order, and none
+ *   (1) A watch gets every durable event after `after` once, in order, and none
  *       whose commit is not stored.
  *   (2) A live (ephemeral) event that happens after the watch began reaches it
- *       in its place among the durable ones: behind those that happened before
- *       it, in front of those that happened after it.
- *   (3) Nothing is left out in silence.  Who does not keep up (`full`) is told
- *       how many live events it missed, and since which durable one; durable
- *       ones it gets later, from the store.
+ *       at its place among the durable ones: after those that happened before
+ *       it, before those that happened after it.
+ *   (3) Nothing is dropped silently.  A watch that does not keep up (`full`)
+ *       gets the number of live events that it missed, and the durable event
+ *       since when; it gets durable events later, from the store.
  *
- * A watch is either up with the run, and gets what the run publishes, or behind
- * it, and reads what is stored (event_replay.c) until it has everything up to
- * where those who are up with the run were told (live->told).  It is behind
+ * A watch is either up to date, and gets the events that the run publishes, or
+ * behind: then it reads stored events (event_replay.c) until it has everything
+ * up to the events that up-to-date watches were sent (live->told).  A watch is
+ * behind
  *
- *   - when it begins: a run makes events only from the moment that it is told
- *     that somebody watches, so those of commits that are on their way then are
- *     never published.  It is up with the run when they are stored (`goal`);
+ *   - when it begins: a run makes events only after it was told that it is
+ *     watched, so the events of commits in flight at that time are never
+ *     published.  The watch is up to date when they are stored (`goal`);
  *   - when it is full, until it has room again;
- *   - when the run was lost: commits may be stored that nobody was told of.
+ *   - when the run was lost: commits may be stored whose events were not sent.
  *
- * Who falls behind goes on where the last that came up with the run had read to
- * (topic->replay), as a replay cannot begin in the middle: however often that
- * happens, each checkpoint is replayed about once.  It is the run a second
- * time, as of then, so it is kept while the run is in memory, for watches that
- * can be full.
+ * A replay cannot begin in the middle.  So the replay of the last watch that
+ * caught up is kept (topic->replay), and the next watch that falls behind
+ * continues it: however often that happens, each checkpoint is replayed about
+ * once.  The replay holds a copy of the run as of then, so it is kept only
+ * while the run is in memory, and only for watches that can be full.
  *
- * What is stored may take its time to be read.  Meanwhile its own run, and no
- * other, is held up: it hears of no commit, nothing of it is told, and it stays
- * in memory (mortise_watch_holds()).  So nothing happens behind the back of a
- * watch that reads.  A head that was asked for while the run came and went is
- * asked for again.
+ * Reading the store may take time.  Meanwhile the run of that watch, and no
+ * other, is delayed: it is told of no commit, nothing of it is published, and
+ * it stays in memory (mortise_watch_holds()).  So the watch misses nothing
+ * while it reads.  If the run came into memory and left during the read of its
+ * head, the head is read again.
  *
- * What a watch waits for is committed soon, also where checkpoint_policy lets
- * it wait for the end of a call that is out (hurry()).
+ * Events that a watch waits for are committed soon, even if checkpoint_policy
+ * lets the commit wait for the end of a call (hurry_commit()).
  *
- * Live events are not stored, but what led to them is: one that comes while
- * commits are on their way is held back (held_events.c) until those are told,
- * and so is every one behind it.  Since the ones that happen after a watch has
- * begun wait for its goal at least, it is up with the run before any of them is
- * told; those in the middle of a commit it is told as it reads that.  Of calls
- * that were out when it began it is told that they had begun, in front of all
- * that happened since.
+ * Live events are not stored, but their causes are.  A live event that comes
+ * while commits are in flight is held back (held_events.c) until the events of
+ * these commits were sent, and so are all later ones.  Live events after the
+ * beginning of a watch wait at least for its goal, so the watch is up to date
+ * before any of them is sent; those in the middle of a commit are sent as the
+ * watch reads that commit.  For calls that were running when it began, the
+ * watch gets their beginnings, before everything that happened since.
  */
 #include "core/engine/runs/stored.h"
 
@@ -58,8 +59,8 @@ struct mortise_topic {
     char *tenant, *run;
     struct mortise_live *live; /* NULL: not in memory */
     struct mortise_watch *watches;
-    size_t n_reading; /* of these, the store is asked for so many */
-    /* For who falls behind next; or NULL. */
+    size_t n_reading; /* watches with a read of the store in flight */
+    /* For the next watch that falls behind; or NULL. */
     struct mortise_event_replay *replay;
 };
 
@@ -80,8 +81,9 @@ static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
     return NULL;
 }
 
-/* Instead of the one that is kept, if any. */
-static void keep_replay(struct mortise_topic *t, struct mortise_event_replay *r)
+/* Replaces the kept replay. */
+static void set_kept_replay(struct mortise_topic *t,
+                            struct mortise_event_replay *r)
 {
     mortise_event_replay_close(t->replay);
     t->replay = r;
@@ -89,7 +91,7 @@ static void keep_replay(struct mortise_topic *t, struct mortise_event_replay *r)
 
 static void topic_free(struct mortise *m, struct mortise_topic *t)
 {
-    keep_replay(t, NULL);
+    set_kept_replay(t, NULL);
     mortise_table_remove(&m->topics, &t->entry);
     if (t->live != NULL)
         t->live->topic = NULL;
@@ -130,8 +132,8 @@ static bool wants_events(const struct mortise_topic *t)
     return w != NULL;
 }
 
-/* The run makes events only while somebody wants them. */
-static void tell_run(const struct mortise_topic *t)
+/* Tell the run whether it must make events. */
+static void update_run_watched(const struct mortise_topic *t)
 {
     if (t->live != NULL && t->live->run != NULL)
         mortise_run_watch(t->live->run, wants_events(t));
@@ -149,30 +151,31 @@ static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
     t->watches = w;
 }
 
-/* What a watch wants to know of a run that is not in memory.  It outlives the
- * watch where that ends while the store is asked. */
+/* A read of a run that is not in memory, for a watch.  It may outlive the
+ * watch. */
 struct mortise_looking {
     struct mortise_stored stored;
-    struct mortise_watch *watch; /* NULL: it is over */
-    bool graph;                  /* it is wanted, too */
-    bool stale;                  /* the run was in memory since it was asked */
+    struct mortise_watch *watch; /* NULL: the watch is over */
+    bool graph;                  /* read the graph, too */
+    bool stale;                  /* the run was in memory since the read
+                                    began */
     void (*then)(struct mortise *m, struct mortise_watch *w,
                  struct mortise_stored *s, int rv,
                  const struct mortise_err *err);
 };
 
-/* mortise_watch_add(), while it has not returned. */
+/* The state of mortise_watch_add() until it returns. */
 struct mortise_adding {
-    bool over; /* the watch is */
+    bool over; /* the watch is over */
     struct mortise_err err;
 };
 
-static void store_is_asked(const struct mortise_watch *w)
+static void begin_store_read(const struct mortise_watch *w)
 {
     w->topic->n_reading++;
 }
 
-static void store_has_answered(const struct mortise_watch *w)
+static void end_store_read(const struct mortise_watch *w)
 {
     struct mortise_topic *t = w->topic;
 
@@ -196,7 +199,7 @@ static void stop_reading(struct mortise_watch *w)
     w->replay = NULL;
     w->running = NULL;
     if (w->reading)
-        store_has_answered(w);
+        end_store_read(w);
     w->reading = false;
 }
 
@@ -206,10 +209,10 @@ static void stop_looking(struct mortise_watch *w)
         return;
     w->looking->watch = NULL;
     w->looking = NULL;
-    store_has_answered(w);
+    end_store_read(w);
 }
 
-/* The watch is over; its topic may be, too. */
+/* End the watch; this may free its topic. */
 static void unlink_watch(struct mortise *m, struct mortise_watch *w)
 {
     struct mortise_topic *t = w->topic;
@@ -223,7 +226,7 @@ static void unlink_watch(struct mortise *m, struct mortise_watch *w)
     if (w->next != NULL)
         w->next->at = w->at;
     w->topic = NULL;
-    tell_run(t);
+    update_run_watched(t);
     if (t->watches == NULL)
         topic_free(m, t);
 }
@@ -234,59 +237,60 @@ void mortise_watch_end(struct mortise *m, struct mortise_watch *w)
         unlink_watch(m, w);
 }
 
-static void finish(struct mortise *m, struct mortise_watch *w, int status,
-                   const char *reason, const struct mortise_err *err)
+static void finish_watch(struct mortise *m, struct mortise_watch *w, int status,
+                         const char *reason, const struct mortise_err *err)
 {
     unlink_watch(m, w);
     w->done(w, status, reason, err);
 }
 
-static void succeed(struct mortise *m, struct mortise_watch *w, int status,
-                    const char *reason)
+static void succeed_watch(struct mortise *m, struct mortise_watch *w,
+                          int status, const char *reason)
 {
     const struct mortise_err ok = {.code = MORTISE_OK};
 
-    finish(m, w, status, reason, &ok);
+    finish_watch(m, w, status, reason, &ok);
 }
 
-/* It cannot have what it waits for. */
-static void fail(struct mortise *m, struct mortise_watch *w,
-                 const struct mortise_err *err)
+/* End the watch with an error; if it is being added, mortise_watch_add()
+ * returns the error. */
+static void fail_watch(struct mortise *m, struct mortise_watch *w,
+                       const struct mortise_err *err)
 {
     if (w->adding == NULL) {
-        finish(m, w, 0, "", err);
+        finish_watch(m, w, 0, "", err);
         return;
     }
     w->adding->err = *err;
     unlink_watch(m, w);
 }
 
-/* ---- looking into the store --------------------------------------------- */
+/* ---- read the store ------------------------------------------------------ */
 
-static void look_over(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err);
+static void watch_look_done(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err);
 
-/* The head came. */
-static void look_on(struct mortise_stored *s, int rv,
-                    const struct mortise_err *err)
+/* The head was read. */
+static void watch_head_read(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
 {
     if (rv == MORTISE_OK &&
         MORTISE_OF(s, struct mortise_looking, stored)->graph)
-        mortise_stored_graph(s, look_over);
+        mortise_stored_graph(s, watch_look_done);
     else
-        look_over(s, rv, err);
+        watch_look_done(s, rv, err);
 }
 
-static void look_now(struct mortise *m, struct mortise_looking *l)
+static void start_watch_look(struct mortise *m, struct mortise_looking *l)
 {
     const struct mortise_topic *t = l->watch->topic;
 
     l->stale = false;
-    mortise_stored_head(m, &l->stored, t->tenant, t->run, look_on);
+    mortise_stored_head(m, &l->stored, t->tenant, t->run, watch_head_read);
 }
 
-static void look_over(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void watch_look_done(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
 {
     struct mortise_looking *l = MORTISE_OF(s, struct mortise_looking, stored);
     struct mortise *m = s->m;
@@ -294,7 +298,7 @@ static void look_over(struct mortise_stored *s, int rv,
 
     if (w != NULL && l->stale) {
         mortise_stored_finish(s);
-        look_now(m, l);
+        start_watch_look(m, l);
         return;
     }
     if (w != NULL) {
@@ -305,11 +309,12 @@ static void look_over(struct mortise_stored *s, int rv,
     mortise_release(m->mem, l, sizeof *l);
 }
 
-/* Its head, and the graph if `graph`. */
-static void look(struct mortise *m, struct mortise_watch *w, bool graph,
-                 void (*then)(struct mortise *m, struct mortise_watch *w,
-                              struct mortise_stored *s, int rv,
-                              const struct mortise_err *err))
+/* Read the head, and the graph if `graph`. */
+static void
+look_for_watch(struct mortise *m, struct mortise_watch *w, bool graph,
+               void (*then)(struct mortise *m, struct mortise_watch *w,
+                            struct mortise_stored *s, int rv,
+                            const struct mortise_err *err))
 {
     struct mortise_looking *l = mortise_zalloc(m->mem, sizeof *l);
     struct mortise_err err;
@@ -317,21 +322,21 @@ static void look(struct mortise *m, struct mortise_watch *w, bool graph,
     assert(w->looking == NULL);
     if (l == NULL) {
         mortise_nomem(&err);
-        fail(m, w, &err);
+        fail_watch(m, w, &err);
         return;
     }
     l->watch = w;
     l->graph = graph;
     l->then = then;
     w->looking = l;
-    store_is_asked(w);
-    look_now(m, l);
+    begin_store_read(w);
+    start_watch_look(m, l);
 }
 
-/* ---- events ------------------------------------------------------------- */
+/* ---- deliver events ------------------------------------------------------ */
 
-/* Nonzero: it wants no more. */
-static int deliver(struct mortise_watch *w, json_t *event)
+/* Nonzero: the watch is over. */
+static int deliver_watch_event(struct mortise_watch *w, json_t *event)
 {
     const json_t *seq = json_object_get(event, "seq");
 
@@ -343,7 +348,7 @@ static int deliver(struct mortise_watch *w, json_t *event)
     return w->event(w, event);
 }
 
-/* So many live events since the durable one that it had last were not told. */
+/* Report the number of live events missed since a durable event. */
 static int deliver_missed(struct mortise_watch *w, uint64_t n, uint64_t since)
 {
     char at[MORTISE_TIME_TEXT];
@@ -356,53 +361,54 @@ static int deliver_missed(struct mortise_watch *w, uint64_t n, uint64_t since)
                   w->topic->run, "tenant", w->topic->tenant, "at", at, "type",
                   "missed", "count", (json_int_t)n, "since", (json_int_t)since);
     if (event == NULL) {
-        w->missed += n; /* said with the next */
+        w->missed += n; /* reported with the next one */
         return 0;
     }
-    said = deliver(w, event);
+    said = deliver_watch_event(w, event);
     json_decref(event);
     return said;
 }
 
-static bool is_full(void *ud)
+static bool is_watch_full(void *ud)
 {
     struct mortise_watch *w = ud;
 
     return w->full != NULL && w->full(w);
 }
 
-/* From now on it reads what is stored. */
-static void fall_behind(struct mortise_watch *w)
+/* Read stored events from now on. */
+static void set_watch_behind(struct mortise_watch *w)
 {
     w->behind = true;
     w->goal = 0;
     w->since = w->after;
 }
 
-/* To one that is up with the run; an event, or how many were missed.  False:
- * the watch is over. */
-static bool tell_one(struct mortise *m, struct mortise_watch *w, json_t *event,
-                     uint64_t missed)
+/* Deliver to an up-to-date watch: an event, or the number of missed ones.
+ * False: the watch is over. */
+static bool deliver_to_watch(struct mortise *m, struct mortise_watch *w,
+                             json_t *event, uint64_t missed)
 {
     int said;
 
-    if (!w->behind && is_full(w))
-        fall_behind(w);
+    if (!w->behind && is_watch_full(w))
+        set_watch_behind(w);
     if (w->behind) {
         w->missed +=
             missed + (event != NULL && json_object_get(event, "seq") == NULL);
         return true;
     }
-    said =
-        missed != 0 ? deliver_missed(w, missed, w->after) : deliver(w, event);
+    said = missed != 0 ? deliver_missed(w, missed, w->after)
+                       : deliver_watch_event(w, event);
     if (said != 0)
-        finish(m, w, 0, "", NULL);
+        finish_watch(m, w, 0, "", NULL);
     return said == 0;
 }
 
-/* `held`: its number when it was held back, else 0. */
-static void tell(struct mortise_live *live, json_t *event, uint64_t missed,
-                 uint64_t held)
+/* Deliver to all watches; `held`: the number that the event got when it was
+ * held back, else 0. */
+static void deliver_to_all(struct mortise_live *live, json_t *event,
+                           uint64_t missed, uint64_t held)
 {
     struct mortise_watch *w, *next;
 
@@ -411,13 +417,13 @@ static void tell(struct mortise_live *live, json_t *event, uint64_t missed,
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
         if (w->event != NULL && (held == 0 || held > w->held_after))
-            tell_one(live->m, w, event, missed);
+            deliver_to_watch(live->m, w, event, missed);
     }
 }
 
-/* What watchers wait for may not have been committed, as far as the graph's
- * checkpoint_policy lets it wait: not for longer than a person would notice. */
-static void hurry(struct mortise_live *live)
+/* Events that watches wait for may be in commits that the graph's
+ * checkpoint_policy delays: commit before a person notices the delay. */
+static void hurry_commit(struct mortise_live *live)
 {
     if (mortise_run_newest(live->run) > mortise_run_seq(live->run) &&
         !live->hurry.armed)
@@ -425,7 +431,7 @@ static void hurry(struct mortise_live *live)
                           mortise_mono_in(HURRY_MS));
 }
 
-static void on_hurry(struct mortise_timer *t)
+static void on_hurry_timer(struct mortise_timer *t)
 {
     struct mortise_live *live = MORTISE_OF(t, struct mortise_live, hurry);
     struct mortise_input in = {.kind = MORTISE_IN_COMMIT};
@@ -433,30 +439,30 @@ static void on_hurry(struct mortise_timer *t)
     mortise_live_feed(live, &in);
 }
 
-/* Must a live event wait for durable ones that happened before it? */
-static bool is_early(struct mortise_live *live)
+/* Must a live event wait for earlier durable ones? */
+static bool must_hold_event(struct mortise_live *live)
 {
     return live->held != NULL || live->told < mortise_run_newest(live->run) ||
            mortise_watch_holds(live);
 }
 
-/* Tell the first that was held back. */
-static void release_one(struct mortise_live *live)
+/* Send the first held event. */
+static void deliver_first_held(struct mortise_live *live)
 {
     uint64_t id, missed;
     json_t *event = mortise_held_events_take(live, &id, &missed);
 
-    tell(live, event, missed, id);
+    deliver_to_all(live, event, missed, id);
     json_decref(event);
 }
 
-/* Tell of all that stand in front of a durable event. */
-static void release_before(struct mortise_live *live, const json_t *event)
+/* Send the held events that come before a durable event. */
+static void deliver_held_before(struct mortise_live *live, const json_t *event)
 {
     const json_t *seq = json_object_get(event, "seq");
 
     while (mortise_held_events_behind(live) < (uint64_t)json_integer_value(seq))
-        release_one(live);
+        deliver_first_held(live);
 }
 
 void mortise_watch_publish(struct mortise_live *live, json_t *event)
@@ -466,48 +472,49 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
     if (live->topic == NULL || live->lost)
         return;
     if (durable)
-        release_before(live, event);
-    if (durable || !is_early(live)) {
-        tell(live, event, 0, 0);
+        deliver_held_before(live, event);
+    if (durable || !must_hold_event(live)) {
+        deliver_to_all(live, event, 0, 0);
         return;
     }
     mortise_held_events_put(live, event);
-    hurry(live);
+    hurry_commit(live);
 }
 
 void mortise_watch_miss(struct mortise_live *live, uint64_t n)
 {
     if (live->topic == NULL || live->lost)
         return;
-    if (is_early(live))
+    if (must_hold_event(live))
         mortise_held_events_miss(live, n);
     else
-        tell(live, NULL, n, 0);
+        deliver_to_all(live, NULL, n, 0);
 }
 
 void mortise_watch_published(struct mortise_live *live, uint64_t seq)
 {
     while (mortise_held_events_seq(live) <= seq)
-        release_one(live);
+        deliver_first_held(live);
 }
 
-/* ---- one that is behind ------------------------------------------------- */
+/* ---- a watch that is behind ---------------------------------------------- */
 
-static bool stays(const struct mortise_watch *w)
+static bool stays_after_stored(const struct mortise_watch *w)
 {
     return w->until != MORTISE_UNTIL_NOW && w->until != MORTISE_UNTIL_SYNCED;
 }
 
-/* What a watch of a run that is not in memory has to wait for: nothing, but
- * the end that somebody else may bring about. */
-static bool is_settled(const struct mortise_watch *w, int status)
+/* Does a run that is not in memory satisfy the watch?  Only a watch for the end
+ * of an unfinished run must wait longer. */
+static bool is_watch_settled(const struct mortise_watch *w, int status)
 {
-    return !stays(w) || w->until == MORTISE_UNTIL_IDLE ||
+    return !stays_after_stored(w) || w->until == MORTISE_UNTIL_IDLE ||
            (w->until == MORTISE_UNTIL_END && mortise_run_has_ended(status));
 }
 
-/* What was running when it began.  Nonzero: it wants no more. */
-static int tell_running(struct mortise_watch *w)
+/* Send the events of nodes that were running when the watch began.  Nonzero:
+ * the watch is over. */
+static int deliver_running(struct mortise_watch *w)
 {
     json_t *running = w->running, *event;
     int said = 0;
@@ -523,8 +530,8 @@ static int tell_running(struct mortise_watch *w)
     return said;
 }
 
-/* Live events that are held back, and stand in front of this durable one. */
-static int tell_held(struct mortise_watch *w, uint64_t seq)
+/* Send held events that come before this durable event. */
+static int deliver_held(struct mortise_watch *w, uint64_t seq)
 {
     const struct mortise_live *live = w->topic->live;
     struct mortise_held_event_copy h;
@@ -543,19 +550,19 @@ static int tell_held(struct mortise_watch *w, uint64_t seq)
     return said;
 }
 
-static int on_stored(void *ud, json_t *event)
+static int on_stored_event(void *ud, json_t *event)
 {
     struct mortise_watch *w = ud;
     uint64_t seq = (uint64_t)json_integer_value(json_object_get(event, "seq"));
 
     if (seq > w->known && seq > w->after &&
-        (tell_running(w) != 0 || tell_held(w, seq) != 0))
+        (deliver_running(w) != 0 || deliver_held(w, seq) != 0))
         return 1;
-    return deliver(w, event);
+    return deliver_watch_event(w, event);
 }
 
-/* What was kept, unless it has read past what the watch has. */
-static bool take_kept(struct mortise_watch *w)
+/* Use the kept replay, unless it has read beyond the watch. */
+static bool take_kept_replay(struct mortise_watch *w)
 {
     struct mortise_topic *t = w->topic;
 
@@ -567,76 +574,78 @@ static bool take_kept(struct mortise_watch *w)
     return true;
 }
 
-/* A store that failed is not read: what is asked of it is asked again once it
- * is open again. */
-static bool has_failed(const struct mortise *m)
+/* A failed store is not read: watches read again after it was reopened. */
+static bool has_store_failed(const struct mortise *m)
 {
     return m->state == MORTISE_ENGINE_FAILING ||
            m->state == MORTISE_ENGINE_BROKEN;
 }
 
-static void piece_over(void *ud, enum mortise_event_replay_end end, int rv,
-                       const struct mortise_err *err);
+static void replay_piece_over(void *ud, enum mortise_event_replay_end end,
+                              int rv, const struct mortise_err *err);
 
-/* Stored events, as far as those who are up with the run were told. */
-static void read_piece(struct mortise_watch *w)
+/* Read stored events, up to those that up-to-date watches were sent. */
+static void read_next_piece(struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
 
-    w->last = live == NULL ? UINT64_MAX : stays(w) ? live->told : w->goal;
-    w->held = NULL; /* what it pointed to may have been told to the others */
+    w->last = live == NULL            ? UINT64_MAX
+              : stays_after_stored(w) ? live->told
+                                      : w->goal;
+    w->held = NULL; /* that event may have been sent to the others */
     w->reading = true;
-    store_is_asked(w);
+    begin_store_read(w);
     mortise_event_replay_go(w->replay, w->last);
 }
 
-static void read_of(struct mortise *m, struct mortise_watch *w,
-                    struct mortise_graph *g)
+static void open_and_read_replay(struct mortise *m, struct mortise_watch *w,
+                                 struct mortise_graph *g)
 {
-    static const struct mortise_event_replay_ops ops = {on_stored, is_full,
-                                                        piece_over};
+    static const struct mortise_event_replay_ops ops = {
+        on_stored_event, is_watch_full, replay_piece_over};
     const struct mortise_topic *t = w->topic;
     struct mortise_err err;
 
     if (mortise_event_replay_open(&w->replay, m, t->tenant, t->run, g, &ops, w,
                                   &err) == MORTISE_OK)
-        read_piece(w);
+        read_next_piece(w);
     else
-        fail(m, w, &err);
+        fail_watch(m, w, &err);
 }
 
-static void graph_came(struct mortise *m, struct mortise_watch *w,
-                       struct mortise_stored *s, int rv,
-                       const struct mortise_err *err)
+static void watch_graph_read(struct mortise *m, struct mortise_watch *w,
+                             struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
 {
-    if (rv == MORTISE_OK) /* it may have been loaded, and steered, meanwhile */
-        read_of(m, w,
-                w->topic->live != NULL ? w->topic->live->graph : s->graph);
-    else if (!has_failed(m))
-        fail(m, w, err);
+    if (rv == MORTISE_OK) /* the run may have been loaded, and steered,
+                             meanwhile */
+        open_and_read_replay(
+            m, w, w->topic->live != NULL ? w->topic->live->graph : s->graph);
+    else if (!has_store_failed(m))
+        fail_watch(m, w, err);
 }
 
-static void read_on(struct mortise *m, struct mortise_watch *w)
+static void read_stored_events(struct mortise *m, struct mortise_watch *w)
 {
-    if (w->replay != NULL || take_kept(w))
-        read_piece(w);
+    if (w->replay != NULL || take_kept_replay(w))
+        read_next_piece(w);
     else if (w->topic->live != NULL)
-        read_of(m, w, w->topic->live->graph);
+        open_and_read_replay(m, w, w->topic->live->graph);
     else
-        look(m, w, true, graph_came);
+        look_for_watch(m, w, true, watch_graph_read);
 }
 
-/* It has all that is stored: what it missed, and what is still running.
- * Nonzero: it wants no more. */
-static int come_up(struct mortise_watch *w)
+/* The watch has all stored events: report missed ones and running nodes.
+ * Nonzero: the watch is over. */
+static int set_watch_current(struct mortise_watch *w)
 {
     uint64_t missed = w->missed;
-    int said = tell_running(w);
+    int said = deliver_running(w);
 
     w->behind = false;
     w->missed = 0;
     if (w->replay != NULL && w->full != NULL && w->topic->live != NULL) {
-        keep_replay(w->topic, w->replay);
+        set_kept_replay(w->topic, w->replay);
         w->replay = NULL;
     }
     stop_reading(w);
@@ -645,116 +654,117 @@ static int come_up(struct mortise_watch *w)
     return said;
 }
 
-static void advance(struct mortise *m, struct mortise_watch *w);
+static void advance_watch(struct mortise *m, struct mortise_watch *w);
 
-/* It is up with the run: is that what it waited for? */
-static void settle_live(struct mortise *m, struct mortise_watch *w)
+/* The watch is up to date; end it if it waited for nothing else. */
+static void settle_on_live(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
 
-    if (!stays(w) && !live->lost)
-        succeed(m, w, mortise_run_status(live->run),
-                mortise_run_reason(live->run));
+    if (!stays_after_stored(w) && !live->lost)
+        succeed_watch(m, w, mortise_run_status(live->run),
+                      mortise_run_reason(live->run));
 }
 
-static void head_came(struct mortise *m, struct mortise_watch *w,
-                      struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void settled_head_read(struct mortise *m, struct mortise_watch *w,
+                              struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
 {
-    if (w->behind) /* again, since then */
-        advance(m, w);
+    if (w->behind) /* it fell behind meanwhile */
+        advance_watch(m, w);
     else if (w->topic->live != NULL)
-        settle_live(m, w);
-    else if (rv != MORTISE_OK && !has_failed(m))
-        fail(m, w, err);
-    else if (rv == MORTISE_OK && is_settled(w, s->head.status))
-        succeed(m, w, s->head.status, s->head.reason);
+        settle_on_live(m, w);
+    else if (rv != MORTISE_OK && !has_store_failed(m))
+        fail_watch(m, w, err);
+    else if (rv == MORTISE_OK && is_watch_settled(w, s->head.status))
+        succeed_watch(m, w, s->head.status, s->head.reason);
 }
 
-static void come_up_and_settle(struct mortise *m, struct mortise_watch *w)
+static void settle_current_watch(struct mortise *m, struct mortise_watch *w)
 {
-    if (come_up(w) != 0)
-        finish(m, w, 0, "", NULL);
+    if (set_watch_current(w) != 0)
+        finish_watch(m, w, 0, "", NULL);
     else if (w->topic->live != NULL)
-        settle_live(m, w);
-    else if (w->until != MORTISE_UNTIL_CLOSED) /* that is never settled */
-        look(m, w, false, head_came);
+        settle_on_live(m, w);
+    else if (w->until != MORTISE_UNTIL_CLOSED) /* a subscription never ends by
+                                                  itself */
+        look_for_watch(m, w, false, settled_head_read);
 }
 
-/* The run has moved, or left memory, since the piece was asked for. */
-static bool is_more(const struct mortise_watch *w)
+/* The run has advanced, or left memory, since the read began. */
+static bool has_more_stored(const struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
 
     return live == NULL ? w->last != UINT64_MAX
-                        : stays(w) && live->told > w->last;
+                        : stays_after_stored(w) && live->told > w->last;
 }
 
-static void piece_over(void *ud, enum mortise_event_replay_end end, int rv,
-                       const struct mortise_err *err)
+static void replay_piece_over(void *ud, enum mortise_event_replay_end end,
+                              int rv, const struct mortise_err *err)
 {
     struct mortise_watch *w = ud;
     struct mortise *m = w->m;
     const struct mortise_live *live = w->topic->live;
 
     w->reading = false;
-    store_has_answered(w);
+    end_store_read(w);
     if (rv != MORTISE_OK) {
-        if (!has_failed(m))
-            fail(m, w, err);
+        if (!has_store_failed(m))
+            fail_watch(m, w, err);
         return;
     }
     if (end == MORTISE_EVENT_REPLAY_FULL)
         return;
     if (end == MORTISE_EVENT_REPLAY_ENDED)
-        finish(m, w, 0, "", NULL);
+        finish_watch(m, w, 0, "", NULL);
     else if (live != NULL && (live->lost || live->told < w->goal))
         return;
-    else if (is_more(w))
-        advance(m, w);
+    else if (has_more_stored(w))
+        advance_watch(m, w);
     else
-        come_up_and_settle(m, w);
+        settle_current_watch(m, w);
 }
 
-static void begin(struct mortise *m, struct mortise_watch *w);
+static void begin_watch(struct mortise *m, struct mortise_watch *w);
 
-/* Bring one that is behind as far as it gets. */
-static void advance(struct mortise *m, struct mortise_watch *w)
+/* Bring a watch that is behind as far as possible. */
+static void advance_watch(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
 
     if (w->reading || w->looking != NULL)
-        return; /* goes on from there */
+        return; /* the answer calls this again */
     if (w->beginning)
-        begin(m, w);
+        begin_watch(m, w);
     else if (w->event != NULL)
-        read_on(m, w);
+        read_stored_events(m, w);
     else if (live == NULL || live->told >= w->goal)
-        come_up_and_settle(m, w);
+        settle_current_watch(m, w);
 }
 
 void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_topic *t = w->topic;
 
-    if (t == NULL || !w->behind || is_full(w) || has_failed(m))
+    if (t == NULL || !w->behind || is_watch_full(w) || has_store_failed(m))
         return;
     if (t->live == NULL || (!t->live->lost && t->live->told >= w->goal))
-        advance(m, w);
+        advance_watch(m, w);
 }
 
-/* ---- beginning ---------------------------------------------------------- */
+/* ---- begin a watch ------------------------------------------------------- */
 
-static void begin_live(struct mortise *m, struct mortise_watch *w,
-                       struct mortise_live *live)
+static void begin_live_watch(struct mortise *m, struct mortise_watch *w,
+                             struct mortise_live *live)
 {
-    bool follows = stays(w) && w->event != NULL;
+    bool follows = stays_after_stored(w) && w->event != NULL;
     struct mortise_err err;
 
     w->behind = false;
     w->known = mortise_run_watch(live->run, wants_events(w->topic));
     mortise_live_touch(live);
-    if (stays(w) && !follows)
+    if (stays_after_stored(w) && !follows)
         return;
     w->behind = true;
     w->goal =
@@ -764,45 +774,45 @@ static void begin_live(struct mortise *m, struct mortise_watch *w,
         w->running = mortise_run_running(live->run);
         if (w->running == NULL) {
             mortise_nomem(&err);
-            fail(m, w, &err);
+            fail_watch(m, w, &err);
             return;
         }
     }
     if (live->told >= w->goal)
-        advance(m, w);
+        advance_watch(m, w);
     else
-        hurry(live);
+        hurry_commit(live);
 }
 
-/* What it is of is known by now. */
-static void begun(struct mortise *m, struct mortise_watch *w,
-                  struct mortise_stored *s, int rv,
-                  const struct mortise_err *err)
+/* The head of the run was read. */
+static void watch_begun(struct mortise *m, struct mortise_watch *w,
+                        struct mortise_stored *s, int rv,
+                        const struct mortise_err *err)
 {
     struct mortise_live *live = w->topic->live;
 
-    if (has_failed(m) && rv != MORTISE_OK)
+    if (has_store_failed(m) && rv != MORTISE_OK)
         return;
     w->beginning = false;
     w->missed = 0;
     if (live != NULL && live->lost) {
-        fail(m, w, &live->why);
-    } else if (live != NULL) { /* it came into memory meanwhile */
-        begin_live(m, w, live);
+        fail_watch(m, w, &live->why);
+    } else if (live != NULL) { /* the run was loaded meanwhile */
+        begin_live_watch(m, w, live);
     } else if (rv != MORTISE_OK) {
-        fail(m, w, err);
+        fail_watch(m, w, err);
     } else if (w->event != NULL) {
-        advance(m, w);
+        advance_watch(m, w);
     } else {
         w->behind = false;
-        if (is_settled(w, s->head.status))
-            succeed(m, w, s->head.status, s->head.reason);
+        if (is_watch_settled(w, s->head.status))
+            succeed_watch(m, w, s->head.status, s->head.reason);
     }
 }
 
-static void begin(struct mortise *m, struct mortise_watch *w)
+static void begin_watch(struct mortise *m, struct mortise_watch *w)
 {
-    look(m, w, false, begun);
+    look_for_watch(m, w, false, watch_begun);
 }
 
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
@@ -827,9 +837,9 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
     w->adding = &adding;
     w->beginning = w->behind = live == NULL;
     if (live != NULL)
-        begin_live(m, w, live);
+        begin_live_watch(m, w, live);
     else
-        begin(m, w);
+        begin_watch(m, w);
     if (!adding.over)
         w->adding = NULL;
     if (adding.err.code != MORTISE_OK)
@@ -854,11 +864,11 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id)
     return NULL;
 }
 
-/* ---- what live.c tells -------------------------------------------------- */
+/* ---- notifications from live.c ------------------------------------------- */
 
 void mortise_watch_open(struct mortise_live *live)
 {
-    live->hurry.fire = on_hurry;
+    live->hurry.fire = on_hurry_timer;
 }
 
 void mortise_watch_attach(struct mortise_live *live)
@@ -876,9 +886,10 @@ void mortise_watch_attach(struct mortise_live *live)
         if (w->event == NULL)
             continue;
         if (!w->behind && w->after < n_events)
-            fall_behind(w); /* of a commit that nobody could be sure of */
-        /* Who does not stay wants what is stored now, and not what comes. */
-        w->goal = stays(w) ? 0 : live->told;
+            set_watch_behind(w); /* of a commit whose success was unknown */
+        /* A watch that does not stay wants the events stored now, and no later
+         * ones. */
+        w->goal = stays_after_stored(w) ? 0 : live->told;
         mortise_watch_go_on(live->m, w);
     }
 }
@@ -900,26 +911,28 @@ void mortise_watch_detach(struct mortise_live *live)
 {
     struct mortise_watch *w, *next;
 
-    assert(live->lost || live->held == NULL); /* it rests: all is told */
+    assert(live->lost || live->held == NULL); /* an idle run has sent all its
+                                                 events */
     mortise_held_events_drop(live);
     mortise_timer_disarm(&live->m->timers, &live->hurry);
     if (live->topic == NULL)
         return;
     live->topic->live = NULL;
-    keep_replay(live->topic, NULL);
+    set_kept_replay(live->topic, NULL);
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
-        w->held_after = 0; /* it counted in this stay in memory */
+        w->held_after = 0; /* these numbers count from when the run was
+                              loaded */
         if (w->looking != NULL)
             w->looking->stale = true;
         if (live->lost && w->event != NULL && !w->behind)
-            fall_behind(w);
+            set_watch_behind(w);
         mortise_watch_go_on(live->m, w);
     }
     live->topic = NULL;
 }
 
-static void all_go_on(struct mortise *m, const struct mortise_topic *t)
+static void continue_watches(struct mortise *m, const struct mortise_topic *t)
 {
     struct mortise_watch *w, *next;
 
@@ -935,14 +948,14 @@ void mortise_watch_reopened(struct mortise *m)
 
     for (e = mortise_table_first(&m->topics); e != NULL; e = next) {
         next = mortise_table_next(&m->topics, e);
-        all_go_on(m, MORTISE_OF(e, struct mortise_topic, entry));
+        continue_watches(m, MORTISE_OF(e, struct mortise_topic, entry));
     }
 }
 
 void mortise_watch_written(struct mortise_live *live)
 {
     if (live->topic != NULL)
-        all_go_on(live->m, live->topic);
+        continue_watches(live->m, live->topic);
 }
 
 void mortise_watch_idle(struct mortise_live *live)
@@ -956,8 +969,8 @@ void mortise_watch_idle(struct mortise_live *live)
         next = w->next;
         if (!w->behind && (w->until == MORTISE_UNTIL_IDLE ||
                            (w->until == MORTISE_UNTIL_END && finished)))
-            succeed(live->m, w, mortise_run_status(live->run),
-                    mortise_run_reason(live->run));
+            succeed_watch(live->m, w, mortise_run_status(live->run),
+                          mortise_run_reason(live->run));
     }
 }
 
@@ -969,7 +982,7 @@ static void fail_topic(struct mortise *m, struct mortise_topic *t,
     for (w = t->watches; w != NULL; w = next) {
         next = w->next;
         if (w->until != MORTISE_UNTIL_CLOSED)
-            finish(m, w, 0, "", err);
+            finish_watch(m, w, 0, "", err);
     }
 }
 
@@ -994,6 +1007,6 @@ void mortise_watch_close(struct mortise *m)
     struct mortise_hashed *e;
 
     while ((e = mortise_table_first(&m->topics)) != NULL)
-        finish(m, MORTISE_OF(e, struct mortise_topic, entry)->watches, 0, "",
-               NULL);
+        finish_watch(m, MORTISE_OF(e, struct mortise_topic, entry)->watches, 0,
+                     "", NULL);
 }
