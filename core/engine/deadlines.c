@@ -1,17 +1,18 @@
 /* deadlines.c -- deadlines of runs that are not in memory.
  *
- * A question that waits for a person costs bytes on disk and nothing else; the
+ * A question that waits for a person costs bytes on disk and nothing else.  The
  * store keeps an index of deadlines, and the engine one timer for the soonest.
- * When it fires, the runs concerned are loaded and go on from their heads; the
- * run itself then finds that its time is over.  Whatever commits first, the
- * deadline or a decision, wins.
+ * When the timer fires, the engine loads the runs that are due, and they
+ * continue from their heads; each run then finds that its time is over.  If a
+ * deadline and a decision race, the first one to commit wins.
  *
- * An engine that stays looks with its first turn.  One that was opened for a
- * command looks once it has got that (session.c), which is about one of these
- * runs as likely as not: who resumes it is not to hear that it runs already.
+ * An engine that stays looks in its first turn.  An engine that was opened for
+ * a command looks after it received the command (server/session.c): the command
+ * often concerns a due run, and must not fail because that run is already being
+ * resumed.
  *
- * The index speaks wall-clock time, which may be set.  The engine looks again
- * when it hears of that (clocks.c), and every minute where it does not.
+ * The index uses wall-clock time, which may be set.  The engine looks again
+ * when clocks.c detects that, and every minute in any case.
  */
 #include "core/engine/common/engine.h"
 
@@ -20,31 +21,30 @@
 #include "core/base/clock.h"
 
 enum {
-    AT_ONCE = 64, /* runs looked at in one go */
-    AGAIN_MS = 10 /* while a look is under way */
+    AT_ONCE = 64, /* runs loaded by one look */
+    AGAIN_MS = 10 /* retry delay while a look is running */
 };
 
-/* A run that is told of its deadline. */
-struct telling {
+/* A run that is being notified of its deadline. */
+struct due_run {
     struct mortise_order order;
     struct overdue *all;
     char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
 };
 
-/* One look, from its read until every run that it found took notice or did
- * not. */
+/* One look: from its read until every run that it found has answered. */
 struct overdue {
     struct mortise *m;
     struct mortise_read read;
-    uint64_t now_ms, next_ms; /* next_ms: the soonest that is left; 0: none */
+    uint64_t now_ms, next_ms; /* next_ms: the soonest deadline left; 0: none */
     size_t skip, n;
-    size_t stuck; /* runs that took no notice */
-    size_t out;   /* that have not answered yet, and the one who tells them */
-    struct telling list[AT_ONCE];
+    size_t stuck; /* runs that did not continue */
+    size_t out;   /* answers outstanding, plus one for due_runs_read() itself */
+    struct due_run list[AT_ONCE];
 };
 
-static int collect(void *ud, const char *tenant, const char *run,
-                   const struct mortise_pending *p)
+static int collect_due_run(void *ud, const char *tenant, const char *run,
+                           const struct mortise_pending *p)
 {
     struct overdue *o = ud;
 
@@ -57,15 +57,15 @@ static int collect(void *ud, const char *tenant, const char *run,
         return 0;
     }
     if (strlen(tenant) > MORTISE_NAME_MAX || strlen(run) > MORTISE_NAME_MAX)
-        return 0; /* live.c lets no longer name in */
+        return 0; /* live.c admits no longer names */
     strcpy(o->list[o->n].tenant, tenant);
     strcpy(o->list[o->n].run, run);
     o->n++;
     return 0;
 }
 
-/* A paused run has no deadlines until it goes on. */
-static bool moves(const struct mortise_head_copy *head)
+/* A paused run has no deadlines until it is resumed. */
+static bool has_active_deadlines(const struct mortise_head_copy *head)
 {
     return head->status != MORTISE_RUN_PAUSED ||
            (strcmp(head->reason, "operator") != 0 &&
@@ -73,9 +73,9 @@ static bool moves(const struct mortise_head_copy *head)
             strcmp(head->reason, "shutdown") != 0);
 }
 
-/* When to look again.  Runs that would not go on stay at the front of the
- * index: they are passed over until the rest has been seen. */
-static void arm_next(struct mortise *m, const struct overdue *o)
+/* Arm the timer for the next look.  Runs that could not continue stay at the
+ * front of the index: skip them until the rest has been seen. */
+static void arm_next_look(struct mortise *m, const struct overdue *o)
 {
     uint64_t later = o->now_ms + MORTISE_DEADLINES_LOOK_MS, at = o->next_ms;
 
@@ -86,11 +86,12 @@ static void arm_next(struct mortise *m, const struct overdue *o)
         m->deadline_skip = 0;
     }
     if (at != 0 && (m->deadline_at_ms == 0 || at < m->deadline_at_ms))
-        mortise_deadlines_arm(m, o->now_ms, at); /* or one came up meanwhile */
+        /* unless a sooner deadline was committed meanwhile */
+        mortise_deadlines_arm(m, o->now_ms, at);
 }
 
-/* The last one that has answered ends the look. */
-static void answered(struct overdue *o)
+/* The last answer ends the look. */
+static void count_deadline_answer(struct overdue *o)
 {
     struct mortise *m = o->m;
 
@@ -98,13 +99,14 @@ static void answered(struct overdue *o)
     if (--o->out > 0)
         return;
     m->deadlines_looking = false;
-    arm_next(m, o);
+    arm_next_look(m, o);
     mortise_release(m->mem, o, sizeof *o);
 }
 
-static void told(struct mortise_order *order, const struct mortise_err *err)
+static void deadline_order_done(struct mortise_order *order,
+                                const struct mortise_err *err)
 {
-    struct telling *t = MORTISE_OF(order, struct telling, order);
+    struct due_run *t = MORTISE_OF(order, struct due_run, order);
     struct overdue *o = t->all;
 
     if (err->code != MORTISE_OK)
@@ -113,25 +115,26 @@ static void told(struct mortise_order *order, const struct mortise_err *err)
                     "continued: %s",
                     t->run, err->msg);
     o->stuck += err->code != MORTISE_OK || order->stayed;
-    answered(o);
+    count_deadline_answer(o);
 }
 
-static void tell(struct overdue *o, struct telling *t)
+static void load_due_run(struct overdue *o, struct due_run *t)
 {
     struct mortise *m = o->m;
 
     if (mortise_live_is_here(m, t->tenant, t->run)) {
-        o->stuck++; /* its own timer tells it, or it was just told */
+        o->stuck++; /* it has its own timer, or is being loaded already */
         return;
     }
     o->out++;
     t->all = o;
-    t->order = (struct mortise_order){.wants = moves, .done = told};
+    t->order = (struct mortise_order){.wants = has_active_deadlines,
+                                      .done = deadline_order_done};
     mortise_live_recover(m, t->tenant, t->run, &t->order);
 }
 
-static void looked(struct mortise_read *r, int rv,
-                   const struct mortise_err *err)
+static void due_runs_read(struct mortise_read *r, int rv,
+                          const struct mortise_err *err)
 {
     struct overdue *o = MORTISE_OF(r, struct overdue, read);
     struct mortise *m = o->m;
@@ -143,11 +146,11 @@ static void looked(struct mortise_read *r, int rv,
     }
     o->out = 1;
     for (size_t i = 0; i < o->n; i++)
-        tell(o, &o->list[i]);
-    answered(o);
+        load_due_run(o, &o->list[i]);
+    count_deadline_answer(o);
 }
 
-static void look(struct mortise *m, struct overdue *o)
+static void start_deadline_look(struct mortise *m, struct overdue *o)
 {
     m->deadlines_looking = true;
     o->m = m;
@@ -155,13 +158,13 @@ static void look(struct mortise *m, struct overdue *o)
     o->skip = m->deadline_skip;
     o->read = (struct mortise_read){.kind = MORTISE_READ_DUE,
                                     .number = UINT64_MAX,
-                                    .pending = collect,
+                                    .pending = collect_due_run,
                                     .ud = o,
-                                    .done = looked};
+                                    .done = due_runs_read};
     mortise_store_read(m->store, &o->read);
 }
 
-static void fire(struct mortise_timer *t)
+static void on_deadline_timer(struct mortise_timer *t)
 {
     struct mortise *m = MORTISE_OF(t, struct mortise, deadline_timer);
     uint64_t now_ms = mortise_now_ms();
@@ -172,10 +175,11 @@ static void fire(struct mortise_timer *t)
 
     m->deadline_at_ms = 0;
     if (o != NULL)
-        look(m, o);
-    else if (m->deadlines_looking) /* what came up meanwhile is seen by then */
+        start_deadline_look(m, o);
+    else if (m->deadlines_looking) /* the next look sees deadlines committed
+                                      meanwhile */
         mortise_deadlines_arm(m, now_ms, now_ms + AGAIN_MS);
-    else if (rv != MORTISE_EBUSY) /* it does not close */
+    else if (rv != MORTISE_EBUSY) /* the engine is not closing */
         mortise_deadlines_arm(m, now_ms, now_ms + MORTISE_DEADLINES_LOOK_MS);
 }
 
@@ -184,7 +188,7 @@ void mortise_deadlines_open(struct mortise *m)
     if (m->holding != MORTISE_HOLDING_STAYS &&
         m->holding != MORTISE_HOLDING_PASSES)
         return;
-    m->deadline_timer.fire = fire;
+    m->deadline_timer.fire = on_deadline_timer;
     if (m->holding == MORTISE_HOLDING_STAYS)
         mortise_deadlines_look(m);
 }

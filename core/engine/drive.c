@@ -1,35 +1,37 @@
-/* drive.c -- an engine whose plugins a script answers goes on until it waits,
- * and how long that is.  script.c has the promises. */
+/* drive.c -- run an engine with scripted plugins until it only waits, and
+ * compute how long it would wait.  script.c has the promises. */
 #include "core/engine/runs/script.h"
 #include <string.h>
 #include "core/base/clock.h"
 #include "core/engine/runs/call.h"
 #include "mortise/plugin.h"
 
-/* Is something under way that no clock of ours ends? */
-static bool is_busy(const struct mortise *m)
+/* Is work in flight that does not end by the script's clock? */
+static bool has_unscripted_work(const struct mortise *m)
 {
     return m->n_calls > m->n_scripted || m->n_flying > 0 ||
            mortise_store_is_reading(m->store) ||
            m->state == MORTISE_ENGINE_FAILING;
 }
 
-/* Wait for what is really under way; at most until a clock of ours is due. */
-static void wait_for_real(struct mortise *m)
+/* Wait for real work.  If that takes as long as the next timer of the script's
+ * clock, report the delay so that the clock advances. */
+static void wait_for_real_work(struct mortise *m)
 {
     uint64_t begun = mortise_real_ms();
     int ms = mortise_loop_timeout(m);
 
     mortise_turn(m, -1);
-    if (ms > 0 && is_busy(m) && mortise_real_ms() - begun >= (uint64_t)ms)
+    if (ms > 0 && has_unscripted_work(m) &&
+        mortise_real_ms() - begun >= (uint64_t)ms)
         m->script->late(m->script->ud, (uint64_t)ms);
 }
 
 void mortise_script_settle(struct mortise *m)
 {
     mortise_turn(m, 0);
-    while (is_busy(m) || mortise_loop_timeout(m) == 0)
-        wait_for_real(m);
+    while (has_unscripted_work(m) || mortise_loop_timeout(m) == 0)
+        wait_for_real_work(m);
 }
 
 struct ahead {
@@ -38,8 +40,8 @@ struct ahead {
     uint64_t now_ms, next_ms, never_ms;
 };
 
-static int look(void *ud, const char *tenant, const char *run,
-                const struct mortise_pending *p)
+static int collect_next_deadline(void *ud, const char *tenant, const char *run,
+                                 const struct mortise_pending *p)
 {
     struct ahead *a = ud;
     uint64_t ms = p->deadline_ms > a->now_ms ? p->deadline_ms - a->now_ms : 0;
@@ -61,7 +63,7 @@ int mortise_script_next(struct mortise *m,
     int timeout = m->lives.n > 0 ? mortise_loop_timeout(m) : -1;
     struct mortise_read due = {.kind = MORTISE_READ_DUE,
                                .number = UINT64_MAX,
-                               .pending = look,
+                               .pending = collect_next_deadline,
                                .ud = &a};
     int rv = mortise_turn_for(m, &due, err);
 

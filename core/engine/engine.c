@@ -1,11 +1,11 @@
-/* engine.c -- open and close.
+/* engine.c -- open and close an engine.
  *
- * Opening makes things in the order in which they need each other, closing
- * takes them apart in reverse, and close() cleans whatever open() left half
- * made.  Closing loses the runs that are in memory, which cancels their calls,
- * and turns the loop until all have let go or were given up: 10 s at most.
- * The runs stay resumable; whoever waits for them is told.  In a child of
- * fork() closing does nothing at all.
+ * Opening creates the parts in the order of their dependencies; closing
+ * destroys them in reverse order, and also cleans up after an open that failed
+ * halfway.  Closing loses the runs in memory, which cancels their calls, and
+ * turns the loop until all calls have returned or were given up, after 10 s at
+ * most.  The runs stay resumable, and everyone who waits for them gets an
+ * error.  In a child of fork(), closing does nothing.
  */
 #include "core/engine/common/engine.h"
 #include "core/base/group.h"
@@ -30,12 +30,12 @@ enum { DESCRIPTORS = 32 };
 
 /* ---- open --------------------------------------------------------------- */
 
-/* "plugin:" before what is remembered of a plugin, or of a directory of trust,
- * which is told by its path. */
+/* Room for "plugin:" and the name of a plugin, or the path of a trust
+ * directory. */
 enum { MARK_ROOM = PATH_MAX + 16 };
 
-static int seq_get(void *ud, const char *plugin, uint64_t *seq,
-                   struct mortise_err *err)
+static int get_plugin_seq(void *ud, const char *plugin, uint64_t *seq,
+                          struct mortise_err *err)
 {
     struct mortise *m = ud;
     char name[MARK_ROOM];
@@ -44,8 +44,8 @@ static int seq_get(void *ud, const char *plugin, uint64_t *seq,
     return mortise_store_mark_get(m->store, name, seq, err);
 }
 
-static int seq_put(void *ud, const char *plugin, uint64_t seq,
-                   struct mortise_err *err)
+static int put_plugin_seq(void *ud, const char *plugin, uint64_t seq,
+                          struct mortise_err *err)
 {
     struct mortise *m = ud;
     char name[MARK_ROOM];
@@ -54,14 +54,14 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
     return mortise_store_mark_set(m->store, name, seq, err);
 }
 
-static void forgets(void *ud, const char *why)
+static void warn_plugins_forget(void *ud, const char *why)
 {
     mortise_log(ud, MORTISE_LOG_WARN, MORTISE_PLUGINS_FORGETS "%s", why);
 }
 
-/* Findings in the Deployment file, as the words of an error. */
-static int found_wrong(struct mortise *m, struct mortise_diags *diags,
-                       struct mortise_err *err)
+/* Turn the findings in the deployment file into an error message. */
+static int fail_with_findings(struct mortise *m, struct mortise_diags *diags,
+                              struct mortise_err *err)
 {
     int rv = mortise_diags_result(diags);
     struct mortise_buf text;
@@ -76,20 +76,20 @@ static int found_wrong(struct mortise *m, struct mortise_diags *diags,
     return rv;
 }
 
-/* Where things are, from the Deployment file. */
-static int open_site(struct mortise *m, const struct mortise_options *o,
-                     struct mortise_err *err)
+/* Read the deployment file, and open the secret store. */
+static int open_deployment(struct mortise *m, const struct mortise_options *o,
+                           struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv = MORTISE_OK;
 
     mortise_diags_init(&diags, m->mem);
-    if (m->settings.deployment == NULL) /* nobody has opened it */
+    if (m->settings.deployment == NULL) /* the caller has not read it */
         rv =
             mortise_settings_open(&m->settings, m->mem, o->deployment, o->store,
                                   mortise_settings_how(o->flags), &diags, err);
     if (rv == MORTISE_ECHECK)
-        rv = found_wrong(m, &diags, err);
+        rv = fail_with_findings(m, &diags, err);
     mortise_diags_finish(&diags);
     if (rv == MORTISE_OK)
         rv = mortise_secret_store_open(&m->secret_store, m,
@@ -97,8 +97,8 @@ static int open_site(struct mortise *m, const struct mortise_options *o,
     return rv;
 }
 
-/* What the file says of plugins, now that they are known. */
-static int check_config(struct mortise *m, struct mortise_err *err)
+/* Check the deployment's configs, now that the plugins are known. */
+static int check_engine_configs(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
@@ -107,15 +107,16 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     rv = mortise_configs_check(m->settings.deployment, m->plugins, false,
                                &diags);
     if (rv == MORTISE_ECHECK)
-        rv = found_wrong(m, &diags, err);
+        rv = fail_with_findings(m, &diags, err);
     else if (rv != MORTISE_OK)
         rv = mortise_nomem(err);
     mortise_diags_finish(&diags);
     return rv;
 }
 
-/* In the directory that is held, whatever it is called by then; a view of one
- * is elsewhere. */
+/* The quarantine is in the store's directory, by descriptor in case the
+ * directory is renamed.  A view of the store uses the path, because the view
+ * itself is elsewhere. */
 static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
                             struct mortise_err *err)
 {
@@ -137,15 +138,15 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
     return MORTISE_OK;
 }
 
-/* Nothing begins by itself in such an engine, so it needs no plugin until it is
- * asked for something of one. */
-static bool only_reads(const struct mortise *m)
+/* Nothing starts by itself in this engine, so it loads plugins on demand. */
+static bool loads_plugins_later(const struct mortise *m)
 {
     return m->holding == MORTISE_HOLDING_BRIEFLY || m->looks;
 }
 
-static int open_plugins(struct mortise *m, const struct mortise_options *o,
-                        struct mortise_err *err)
+static int open_engine_plugins(struct mortise *m,
+                               const struct mortise_options *o,
+                               struct mortise_err *err)
 {
     struct mortise_plugins_config c = {.mem = m->mem,
                                        .dirs = m->settings.plugin_dirs,
@@ -154,14 +155,16 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                                        .n_dev = m->settings.n_dev,
                                        .trust_dirs = m->settings.trust_dirs,
                                        .n_trust_dirs = m->settings.n_trust_dirs,
-                                       .seq_get = seq_get,
-                                       /* A copy remembers nothing. */
-                                       .seq_put = m->looks ? NULL : seq_put,
+                                       .seq_get = get_plugin_seq,
+                                       /* A copy of the store records
+                                        * nothing. */
+                                       .seq_put =
+                                           m->looks ? NULL : put_plugin_seq,
                                        .seq_ud = m,
-                                       .forgets = forgets,
+                                       .forgets = warn_plugins_forget,
                                        .user_remembers = true,
                                        .last_is_own = true,
-                                       .later = only_reads(m)};
+                                       .later = loads_plugins_later(m)};
     int rv;
 
     c.allow_downgrade = (o->flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0;
@@ -177,9 +180,9 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
     return rv;
 }
 
-/* Are as many descriptors to be had as opening and one call need?  Libraries
- * below us end the process where they get none. */
-static int check_descriptors(struct mortise_err *err)
+/* Are enough file descriptors free for opening and one call?  Some libraries
+ * that we use abort the process if they get none. */
+static int check_free_descriptors(struct mortise_err *err)
 {
     int fds[DESCRIPTORS], n = 0, errnum = 0;
 
@@ -203,9 +206,9 @@ static int check_descriptors(struct mortise_err *err)
         n, DESCRIPTORS);
 }
 
-/* The group of store.access, and nobody else, is let through to the socket: as
- * it was, or from now on, or no more. */
-static int open_access(struct mortise *m, struct mortise_err *err)
+/* Give the group of store.access, and no other, access to the socket: grant,
+ * keep or revoke it. */
+static int open_group_access(struct mortise *m, struct mortise_err *err)
 {
     const gid_t *group = mortise_settings_shares(&m->settings)
                              ? m->settings.deployment->access
@@ -231,7 +234,7 @@ static int open_access(struct mortise *m, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int open_store(struct mortise *m, struct mortise_err *err)
+static int open_engine_store(struct mortise *m, struct mortise_err *err)
 {
     const char *path = m->settings.store;
     int rv = m->looks ? mortise_store_open_view(&m->store, path, m->mem, err)
@@ -243,24 +246,24 @@ static int open_store(struct mortise *m, struct mortise_err *err)
                     "the store %s had mode %04o, so others could read the data "
                     "of runs; the mode is now %04o",
                     path, (unsigned)was, (unsigned)(was & ~(mode_t)077));
-    return rv == MORTISE_OK ? open_access(m, err) : rv;
+    return rv == MORTISE_OK ? open_group_access(m, err) : rv;
 }
 
-static int open_parts(struct mortise *m, const struct mortise_options *o,
-                      struct mortise_err *err)
+static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
+                             struct mortise_err *err)
 {
     char actor[64];
-    int rv = check_descriptors(err);
+    int rv = check_free_descriptors(err);
 
     if (rv == MORTISE_OK)
-        rv = open_site(m, o, err);
+        rv = open_deployment(m, o, err);
     mortise_owner_name(geteuid(), actor);
     m->actor = mortise_strdup(m->mem, actor);
     m->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = open_store(m, err);
+        rv = open_engine_store(m, err);
     if (rv == MORTISE_OK)
         mortise_store_cache_bound(m->store,
                                   m->settings.deployment->cache_bytes);
@@ -279,16 +282,16 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_pool_open(&m->pool, m->mem, err);
     if (rv == MORTISE_OK)
-        rv = open_plugins(m, o, err);
-    if (rv == MORTISE_OK && !only_reads(m))
-        rv = check_config(m, err);
+        rv = open_engine_plugins(m, o, err);
+    if (rv == MORTISE_OK && !loads_plugins_later(m))
+        rv = check_engine_configs(m, err);
     if (rv == MORTISE_OK && !m->looks)
         rv = mortise_retention_open(m, err);
     return rv;
 }
 
-static int check_options(const struct mortise_options *o,
-                         struct mortise_err *err)
+static int check_open_options(const struct mortise_options *o,
+                              struct mortise_err *err)
 {
     if (o == NULL || o->size < sizeof *o)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -308,13 +311,13 @@ int mortise_engine_open(struct mortise **out,
                         struct mortise_settings *settings,
                         struct mortise_err *err)
 {
-    struct mortise_err here; /* inner functions may count on one */
+    struct mortise_err here; /* inner functions may require one */
     struct mortise *m;
     int rv;
 
     err = err != NULL ? err : &here;
     *out = NULL;
-    rv = check_options(options, err);
+    rv = check_open_options(options, err);
     if (rv != MORTISE_OK)
         return rv;
     if (sodium_init() < 0)
@@ -347,7 +350,7 @@ int mortise_engine_open(struct mortise **out,
     m->passing_max = MORTISE_PASSING_MAX;
     mortise_actions_init(&m->actions, mem);
     mortise_calls_open(m);
-    rv = open_parts(m, options, err);
+    rv = open_engine_parts(m, options, err);
     if (rv != MORTISE_OK) {
         mortise_close(m);
         return rv;
@@ -361,15 +364,15 @@ int mortise_engine_open(struct mortise **out,
 
 /* ---- close -------------------------------------------------------------- */
 
-/* Lose all runs, and wait until nothing of them is under way. */
-static void quiet(struct mortise *m)
+/* Lose all runs, and wait until none of their work is in flight. */
+static void stop_all_work(struct mortise *m)
 {
     bool up = m->state == MORTISE_ENGINE_UP;
     struct mortise_err why;
 
     mortise_fail(&why, MORTISE_EBUSY,
                  "the engine is closing; the run can be resumed");
-    mortise_live_settle(m); /* what rests is not interrupted */
+    mortise_live_settle(m); /* drops idle runs, which need no error */
     m->state = MORTISE_ENGINE_CLOSING;
     mortise_timer_disarm(&m->timers, &m->deadline_timer);
     mortise_live_lose_all(m, &why);
@@ -379,7 +382,7 @@ static void quiet(struct mortise *m)
            mortise_store_is_reading(m->store))
         mortise_turn(m, -1);
     while (m->n_batch > 0 || m->n_flying > 0 || m->ready.first != NULL)
-        mortise_turn(m, -1); /* what waits to be heard is nobody's by now */
+        mortise_turn(m, -1); /* these tasks drain the remaining news */
     assert(m->news == NULL && m->spawns == NULL);
     mortise_timer_disarm(&m->timers, &m->news_again);
     mortise_calls_cancel_background(m);
@@ -398,7 +401,7 @@ void mortise_close(struct mortise *m)
     if (m == NULL)
         return;
     if (m->store != NULL && !mortise_store_is_ours(m->store))
-        return; /* a forked child's copy: threads and files are not its own */
+        return; /* a forked child owns neither the threads nor the files */
     assert_on_loop(m);
     if (m->turning) {
         mortise_log(m, MORTISE_LOG_ERROR,
@@ -408,14 +411,14 @@ void mortise_close(struct mortise *m)
     }
     mortise_enter(m);
     if (m->loop.data != NULL)
-        quiet(m);
+        stop_all_work(m);
     mortise_writer_stop(m->writer);
     mortise_pool_close(m->pool);
     mortise_plugins_close(m->plugins);
     m->plugins = NULL;
     mortise_http_close(m->http);
     mortise_processes_close(m->processes);
-    if (m->loop.data != NULL) /* late words of plugins, closed handles */
+    if (m->loop.data != NULL) /* last messages of plugins, and closed handles */
         mortise_turn(m, 0);
     mortise_loop_close(m);
     mortise_graphs_close(m);

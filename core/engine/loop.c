@@ -1,13 +1,13 @@
 /* loop.c -- one turn of the engine.
  *
- * A turn waits in libuv for sockets, the alarm or a wake-up, and then works:
- * answers from the store, timers that are due, tasks that are ready.  Working
- * makes more work (an inline plugin's result is ready at once), so it goes
- * round until nothing is left or its slice of time is over; in between, what
- * became committable is handed to the store in one batch.  At the end, runs
- * that came to rest are dropped.
+ * A turn waits in libuv for sockets, the alarm or a wakeup, and then works:
+ * answers from the store, due timers, ready tasks.  Work creates more work (the
+ * result of an inline plugin is ready at once), so the turn repeats until
+ * nothing is left or its time slice is over.  In between, it hands the
+ * collected commits to the store in one batch.  At the end it drops idle runs.
  *
- * No recursion: what happens while an action is carried out becomes a task.
+ * There is no recursion: an event that occurs while an action is carried out
+ * becomes a task.
  */
 #include "core/engine/common/engine.h"
 
@@ -18,17 +18,17 @@
 #include "core/engine/parts/event_loop.h"
 
 enum {
-    TASKS = 64,          /* between two looks at the clock and the queue */
-    BATCH = 256,         /* commits that are handed over at the latest */
-    FLYING = 4096,       /* commits under way: more work waits for them */
-    SLICE_NS = 10000000, /* of work, before sockets get their turn */
+    TASKS = 64,          /* between two checks of the clock and the mailbox */
+    BATCH = 256,         /* commits collected before they are handed over */
+    FLYING = 4096,       /* limit of commits in flight: further tasks wait */
+    SLICE_NS = 10000000, /* maximum time of work before sockets are polled */
     NS_PER_MS = 1000000
 };
 
 /* ---- open and close ----------------------------------------------------- */
 
 /* [any] */
-static void wake(void *ud)
+static void wake_loop(void *ud)
 {
     struct mortise *m = ud;
 
@@ -37,13 +37,14 @@ static void wake(void *ud)
 
 static void on_wake(uv_async_t *a)
 {
-    (void)a; /* the turn looks into the mailbox anyway */
+    (void)a; /* the turn reads the mailbox anyway */
 }
 
-/* libuv looks at its timers before it waits, too.  An alarm that is due by then
- * (the thread was held up since it was set) is gone when the time to wait is
- * computed, and nothing would bound that: do not wait at all. */
-static void on_alarm(uv_timer_t *t)
+/* libuv runs its timers also before it polls.  If the alarm is due by then (the
+ * thread was delayed after setting it), it is gone when libuv computes its
+ * timeout, and nothing would limit the poll.  So stop the loop: then it does
+ * not wait. */
+static void on_loop_alarm(uv_timer_t *t)
 {
     uv_stop(t->loop);
 }
@@ -60,10 +61,10 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err)
         return mortise_syserr(err, -rv, "start the event loop");
     }
     uv_timer_init(&m->loop, &m->alarm);
-    mortise_store_attach(m->store, wake, m);
+    mortise_store_attach(m->store, wake_loop, m);
     m->loop.data = m;
     mortise_clocks_open(m);
-    return mortise_task_queue_init(&m->task_queue, wake, m) == MORTISE_OK
+    return mortise_task_queue_init(&m->task_queue, wake_loop, m) == MORTISE_OK
                ? MORTISE_OK
                : mortise_nomem(err);
 }
@@ -79,7 +80,7 @@ void mortise_loop_close(struct mortise *m)
     mortise_clocks_close(m);
     uv_run(&m->loop, UV_RUN_DEFAULT);
     rv = uv_loop_close(&m->loop);
-    assert(rv == 0); /* every handle was closed by whoever opened it */
+    assert(rv == 0); /* each owner has closed its handles */
     (void)rv;
     mortise_task_queue_finish(&m->task_queue);
     m->loop.data = NULL;
@@ -98,15 +99,15 @@ void mortise_leave(struct mortise *m)
 
 /* ---- a turn ------------------------------------------------------------- */
 
-static void take_mail(struct mortise *m)
+static void deliver_mail(struct mortise *m)
 {
     mortise_store_deliver(m->store);
     mortise_task_queue_take(&m->task_queue, &m->landed, &m->ready);
     mortise_commits_landed(m);
 }
 
-/* Milliseconds until the next timer, rounded up; -1: there is none. */
-static int64_t until_timer(const struct mortise *m)
+/* Milliseconds to the next timer, rounded up; -1: there is none. */
+static int64_t get_ms_to_timer(const struct mortise *m)
 {
     uint64_t now = mortise_mono_ns();
 
@@ -117,33 +118,34 @@ static int64_t until_timer(const struct mortise *m)
     return (int64_t)((m->timers.root->at_ns - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Is there work that no event will announce?  What is ready need not wait,
- * unless the store must catch up first. */
+/* Is there work that no event will announce?  Ready tasks run without waiting,
+ * unless too many commits are in flight. */
 static bool has_work(const struct mortise *m)
 {
     return (m->ready.first != NULL && m->n_flying < FLYING) || m->n_batch > 0 ||
            m->touched != NULL;
 }
 
-/* The earlier of two waits, where -1 is never. */
-static int64_t sooner(int64_t a, int64_t b)
+/* The shorter of two waits; -1 means forever. */
+static int64_t get_shorter_wait(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 int mortise_loop_timeout(struct mortise *m)
 {
-    int64_t ms = has_work(m) ? 0 : until_timer(m);
+    int64_t ms = has_work(m) ? 0 : get_ms_to_timer(m);
 
-    uv_update_time(&m->loop); /* or libuv counts from its last turn */
-    ms = sooner(ms, uv_backend_timeout(&m->loop));
+    uv_update_time(&m->loop); /* otherwise libuv counts from its last turn */
+    ms = get_shorter_wait(ms, uv_backend_timeout(&m->loop));
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* Let libuv wait; at most timeout_ms, and not past a timer of ours. */
-static void wait_for_something(struct mortise *m, int timeout_ms)
+/* Let libuv wait, at most timeout_ms and not beyond our next timer. */
+static void poll_events(struct mortise *m, int timeout_ms)
 {
-    int64_t ms = has_work(m) ? 0 : sooner(until_timer(m), timeout_ms);
+    int64_t ms =
+        has_work(m) ? 0 : get_shorter_wait(get_ms_to_timer(m), timeout_ms);
 
     if (ms == 0) {
         uv_run(&m->loop, UV_RUN_NOWAIT);
@@ -151,13 +153,13 @@ static void wait_for_something(struct mortise *m, int timeout_ms)
     }
     if (ms > 0) {
         uv_update_time(&m->loop);
-        uv_timer_start(&m->alarm, on_alarm, (uint64_t)ms, 0);
+        uv_timer_start(&m->alarm, on_loop_alarm, (uint64_t)ms, 0);
     }
     uv_run(&m->loop, UV_RUN_ONCE);
     uv_timer_stop(&m->alarm);
 }
 
-static void run_tasks(struct mortise *m)
+static void run_ready_tasks(struct mortise *m)
 {
     struct mortise_task *t;
     int n = 0;
@@ -169,15 +171,15 @@ static void run_tasks(struct mortise *m)
         mortise_commits_flush(m);
 }
 
-static void work(struct mortise *m)
+static void do_ready_work(struct mortise *m)
 {
     uint64_t now = mortise_mono_ns(), end = now + SLICE_NS;
     bool fired;
 
     do {
-        take_mail(m);
+        deliver_mail(m);
         fired = mortise_timers_fire(&m->timers, now);
-        run_tasks(m);
+        run_ready_tasks(m);
         now = mortise_mono_ns();
     } while ((fired || m->ready.first != NULL) && now < end &&
              m->n_flying < FLYING);
@@ -192,16 +194,16 @@ static void work(struct mortise *m)
 void mortise_turn(struct mortise *m, int timeout_ms)
 {
     mortise_enter(m);
-    assert(!m->turning); /* the API refuses to be called from a callback */
+    assert(!m->turning); /* the API refuses calls from a callback */
     m->turning = true;
-    wait_for_something(m, timeout_ms);
-    work(m);
+    poll_events(m, timeout_ms);
+    do_ready_work(m);
     mortise_thread_state_settle(&m->thread_state);
     m->turning = false;
     mortise_leave(m);
 }
 
-/* A read that somebody turns the loop for. */
+/* A read that mortise_turn_for() waits for. */
 struct awaited {
     struct mortise_read read;
     bool over;
@@ -209,8 +211,8 @@ struct awaited {
     struct mortise_err err;
 };
 
-static void read_over(struct mortise_read *r, int result,
-                      const struct mortise_err *err)
+static void awaited_read_done(struct mortise_read *r, int result,
+                              const struct mortise_err *err)
 {
     struct awaited *a = MORTISE_OF(r, struct awaited, read);
 
@@ -224,7 +226,7 @@ int mortise_turn_for(struct mortise *m, struct mortise_read *r,
 {
     struct awaited a = {.read = *r};
 
-    a.read.done = read_over;
+    a.read.done = awaited_read_done;
     mortise_store_read(m->store, &a.read);
     while (!a.over)
         mortise_turn(m, -1);

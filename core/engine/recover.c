@@ -1,19 +1,18 @@
-/* recover.c -- an engine that stays: what it goes on with when it comes, and
- * how it leaves what is under way.
+/* recover.c -- continue interrupted runs when an engine starts, and pause runs
+ * when it leaves.
  *
- * A run goes on by itself only where nobody said that it should not: one that
- * a crash interrupted (its head says `running`), one that was paused as an
- * engine stopped (`shutdown`), and one of which something was decided while a
- * plugin was in the way (`plugin`).  Besides, who belongs to another run looks
- * after that as it is loaded (runs/children.c): a run that waits for a child, and
- * children that are linked to a parent.  Finding them looks at every head once;
- * they are then loaded a few at a time, so that memory does not grow with their
- * number.
+ * A run continues by itself only if nobody decided otherwise: a run that a
+ * crash interrupted (its head is `running`), a run that was paused when an
+ * engine stopped (`shutdown`), and a run that got a decision while a plugin was
+ * blocked (`plugin`).  Runs that wait for a child, and children that are linked
+ * to a parent, are also loaded, because they check on each other when loaded
+ * (runs/children.c).  Finding these runs reads every head once.  They are then
+ * loaded a few at a time, so that memory use does not grow with their number.
  *
- * A run of which a plugin took the process down goes last, by itself, and not
- * before the others rest or had some time: should it do so again, nothing of
- * theirs is lost that the first time did not cost.  From the third time on it
- * is blocked (live.c) and does not go on at all.
+ * A run during which a plugin crashed the process is continued last, alone, and
+ * only after the others are idle or have had some time.  If it crashes the
+ * process again, the others lose nothing.  After the third crash it is blocked
+ * (live.c) and does not continue at all.
  */
 #include "core/engine/recover.h"
 
@@ -22,8 +21,10 @@
 #include "core/base/clock.h"
 
 enum {
-    AT_ONCE = 256,    /* runs in memory; more wait for those to rest */
-    OTHERS_MS = 10000 /* that one which died waits for the others to rest */
+    AT_ONCE = 256,    /* runs in memory; further ones wait until these are
+                         idle */
+    OTHERS_MS = 10000 /* a run that crashed waits up to this long for the
+                         others */
 };
 
 struct name {
@@ -31,15 +32,17 @@ struct name {
     const char *tenant, *run;
 };
 
-struct finding {
+struct found_runs {
     struct mortise *m;
     struct mortise_arena arena;
     struct name *first, **last;
-    struct name *deadly, **last_deadly; /* took the process down before */
+    struct name *deadly, **last_deadly; /* a plugin crashed the process during
+                                           these */
     bool failed;
 };
 
-static int add(struct finding *f, const char *tenant, const char *run)
+static int add_found_run(struct found_runs *f, const char *tenant,
+                         const char *run)
 {
     struct mortise_deaths deaths;
     const char *plugin;
@@ -65,39 +68,40 @@ static int add(struct finding *f, const char *tenant, const char *run)
     return 0;
 }
 
-/* What waits for a child alone may have missed its end. */
-static int note(void *ud, const char *tenant, const char *run,
-                const struct mortise_head *head)
+/* A run that waits only for a child may have missed the child's end. */
+static int find_interrupted_run(void *ud, const char *tenant, const char *run,
+                                const struct mortise_head *head)
 {
     bool awaits = head->status == MORTISE_RUN_WAITING &&
                   strcmp(head->reason, "child") == 0;
 
     return awaits || mortise_live_goes_on((int)head->status, head->reason)
-               ? add(ud, tenant, run)
+               ? add_found_run(ud, tenant, run)
                : 0;
 }
 
 /* A child whose parent may have ended without it. */
-static int note_child(void *ud, const char *tenant, const char *parent,
-                      const char *id, const struct mortise_spawn *s)
+static int find_linked_child(void *ud, const char *tenant, const char *parent,
+                             const char *id, const struct mortise_spawn *s)
 {
     (void)parent;
     (void)id;
     return s->native && !s->detached && s->state != MORTISE_SPAWN_PENDING &&
                    !mortise_spawn_is_over(s)
-               ? add(ud, tenant, s->child)
+               ? add_found_run(ud, tenant, s->child)
                : 0;
 }
 
-/* One that is loaded to go on. */
+/* A run that is being loaded to continue. */
 struct going {
     struct mortise_order order;
     struct mortise *m;
     const struct name *one;
 };
 
-/* One that will not go on is said, and left as it is. */
-static void went_on(struct mortise_order *o, const struct mortise_err *err)
+/* Log a run that could not continue, and leave it as it is. */
+static void continue_order_done(struct mortise_order *o,
+                                const struct mortise_err *err)
 {
     struct going *g = MORTISE_OF(o, struct going, order);
 
@@ -107,7 +111,7 @@ static void went_on(struct mortise_order *o, const struct mortise_err *err)
     mortise_release(g->m->mem, g, sizeof *g);
 }
 
-static void go_on(struct mortise *m, const struct name *one)
+static void continue_run(struct mortise *m, const struct name *one)
 {
     struct going *g;
 
@@ -121,19 +125,19 @@ static void go_on(struct mortise *m, const struct name *one)
     }
     g->m = m;
     g->one = one;
-    g->order.done = went_on;
+    g->order.done = continue_order_done;
     mortise_live_recover(m, one->tenant, one->run, &g->order);
 }
 
-/* Who asks whether to stop. */
+/* The callback that decides when to stop. */
 struct stopping {
     bool (*stop)(void *ud);
     void *ud;
 };
 
-static int go_on_with(struct mortise *m, const struct name *first,
-                      size_t at_once, uint64_t patience_ms,
-                      const struct stopping *s, struct mortise_err *err)
+static int continue_runs(struct mortise *m, const struct name *first,
+                         size_t at_once, uint64_t patience_ms,
+                         const struct stopping *s, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -148,9 +152,9 @@ static int go_on_with(struct mortise *m, const struct name *first,
             break;
         rv = mortise_engine_ready(m, err);
         if (rv == MORTISE_OK)
-            go_on(m, one);
+            continue_run(m, one);
     }
-    while (m->loads.n > 0) /* the names are lent to what is out */
+    while (m->loads.n > 0) /* the loads in progress borrow the names */
         mortise_turn(m, -1);
     return rv;
 }
@@ -159,11 +163,11 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
                         struct mortise_err *err)
 {
     const struct stopping s = {stop, ud};
-    struct finding f = {.m = m};
+    struct found_runs f = {.m = m};
     struct mortise_read heads = {
-        .kind = MORTISE_READ_HEADS, .head = note, .ud = &f};
+        .kind = MORTISE_READ_HEADS, .head = find_interrupted_run, .ud = &f};
     struct mortise_read children = {
-        .kind = MORTISE_READ_SPAWNS, .spawn = note_child, .ud = &f};
+        .kind = MORTISE_READ_SPAWNS, .spawn = find_linked_child, .ud = &f};
     int rv;
 
     mortise_arena_init(&f.arena, m->mem);
@@ -175,14 +179,14 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
     if (rv == MORTISE_OK && f.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = go_on_with(m, f.first, AT_ONCE, 0, &s, err);
+        rv = continue_runs(m, f.first, AT_ONCE, 0, &s, err);
     if (rv == MORTISE_OK)
-        rv = go_on_with(m, f.deadly, 1, OTHERS_MS, &s, err);
+        rv = continue_runs(m, f.deadly, 1, OTHERS_MS, &s, err);
     mortise_arena_finish(&f.arena);
     return rv;
 }
 
-static bool wants(const struct mortise_head_copy *head)
+static bool is_recoverable(const struct mortise_head_copy *head)
 {
     return mortise_live_goes_on(head->status, head->reason);
 }
@@ -192,18 +196,18 @@ void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
 
-    o->wants = wants;
+    o->wants = is_recoverable;
     if (mortise_live_is_here(m, tenant, run))
         o->done(o, &fine);
     else
         mortise_live_recover(m, tenant, run, o);
 }
 
-/* ---- leaving ------------------------------------------------------------ */
+/* ---- leave --------------------------------------------------------------- */
 
 void mortise_pause_all(struct mortise *m)
 {
-    /* an effect has its patience, and then a plugin its quiesce */
+    /* first a write call gets time to finish, then a plugin to return */
     uint64_t until = mortise_mono_in(2 * m->quiesce_ms + 1000);
     struct mortise_hashed *e;
 
