@@ -1,19 +1,23 @@
-/* attributes.c -- modes and times of files, changed for a program.
+/* attributes.c -- change modes and times of files on behalf of a program.
  *
- * The kernel lets a file's owner change them with a descriptor for reading.  A
- * deployment that gives a file to be read means that it stays as it is.  No
- * filter sees how a file was opened, so fchmod() and futimens() come here, to the
- * supervisor (seccomp's notifications), which gets the descriptor, looks at it and
- * makes the call itself:
+ * A file's owner may change its mode and times through a read-only descriptor,
+ * but a deployment that grants only `read` expects the file to stay unchanged.
+ * A seccomp filter cannot see how a descriptor was opened.  Therefore fchmod()
+ * and futimens() are forwarded to the supervisor by seccomp's user
+ * notification.  The supervisor copies the descriptor, checks it and makes the
+ * call itself, if:
  *
- *   (1) A regular file that is open for writing, which Landlock allowed then.
- *   (2) The program's own file, unless its times become now, which writing would
- *       do as well.  The supervisor may be root, and the program is not.
- *   (3) Never set-user-id, never set-group-id.
+ *   (1) the descriptor is a regular file open for writing, which Landlock has
+ *       allowed;
+ *   (2) the program's user owns the file, unless its times become now (a write
+ *       would set them, too).  This is checked because the supervisor may be
+ *       root and the program is not;
+ *   (3) the mode has neither set-user-id nor set-group-id.
  *
- * The call is made on the supervisor's copy of the descriptor: what other threads
- * of the program do meanwhile does not change which file that is.  Whatever goes
- * wrong is EPERM: the call is refused. */
+ * The call uses the supervisor's copy of the descriptor, so other threads of
+ * the program cannot exchange the file meanwhile.  Every other failure is
+ * EPERM.
+ */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -27,14 +31,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- the listener's way to the supervisor --------------------------------- */
+/* ---- passing the listener to the supervisor ------------------------------ */
 
-union control { /* aligned as the kernel wants it */
+union control { /* for the alignment of cmsghdr */
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];
 };
 
-static struct msghdr message_of(struct iovec *byte, union control *c)
+static struct msghdr init_listener_message(struct iovec *byte, union control *c)
 {
     memset(c, 0, sizeof *c);
     return (struct msghdr){.msg_iov = byte,
@@ -49,7 +53,7 @@ bool mortise_launch_send_listener(int channel, int listener,
     char byte = 0;
     struct iovec iov = {&byte, 1};
     union control c;
-    struct msghdr m = message_of(&iov, &c);
+    struct msghdr m = init_listener_message(&iov, &c);
 
     c.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof listener),
                               .cmsg_level = SOL_SOCKET,
@@ -66,7 +70,7 @@ int mortise_launch_get_listener(int channel)
     char byte;
     struct iovec iov = {&byte, 1};
     union control c;
-    struct msghdr m = message_of(&iov, &c);
+    struct msghdr m = init_listener_message(&iov, &c);
     int listener = -1;
 
     if (recvmsg(channel, &m, MSG_CMSG_CLOEXEC) == 1 &&
@@ -78,8 +82,8 @@ int mortise_launch_get_listener(int channel)
 
 /* ---- one call -------------------------------------------------------------- */
 
-/* The process of a thread; 0: it is gone. */
-static pid_t process_of(pid_t thread)
+/* The process id (Tgid) of a thread; 0 if the thread is gone. */
+static pid_t get_thread_process(pid_t thread)
 {
     char path[64], line[128];
     int pid = 0;
@@ -95,8 +99,8 @@ static pid_t process_of(pid_t thread)
     return pid;
 }
 
-/* A copy of the caller's descriptor; -1: there is none to be had. */
-static int copy_of(pid_t process, uint64_t fd)
+/* Copy the caller's descriptor; -1 on failure. */
+static int copy_caller_descriptor(pid_t process, uint64_t fd)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, process, 0), copy = -1;
 
@@ -108,7 +112,7 @@ static int copy_of(pid_t process, uint64_t fd)
 }
 
 /* (1) */
-static bool is_written(int fd, struct stat *st)
+static bool is_open_for_writing(int fd, struct stat *st)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -125,77 +129,82 @@ static bool read_times(pid_t process, uint64_t at, struct timespec times[2])
            (ssize_t)here.iov_len;
 }
 
-/* One call of a program, and the file that it is about. */
-struct asked {
-    int listener, fd; /* of ours */
+/* A forwarded call, and the file that it changes. */
+struct attribute_call {
+    int listener, fd; /* descriptors of the supervisor */
     const struct seccomp_notif *call;
     pid_t process;
-    bool is_its; /* the file's owner is the program's user */
+    bool is_program_owner; /* the program's user owns the file (2) */
 };
 
-/* Is the caller still there, and everything that was read its own? */
-static bool is_there(const struct asked *a)
+/* Does the caller still wait?  If so, its process id was not reused while we
+ * read from it. */
+static bool is_caller_waiting(const struct attribute_call *a)
 {
     return seccomp_notify_id_valid(a->listener, a->call->id) == 0;
 }
 
-/* 0, or the error that it is answered with. */
-static int set_mode(const struct asked *a)
+/* Returns 0 or an errno value. */
+static int change_file_mode(const struct attribute_call *a)
 {
     mode_t mode = (mode_t)a->call->data.args[1];
 
-    if (!a->is_its || (mode & (S_ISUID | S_ISGID)) != 0 || !is_there(a))
+    if (!a->is_program_owner || (mode & (S_ISUID | S_ISGID)) != 0 ||
+        !is_caller_waiting(a))
         return EPERM;
     return fchmod(a->fd, mode & 01777) == 0 ? 0 : errno;
 }
 
-static int set_times(const struct asked *a)
+static int change_file_times(const struct attribute_call *a)
 {
     uint64_t at = a->call->data.args[2];
     struct timespec times[2];
 
     if (a->call->data.args[3] != 0)
         return EINVAL;
-    if (at != 0 && (!a->is_its || !read_times(a->process, at, times)))
+    if (at != 0 && (!a->is_program_owner || !read_times(a->process, at, times)))
         return EPERM;
-    if (!is_there(a))
+    if (!is_caller_waiting(a))
         return EPERM;
     return futimens(a->fd, at != 0 ? times : NULL) == 0 ? 0 : errno;
 }
 
-/* Root in a container may lack the power to look into processes of others
- * (CAP_SYS_PTRACE).  It looks into a program as that program's user: by its real
- * ids alone, which decide that and nothing else here. */
-static bool set_real(uid_t uid, gid_t gid)
+/* Root in a container may lack CAP_SYS_PTRACE, which reading another user's
+ * process requires.  The supervisor therefore takes the real ids of the
+ * program's user while it copies the descriptor.  Real ids affect nothing else
+ * here. */
+static bool set_real_ids(uid_t uid, gid_t gid)
 {
     bool both = setresgid(gid, (gid_t)-1, (gid_t)-1) == 0;
 
     return setresuid(uid, (uid_t)-1, (uid_t)-1) == 0 && both;
 }
 
-static int judge(int listener, const struct seccomp_notif *call,
-                 const struct launch *l)
+static int decide_attribute_call(int listener, const struct seccomp_notif *call,
+                                 const struct launch *l)
 {
-    struct asked a = {.listener = listener,
-                      .call = call,
-                      .process = process_of((pid_t)call->pid)};
+    struct attribute_call a = {.listener = listener,
+                               .call = call,
+                               .process = get_thread_process((pid_t)call->pid)};
     bool other = false;
     struct stat st;
     int rv = EPERM;
 
-    a.fd = a.process > 0 ? copy_of(a.process, call->data.args[0]) : -1;
+    a.fd = a.process > 0 ? copy_caller_descriptor(a.process, call->data.args[0])
+                         : -1;
     if (a.fd < 0 && a.process > 0 && l->has_user) {
         other = true;
-        if (set_real(l->uid, l->gid))
-            a.fd = copy_of(a.process, call->data.args[0]);
+        if (set_real_ids(l->uid, l->gid))
+            a.fd = copy_caller_descriptor(a.process, call->data.args[0]);
     }
-    if (a.fd >= 0 && is_written(a.fd, &st)) {
-        a.is_its = st.st_uid == (l->has_user ? l->uid : geteuid());
-        rv = call->data.nr == SYS_fchmod ? set_mode(&a) : set_times(&a);
+    if (a.fd >= 0 && is_open_for_writing(a.fd, &st)) {
+        a.is_program_owner = st.st_uid == (l->has_user ? l->uid : geteuid());
+        rv = call->data.nr == SYS_fchmod ? change_file_mode(&a)
+                                         : change_file_times(&a);
     }
     if (a.fd >= 0)
         close(a.fd);
-    return !other || set_real(0, 0) ? rv : EPERM;
+    return !other || set_real_ids(0, 0) ? rv : EPERM;
 }
 
 void mortise_launch_answer(int listener, const struct launch *l)
@@ -207,7 +216,7 @@ void mortise_launch_answer(int listener, const struct launch *l)
         return;
     if (seccomp_notify_receive(listener, call) == 0) {
         answer->id = call->id;
-        answer->error = -judge(listener, call, l);
+        answer->error = -decide_attribute_call(listener, call, l);
         seccomp_notify_respond(listener, answer);
     }
     seccomp_notify_free(call, answer);

@@ -1,23 +1,27 @@
-/* filter.c -- which system calls a program may make.
+/* filter.c -- the system calls that a program may make (seccomp).
  *
- * A list of what programs need: interpreters, compilers, runtimes with threads.
- * What is not listed fails with EPERM.  Three kinds fail otherwise, because
- * libraries then try something else: clone3() and openat2(), whose arguments no
- * filter can see, and calls that are newer than this list, with ENOSYS; extended
- * attributes with EOPNOTSUPP.  Calls of another architecture fail whole.
+ * The filter is a list of the calls that interpreters, compilers and threaded
+ * runtimes need.  Unlisted calls fail with EPERM.  Three kinds get another
+ * error, because libraries then fall back to something else:
+ *   ENOSYS      clone3() and openat2(), whose arguments a filter cannot see
+ *   ENOSYS      calls that are newer than this list
+ *   EOPNOTSUPP  calls for extended attributes
+ * Every call of a foreign architecture fails.
  *
- * Sockets.  A program without a network has pairs of connected local streams,
- * with which runtimes speak to processes that they started.  Nothing else: a
- * pair of datagram sockets would reach each path and each abstract name of this
- * machine by sendto().  Online there are TCP and UDP, and the one family of
- * netlink that lists the machine's addresses.
+ * Sockets  Offline, a program may create only connected pairs of local
+ *          streams; runtimes use them to talk to their own child processes.
+ *          Pairs of datagram sockets are denied: sendto() on one reaches every
+ *          path and every abstract name on this machine.  Online, TCP, UDP and
+ *          the netlink family that lists the machine's addresses are allowed.
  *
- * Files.  Landlock knows contents and names of files; modes, times, owners,
- * attributes and leases it does not.  None of them is changed by a path.  Modes
- * and times of an open file are changed by the supervisor (attributes.c), which
- * sees whether it is open for writing; the rest never.  No file is made
- * set-user-id or set-group-id.  fcntl() and ioctl() are lists, too: they set
- * leases, owners of signals and flags of files. */
+ * Files    Landlock controls the contents and names of files, but not modes,
+ *          times, owners, attributes and leases.  No call may change these by
+ *          path.  The supervisor changes modes and times of open files
+ *          (attributes.c), since it can see whether a file is open for
+ *          writing; the others never change.  No file becomes set-user-id or
+ *          set-group-id.  fcntl() and ioctl() are filtered by command, because
+ *          they set leases, signal owners and flags.
+ */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -35,8 +39,8 @@
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-/* Numbers of calls that Debian 12's library has no name for; they are the same
- * on all machines. */
+/* Calls that Debian 12's libseccomp does not name.  The numbers are the same
+ * on all architectures. */
 enum {
     CALL_MAP_SHADOW_STACK = 453,
     CALL_FUTEX_WAKE = 454,
@@ -47,16 +51,16 @@ enum {
     CALL_GETXATTRAT = 464,
     CALL_LISTXATTRAT = 465,
     CALL_REMOVEXATTRAT = 466,
-    CALL_NEWEST = 469, /* that was looked at for this list */
+    CALL_NEWEST = 469, /* the newest call that was considered for this list */
     CALL_LAST = 600
 };
 
-/* TCGETS2, whose structure two headers of the C library's would define. */
+/* TCGETS2; its structure is defined in two conflicting C library headers. */
 #define GET_TERMIOS2 0x802c542au
 
-/* Whatever their arguments are. */
+/* Allowed with any arguments. */
 static const int allowed[] = {
-    /* files, which Landlock opens */
+    /* files; Landlock restricts opening them */
     SCMP_SYS(access), SCMP_SYS(chdir), SCMP_SYS(close), SCMP_SYS(close_range),
     SCMP_SYS(copy_file_range), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3),
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(faccessat),
@@ -75,7 +79,7 @@ static const int allowed[] = {
     SCMP_SYS(symlinkat), SCMP_SYS(sync_file_range), SCMP_SYS(tee),
     SCMP_SYS(truncate), SCMP_SYS(umask), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
     SCMP_SYS(vmsplice), SCMP_SYS(write), SCMP_SYS(writev),
-    /* waiting for them */
+    /* waiting for files */
     SCMP_SYS(epoll_create), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),
     SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2), SCMP_SYS(epoll_wait),
     SCMP_SYS(eventfd), SCMP_SYS(eventfd2), SCMP_SYS(inotify_init),
@@ -92,7 +96,7 @@ static const int allowed[] = {
     SCMP_SYS(munlockall), SCMP_SYS(munmap), SCMP_SYS(pkey_alloc),
     SCMP_SYS(pkey_free), SCMP_SYS(pkey_mprotect), SCMP_SYS(remap_file_pages),
     SCMP_SYS(set_mempolicy), CALL_MAP_SHADOW_STACK, CALL_MSEAL,
-    /* processes and threads of its own */
+    /* own processes and threads */
     SCMP_SYS(arch_prctl), SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(exit),
     SCMP_SYS(exit_group), SCMP_SYS(fork), SCMP_SYS(futex),
     SCMP_SYS(futex_waitv), SCMP_SYS(get_robust_list), SCMP_SYS(get_thread_area),
@@ -117,7 +121,7 @@ static const int allowed[] = {
     SCMP_SYS(setuid), SCMP_SYS(sigaltstack), SCMP_SYS(tgkill), SCMP_SYS(tkill),
     SCMP_SYS(vfork), SCMP_SYS(wait4), SCMP_SYS(waitid), CALL_FUTEX_WAKE,
     CALL_FUTEX_WAIT, CALL_FUTEX_REQUEUE,
-    /* clocks, and what the machine is */
+    /* clocks and system information */
     SCMP_SYS(alarm), SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_nanosleep), SCMP_SYS(getitimer), SCMP_SYS(getrandom),
     SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(pause),
@@ -126,18 +130,18 @@ static const int allowed[] = {
     SCMP_SYS(timer_gettime), SCMP_SYS(timer_settime), SCMP_SYS(timerfd_create),
     SCMP_SYS(timerfd_gettime), SCMP_SYS(timerfd_settime), SCMP_SYS(times),
     SCMP_SYS(uname),
-    /* streams that are connected: an address in the message is an error there */
+    /* connected streams; an address in the message is an error on them */
     SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
     SCMP_SYS(recvfrom), SCMP_SYS(recvmmsg), SCMP_SYS(recvmsg),
     SCMP_SYS(sendmmsg), SCMP_SYS(sendmsg), SCMP_SYS(setsockopt),
     SCMP_SYS(shutdown)};
 
-/* Of those that are online. */
+/* Allowed in addition if the program is online. */
 static const int allowed_online[] = {SCMP_SYS(accept), SCMP_SYS(accept4),
                                      SCMP_SYS(bind),   SCMP_SYS(connect),
                                      SCMP_SYS(listen), SCMP_SYS(sendto)};
 
-/* Leases and the owners of signals are not among these. */
+/* F_SETLEASE, F_SETOWN and F_SETSIG are left out. */
 static const unsigned allowed_fcntl[] = {
     F_DUPFD,      F_GETFD,      F_SETFD,     F_GETFL,         F_SETFL,
     F_GETLK,      F_SETLK,      F_SETLKW,    F_GETOWN,        F_OFD_GETLK,
@@ -145,8 +149,8 @@ static const unsigned allowed_fcntl[] = {
     F_GETPIPE_SZ, F_ADD_SEALS,  F_GET_SEALS,
 };
 
-/* Asking a terminal, which it does not have; what a descriptor is like, and what
- * waits in it; copies that share blocks; names and addresses of interfaces. */
+/* Terminal queries (the program has no terminal), state of descriptors,
+ * reflink copies, names and addresses of network interfaces. */
 static const unsigned allowed_ioctl[] = {
     TCGETS,      GET_TERMIOS2, TIOCGWINSZ,   TIOCGPGRP,     FIONREAD,
     TIOCOUTQ,    FIONBIO,      FIOCLEX,      FIONCLEX,      FIOQSIZE,
@@ -154,8 +158,8 @@ static const unsigned allowed_ioctl[] = {
     SIOCGIFADDR, SIOCGIFMTU,   SIOCGIFINDEX, SIOCGIFHWADDR, FS_IOC_GETFLAGS,
 };
 
-/* Answered with EOPNOTSUPP, upon which programs go without. */
-static const int without[] = {
+/* Denied with EOPNOTSUPP; programs then do without. */
+static const int unsupported_calls[] = {
     SCMP_SYS(getxattr),     SCMP_SYS(lgetxattr),   SCMP_SYS(listxattr),
     SCMP_SYS(llistxattr),   SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),
     SCMP_SYS(fsetxattr),    SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
@@ -166,10 +170,11 @@ static const int without[] = {
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-#define INT 0xffffffffu /* of an int argument the kernel looks at these bits */
+#define INT 0xffffffffu /* the kernel reads these bits of an int argument */
 
-/* Are these bits of that argument so? */
-static struct scmp_arg_cmp bits(unsigned argument, uint64_t mask, uint64_t are)
+/* A condition: (argument & mask) == are. */
+static struct scmp_arg_cmp match_bits(unsigned argument, uint64_t mask,
+                                      uint64_t are)
 {
     return (struct scmp_arg_cmp){argument, SCMP_CMP_MASKED_EQ, mask, are};
 }
@@ -180,8 +185,8 @@ static int allow_if(scmp_filter_ctx ctx, int call, unsigned n,
     return seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, call, n, are);
 }
 
-static int add_all(scmp_filter_ctx ctx, uint32_t action, const int *calls,
-                   size_t n)
+static int add_filter_rules(scmp_filter_ctx ctx, uint32_t action,
+                            const int *calls, size_t n)
 {
     int rv = 0;
 
@@ -190,30 +195,33 @@ static int add_all(scmp_filter_ctx ctx, uint32_t action, const int *calls,
     return rv;
 }
 
-/* A call with one of these as its second argument. */
-static int allow_second(scmp_filter_ctx ctx, int call, const unsigned *list,
-                        size_t n)
+/* Allow the call if its second argument is in the list. */
+static int allow_by_second_argument(scmp_filter_ctx ctx, int call,
+                                    const unsigned *list, size_t n)
 {
     int rv = 0;
 
     for (size_t i = 0; rv == 0 && i < n; i++) {
-        const struct scmp_arg_cmp second = bits(1, INT, list[i]);
+        const struct scmp_arg_cmp second = match_bits(1, INT, list[i]);
 
         rv = allow_if(ctx, call, 1, &second);
     }
     return rv;
 }
 
-/* What concerns a process, of the one that asks; and no other personality. */
-static int allow_itself(scmp_filter_ctx ctx)
+/* Allow calls on the calling process only, and personality() only as a
+ * query. */
+static int allow_calls_on_itself(scmp_filter_ctx ctx)
 {
     static const int calls[] = {
         SCMP_SYS(prlimit64), SCMP_SYS(sched_setaffinity),
         SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
         SCMP_SYS(sched_setattr)};
-    const struct scmp_arg_cmp itself[] = {bits(0, INT, 0), bits(1, INT, 0)},
-                              io[] = {bits(0, INT, 1), bits(1, INT, 0)},
-                              asks = bits(0, INT, INT);
+    const struct scmp_arg_cmp itself[] = {match_bits(0, INT, 0),
+                                          match_bits(1, INT, 0)},
+                              io[] = {match_bits(0, INT, 1),
+                                      match_bits(1, INT, 0)},
+                              asks = match_bits(0, INT, INT);
     int rv = 0;
 
     for (size_t i = 0; rv == 0 && i < N(calls); i++)
@@ -227,20 +235,20 @@ static int allow_itself(scmp_filter_ctx ctx)
     return rv;
 }
 
-static int allow_clone(scmp_filter_ctx ctx)
+static int allow_clone_call(scmp_filter_ctx ctx)
 {
-    const struct scmp_arg_cmp no_namespace = bits(0, NAMESPACES, 0);
+    const struct scmp_arg_cmp no_namespace = match_bits(0, NAMESPACES, 0);
 
     return allow_if(ctx, SCMP_SYS(clone), 1, &no_namespace);
 }
 
-/* A file is opened, and made where the mode that it gets is not set-user-id nor
- * set-group-id. */
-static int allow_open(scmp_filter_ctx ctx)
+/* Allow opening files; allow creating them only with a mode that has neither
+ * set-user-id nor set-group-id. */
+static int allow_open_calls(scmp_filter_ctx ctx)
 {
     const struct {
         int call;
-        unsigned mode, flags; /* arguments; flags 0: it always makes one */
+        unsigned mode, flags; /* argument numbers; flags 0: always creates */
     } calls[] = {{SCMP_SYS(open), 2, 1},
                  {SCMP_SYS(openat), 3, 2},
                  {SCMP_SYS(creat), 1, 0},
@@ -250,9 +258,9 @@ static int allow_open(scmp_filter_ctx ctx)
     int rv = 0;
 
     for (size_t i = 0; rv == 0 && i < N(calls); i++) {
-        const struct scmp_arg_cmp plain =
-                                      bits(calls[i].mode, S_ISUID | S_ISGID, 0),
-                                  there = bits(calls[i].flags, makes, 0);
+        const struct scmp_arg_cmp plain = match_bits(calls[i].mode,
+                                                     S_ISUID | S_ISGID, 0),
+                                  there = match_bits(calls[i].flags, makes, 0);
 
         rv = allow_if(ctx, calls[i].call, 1, &plain);
         if (rv == 0 && calls[i].flags != 0)
@@ -261,8 +269,8 @@ static int allow_open(scmp_filter_ctx ctx)
     return rv;
 }
 
-/* Modes and times of open files: attributes.c answers. */
-static int ask_for_attributes(scmp_filter_ctx ctx)
+/* Forward changes of modes and times of open files to the supervisor. */
+static int forward_attribute_calls(scmp_filter_ctx ctx)
 {
     const struct scmp_arg_cmp no_path = {1, SCMP_CMP_EQ, 0, 0};
     int rv = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(fchmod), 0);
@@ -272,14 +280,14 @@ static int ask_for_attributes(scmp_filter_ctx ctx)
                    : rv;
 }
 
-/* A family, of one type and protocol. */
+/* Allow sockets of one family, type and protocol. */
 static int allow_socket(scmp_filter_ctx ctx, int call, uint64_t family,
                         uint64_t type, uint64_t protocol)
 {
     const struct scmp_arg_cmp of[] = {
-        bits(0, INT, family),
-        bits(1, INT & ~(uint64_t)(SOCK_CLOEXEC | SOCK_NONBLOCK), type),
-        bits(2, INT, protocol)};
+        match_bits(0, INT, family),
+        match_bits(1, INT & ~(uint64_t)(SOCK_CLOEXEC | SOCK_NONBLOCK), type),
+        match_bits(2, INT, protocol)};
 
     return allow_if(ctx, call, N(of), of);
 }
@@ -298,7 +306,8 @@ static int allow_sockets_online(scmp_filter_ctx ctx)
               {AF_INET6, SOCK_DGRAM, IPPROTO_UDP},
               {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE},
               {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE}};
-    int rv = add_all(ctx, SCMP_ACT_ALLOW, allowed_online, N(allowed_online));
+    int rv = add_filter_rules(ctx, SCMP_ACT_ALLOW, allowed_online,
+                              N(allowed_online));
 
     for (size_t i = 0; rv == 0 && i < N(of); i++)
         rv = allow_socket(ctx, SCMP_SYS(socket), (uint64_t)of[i].family,
@@ -317,48 +326,50 @@ static int allow_sockets(scmp_filter_ctx ctx, bool offline)
                    : allow_sockets_online(ctx);
 }
 
-static int refuse_otherwise(scmp_filter_ctx ctx)
+static int add_error_rules(scmp_filter_ctx ctx)
 {
-    static const int unseen[] = {SCMP_SYS(clone3), SCMP_SYS(openat2)};
-    int rv = add_all(ctx, SCMP_ACT_ERRNO(ENOSYS), unseen, N(unseen));
+    static const int unfilterable[] = {SCMP_SYS(clone3), SCMP_SYS(openat2)};
+    int rv = add_filter_rules(ctx, SCMP_ACT_ERRNO(ENOSYS), unfilterable,
+                              N(unfilterable));
 
     for (int call = CALL_NEWEST + 1; rv == 0 && call < CALL_LAST; call++)
         rv = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), call, 0);
-    return rv == 0
-               ? add_all(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), without, N(without))
-               : rv;
+    return rv == 0 ? add_filter_rules(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP),
+                                      unsupported_calls, N(unsupported_calls))
+                   : rv;
 }
 
-static int fill(scmp_filter_ctx ctx, const struct launch *l)
+static int build_filter(scmp_filter_ctx ctx, const struct launch *l)
 {
-    int rv = add_all(ctx, SCMP_ACT_ALLOW, allowed, N(allowed));
+    int rv = add_filter_rules(ctx, SCMP_ACT_ALLOW, allowed, N(allowed));
 
     if (rv == 0)
-        rv =
-            allow_second(ctx, SCMP_SYS(fcntl), allowed_fcntl, N(allowed_fcntl));
+        rv = allow_by_second_argument(ctx, SCMP_SYS(fcntl), allowed_fcntl,
+                                      N(allowed_fcntl));
     if (rv == 0)
-        rv =
-            allow_second(ctx, SCMP_SYS(ioctl), allowed_ioctl, N(allowed_ioctl));
+        rv = allow_by_second_argument(ctx, SCMP_SYS(ioctl), allowed_ioctl,
+                                      N(allowed_ioctl));
     if (rv == 0)
-        rv = allow_itself(ctx);
+        rv = allow_calls_on_itself(ctx);
     if (rv == 0)
-        rv = allow_clone(ctx);
+        rv = allow_clone_call(ctx);
     if (rv == 0)
-        rv = allow_open(ctx);
+        rv = allow_open_calls(ctx);
     if (rv == 0)
-        rv = ask_for_attributes(ctx);
+        rv = forward_attribute_calls(ctx);
     if (rv == 0)
         rv = allow_sockets(ctx, l->offline);
-    return rv == 0 ? refuse_otherwise(ctx) : rv;
+    return rv == 0 ? add_error_rules(ctx) : rv;
 }
 
 bool mortise_launch_filter(const struct launch *l, int *listener,
                            char words[LAUNCH_WORDS])
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int rv = ctx != NULL ? fill(ctx, l) : -ENOMEM;
+    int rv = ctx != NULL ? build_filter(ctx, l) : -ENOMEM;
 
-    /* A call of another architecture is refused whole: its numbers are others. */
+    /* A foreign architecture has other call numbers, so the list does not
+     * apply to it. */
     if (rv == 0)
         rv = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
                               SCMP_ACT_ERRNO(EPERM));

@@ -1,9 +1,10 @@
-/* landlock.c -- which files a program may use, and whom it may signal.
+/* landlock.c -- restrict files, signals and abstract sockets (Landlock).
  *
- * Landlock is asked for all that this kernel's has; what a kernel is too old
- * for, and was asked for, is said.  The constants are the kernel's own, of
- * include/uapi/linux/landlock.h; those that Debian 12's header is too old for
- * stand here. */
+ * The sandbox uses every restriction that this kernel's Landlock supports, and
+ * fails if the kernel is older than ABI 3.  The constants are the kernel's
+ * (include/uapi/linux/landlock.h); those missing from Debian 12's header are
+ * defined here.
+ */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@
 #include <unistd.h>
 
 enum {
-    ABI_TRUNCATE = 3, /* 6.2 */
-    ABI_IOCTL = 5,    /* 6.10 */
-    ABI_SCOPES = 6    /* 6.12 */
+    ABI_TRUNCATE = 3, /* Linux 6.2 */
+    ABI_IOCTL = 5,    /* Linux 6.10 */
+    ABI_SCOPES = 6    /* Linux 6.12 */
 };
 
 #define ACCESS_TRUNCATE  (1ULL << 14)
@@ -26,7 +27,7 @@ enum {
 #define SCOPE_ABSTRACT   (1ULL << 0)
 #define SCOPE_SIGNAL     (1ULL << 1)
 
-/* struct landlock_ruleset_attr, of ABI 6 on. */
+/* struct landlock_ruleset_attr since ABI 6 */
 struct ruleset {
     uint64_t files, net, scopes;
 };
@@ -38,24 +39,24 @@ struct ruleset {
      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |              \
      LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |              \
      LANDLOCK_ACCESS_FS_REFER | ACCESS_TRUNCATE)
-/* What nobody gets: devices, made or asked. */
+/* Denied to every program: creating device files, and ioctl() on them. */
 #define NEVER                                                                  \
     (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |            \
      ACCESS_IOCTL_DEV)
 #define RUNS (LANDLOCK_ACCESS_FS_EXECUTE)
-/* What means something for a file that is no directory. */
+/* The rights that apply to a file other than a directory. */
 #define OF_FILES                                                               \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |               \
      LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 
-static bool refuse(char words[LAUNCH_WORDS], const char *what)
+static bool fail_landlock(char words[LAUNCH_WORDS], const char *what)
 {
     snprintf(words, LAUNCH_WORDS, "%.400s: %s", what, strerror(errno));
     return false;
 }
 
-static bool allow(int set, const char *path, uint64_t access,
-                  char words[LAUNCH_WORDS])
+static bool allow_path(int set, const char *path, uint64_t access,
+                       char words[LAUNCH_WORDS])
 {
     struct landlock_path_beneath_attr rule = {
         .parent_fd = open(path, O_PATH | O_CLOEXEC)};
@@ -63,63 +64,64 @@ static bool allow(int set, const char *path, uint64_t access,
     bool ok;
 
     if (rule.parent_fd < 0)
-        return refuse(words, path);
+        return fail_landlock(words, path);
     if (fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
         access &= OF_FILES;
     rule.allowed_access = access;
     ok = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &rule,
                  0) == 0 ||
-         refuse(words, path);
+         fail_landlock(words, path);
     close(rule.parent_fd);
     return ok;
 }
 
-static bool allow_all(int set, const struct launch_list *paths, uint64_t access,
-                      char words[LAUNCH_WORDS])
+static bool allow_paths(int set, const struct launch_list *paths,
+                        uint64_t access, char words[LAUNCH_WORDS])
 {
     for (size_t i = 0; i < paths->n; i++)
-        if (!allow(set, paths->items[i], access, words))
+        if (!allow_path(set, paths->items[i], access, words))
             return false;
     return true;
 }
 
-/* The same of what systems have or have not. */
-static bool allow_there(int set, const struct launch_list *paths, uint64_t what,
-                        char words[LAUNCH_WORDS])
+/* Like allow_paths(), but skip paths that do not exist. */
+static bool allow_existing_paths(int set, const struct launch_list *paths,
+                                 uint64_t what, char words[LAUNCH_WORDS])
 {
     for (size_t i = 0; i < paths->n; i++)
         if (access(paths->items[i], F_OK) == 0 &&
-            !allow(set, paths->items[i], what, words))
+            !allow_path(set, paths->items[i], what, words))
             return false;
     return true;
 }
 
-/* What no program does without. */
-static bool allow_always(int set, uint64_t known, char words[LAUNCH_WORDS])
+/* Devices that every program needs. */
+static bool allow_basic_devices(int set, uint64_t known,
+                                char words[LAUNCH_WORDS])
 {
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full",
                                           "/dev/random", "/dev/urandom"};
 
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
-        if (!allow(set, devices[i],
-                   (READS | LANDLOCK_ACCESS_FS_WRITE_FILE) & known, words))
+        if (!allow_path(set, devices[i],
+                        (READS | LANDLOCK_ACCESS_FS_WRITE_FILE) & known, words))
             return false;
     return true;
 }
 
-static bool fill(int set, const struct launch *l, uint64_t known,
-                 char words[LAUNCH_WORDS])
+static bool add_path_rules(int set, const struct launch *l, uint64_t known,
+                           char words[LAUNCH_WORDS])
 {
-    return allow_always(set, known, words) &&
-           allow(set, l->program, (READS | RUNS) & known, words) &&
-           allow_all(set, &l->read, READS & known, words) &&
-           allow_there(set, &l->exec, (READS | RUNS) & known, words) &&
-           allow_there(set, &l->system, READS & known, words) &&
-           allow_all(set, &l->write, (READS | WRITES) & known, words);
+    return allow_basic_devices(set, known, words) &&
+           allow_path(set, l->program, (READS | RUNS) & known, words) &&
+           allow_paths(set, &l->read, READS & known, words) &&
+           allow_existing_paths(set, &l->exec, (READS | RUNS) & known, words) &&
+           allow_existing_paths(set, &l->system, READS & known, words) &&
+           allow_paths(set, &l->write, (READS | WRITES) & known, words);
 }
 
-/* What this kernel can be held to. */
-static uint64_t files_of(long abi)
+/* The file rights that this kernel can restrict. */
+static uint64_t get_handled_rights(long abi)
 {
     uint64_t all = READS | WRITES | RUNS | NEVER;
 
@@ -128,7 +130,7 @@ static uint64_t files_of(long abi)
     return all;
 }
 
-static bool is_enough(long abi, char words[LAUNCH_WORDS])
+static bool is_abi_sufficient(long abi, char words[LAUNCH_WORDS])
 {
     if (abi >= ABI_TRUNCATE)
         return true;
@@ -145,12 +147,12 @@ bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS])
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
                        LANDLOCK_CREATE_RULESET_VERSION);
-    struct ruleset r = {.files = files_of(abi)};
+    struct ruleset r = {.files = get_handled_rights(abi)};
     size_t size = sizeof r.files;
     bool ok;
     int set;
 
-    if (!is_enough(abi, words))
+    if (!is_abi_sufficient(abi, words))
         return false;
     if (abi >= ABI_SCOPES) {
         r.scopes = SCOPE_ABSTRACT | SCOPE_SIGNAL;
@@ -158,10 +160,10 @@ bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS])
     }
     set = (int)syscall(SYS_landlock_create_ruleset, &r, size, 0);
     if (set < 0)
-        return refuse(words, "Landlock");
-    ok = fill(set, l, r.files, words) &&
+        return fail_landlock(words, "Landlock");
+    ok = add_path_rules(set, l, r.files, words) &&
          (syscall(SYS_landlock_restrict_self, set, 0) == 0 ||
-          refuse(words, "Landlock"));
+          fail_landlock(words, "Landlock"));
     close(set);
     return ok;
 }

@@ -1,4 +1,4 @@
-/* launch.c -- a process becomes a program that has no more than it was given. */
+/* launch.c -- restrict this process and execute the program in it. */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -9,38 +9,39 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void refuse(char words[LAUNCH_WORDS], const char *what)
+static void set_launch_error(char words[LAUNCH_WORDS], const char *what)
 {
     snprintf(words, LAUNCH_WORDS, "%.400s: %s", what, strerror(errno));
 }
 
-/* What a program inherits and may have been changed by whoever started us. */
+/* Undo signal settings that were inherited from the engine's parents. */
 static void reset_signals(void)
 {
     sigset_t none;
 
     for (int s = 1; s < NSIG; s++)
-        signal(s, SIG_DFL); /* fails for those that cannot be changed */
+        signal(s, SIG_DFL); /* fails for SIGKILL and SIGSTOP */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool set_memory(uint64_t most, char words[LAUNCH_WORDS])
+static bool set_memory_limit(uint64_t most, char words[LAUNCH_WORDS])
 {
     struct rlimit now, wanted = {most, most};
 
-    /* never more than there was */
+    /* never raise the inherited limit */
     if (getrlimit(RLIMIT_DATA, &now) == 0 && now.rlim_max < most)
         wanted = (struct rlimit){now.rlim_max, now.rlim_max};
     if (setrlimit(RLIMIT_DATA, &wanted) == 0)
         return true;
-    refuse(words, "a limit");
+    set_launch_error(words, "a limit");
     return false;
 }
 
-/* What its files and its calls are held to, and whom the supervisor hears. */
-static bool confine(const struct launch *l, int channel,
-                    char words[LAUNCH_WORDS])
+/* Apply Landlock and the system call filter, and pass the filter's listener to
+ * the supervisor. */
+static bool confine_program(const struct launch *l, int channel,
+                            char words[LAUNCH_WORDS])
 {
     int listener;
 
@@ -54,22 +55,23 @@ void mortise_launch_go(const struct launch *l, int channel,
 {
     reset_signals();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-        refuse(words, "no_new_privs");
+        set_launch_error(words, "no_new_privs");
         return;
     }
     if (!mortise_launch_user(l, words))
         return;
-    /* A change of user sets this to fs.suid_dumpable, which may be 2: a program
-     * that gets core files would then get the secrets of the words. */
+    /* The change of user resets this flag to fs.suid_dumpable, which may be
+     * 2: then a core-file handler would get the secrets in the launch
+     * arguments. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (chdir(l->cwd) != 0) {
-        refuse(words, l->cwd);
+        set_launch_error(words, l->cwd);
         return;
     }
-    /* the limit last: what is done here is not to be held to it */
-    if (!confine(l, channel, words) ||
-        (l->has_memory && !set_memory(l->memory, words)))
+    /* set the limit last, so that the setup is not subject to it */
+    if (!confine_program(l, channel, words) ||
+        (l->has_memory && !set_memory_limit(l->memory, words)))
         return;
     execve(l->program, l->args.items, l->env.items);
-    refuse(words, l->program);
+    set_launch_error(words, l->program);
 }

@@ -1,9 +1,10 @@
 /* supervise.c -- the process between the engine and a program.
  *
- * It is there for one thing: an engine that is killed says nothing to anybody,
- * and what it had run must not go on while another engine takes up the run.  It
- * is in no sandbox, and where the kernel can (Landlock 6) the program cannot
- * signal it. */
+ * An engine that is killed cannot stop its programs, and they must not
+ * continue while another engine resumes the run.  The supervisor therefore
+ * kills them when the engine's socket closes.  It runs outside the sandbox.
+ * If the kernel supports it (Landlock 6), the program cannot signal it.
+ */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -15,22 +16,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void tell(int status)
+static void send_exit_status(int status)
 {
     char words[32];
     int n = snprintf(
         words, sizeof words, "%s %d", WIFSIGNALED(status) ? "signal" : "exit",
         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 
-    /* who is not there any more need not know */
+    /* an error means that the engine is gone; nobody needs the status */
     (void)!send(LAUNCH_LIFE_FD, words, (size_t)n, MSG_NOSIGNAL);
 }
 
 enum { LIFE, PROGRAM, CALLS, N_FDS };
 
-/* The engine closed its end: it is gone.  What it sends is for the program, to
- * end by itself. */
-static bool is_left(const struct pollfd *life, pid_t program)
+/* Has the engine closed its end?  Any message from it asks the program to
+ * terminate. */
+static bool is_engine_gone(const struct pollfd *life, pid_t program)
 {
     char word[16];
     ssize_t n;
@@ -43,13 +44,14 @@ static bool is_left(const struct pollfd *life, pid_t program)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* The program's calls: at first the socket on which their listener comes. */
+/* The program's forwarded calls.  The descriptor is first the socket that
+ * delivers the listener, then the listener. */
 struct calls {
     const struct launch *launch;
     bool has_listener;
 };
 
-static void hear(struct pollfd *fd, struct calls *c)
+static void handle_call_event(struct pollfd *fd, struct calls *c)
 {
     int from = fd->fd;
 
@@ -59,22 +61,24 @@ static void hear(struct pollfd *fd, struct calls *c)
         close(from);
     } else if ((fd->revents & POLLIN) != 0) {
         mortise_launch_answer(from, c->launch);
-    } else { /* nobody is left who could call */
+    } else { /* no process that could make a call is left */
         fd->fd = -1;
         close(from);
     }
 }
 
-/* Has the program ended, or is whoever started it gone? */
-static bool is_over(struct pollfd fds[N_FDS], pid_t program, struct calls *c)
+/* Handle one round of poll().  Returns true when the program has exited or the
+ * engine is gone. */
+static bool is_launch_over(struct pollfd fds[N_FDS], pid_t program,
+                           struct calls *c)
 {
     if (poll(fds, N_FDS, -1) < 0)
         return errno != EINTR;
     if (fds[PROGRAM].fd >= 0 && fds[PROGRAM].revents != 0)
         return true;
     if (fds[CALLS].fd >= 0 && fds[CALLS].revents != 0)
-        hear(&fds[CALLS], c);
-    return is_left(&fds[LIFE], program);
+        handle_call_event(&fds[CALLS], c);
+    return is_engine_gone(&fds[LIFE], program);
 }
 
 _Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
@@ -91,13 +95,13 @@ _Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
     for (int fd = 0; fd < 3; fd++)
         close(fd);
     close(LAUNCH_WORDS_FD);
-    while (!is_over(fds, program, &calls))
+    while (!is_launch_over(fds, program, &calls))
         ;
     if (fds[PROGRAM].fd >= 0 && fds[PROGRAM].revents != 0) {
         while (waitpid(program, &status, 0) < 0 && errno == EINTR)
             ;
-        tell(status);
+        send_exit_status(status);
     }
     for (;;)
-        kill(0, SIGKILL); /* this process, too */
+        kill(0, SIGKILL); /* kills this process, too */
 }

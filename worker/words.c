@@ -1,4 +1,4 @@
-/* words.c -- what a launch is told (launch.h). */
+/* words.c -- parse the launch arguments (launch.h). */
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(char words[LAUNCH_WORDS], const char *why, const char *what)
+static bool fail_argument(char words[LAUNCH_WORDS], const char *why,
+                          const char *what)
 {
     snprintf(words, LAUNCH_WORDS, "%s: %.400s", why, what);
     return false;
 }
 
-static bool add(struct launch_list *list, char *item)
+static bool append_launch_item(struct launch_list *list, char *item)
 {
     char **grown = realloc(list->items, (list->n + 2) * sizeof *grown);
 
@@ -24,7 +25,7 @@ static bool add(struct launch_list *list, char *item)
     return true;
 }
 
-static bool read_memory(struct launch *l, const char *value)
+static bool parse_memory_limit(struct launch *l, const char *value)
 {
     char *end;
 
@@ -34,8 +35,8 @@ static bool read_memory(struct launch *l, const char *value)
     return errno == 0 && value[0] >= '0' && value[0] <= '9' && *end == '\0';
 }
 
-/* "UID:GID", and neither of them is root's. */
-static bool read_user(struct launch *l, const char *value)
+/* "UID:GID"; both must differ from 0 (root). */
+static bool parse_user_ids(struct launch *l, const char *value)
 {
     unsigned uid, gid;
     char end;
@@ -49,19 +50,20 @@ static bool read_user(struct launch *l, const char *value)
     return true;
 }
 
-static bool is_absolute(const char *path)
+static bool is_absolute_path(const char *path)
 {
     return path[0] == '/';
 }
 
-/* One word; its value is behind the equals sign. */
-static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
+/* Parse one NAME=VALUE argument. */
+static bool parse_argument(struct launch *l, char *word,
+                           char words[LAUNCH_WORDS])
 {
     const struct {
         const char *name;
-        struct launch_list *list; /* of which the value becomes one, */
-        char **text;              /* or which it becomes, */
-        bool *flag;               /* or which is set */
+        struct launch_list *list; /* append the value to this list, */
+        char **text;              /* or store it here, */
+        bool *flag;               /* or set this flag */
         bool is_path;
     } known[] = {
         {"program", NULL, &l->program, NULL, true},
@@ -78,31 +80,31 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
     char *value = strchr(word, '=');
 
     if (value == NULL)
-        return refuse(words, "not NAME=VALUE", word);
+        return fail_argument(words, "not NAME=VALUE", word);
     *value++ = '\0';
     if (strcmp(word, "memory") == 0)
-        return read_memory(l, value) ||
-               refuse(words, "not a number of bytes", value);
+        return parse_memory_limit(l, value) ||
+               fail_argument(words, "not a number of bytes", value);
     if (strcmp(word, "user") == 0)
-        return read_user(l, value) ||
-               refuse(words, "not UID:GID of an ordinary user", value);
+        return parse_user_ids(l, value) ||
+               fail_argument(words, "not UID:GID of an ordinary user", value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].name, word) != 0)
             continue;
-        if (known[i].is_path && !is_absolute(value))
-            return refuse(words, "not an absolute path", value);
+        if (known[i].is_path && !is_absolute_path(value))
+            return fail_argument(words, "not an absolute path", value);
         if (known[i].flag != NULL)
             *known[i].flag = true;
         else if (known[i].text != NULL)
             *known[i].text = value;
-        else if (!add(known[i].list, value))
-            return refuse(words, "out of memory", word);
+        else if (!append_launch_item(known[i].list, value))
+            return fail_argument(words, "out of memory", word);
         return true;
     }
-    return refuse(words, "unknown argument of a launch", word);
+    return fail_argument(words, "unknown argument of a launch", word);
 }
 
-static bool is_below(const char *path, const char *dir)
+static bool is_path_below(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
 
@@ -112,18 +114,20 @@ static bool is_below(const char *path, const char *dir)
            (n == 1 || path[n] == '/' || path[n] == '\0');
 }
 
-/* What may be written is nowhere run. */
-static bool check_writes(const struct launch *l, char words[LAUNCH_WORDS])
+/* No writable directory may contain the program, nor lie in a directory of
+ * executables. */
+static bool check_writable_paths(const struct launch *l,
+                                 char words[LAUNCH_WORDS])
 {
     for (size_t i = 0; i < l->write.n; i++) {
-        if (is_below(l->program, l->write.items[i]))
-            return refuse(words, "the program can write its own file",
-                          l->program);
+        if (is_path_below(l->program, l->write.items[i]))
+            return fail_argument(words, "the program can write its own file",
+                                 l->program);
         for (size_t k = 0; k < l->exec.n; k++)
-            if (is_below(l->write.items[i], l->exec.items[k]))
-                return refuse(words,
-                              "programs in a writable directory can be run",
-                              l->write.items[i]);
+            if (is_path_below(l->write.items[i], l->exec.items[k]))
+                return fail_argument(
+                    words, "programs in a writable directory can be run",
+                    l->write.items[i]);
     }
     return true;
 }
@@ -135,20 +139,22 @@ bool mortise_launch_read(struct launch *l, char *spec, size_t n,
 
     *l = (struct launch){.cwd = root};
     if (n == 0 || spec[n - 1] != '\0')
-        return refuse(words, "the arguments are truncated",
-                      "no NUL after the last argument");
-    /* argv[0] is set when the program is known, and an environment is one */
-    if (!add(&l->args, itself) || !add(&l->env, itself))
-        return refuse(words, "out of memory", "");
+        return fail_argument(words, "the arguments are truncated",
+                             "no NUL after the last argument");
+    /* args[0] is set once the program is known; env must be an array even if
+     * empty */
+    if (!append_launch_item(&l->args, itself) ||
+        !append_launch_item(&l->env, itself))
+        return fail_argument(words, "out of memory", "");
     l->env.n = 0;
     l->env.items[0] = NULL;
     for (char *word = spec, *next; word < spec + n; word = next) {
         next = word + strlen(word) + 1;
-        if (!read_word(l, word, words))
+        if (!parse_argument(l, word, words))
             return false;
     }
     if (l->program == NULL)
-        return refuse(words, "no program", "program=PATH is missing");
+        return fail_argument(words, "no program", "program=PATH is missing");
     l->args.items[0] = l->program;
-    return check_writes(l, words);
+    return check_writable_paths(l, words);
 }

@@ -1,12 +1,12 @@
-/* worker.c -- mortise-worker: the process that the engine has things done in
- * that it does not do in its own.
+/* worker.c -- mortise-worker: the process that runs programs for the engine.
  *
- *     mortise-worker --launch    runs a program (launch.h): the words for it on
- *                                descriptor 3, why it cannot on 4, and 5 is open
- *                                for as long as it may
+ *     mortise-worker --launch    run a program in a sandbox (launch.h).  The
+ *                                launch arguments are on descriptor 3, errors
+ *                                go to 4, and the program runs while 5 is
+ *                                open.
  *
- * It is no command for people: the engine starts it, with 0, 1 and 2 as the
- * program is to have them. */
+ * Only the engine starts it.  Descriptors 0, 1 and 2 become the program's.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 
 #include "worker/launch.h"
 
-/* All that stands on a descriptor, of at most LAUNCH_SPEC_MAX bytes; NULL with
- * words. */
-static char *read_all(int fd, size_t *n, char words[LAUNCH_WORDS])
+/* Read a descriptor to its end, at most LAUNCH_SPEC_MAX bytes; NULL with a
+ * message. */
+static char *read_launch_spec(int fd, size_t *n, char words[LAUNCH_WORDS])
 {
     char *all = malloc(LAUNCH_SPEC_MAX + 1);
     ssize_t got = all != NULL ? 1 : -1;
@@ -42,8 +42,8 @@ static char *read_all(int fd, size_t *n, char words[LAUNCH_WORDS])
     return NULL;
 }
 
-/* The child; it says why it is not the program. */
-static _Noreturn void become(const struct launch *l, int channel)
+/* In the child: execute the program, or write the error and exit. */
+static _Noreturn void execute_program(const struct launch *l, int channel)
 {
     char words[LAUNCH_WORDS] = "";
 
@@ -52,10 +52,10 @@ static _Noreturn void become(const struct launch *l, int channel)
     _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
 }
 
-/* In a group of its own: the program, and its supervisor.  It returns where there
- * is no process to be had. */
-static void start(const struct launch *l, char *spec, size_t n,
-                  char words[LAUNCH_WORDS])
+/* Fork the program and supervise it.  Returns only if fork() or socketpair()
+ * fails. */
+static void start_supervised(const struct launch *l, char *spec, size_t n,
+                             char words[LAUNCH_WORDS])
 {
     int channel[2];
     pid_t program;
@@ -66,8 +66,8 @@ static void start(const struct launch *l, char *spec, size_t n,
     }
     program = fork();
     if (program == 0)
-        become(l, channel[1]);
-    explicit_bzero(spec, n); /* secrets */
+        execute_program(l, channel[1]);
+    explicit_bzero(spec, n); /* it contains secrets */
     close(channel[1]);
     if (program > 0)
         mortise_launch_supervise(l, program, channel[0]);
@@ -82,20 +82,20 @@ static _Noreturn void launch(void)
     size_t n;
 
     if (fcntl(LAUNCH_WORDS_FD, F_SETFD, FD_CLOEXEC) != 0)
-        _exit(125); /* nobody is there to be told */
-    /* What is read next has secrets in it, and stands in no core file; nor is a
-     * limit of 0 enough where those go to a program. */
+        _exit(125); /* there is no descriptor to report an error on */
+    /* The spec contains secrets, which must not reach a core file.
+     * RLIMIT_CORE 0 is not enough if core files are piped to a handler. */
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    spec = read_all(LAUNCH_SPEC_FD, &n, words);
-    /* the spec, too, and whatever else was left open by mistake */
+    spec = read_launch_spec(LAUNCH_SPEC_FD, &n, words);
+    /* close the spec and any descriptor that was left open by mistake */
     close(LAUNCH_SPEC_FD);
     if (close_range(LAUNCH_LIFE_FD + 1, ~0u, 0) != 0)
         snprintf(words, sizeof words, "descriptors: %s", strerror(errno));
     else if (getpgrp() != getpid() && setpgid(0, 0) != 0)
         snprintf(words, sizeof words, "a process group: %s", strerror(errno));
     else if (spec != NULL && mortise_launch_read(&l, spec, n, words))
-        start(&l, spec, n, words);
+        start_supervised(&l, spec, n, words);
     _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
 }
 
