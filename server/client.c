@@ -1,17 +1,16 @@
-/* client.c -- a connection to the engine that holds a store.
+/* client.c -- the client side of the control socket.
  *
- * The promises:
- *
- *   (1) Nothing is said to a process that is not the store's owner's (peer.c).
- *   (2) The first thing said is `hello`, which tells whether the two of us
- *       understand each other: an engine of another version, or one that works
- *       under another deployment, is told apart here, in words.
- *   (3) No wait is without bound.  While it owes an answer an engine gives a
- *       sign of life every few seconds ({"alive": true}); one that gives none
- *       is stopped (SIGSTOP, a debugger) or stuck, and its pid is in the words.
- *   (4) When a call fails because the engine is gone, `loss` says how much of
- *       it the engine can have heard.  One that refuses a request before it has
- *       all of it is not gone: its words are the answer.
+ *   (1) Nothing is sent to a process that does not belong to the store's owner
+ *       (peer.c).
+ *   (2) The first request is `hello`.  An engine with another protocol or
+ *       another deployment rejects it with a message that explains the
+ *       difference.
+ *   (3) Every wait is bounded.  An engine that owes an answer sends {"alive":
+ *       true} every few seconds.  An engine that sends nothing is stopped
+ *       (SIGSTOP, a debugger) or stuck, and the error names its pid.
+ *   (4) When a call fails because the engine is gone, `loss` tells how much of
+ *       the request the engine can have read.  If the engine rejected the
+ *       request before it read all of it, its error is the answer, not a loss.
  */
 #include "server/client.h"
 
@@ -29,8 +28,9 @@ enum { CHUNK = 64 << 10, NS_PER_MS = 1000000 };
 
 /* ---- how it ends badly --------------------------------------------------- */
 
-static int went_away(struct mortise_client *c, enum mortise_client_loss loss,
-                     struct mortise_err *err)
+static int fail_engine_gone(struct mortise_client *c,
+                            enum mortise_client_loss loss,
+                            struct mortise_err *err)
 {
     c->loss = loss;
     return mortise_fail(
@@ -39,11 +39,12 @@ static int went_away(struct mortise_client *c, enum mortise_client_loss loss,
         (long)c->pid, c->store);
 }
 
-static int is_stuck(struct mortise_client *c, int ms, struct mortise_err *err)
+static int fail_engine_stuck(struct mortise_client *c, int ms,
+                             struct mortise_err *err)
 {
     if (!mortise_control_is_alive(
-            c->pid)) /* a child of it has our connection */
-        return went_away(c, MORTISE_CLIENT_GONE, err);
+            c->pid)) /* a child of it inherited our connection */
+        return fail_engine_gone(c, MORTISE_CLIENT_GONE, err);
     c->loss = MORTISE_CLIENT_STUCK;
     return mortise_fail(err, MORTISE_EBUSY,
                         "process %ld uses the store %s and has not answered "
@@ -55,10 +56,10 @@ static int is_stuck(struct mortise_client *c, int ms, struct mortise_err *err)
 
 /* ---- bytes --------------------------------------------------------------- */
 
-/* Wait for one of these at the socket; false when the time is up.  *over: there
- * is something at `until`. */
-static bool await(const struct mortise_client *c, short events, int ms,
-                  bool *over)
+/* Wait for `events` on the socket; false after `ms`.  *over: `until` is
+ * readable. */
+static bool wait_for_socket(const struct mortise_client *c, short events,
+                            int ms, bool *over)
 {
     uint64_t end = mortise_mono_in((uint64_t)ms);
     struct pollfd p[] = {
@@ -76,8 +77,8 @@ static bool await(const struct mortise_client *c, short events, int ms,
     return n > 0;
 }
 
-static int send_all(struct mortise_client *c, const char *p, size_t n, int ms,
-                    struct mortise_err *err)
+static int send_request_bytes(struct mortise_client *c, const char *p, size_t n,
+                              int ms, struct mortise_err *err)
 {
     while (n > 0) {
         ssize_t sent = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -85,20 +86,20 @@ static int send_all(struct mortise_client *c, const char *p, size_t n, int ms,
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!await(c, POLLOUT, ms, NULL))
-                return is_stuck(c, ms, err);
+            if (!wait_for_socket(c, POLLOUT, ms, NULL))
+                return fail_engine_stuck(c, ms, err);
             continue;
         }
-        if (sent < 0) /* its last byte, the line's end, cannot be there */
-            return went_away(c, MORTISE_CLIENT_UNHEARD, err);
+        if (sent < 0) /* the final line end was not sent */
+            return fail_engine_gone(c, MORTISE_CLIENT_UNHEARD, err);
         p += sent;
         n -= (size_t)sent;
     }
     return MORTISE_OK;
 }
 
-static int send_line(struct mortise_client *c, const json_t *request, int ms,
-                     struct mortise_err *err)
+static int send_request_line(struct mortise_client *c, const json_t *request,
+                             int ms, struct mortise_err *err)
 {
     struct mortise_buf line;
     int rv;
@@ -112,33 +113,34 @@ static int send_line(struct mortise_client *c, const json_t *request, int ms,
                           line.n, MORTISE_REQUEST_MAX >> 20);
     else
         rv = rv == MORTISE_OK && !line.failed
-                 ? send_all(c, line.p, line.n, ms, err)
+                 ? send_request_bytes(c, line.p, line.n, ms, err)
                  : mortise_nomem(err);
     mortise_buf_finish(&line);
     return rv;
 }
 
-/* One more piece from the engine, unless it is over. */
-static int receive(struct mortise_client *c, int ms, bool *over,
-                   struct mortise_err *err)
+/* Read one chunk from the engine, unless `until` becomes readable. */
+static int receive_answer_bytes(struct mortise_client *c, int ms, bool *over,
+                                struct mortise_err *err)
 {
     char chunk[CHUNK];
     ssize_t n;
 
-    if (!await(c, POLLIN, ms, over))
-        return is_stuck(c, ms, err);
+    if (!wait_for_socket(c, POLLIN, ms, over))
+        return fail_engine_stuck(c, ms, err);
     if (*over)
         return MORTISE_OK;
     do
         n = recv(c->fd, chunk, sizeof chunk, 0);
     while (n < 0 && errno == EINTR);
-    /* A socket that is closed with something unread in it is reset: the end of
-     * our request, the last that we sent, is then among it. */
+    /* Closing a socket with unread data resets it.  The unread data then
+     * includes the end of our request, which we sent last. */
     if (n <= 0)
-        return went_away(c,
-                         n < 0 && errno == ECONNRESET ? MORTISE_CLIENT_UNHEARD
-                                                      : MORTISE_CLIENT_GONE,
-                         err);
+        return fail_engine_gone(c,
+                                n < 0 && errno == ECONNRESET
+                                    ? MORTISE_CLIENT_UNHEARD
+                                    : MORTISE_CLIENT_GONE,
+                                err);
     mortise_buf_put(&c->in, chunk, (size_t)n);
     if (c->in.failed)
         return mortise_nomem(err);
@@ -149,9 +151,9 @@ static int receive(struct mortise_client *c, int ms, bool *over,
                               MORTISE_LINE_MAX >> 20);
 }
 
-/* The next line as JSON, taken off the buffer; NULL when it is over. */
-static int next_line(struct mortise_client *c, int ms, json_t **out, bool *over,
-                     struct mortise_err *err)
+/* Remove the next line from the buffer and parse it; NULL if *over. */
+static int read_answer_line(struct mortise_client *c, int ms, json_t **out,
+                            bool *over, struct mortise_err *err)
 {
     const char *end = NULL;
     size_t n;
@@ -164,7 +166,7 @@ static int next_line(struct mortise_client *c, int ms, json_t **out, bool *over,
         if (end != NULL)
             break;
         c->scanned = c->in.n;
-        rv = receive(c, ms, over, err);
+        rv = receive_answer_bytes(c, ms, over, err);
         if (rv != MORTISE_OK || *over)
             return rv;
     }
@@ -178,28 +180,28 @@ static int next_line(struct mortise_client *c, int ms, json_t **out, bool *over,
 
 /* ---- a call -------------------------------------------------------------- */
 
-static int read_error(struct mortise_client *c, const json_t *error,
-                      struct mortise_err *err)
+static int read_error_answer(struct mortise_client *c, const json_t *error,
+                             struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(error, "code"));
     const char *words = json_string_value(json_object_get(error, "message"));
     int rv = mortise_requests_code(code != NULL ? code : "");
 
-    if (rv == MORTISE_EBUSY) /* it closes, or takes no requests */
+    if (rv == MORTISE_EBUSY) /* it is closing, or accepts no requests */
         c->loss = MORTISE_CLIENT_GONE;
     return mortise_fail(err, rv, "%s", words != NULL ? words : "(no message)");
 }
 
-/* Take in one line of the answer; *over once that was the last. */
-static int hear(struct mortise_client *c, const json_t *line,
-                mortise_item_fn *fn, void *ud, json_t **reply, bool *over,
-                struct mortise_err *err)
+/* Handle one line of the answer; *over after the last one. */
+static int handle_answer_line(struct mortise_client *c, const json_t *line,
+                              mortise_item_fn *fn, void *ud, json_t **reply,
+                              bool *over, struct mortise_err *err)
 {
     json_t *v;
 
     if ((v = json_object_get(line, "item")) != NULL) {
-        /* A detached connection is of no more use: the rest of the items would
-         * answer the next request. */
+        /* A detached connection cannot be reused: the remaining items would be
+         * taken for the answer to the next request. */
         *over = fn != NULL && fn(ud, v) != 0;
         if (*over)
             shutdown(c->fd, SHUT_RDWR);
@@ -208,25 +210,26 @@ static int hear(struct mortise_client *c, const json_t *line,
         if (reply != NULL)
             *reply = json_incref(v);
     } else if (json_object_get(line, "alive") == NULL) {
-        return read_error(c, json_object_get(line, "error"), err);
+        return read_error_answer(c, json_object_get(line, "error"), err);
     }
     return MORTISE_OK;
 }
 
-/* It closed the connection before it had all of the request.  If it said why,
- * that is the answer: the same would be refused again. */
-static int last_words(struct mortise_client *c, int ms, struct mortise_err *err)
+/* The engine closed the connection before it read the whole request.  If it
+ * sent an error first, that is the answer: a retry would get the same error. */
+static int read_final_error(struct mortise_client *c, int ms,
+                            struct mortise_err *err)
 {
     struct mortise_err why = {.code = MORTISE_OK};
     json_t *line = NULL, *error = NULL;
     bool over = false;
 
     while (error == NULL && !over &&
-           next_line(c, ms, &line, &over, &why) == MORTISE_OK) {
+           read_answer_line(c, ms, &line, &over, &why) == MORTISE_OK) {
         error = json_incref(json_object_get(line, "error"));
         json_decref(line);
     }
-    if (error != NULL && read_error(c, error, &why) != MORTISE_EBUSY) {
+    if (error != NULL && read_error_answer(c, error, &why) != MORTISE_EBUSY) {
         c->loss = MORTISE_CLIENT_HERE;
         *err = why;
     } else {
@@ -236,20 +239,21 @@ static int last_words(struct mortise_client *c, int ms, struct mortise_err *err)
     return err->code;
 }
 
-static int call(struct mortise_client *c, const json_t *request, int ms,
-                mortise_item_fn *fn, void *ud, json_t **reply,
-                struct mortise_err *err)
+static int call_connected_engine(struct mortise_client *c,
+                                 const json_t *request, int ms,
+                                 mortise_item_fn *fn, void *ud, json_t **reply,
+                                 struct mortise_err *err)
 {
     json_t *line;
     bool over = false;
-    int rv = send_line(c, request, ms, err);
+    int rv = send_request_line(c, request, ms, err);
 
     if (rv != MORTISE_OK && c->loss == MORTISE_CLIENT_UNHEARD)
-        return last_words(c, ms, err);
+        return read_final_error(c, ms, err);
     while (rv == MORTISE_OK && !over) {
-        rv = next_line(c, ms, &line, &over, err);
+        rv = read_answer_line(c, ms, &line, &over, err);
         if (rv == MORTISE_OK && line != NULL)
-            rv = hear(c, line, fn, ud, reply, &over, err);
+            rv = handle_answer_line(c, line, fn, ud, reply, &over, err);
         json_decref(line);
     }
     return rv;
@@ -260,13 +264,15 @@ int mortise_client_call(struct mortise_client *c, const json_t *request,
                         struct mortise_err *err)
 {
     c->loss = MORTISE_CLIENT_HERE;
-    return call(c, request, MORTISE_SILENCE_MS, fn, ud, reply, err);
+    return call_connected_engine(c, request, MORTISE_SILENCE_MS, fn, ud, reply,
+                                 err);
 }
 
 /* ---- hello --------------------------------------------------------------- */
 
-static int hello(struct mortise_client *c, const struct mortise_must *must,
-                 struct mortise_err *err)
+static int greet_engine(struct mortise_client *c,
+                        const struct mortise_must *must,
+                        struct mortise_err *err)
 {
     json_t *ask = json_pack("{s:s, s:i, s:s}", "do", "hello", "protocol",
                             MORTISE_PROTOCOL, "version", MORTISE_VERSION);
@@ -280,7 +286,8 @@ static int hello(struct mortise_client *c, const struct mortise_must *must,
                                        "digest", must->digest)) != 0))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = call(c, ask, MORTISE_HELLO_MS, NULL, NULL, &reply, err);
+        rv = call_connected_engine(c, ask, MORTISE_HELLO_MS, NULL, NULL, &reply,
+                                   err);
     c->stays = json_is_true(json_object_get(reply, "stays"));
     json_decref(ask);
     json_decref(reply);
@@ -299,7 +306,7 @@ int mortise_client_open(struct mortise_client *c, const struct mortise_mem *mem,
     if (c->store == NULL)
         return mortise_nomem(err);
     rv = mortise_control_connect(store, must->group, &c->fd, &c->pid, err);
-    return rv != MORTISE_OK ? rv : hello(c, must, err);
+    return rv != MORTISE_OK ? rv : greet_engine(c, must, err);
 }
 
 void mortise_client_close(struct mortise_client *c)
@@ -320,7 +327,7 @@ void mortise_client_await_end(struct mortise_client *c)
     ssize_t n = 1;
 
     while (!over && n > 0) {
-        if (await(c, POLLIN, MORTISE_SILENCE_MS, &over) && !over)
+        if (wait_for_socket(c, POLLIN, MORTISE_SILENCE_MS, &over) && !over)
             n = recv(c->fd, lost, sizeof lost, 0);
         if (n < 0 && errno == EINTR)
             n = 1;

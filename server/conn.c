@@ -1,28 +1,29 @@
-/* conn.c -- the connections to a control socket: what they may cost.
+/* conn.c -- connections to the control socket and their resource limits.
  *
- * Whoever may connect may also be broken: it asks and never reads, sends half
- * a request and falls asleep, or is a hundred shells that somebody forgot.
- * The promises:
+ * A client may be broken: it sends requests and never reads, it sends half a
+ * request and stops, or it is one of a hundred forgotten shells.
  *
- *   (1) A connection serves one request at a time, in order; after each, the
- *       others have their turn.
- *   (2) What is read and not served, and what is answered and not read, is
- *       bounded: we stop reading and serving until there is room (READ_AHEAD,
- *       ANSWERS), and go on whenever it comes to be.  Large requests share
- *       HELD_MAX; beyond it one is read at a time, the one that is furthest,
- *       and it loses its place when nothing of it comes for STALL_MS while
- *       others wait.
- *   (3) Runs do not wait for a follower: one with QUEUE_MAX unread gets stored
- *       events later, as it reads, and is told how many live ones it missed.
- *   (4) When all places are taken, the connection that has been idle for
- *       longest makes room; those at work are never dropped for others.  One
- *       member of the store's group (store.access) has MEMBER_PLACES at most, and
- *       all of them MEMBERS_PLACES: there is room for the owner and for root.
- *   (5) A client that said hello and waits for an answer hears every BEAT_MS
- *       that we are alive.
- *   (6) When a connection closes, what it started goes on.
- *   (7) A client that sends no more hears all that it asked for before; then
- *       we close.
+ *   (1) A connection serves one request at a time, in order.  After each
+ *       request the other connections have their turn.
+ *   (2) Memory is bounded, both for requests not yet served and for answers
+ *       not yet read.  The server stops reading and serving a connection that
+ *       reaches READ_AHEAD or ANSWERS, and continues when there is room.
+ *       Large requests share HELD_MAX.  Beyond it only the largest incomplete
+ *       request is read.  That request is rejected if nothing of it arrives
+ *       for STALL_MS while others wait.
+ *   (3) Runs never wait for a follower.  A follower with QUEUE_MAX unread
+ *       bytes gets stored events later, when it reads, and a count of the live
+ *       events that it missed.
+ *   (4) When all slots are taken, the connection that was idle for longest is
+ *       closed.  A busy connection is never closed for others.  One member of
+ *       the store's group (store.access) has at most MEMBER_PLACES slots, and
+ *       all members have MEMBERS_PLACES, so the owner and root always find a
+ *       slot.
+ *   (5) A client that sent hello and waits for an answer receives
+ *       {"alive": true} every BEAT_MS.
+ *   (6) Work that a connection started continues after the connection closes.
+ *   (7) A client that closes its sending side still receives all answers that
+ *       it asked for; then the server closes the connection.
  */
 #include "server/conn.h"
 #include "core/base/owner.h"
@@ -40,12 +41,12 @@
 
 enum {
     CONNECTIONS = 256,
-    MEMBER_PLACES = 64,    /* of one user who is neither the owner nor root */
-    MEMBERS_PLACES = 192,  /* of all of them */
-    READ_AHEAD = 64 << 10, /* behind the request that is served */
+    MEMBER_PLACES = 64,    /* for one user who is neither the owner nor root */
+    MEMBERS_PLACES = 192,  /* for all such users */
+    READ_AHEAD = 64 << 10, /* bytes read beyond the request in progress */
     HELD_MAX = 64 << 20,   /* of all connections: the sum of `in` */
-    ANSWERS = 64 << 10,    /* unread: then nothing more is served */
-    QUEUE_MAX = 1 << 20,   /* unread: then a follower gets no more events */
+    ANSWERS = 64 << 10,    /* unread bytes after which no request is served */
+    QUEUE_MAX = 1 << 20,   /* unread: then a follower gets no events */
     BEAT_MS = 5000,
     STALL_MS = 10000,
     CHUNK = 64 << 10
@@ -56,28 +57,28 @@ static const char alive[] = "{\"alive\":true}\n";
 struct mortise_conn {
     struct mortise_conn *next, *prev;
     struct mortise *m;
-    struct mortise_conns *all; /* gone once `closed` */
-    unsigned holds;            /* libuv's, and one while queued */
+    struct mortise_conns *all; /* invalid once `closed` */
+    unsigned holds;            /* by libuv's handle, and while queued */
     int fd;
     uid_t uid;
     uv_poll_t poll;
-    int polled; /* events that we wait for */
+    int polled; /* events that the poll waits for */
     struct mortise_asker asker;
     struct mortise_task attend;
-    uint64_t active_ns; /* when the last byte came or went */
-    bool queued;        /* attend is */
-    bool eof;           /* it sends no more */
-    bool closing;       /* once `out` is sent */
-    bool closed;        /* libuv is letting go of it */
-    bool starved;       /* not read: others have HELD_MAX */
+    uint64_t active_ns; /* when the last byte was received or sent */
+    bool queued;        /* `attend` is queued */
+    bool eof;           /* the client sends no more */
+    bool closing;       /* close once `out` is sent */
+    bool closed;        /* waits for libuv to release the handle */
+    bool starved;       /* not read, because HELD_MAX is reached */
     struct mortise_buf in, out;
-    size_t scanned;  /* of in: without a line end */
-    size_t line_end; /* one past the first line end of in; 0: none yet */
-    size_t sent;     /* of out */
+    size_t scanned;  /* bytes of `in` already searched for a line end */
+    size_t line_end; /* one past the first line end of `in`; 0: none yet */
+    size_t sent;     /* bytes of `out` already sent */
     char actor[64];
 };
 
-/* ---- the list, by who was active ----------------------------------------- */
+/* ---- the list, ordered by activity --------------------------------------- */
 
 static void unlink_conn(struct mortise_conns *s, struct mortise_conn *c)
 {
@@ -93,21 +94,21 @@ static void link_last(struct mortise_conns *s, struct mortise_conn *c)
     s->last = c;
 }
 
-static void was_active(struct mortise_conn *c)
+static void mark_conn_active(struct mortise_conn *c)
 {
     c->active_ns = mortise_mono_ns();
     unlink_conn(c->all, c);
     link_last(c->all, c);
 }
 
-static bool is_silent(const struct mortise_conn *c, uint64_t now)
+static bool is_conn_stalled(const struct mortise_conn *c, uint64_t now)
 {
     return now - c->active_ns >= (uint64_t)STALL_MS * 1000000;
 }
 
 /* ---- memory -------------------------------------------------------------- */
 
-static void attend_soon(struct mortise_conn *c)
+static void queue_attend(struct mortise_conn *c)
 {
     if (c->queued)
         return;
@@ -116,16 +117,16 @@ static void attend_soon(struct mortise_conn *c)
     mortise_ready(c->m, &c->attend);
 }
 
-/* There is room again: whoever waits for it looks for itself. */
-static void feed_starved(struct mortise_conns *s)
+/* There is room again: let every starved connection check its limits. */
+static void wake_starved(struct mortise_conns *s)
 {
     for (struct mortise_conn *c = s->first; c != NULL && s->starved > 0;
          c = c->next)
         if (c->starved)
-            attend_soon(c);
+            queue_attend(c);
 }
 
-static void set_starved(struct mortise_conn *c, bool starved)
+static void set_conn_starved(struct mortise_conn *c, bool starved)
 {
     if (c->starved == starved)
         return;
@@ -133,8 +134,9 @@ static void set_starved(struct mortise_conn *c, bool starved)
     c->all->starved += starved ? 1 : -1u;
 }
 
-/* A buffer that was large once is not kept so. */
-static void trim(struct mortise_buf *b, const struct mortise_mem *mem)
+/* Do not keep a large buffer that is empty. */
+static void shrink_empty_buffer(struct mortise_buf *b,
+                                const struct mortise_mem *mem)
 {
     if (b->n > 0 || b->cap <= READ_AHEAD)
         return;
@@ -142,8 +144,8 @@ static void trim(struct mortise_buf *b, const struct mortise_mem *mem)
     mortise_buf_init(b, mem);
 }
 
-/* Is more of no request under way here than of this one? */
-static bool is_furthest(const struct mortise_conn *c)
+/* Is this the largest of all incomplete requests? */
+static bool is_largest_incomplete(const struct mortise_conn *c)
 {
     for (const struct mortise_conn *o = c->all->first; o != NULL; o = o->next)
         if (o != c && o->line_end == 0 && o->in.n > c->in.n)
@@ -151,33 +153,33 @@ static bool is_furthest(const struct mortise_conn *c)
     return true;
 }
 
-/* May more of it be read?  (2) */
-static bool may_read(struct mortise_conn *c)
+/* May more of this connection's input be read?  (2) */
+static bool can_read_more(struct mortise_conn *c)
 {
     bool room;
 
     if (c->eof || c->closing) {
-        set_starved(c, false);
+        set_conn_starved(c, false);
         return false;
     }
     if (c->in.n < READ_AHEAD || c->line_end != 0)
         return c->in.n < READ_AHEAD;
-    room = c->all->held < HELD_MAX || is_furthest(c);
-    set_starved(c, !room);
+    room = c->all->held < HELD_MAX || is_largest_incomplete(c);
+    set_conn_starved(c, !room);
     return room && c->in.n <= MORTISE_REQUEST_MAX;
 }
 
 /* ---- closing a connection ----------------------------------------------- */
 
-static void let_go(struct mortise_conn *c)
+static void release_conn(struct mortise_conn *c)
 {
     if (--c->holds == 0)
         mortise_release(c->m->mem, c, sizeof *c);
 }
 
-static void conn_gone(uv_handle_t *h)
+static void on_poll_closed(uv_handle_t *h)
 {
-    let_go(h->data);
+    release_conn(h->data);
 }
 
 static void conn_close(struct mortise_conn *c)
@@ -188,21 +190,22 @@ static void conn_close(struct mortise_conn *c)
         return;
     c->closed = true;
     mortise_requests_detach(&c->asker);
-    set_starved(c, false);
+    set_conn_starved(c, false);
     unlink_conn(s, c);
     s->n--;
     s->held -= c->in.n;
     mortise_buf_finish(&c->in);
     mortise_buf_finish(&c->out);
-    uv_close((uv_handle_t *)&c->poll, conn_gone);
+    uv_close((uv_handle_t *)&c->poll, on_poll_closed);
     close(c->fd);
-    feed_starved(s);
+    wake_starved(s);
 }
 
 /* ---- answering ---------------------------------------------------------- */
 
-/* {"NAME": value} and a line end. */
-static void put_line(struct mortise_conn *c, const char *name, json_t *value)
+/* Append {"NAME": value} and a line end. */
+static void append_answer_line(struct mortise_conn *c, const char *name,
+                               json_t *value)
 {
     size_t before = c->out.n;
 
@@ -210,65 +213,67 @@ static void put_line(struct mortise_conn *c, const char *name, json_t *value)
     if (mortise_json_write(&c->out, value) != MORTISE_OK)
         c->out.failed = true;
     mortise_buf_puts(&c->out, "}\n");
-    if (c->out.failed) { /* it cannot be told, so it must not seem told */
+    if (c->out.failed) { /* or the client would miss this line unnoticed */
         c->out.failed = false;
         c->out.n = before;
         c->closing = true;
     }
-    attend_soon(c);
+    queue_attend(c);
 }
 
-static void put_error(struct mortise_conn *c, const struct mortise_err *err)
+static void append_error_line(struct mortise_conn *c,
+                              const struct mortise_err *err)
 {
     json_t *e =
         json_pack("{s:s, s:o}", "code", mortise_result_name(err->code),
                   "message", mortise_json_strn(err->msg, strlen(err->msg)));
 
     if (e != NULL)
-        put_line(c, "error", e);
+        append_answer_line(c, "error", e);
     else
         c->closing = true;
     json_decref(e);
-    attend_soon(c);
+    queue_attend(c);
 }
 
-/* The last thing that it hears, and what it sent is forgotten: it may never
- * read this, and others need the room. */
-static void put_last(struct mortise_conn *c, int code, const char *words)
+/* Append a final error and discard the input: the client may never read this,
+ * and other connections need the memory. */
+static void append_final_error(struct mortise_conn *c, int code,
+                               const char *words)
 {
     struct mortise_err err;
 
     mortise_fail(&err, code, "%s", words);
     mortise_requests_detach(&c->asker);
-    put_error(c, &err);
+    append_error_line(c, &err);
     c->closing = true;
     c->all->held -= c->in.n;
     c->in.n = c->scanned = c->line_end = 0;
-    trim(&c->in, c->m->mem);
-    feed_starved(c->all);
+    shrink_empty_buffer(&c->in, c->m->mem);
+    wake_starved(c->all);
 }
 
-static size_t unread(const struct mortise_conn *c)
+static size_t count_unsent_bytes(const struct mortise_conn *c)
 {
     return c->out.n - c->sent;
 }
 
-/* What was sent need not be kept: at the end of all, and now and then. */
-static void forget_sent(struct mortise_conn *c)
+/* Discard sent bytes: when all is sent, and at intervals of QUEUE_MAX. */
+static void discard_sent_bytes(struct mortise_conn *c)
 {
-    if (unread(c) > 0 && c->sent < QUEUE_MAX)
+    if (count_unsent_bytes(c) > 0 && c->sent < QUEUE_MAX)
         return;
     c->out.n -= c->sent;
     memmove(c->out.p, c->out.p + c->sent, c->out.n);
     c->sent = 0;
-    trim(&c->out, c->m->mem);
+    shrink_empty_buffer(&c->out, c->m->mem);
 }
 
-/* False when the client is gone. */
-static bool send_some(struct mortise_conn *c)
+/* Returns false if the client is gone. */
+static bool send_pending_bytes(struct mortise_conn *c)
 {
-    while (unread(c) > 0) {
-        ssize_t n = send(c->fd, c->out.p + c->sent, unread(c),
+    while (count_unsent_bytes(c) > 0) {
+        ssize_t n = send(c->fd, c->out.p + c->sent, count_unsent_bytes(c),
                          MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n < 0 && errno == EINTR)
@@ -278,45 +283,48 @@ static bool send_some(struct mortise_conn *c)
         if (n < 0)
             break;
         c->sent += (size_t)n;
-        was_active(c);
+        mark_conn_active(c);
     }
     if (c->sent > 0)
-        forget_sent(c);
+        discard_sent_bytes(c);
     return true;
 }
 
-static int on_item(struct mortise_asker *a, json_t *item)
+static int on_answer_item(struct mortise_asker *a, json_t *item)
 {
     struct mortise_conn *c = MORTISE_OF(a, struct mortise_conn, asker);
 
-    put_line(c, "item", item);
+    append_answer_line(c, "item", item);
     return c->closing;
 }
 
-static bool on_full(struct mortise_asker *a)
+static bool is_follower_full(struct mortise_asker *a)
 {
-    return unread(MORTISE_OF(a, struct mortise_conn, asker)) >= QUEUE_MAX;
+    return count_unsent_bytes(MORTISE_OF(a, struct mortise_conn, asker)) >=
+           QUEUE_MAX;
 }
 
 static void on_reply(struct mortise_asker *a, json_t *reply)
 {
-    put_line(MORTISE_OF(a, struct mortise_conn, asker), "reply", reply);
+    append_answer_line(MORTISE_OF(a, struct mortise_conn, asker), "reply",
+                       reply);
 }
 
 static void on_error(struct mortise_asker *a, const struct mortise_err *err)
 {
-    put_error(MORTISE_OF(a, struct mortise_conn, asker), err);
+    append_error_line(MORTISE_OF(a, struct mortise_conn, asker), err);
 }
 
 /* ---- asking ------------------------------------------------------------- */
 
-static void tick_soon(struct mortise_conns *s)
+static void schedule_tick(struct mortise_conns *s)
 {
     if (!s->tick.armed)
         mortise_timer_arm(&s->m->timers, &s->tick, mortise_mono_in(BEAT_MS));
 }
 
-static void serve_line(struct mortise_conn *c, const char *line, size_t n)
+static void serve_request_line(struct mortise_conn *c, const char *line,
+                               size_t n)
 {
     struct mortise_err err;
     json_t *request;
@@ -325,17 +333,17 @@ static void serve_line(struct mortise_conn *c, const char *line, size_t n)
     if (rv != MORTISE_OK) {
         mortise_doing(&err, rv,
                       "a request must be one JSON object on one line");
-        put_error(c, &err);
+        append_error_line(c, &err);
         return;
     }
     mortise_requests_serve(c->m, request, c->actor, &c->asker);
     json_decref(request);
     if (c->asker.greeted && c->asker.request != NULL)
-        tick_soon(c->all);
+        schedule_tick(c->all);
 }
 
-/* Where the first line ends, if it does. */
-static void find_line(struct mortise_conn *c)
+/* Search the input for the end of its first line. */
+static void find_line_end(struct mortise_conn *c)
 {
     const char *end;
 
@@ -346,70 +354,72 @@ static void find_line(struct mortise_conn *c)
     if (end == NULL)
         return;
     c->line_end = (size_t)(end - c->in.p) + 1;
-    feed_starved(c->all); /* another is the furthest now */
+    wake_starved(c->all); /* another incomplete request is the largest now */
 }
 
-/* Is there a whole line, or too much of one, while nothing is under way and
- * answers are read? */
-static bool may_serve(const struct mortise_conn *c)
+/* Is there a complete or oversized line, no request in progress, and room for
+ * the answer? */
+static bool can_serve_request(const struct mortise_conn *c)
 {
-    return c->asker.request == NULL && !c->closing && unread(c) < ANSWERS &&
+    return c->asker.request == NULL && !c->closing &&
+           count_unsent_bytes(c) < ANSWERS &&
            (c->line_end != 0 || c->in.n > MORTISE_REQUEST_MAX);
 }
 
-/* The next line, or that it is too long. */
-static void serve_next(struct mortise_conn *c)
+/* Serve the next request, or reject it as too long. */
+static void serve_next_request(struct mortise_conn *c)
 {
     char words[128];
     size_t n = c->line_end;
 
-    if (!may_serve(c))
+    if (!can_serve_request(c))
         return;
     if (n == 0) {
         snprintf(words, sizeof words,
                  "a request exceeds the limit of %d MiB: %zu bytes were read "
                  "without a line end",
                  MORTISE_REQUEST_MAX >> 20, c->in.n);
-        put_last(c, MORTISE_ELIMIT, words);
+        append_final_error(c, MORTISE_ELIMIT, words);
         return;
     }
-    serve_line(c, c->in.p, n - 1);
+    serve_request_line(c, c->in.p, n - 1);
     c->in.n -= n;
     c->all->held -= n;
     memmove(c->in.p, c->in.p + n, c->in.n);
-    trim(&c->in, c->m->mem);
+    shrink_empty_buffer(&c->in, c->m->mem);
     c->scanned = c->line_end = 0;
-    find_line(c);
-    feed_starved(c->all);
-    attend_soon(c); /* there may be more */
+    find_line_end(c);
+    wake_starved(c->all);
+    queue_attend(c); /* there may be another request */
 }
 
 /* ---- bytes -------------------------------------------------------------- */
 
-/* Does nobody hear us any more?  (Who sends no more may still listen.) */
-static bool is_gone(const struct mortise_conn *c)
+/* Has the client closed both directions?  After closing only its sending side,
+ * it may still listen. */
+static bool is_peer_gone(const struct mortise_conn *c)
 {
     struct pollfd p = {.fd = c->fd};
 
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/* It sends no more, and follows: nothing that comes from it would tell that it
- * left. */
-static bool may_leave(const struct mortise_conn *c)
+/* A follower that sends no more: no input will tell that it left, so
+ * is_peer_gone() must check. */
+static bool is_half_closed_follow(const struct mortise_conn *c)
 {
     return c->eof && mortise_requests_is_follow(&c->asker);
 }
 
-/* Its last request was cut, and all before it are served. */
-static bool was_cut(const struct mortise_conn *c)
+/* Is the last request incomplete, and are all earlier ones served? */
+static bool is_last_request_cut(const struct mortise_conn *c)
 {
     return c->eof && !c->closing && c->asker.request == NULL && c->in.n > 0 &&
            c->line_end == 0;
 }
 
-/* Take in what is there.  False when the connection is broken. */
-static bool receive(struct mortise_conn *c)
+/* Read the available bytes; false if the connection is broken. */
+static bool receive_request_bytes(struct mortise_conn *c)
 {
     char chunk[CHUNK];
     ssize_t n = recv(c->fd, chunk, sizeof chunk, MSG_DONTWAIT);
@@ -421,24 +431,24 @@ static bool receive(struct mortise_conn *c)
     if (c->in.failed)
         return false;
     c->all->held += (size_t)n;
-    was_active(c);
-    find_line(c);
+    mark_conn_active(c);
+    find_line_end(c);
     return true;
 }
 
 static void on_events(uv_poll_t *h, int status, int events);
 
-/* What we wait for next; false when there is nothing left to wait for. */
-static bool poll_again(struct mortise_conn *c)
+/* Update the polled events; false if there is nothing left to wait for. */
+static bool update_poll_events(struct mortise_conn *c)
 {
     int want = 0;
 
-    if (may_read(c))
+    if (can_read_more(c))
         want |= UV_READABLE;
-    if (unread(c) > 0)
+    if (count_unsent_bytes(c) > 0)
         want |= UV_WRITABLE;
     if (c->starved)
-        tick_soon(c->all);
+        schedule_tick(c->all);
     if (want == 0 && !c->starved && c->asker.request == NULL)
         return false;
     if (want == c->polled)
@@ -448,26 +458,26 @@ static bool poll_again(struct mortise_conn *c)
                      : uv_poll_stop(&c->poll) == 0;
 }
 
-/* Bytes out, the next request, and what that gave; false: it is to be closed.
+/* Send output, serve the next request and send its answer; false: close.
  *
- * The client may read while this works: the second sending may make the room
- * for which the next request had to wait.  No event of the socket would tell of
- * that any more, so it is looked at here.
- */
-static bool goes_on(struct mortise_conn *c)
+ * The client may read in the meantime, so the second send may make the room
+ * that the next request waits for.  No socket event would report that room
+ * later; therefore can_serve_request() is checked again here. */
+static bool advance_conn(struct mortise_conn *c)
 {
-    if (!send_some(c))
+    if (!send_pending_bytes(c))
         return false;
-    serve_next(c);
-    if (was_cut(c))
-        put_last(c, MORTISE_EINVAL, "the last request has no line end");
-    if (!send_some(c) || (may_leave(c) && is_gone(c)))
+    serve_next_request(c);
+    if (is_last_request_cut(c))
+        append_final_error(c, MORTISE_EINVAL,
+                           "the last request has no line end");
+    if (!send_pending_bytes(c) || (is_half_closed_follow(c) && is_peer_gone(c)))
         return false;
-    if (may_leave(c))
-        tick_soon(c->all);
-    if (may_serve(c))
-        attend_soon(c);
-    return c->queued || poll_again(c);
+    if (is_half_closed_follow(c))
+        schedule_tick(c->all);
+    if (can_serve_request(c))
+        queue_attend(c);
+    return c->queued || update_poll_events(c);
 }
 
 static void attend(struct mortise_task *t)
@@ -475,35 +485,36 @@ static void attend(struct mortise_task *t)
     struct mortise_conn *c = MORTISE_OF(t, struct mortise_conn, attend);
 
     c->queued = false;
-    if (!c->closed && !goes_on(c))
+    if (!c->closed && !advance_conn(c))
         conn_close(c);
-    else if (!c->closed && unread(c) < QUEUE_MAX / 2)
+    else if (!c->closed && count_unsent_bytes(c) < QUEUE_MAX / 2)
         mortise_requests_go_on(&c->asker);
-    let_go(c);
+    release_conn(c);
 }
 
 static void on_events(uv_poll_t *h, int status, int events)
 {
     struct mortise_conn *c = h->data;
 
-    if (status < 0 || ((events & UV_READABLE) != 0 && !receive(c))) {
+    if (status < 0 ||
+        ((events & UV_READABLE) != 0 && !receive_request_bytes(c))) {
         conn_close(c);
         return;
     }
-    attend_soon(c);
+    queue_attend(c);
 }
 
 /* ---- from time to time --------------------------------------------------- */
 
-/* The largest request that is under way and of which nothing comes. */
-static struct mortise_conn *stalled(const struct mortise_conns *s)
+/* The largest incomplete request that makes no progress. */
+static struct mortise_conn *find_stalled_conn(const struct mortise_conns *s)
 {
     uint64_t now = mortise_mono_ns();
     struct mortise_conn *found = NULL;
 
     for (struct mortise_conn *c = s->first; c != NULL; c = c->next)
         if (c->in.n >= READ_AHEAD && c->line_end == 0 && !c->starved &&
-            is_silent(c, now) && (found == NULL || c->in.n > found->in.n))
+            is_conn_stalled(c, now) && (found == NULL || c->in.n > found->in.n))
             found = c;
     return found;
 }
@@ -511,32 +522,33 @@ static struct mortise_conn *stalled(const struct mortise_conns *s)
 static void tick(struct mortise_timer *t)
 {
     struct mortise_conns *s = MORTISE_OF(t, struct mortise_conns, tick);
-    struct mortise_conn *slow = s->starved > 0 ? stalled(s) : NULL;
+    struct mortise_conn *slow = s->starved > 0 ? find_stalled_conn(s) : NULL;
     bool again = s->starved > 0;
 
     if (slow != NULL)
-        put_last(slow, MORTISE_ELIMIT,
-                 "a large request made no progress, and other requests wait "
-                 "for its slot");
+        append_final_error(
+            slow, MORTISE_ELIMIT,
+            "a large request made no progress, and other requests wait "
+            "for its slot");
     for (struct mortise_conn *c = s->first; c != NULL; c = c->next) {
-        if (may_leave(c)) {
+        if (is_half_closed_follow(c)) {
             again = true;
-            if (is_gone(c))
-                attend_soon(c);
+            if (is_peer_gone(c))
+                queue_attend(c);
         }
         if (!c->asker.greeted || c->asker.request == NULL)
             continue;
         again = true;
-        if (unread(c) > 0)
-            continue; /* it has not heard the last word yet */
+        if (count_unsent_bytes(c) > 0)
+            continue; /* pending output is a sign of life, too */
         mortise_buf_put(&c->out, alive, sizeof alive - 1);
-        attend_soon(c);
+        queue_attend(c);
     }
     if (again)
-        tick_soon(s);
+        schedule_tick(s);
 }
 
-/* ---- coming and going ---------------------------------------------------- */
+/* ---- adding and closing connections -------------------------------------- */
 
 void mortise_conn_turn_away(int fd, const struct mortise_err *why)
 {
@@ -555,67 +567,71 @@ void mortise_conns_init(struct mortise_conns *s, struct mortise *m)
     *s = (struct mortise_conns){.m = m, .tick = {.fire = tick}};
 }
 
-/* Nothing is owed to it; or it does not take what is. */
-static bool is_idle(const struct mortise_conn *c, uint64_t now)
+/* Does the client wait for nothing, or not read its answers? */
+static bool is_conn_idle(const struct mortise_conn *c, uint64_t now)
 {
     if (c->asker.request != NULL || c->queued)
         return false;
-    return (unread(c) == 0 && c->line_end == 0) || is_silent(c, now);
+    return (count_unsent_bytes(c) == 0 && c->line_end == 0) ||
+           is_conn_stalled(c, now);
 }
 
-/* Whose places are taken: everybody's, one user's, or all members'. */
-enum whose { ANYBODYS, A_USERS, MEMBERS };
+/* The quotas of slots: of everybody, of one user, of all group members. */
+enum quota { QUOTA_ALL, QUOTA_USER, QUOTA_MEMBERS };
 
-static bool is_member(uid_t uid)
+static bool is_group_member(uid_t uid)
 {
     return uid != geteuid() && uid != 0;
 }
 
-static bool is_of(const struct mortise_conn *c, enum whose whose, uid_t uid)
+static bool is_under_quota(const struct mortise_conn *c, enum quota quota,
+                           uid_t uid)
 {
-    return whose == ANYBODYS ||
-           (whose == A_USERS ? c->uid == uid : is_member(c->uid));
+    return quota == QUOTA_ALL ||
+           (quota == QUOTA_USER ? c->uid == uid : is_group_member(c->uid));
 }
 
-static unsigned count(const struct mortise_conns *s, enum whose whose,
-                      uid_t uid)
+static unsigned count_conns(const struct mortise_conns *s, enum quota quota,
+                            uid_t uid)
 {
     unsigned n = 0;
 
     for (const struct mortise_conn *c = s->first; c != NULL; c = c->next)
-        n += is_of(c, whose, uid);
+        n += is_under_quota(c, quota, uid);
     return n;
 }
 
-static bool drop_idle(struct mortise_conns *s, enum whose whose, uid_t uid)
+static bool drop_idle_conn(struct mortise_conns *s, enum quota quota, uid_t uid)
 {
     uint64_t now = mortise_mono_ns();
     struct mortise_conn *c = s->first;
     struct mortise_err why;
 
-    while (c != NULL && !(is_of(c, whose, uid) && is_idle(c, now)))
+    while (c != NULL &&
+           !(is_under_quota(c, quota, uid) && is_conn_idle(c, now)))
         c = c->next;
     if (c == NULL)
         return false;
     mortise_fail(&why, MORTISE_EBUSY,
                  "this connection was idle the longest, and others need its "
                  "slot; connect again");
-    put_error(c, &why);
-    send_some(c);
+    append_error_line(c, &why);
+    send_pending_bytes(c);
     conn_close(c);
     return true;
 }
 
 bool mortise_conns_drop_idle(struct mortise_conns *s)
 {
-    return drop_idle(s, ANYBODYS, 0);
+    return drop_idle_conn(s, QUOTA_ALL, 0);
 }
 
-/* Is there a place for one more? (4) */
-static int make_room(struct mortise_conns *s, enum whose whose, uid_t uid,
-                     unsigned most, const char *words, struct mortise_err *err)
+/* Is there a free slot, or one that can be freed?  (4) */
+static int make_room_in_quota(struct mortise_conns *s, enum quota quota,
+                              uid_t uid, unsigned most, const char *words,
+                              struct mortise_err *err)
 {
-    if (count(s, whose, uid) < most || drop_idle(s, whose, uid))
+    if (count_conns(s, quota, uid) < most || drop_idle_conn(s, quota, uid))
         return MORTISE_OK;
     return mortise_fail(
         err, MORTISE_ELIMIT,
@@ -623,24 +639,27 @@ static int make_room(struct mortise_conns *s, enum whose whose, uid_t uid,
         words);
 }
 
-static int make_rooms(struct mortise_conns *s, uid_t uid,
-                      struct mortise_err *err)
+static int make_room_for_user(struct mortise_conns *s, uid_t uid,
+                              struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (is_member(uid))
-        rv = make_room(s, A_USERS, uid, MEMBER_PLACES, " of yours", err);
-    if (rv == MORTISE_OK && is_member(uid))
-        rv = make_room(s, MEMBERS, uid, MEMBERS_PLACES, " of members", err);
-    return rv == MORTISE_OK ? make_room(s, ANYBODYS, uid, CONNECTIONS, "", err)
-                            : rv;
+    if (is_group_member(uid))
+        rv = make_room_in_quota(s, QUOTA_USER, uid, MEMBER_PLACES, " of yours",
+                                err);
+    if (rv == MORTISE_OK && is_group_member(uid))
+        rv = make_room_in_quota(s, QUOTA_MEMBERS, uid, MEMBERS_PLACES,
+                                " of members", err);
+    return rv == MORTISE_OK
+               ? make_room_in_quota(s, QUOTA_ALL, uid, CONNECTIONS, "", err)
+               : rv;
 }
 
 int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
                       struct mortise_err *err)
 {
     struct mortise_conn *c;
-    int rv = make_rooms(s, uid, err);
+    int rv = make_room_for_user(s, uid, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -655,19 +674,19 @@ int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
     c->fd = fd;
     c->poll.data = c;
     c->attend.run = attend;
-    c->asker.item = on_item;
+    c->asker.item = on_answer_item;
     c->asker.reply = on_reply;
     c->asker.error = on_error;
-    c->asker.full = on_full;
+    c->asker.full = is_follower_full;
     mortise_buf_init(&c->in, s->m->mem);
     mortise_buf_init(&c->out, s->m->mem);
     c->uid = uid;
-    c->asker.member = is_member(uid);
+    c->asker.member = is_group_member(uid);
     mortise_owner_name(uid, c->actor);
     link_last(s, c);
     s->n++;
-    was_active(c);
-    attend_soon(c);
+    mark_conn_active(c);
+    queue_attend(c);
     return MORTISE_OK;
 }
 
@@ -677,8 +696,8 @@ void mortise_conns_close(struct mortise_conns *s, const struct mortise_err *why)
 
     while ((c = s->first) != NULL) {
         if (c->asker.request != NULL)
-            put_error(c, why);
-        send_some(c);
+            append_error_line(c, why);
+        send_pending_bytes(c);
         conn_close(c);
     }
     mortise_timer_disarm(&s->m->timers, &s->tick);

@@ -1,26 +1,26 @@
-/* control.c -- requests from the control socket (docs/control.md).
+/* control.c -- the control socket (docs/control.md).
  *
- * STORE/control.sock is how other processes reach the engine that holds a
- * store: one JSON object a line, both ways.  The promises:
+ * Other processes reach the engine that holds a store at STORE/control.sock.
+ * Each line is one JSON object, in both directions.
  *
- *   (1) Only our uid, root and members of the deployment's group
- *       (store.access) get an answer, and the kernel says who they are: the
- *       actor of what they do is never their own word.  The socket is the
- *       group's before its mode lets anybody but us connect.
- *   (2) Nothing that a client sends or fails to read can block or bloat the
- *       engine; conn.c says how.
- *   (3) When descriptors run out, whoever connects is told so, with one that is
- *       kept for that; nothing spins and nothing ends.
- *   (4) A socket is taken away only when nobody listens there, or when it is
- *       ours: the store's directory may have been renamed, and another one may
- *       stand in its place.
- *   (5) The other end looks before it speaks: peer.c.
+ *   (1) Only our user, root and members of the deployment's group
+ *       (store.access) are served.  The kernel identifies them, so a client
+ *       cannot choose the actor of its commands.  The socket gets its group
+ *       before its mode lets other users connect.
+ *   (2) A client cannot block the engine or exhaust its memory (conn.c).
+ *   (3) When descriptors run out, a new client gets an error, through a spare
+ *       descriptor that is reserved for this.  The engine neither spins nor
+ *       stops.
+ *   (4) A socket is removed only if no process listens there, or if it is our
+ *       own.  The store's directory may have been renamed, and another one may
+ *       have taken its name.
+ *   (5) The client checks the engine before it sends anything (peer.c).
  *
- * libuv's own pipes are not used: they would raise SIGPIPE (a library has no
- * business with signals), and cut paths at 107 bytes.  The socket is bound and
- * reached through /proc/self/fd/DIR, so that the store may lie arbitrarily
- * deep.  The directory that we hold the lock of is the one that we bind in,
- * whatever its path leads to by now.
+ * libuv's own pipes are not used: they would raise SIGPIPE, and a library must
+ * not depend on signal handlers; and they cut paths at 107 bytes.  The socket
+ * is bound and connected through /proc/self/fd/DIR, so a store's path may have
+ * any length.  The socket is bound in the directory that we hold the lock of,
+ * even if its path leads elsewhere by now.
  */
 #include "server/control.h"
 
@@ -41,9 +41,9 @@
 #include "server/peer.h"
 
 enum {
-    BACKLOG = 1024, /* wait to be accepted */
-    ACCEPTS = 64,   /* before others have their turn */
-    REST_MS = 200   /* no descriptor is to be had: try again then */
+    BACKLOG = 1024, /* connections waiting to be accepted */
+    ACCEPTS = 64,   /* per turn of the loop */
+    REST_MS = 200   /* pause before the next try when accepting fails */
 };
 
 static const char socket_name[] = "control.sock";
@@ -51,41 +51,43 @@ static const char socket_name[] = "control.sock";
 struct mortise_control {
     struct mortise *m;
     int dir, fd;
-    int spare; /* a descriptor to fall back on; -1: not to be had */
-    dev_t dev; /* our socket's, */
-    ino_t ino; /* as it stands in the directory */
+    int spare; /* a reserved descriptor; -1 if it could not be opened */
+    dev_t dev; /* device and inode of our socket's */
+    ino_t ino; /* directory entry */
     uv_poll_t poll;
     struct mortise_conns conns;
-    struct mortise_timer rest;
-    bool told; /* that descriptors ran out */
+    struct mortise_timer accept_pause;
+    bool is_shortage_logged; /* that descriptors ran out was logged */
 };
 
 /* ---- accepting ---------------------------------------------------------- */
 
 static void on_connection(uv_poll_t *h, int status, int events);
 
-static void listen_again(struct mortise_timer *t)
+static void resume_accepting(struct mortise_timer *t)
 {
-    struct mortise_control *k = MORTISE_OF(t, struct mortise_control, rest);
+    struct mortise_control *k =
+        MORTISE_OF(t, struct mortise_control, accept_pause);
 
     uv_poll_start(&k->poll, UV_READABLE, on_connection);
 }
 
-static int take_spare(void)
+static int open_spare_descriptor(void)
 {
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Nobody can be accepted, and poll() would say at once that somebody waits:
- * leave the listener alone for a while. */
-static void rest(struct mortise_control *k)
+/* Accepting fails while connections wait, so poll() would return at once.  Do
+ * not watch the listener for a while. */
+static void accept_pause(struct mortise_control *k)
 {
     uv_poll_stop(&k->poll);
-    if (!k->rest.armed)
-        mortise_timer_arm(&k->m->timers, &k->rest, mortise_mono_in(REST_MS));
+    if (!k->accept_pause.armed)
+        mortise_timer_arm(&k->m->timers, &k->accept_pause,
+                          mortise_mono_in(REST_MS));
 }
 
-static int accept_one(struct mortise_control *k)
+static int accept_connection(struct mortise_control *k)
 {
     int fd;
 
@@ -95,7 +97,7 @@ static int accept_one(struct mortise_control *k)
     return fd;
 }
 
-static unsigned long long most_descriptors(void)
+static unsigned long long get_descriptor_limit(void)
 {
     struct rlimit r = {.rlim_cur = 0};
 
@@ -103,51 +105,52 @@ static unsigned long long most_descriptors(void)
     return r.rlim_cur;
 }
 
-/* Descriptors ran out.  Whoever waits is told so with the one that was kept
- * for this.  False when there is none, or nobody waits any more. */
-static bool say_full(struct mortise_control *k)
+/* Descriptors ran out.  Accept the next connection with the spare descriptor
+ * and reject it.  Returns false if there is no spare or no connection. */
+static bool reject_with_spare(struct mortise_control *k)
 {
     struct mortise_err why;
     int fd;
 
-    if (!k->told)
+    if (!k->is_shortage_logged)
         mortise_log(k->m, MORTISE_LOG_ERROR,
                     "no file descriptors are left, so connections are rejected "
                     "(ulimit -n, or LimitNOFILE= of the service)");
-    k->told = true;
+    k->is_shortage_logged = true;
     if (k->spare < 0)
         return false;
     close(k->spare);
-    fd = accept_one(k);
+    fd = accept_connection(k);
     mortise_fail(
         &why, MORTISE_ELIMIT,
         "the engine has no file descriptors left: process %ld can have at most "
         "%llu, and calls of its runs wait.  Start it with a higher limit "
         "(ulimit -n, or LimitNOFILE= of the service), or try again",
-        (long)getpid(), most_descriptors());
+        (long)getpid(), get_descriptor_limit());
     if (fd >= 0)
         mortise_conn_turn_away(fd, &why);
-    k->spare = take_spare();
+    k->spare = open_spare_descriptor();
     return fd >= 0;
 }
 
-/* Whose socket it is, too; NULL: ours alone. */
-static const gid_t *group_of(const struct mortise_control *k)
+/* The group that may use the socket; NULL if only our user may. */
+static const gid_t *get_access_group(const struct mortise_control *k)
 {
     return mortise_settings_shares(&k->m->settings)
                ? k->m->settings.deployment->access
                : NULL;
 }
 
-static bool is_welcome(const struct mortise_control *k, int fd, uid_t uid)
+static bool is_client_allowed(const struct mortise_control *k, int fd,
+                              uid_t uid)
 {
-    const gid_t *group = group_of(k);
+    const gid_t *group = get_access_group(k);
 
     return uid == geteuid() || uid == 0 ||
            (group != NULL && mortise_group_has_peer(k->m->mem, *group, fd));
 }
 
-static void welcome(struct mortise_control *k, int fd)
+static void admit_client(struct mortise_control *k, int fd)
 {
     struct mortise_err why;
     struct ucred who;
@@ -155,36 +158,37 @@ static void welcome(struct mortise_control *k, int fd)
     int rv;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
-        !is_welcome(k, fd, who.uid))
+        !is_client_allowed(k, fd, who.uid))
         rv = mortise_fail(
             &why, MORTISE_EDENIED,
             "only the user of this engine can use its control socket%s",
-            group_of(k) != NULL ? ", and members of its store.access group"
-                                : "");
+            get_access_group(k) != NULL
+                ? ", and members of its store.access group"
+                : "");
     else
         rv = mortise_conns_add(&k->conns, fd, who.uid, &why);
     if (rv != MORTISE_OK)
         mortise_conn_turn_away(fd, &why);
 }
 
-/* Another could be accepted, or told why not. */
-static bool accept_next(struct mortise_control *k)
+/* Returns true if another connection may be waiting. */
+static bool accept_or_reject(struct mortise_control *k)
 {
-    int fd = accept_one(k);
+    int fd = accept_connection(k);
 
     if (fd >= 0) {
         if (k->spare < 0)
-            k->spare = take_spare();
-        k->told &= k->spare < 0;
-        welcome(k, fd);
+            k->spare = open_spare_descriptor();
+        k->is_shortage_logged &= k->spare < 0;
+        admit_client(k, fd);
         return true;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK)
         return false;
     if ((errno == EMFILE || errno == ENFILE) &&
-        (mortise_conns_drop_idle(&k->conns) || say_full(k)))
+        (mortise_conns_drop_idle(&k->conns) || reject_with_spare(k)))
         return true;
-    rest(k);
+    accept_pause(k);
     return false;
 }
 
@@ -194,32 +198,32 @@ static void on_connection(uv_poll_t *h, int status, int events)
 
     (void)events;
     if (status < 0) {
-        rest(k);
+        accept_pause(k);
         return;
     }
-    for (int i = 0; i < ACCEPTS && accept_next(k); i++)
+    for (int i = 0; i < ACCEPTS && accept_or_reject(k); i++)
         continue;
 }
 
 /* ---- the socket --------------------------------------------------------- */
 
-static void fill_address(struct sockaddr_un *a, int dir)
+static void fill_socket_address(struct sockaddr_un *a, int dir)
 {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
     snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/%s", dir,
              socket_name);
 }
 
-static int open_dir(int at, const char *store, struct mortise_err *err)
+static int open_store_dir(int at, const char *store, struct mortise_err *err)
 {
     int dir = openat(at, store, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     return dir >= 0 ? dir : mortise_syserr(err, errno, "open %s", store);
 }
 
-/* Connect; 0 or the errno.  A link would lead to the engine of another store,
- * which would run what is meant for this one. */
-static int reach(int fd, int dir)
+/* Connect; returns 0 or an errno.  A symbolic link is refused: it would lead
+ * to the engine of another store. */
+static int connect_store_socket(int fd, int dir)
 {
     struct sockaddr_un a;
     struct stat st;
@@ -228,7 +232,7 @@ static int reach(int fd, int dir)
         return errno;
     if (S_ISLNK(st.st_mode))
         return ECONNREFUSED;
-    fill_address(&a, dir);
+    fill_socket_address(&a, dir);
     return connect(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
 }
 
@@ -237,16 +241,17 @@ bool mortise_control_is_alive(pid_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Take away the socket that an engine left behind; not one at which somebody
- * listens.  (A child that an engine forked and left holds its socket open,
- * and nobody will ever answer there.) */
-static int clear_stale(int dir, const char *store, struct mortise_err *err)
+/* Remove the socket of an engine that has exited, but not one with a listener.
+ * A child process of that engine may have inherited the socket and keep it
+ * open; it never answers, so its socket is removed, too. */
+static int remove_stale_socket(int dir, const char *store,
+                               struct mortise_err *err)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct ucred who = {.pid = 0};
     char other[32] = "another process";
     socklen_t n = sizeof who;
-    int errnum = fd >= 0 ? reach(fd, dir) : errno;
+    int errnum = fd >= 0 ? connect_store_socket(fd, dir) : errno;
     bool there = errnum == EAGAIN;
 
     if (fd < 0)
@@ -270,10 +275,10 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* What is bound is ours alone, and then the group's, too. */
-static int share(const struct mortise_control *k)
+/* The bound socket is ours alone; give it to the group, if there is one. */
+static int share_with_group(const struct mortise_control *k)
 {
-    const gid_t *group = group_of(k);
+    const gid_t *group = get_access_group(k);
 
     if (group == NULL)
         return 0;
@@ -284,35 +289,35 @@ static int share(const struct mortise_control *k)
                : errno;
 }
 
-static int bind_at(struct mortise_control *k)
+static int bind_control_socket(struct mortise_control *k)
 {
     struct sockaddr_un a;
     struct stat st;
 
-    fill_address(&a, k->dir);
-    /* The mode of the descriptor, less the umask, is that of the file. */
+    fill_socket_address(&a, k->dir);
+    /* The file's mode is the descriptor's mode without the umask. */
     if (fchmod(k->fd, 0600) != 0 ||
         bind(k->fd, (struct sockaddr *)&a, sizeof a) != 0 ||
         fchmodat(k->dir, socket_name, 0600, 0) != 0 ||
         fstatat(k->dir, socket_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        share(k) != 0 || listen(k->fd, BACKLOG) != 0)
+        share_with_group(k) != 0 || listen(k->fd, BACKLOG) != 0)
         return errno;
     k->dev = st.st_dev;
     k->ino = st.st_ino;
     return 0;
 }
 
-static int listen_at(struct mortise_control *k, const char *store,
-                     struct mortise_err *err)
+static int open_control_socket(struct mortise_control *k, const char *store,
+                               struct mortise_err *err)
 {
-    int rv = clear_stale(k->dir, store, err), errnum;
+    int rv = remove_stale_socket(k->dir, store, err), errnum;
 
     if (rv != MORTISE_OK)
         return rv;
     k->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (k->fd < 0)
         return mortise_syserr(err, errno, "make a socket");
-    errnum = bind_at(k);
+    errnum = bind_control_socket(k);
     if (errnum != 0)
         return mortise_syserr(err, errnum, "listen at %s/%s", store,
                               socket_name);
@@ -335,22 +340,23 @@ static void close_descriptors(struct mortise_control *k)
 static int control_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_control *k = mortise_zalloc(m->mem, sizeof *k);
-    int rv = k != NULL ? open_dir(m->store->dir, ".", err) : mortise_nomem(err);
+    int rv = k != NULL ? open_store_dir(m->store->dir, ".", err)
+                       : mortise_nomem(err);
 
     if (rv < 0) {
         mortise_release(m->mem, k, sizeof *k);
         return rv;
     }
     *k = (struct mortise_control){.m = m, .dir = rv, .fd = -1};
-    k->spare = take_spare();
-    rv = listen_at(k, m->settings.store, err);
+    k->spare = open_spare_descriptor();
+    rv = open_control_socket(k, m->settings.store, err);
     if (rv != MORTISE_OK) {
         close_descriptors(k);
         mortise_release(m->mem, k, sizeof *k);
         return rv;
     }
     mortise_conns_init(&k->conns, m);
-    k->rest.fire = listen_again;
+    k->accept_pause.fire = resume_accepting;
     k->poll.data = k;
     uv_poll_start(&k->poll, UV_READABLE, on_connection);
     m->control = k;
@@ -358,14 +364,14 @@ static int control_open(struct mortise *m, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static void control_gone(uv_handle_t *h)
+static void free_control(uv_handle_t *h)
 {
     struct mortise_control *k = h->data;
 
     mortise_release(k->m->mem, k, sizeof *k);
 }
 
-/* Ours, not that of whoever has taken our place in the directory since. */
+/* Remove our socket, unless another engine has replaced it. */
 static void remove_socket(const struct mortise_control *k)
 {
     struct stat st;
@@ -387,8 +393,8 @@ void mortise_control_close(struct mortise *m)
     mortise_fail(&why, MORTISE_EBUSY,
                  "the engine that held the store is closing; try again");
     mortise_conns_close(&k->conns, &why);
-    mortise_timer_disarm(&m->timers, &k->rest);
-    uv_close((uv_handle_t *)&k->poll, control_gone);
+    mortise_timer_disarm(&m->timers, &k->accept_pause);
+    uv_close((uv_handle_t *)&k->poll, free_control);
     close_descriptors(k);
 }
 
@@ -397,14 +403,14 @@ bool mortise_control_is_used(const struct mortise *m)
     return m->control != NULL && m->control->conns.n > 0;
 }
 
-/* ---- the other end ------------------------------------------------------ */
+/* ---- the client's end ---------------------------------------------------- */
 
-static int no_connection(int errnum, const char *store, struct mortise_err *err)
+static int fail_connect(int errnum, const char *store, struct mortise_err *err)
 {
     if (errnum == ECONNREFUSED || errnum == ENOENT)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "no process listens at %s/%s", store, socket_name);
-    if (errnum == EAGAIN) /* too many wait to be accepted */
+    if (errnum == EAGAIN) /* the queue of waiting connections is full */
         return mortise_fail(
             err, MORTISE_EBUSY,
             "connections to %s/%s are queued, but no process accepts them",
@@ -412,10 +418,10 @@ static int no_connection(int errnum, const char *store, struct mortise_err *err)
     return mortise_syserr(err, errnum, "connect to %s/%s", store, socket_name);
 }
 
-/* Connect and look who is there: nobody, where a child that an engine left
- * behind has its socket. */
-static int connect_at(int dir, const char *store, const gid_t *group, int *fd,
-                      pid_t *pid, struct mortise_err *err)
+/* Connect and check the peer.  A socket held only by a child of a former
+ * engine counts as no listener. */
+static int connect_and_check(int dir, const char *store, const gid_t *group,
+                             int *fd, pid_t *pid, struct mortise_err *err)
 {
     int rv = mortise_peer_check_store(dir, store, group, err), errnum;
 
@@ -424,25 +430,25 @@ static int connect_at(int dir, const char *store, const gid_t *group, int *fd,
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0)
         return mortise_syserr(err, errno, "make a socket");
-    errnum = reach(*fd, dir);
+    errnum = connect_store_socket(*fd, dir);
     if (errnum != 0)
-        return no_connection(errnum, store, err);
+        return fail_connect(errnum, store, err);
     rv = mortise_peer_check(*fd, dir, store, pid, err);
     return rv != MORTISE_OK || mortise_control_is_alive(*pid)
                ? rv
-               : no_connection(ECONNREFUSED, store, err);
+               : fail_connect(ECONNREFUSED, store, err);
 }
 
 int mortise_control_connect(const char *store, const gid_t *group, int *fd,
                             pid_t *pid, struct mortise_err *err)
 {
-    int dir = open_dir(AT_FDCWD, store, err), rv;
+    int dir = open_store_dir(AT_FDCWD, store, err), rv;
 
     *fd = -1;
     *pid = 0;
     if (dir < 0)
         return dir;
-    rv = connect_at(dir, store, group, fd, pid, err);
+    rv = connect_and_check(dir, store, group, fd, pid, err);
     close(dir);
     if (rv != MORTISE_OK && *fd >= 0) {
         close(*fd);

@@ -1,21 +1,21 @@
-/* peer.c -- may this store, and whoever answers at its socket, be told
- * anything?
+/* peer.c -- may a client trust this store and the process at its socket?
  *
- * A store's directory decides who hears our graphs and commands: whoever owns
- * it can put a lock and a socket of their own there.  So before a word is said:
+ * The owner of a store's directory can put a lock and a socket there, and so
+ * can read our graphs and commands.  A client therefore checks, before it
+ * sends anything:
  *
- *   (1) The directory is ours, or root's.  Root has no business in a user's
- *       store, either: what it says there, the user reads, and what it makes
- *       there, the user cannot remove.  (sudo -u USER does what is meant.)
- *       It may be somebody else's where a deployment of root's or of our own
- *       (lang/config/guarded.c) names the store and the group that shares it, and
- *       the directory is that group's: then its owner is meant.
- *   (2) Nobody but its owner may write there.
- *   (3) Who answers is the owner: the kernel's word (SO_PEERCRED), not the
- *       file's.
+ *   (1) The directory belongs to us or to root.  Root does not use another
+ *       user's store, either: the user could read root's requests, and could
+ *       not remove files that root creates (sudo -u USER is the right way).
+ *       Another owner is accepted if a deployment of root or of ourselves
+ *       (lang/config/guarded.c) names the store and the group that shares it,
+ *       and the directory belongs to that group.
+ *   (2) Only the owner can write to the directory.
+ *   (3) The process that answers runs as the owner, according to the kernel
+ *       (SO_PEERCRED), not according to the file.
  *
- * All of it is asked of descriptors, so that what was looked at is what is
- * used, whatever becomes of its name meanwhile.
+ * All checks use open descriptors, so renaming a path cannot change their
+ * result.
  */
 #include "server/peer.h"
 #include "core/base/owner.h"

@@ -1,14 +1,14 @@
-/* requests.c -- requests to the engine, wherever they come from.
+/* requests.c -- serve requests to the engine.
  *
- * A request is JSON from outside: every member is checked, and one that is not
- * known is refused rather than ignored.  Who asks comes from the transport.
+ * A request is untrusted JSON: every member is checked, and an unknown member
+ * is an error.  The transport supplies the actor.
  *
- * The asker may go away at any time; a command that is under way then is
- * carried out all the same, so its request lives on without an asker.  So does
- * one for which the store is asked, until that has answered.
+ * The asker may disconnect at any time.  A command in progress is still
+ * executed, so its request continues without an asker.  The same holds for a
+ * request that waits for the store.
  *
- * `start` and `command` may carry a watch (`until`): it begins in the same turn
- * of the loop, so no event lies between the two.
+ * `start` and `command` may include a watch (`until`).  The watch begins in
+ * the same turn of the loop, so no event is missed between the two.
  */
 #include "server/requests.h"
 
@@ -29,41 +29,41 @@
 
 enum { MAX_COMMANDS = 1000 };
 
-/* What the members of a request say. */
-struct asked {
+/* The members of a request. */
+struct fields {
     const char *op, *tenant, *run, *order, *until, *version;
-    const char *word; /* of a query */
+    const char *word; /* the argument of a query */
     const json_t *graph, *input, *commands, *deployment;
     const char *status, *name;
     uint64_t after, limit, protocol, since;
-    uint32_t flags; /* of a command; of others AGAIN, GO_ON, NEWEST */
+    uint32_t flags; /* of a command; of other requests: AGAIN, GO_ON, NEWEST */
 };
 
 enum { AGAIN = 1, GO_ON = 2, NEWEST = 4 };
 
 struct mortise_request {
     struct mortise *m;
-    struct mortise_asker *asker; /* NULL: gone */
-    json_t *body;                /* a reference: what follows points into it */
-    struct asked asked;
-    const struct mortise_members *members; /* that it may have */
+    struct mortise_asker *asker; /* NULL if it has disconnected */
+    json_t *body;                /* a reference; `fields` points into it */
+    struct fields fields;
+    const struct mortise_members *members; /* allowed for this request */
     char *actor;
     const char *tenant, *run;
-    char run_id[MORTISE_RUN_MAX]; /* of a start */
+    char run_id[MORTISE_RUN_MAX]; /* the id of the started run */
     struct mortise_watch watch;
     struct mortise_order order;
     struct mortise_run_command *commands;
     size_t n_commands;
     struct mortise_graph *graph; /* of a start: a reference, or NULL */
     struct mortise_new_run start;
-    struct mortise_stored stored; /* of a start that was made before */
+    struct mortise_stored stored; /* the existing run of a repeated start */
     struct mortise_order recovery;
     struct mortise_query query;
-    struct mortise_buf report, findings; /* of a diff, in a command */
-    bool ordered; /* the order is the run's until it is done */
-    bool reading; /* and what is above it, the store's */
-    bool giving;  /* the order is being given to the run: the answer waits */
-    bool begun;   /* a watch that is carried: its first item was sent */
+    struct mortise_buf report, findings; /* of a graph diff */
+    bool ordered; /* `order` belongs to the run until the command is answered */
+    bool reading; /* the store uses `start`, `stored` or `query` */
+    bool giving;  /* the order is being handed to the run; delay the answer */
+    bool begun;   /* of a request with a watch: its first item was sent */
 };
 
 /* ---- the life of a request ---------------------------------------------- */
@@ -84,9 +84,10 @@ static void request_free(struct mortise_request *q)
     mortise_release(mem, q, sizeof *q);
 }
 
-/* The last word to an asker, who may ask again from inside. */
-static void finish(struct mortise_request *q, json_t *reply,
-                   const struct mortise_err *err)
+/* Send the last answer.  The asker may send its next request from the
+ * callback. */
+static void finish_request(struct mortise_request *q, json_t *reply,
+                           const struct mortise_err *err)
 {
     struct mortise_asker *a = q->asker;
 
@@ -94,7 +95,7 @@ static void finish(struct mortise_request *q, json_t *reply,
     if (a != NULL)
         a->request = NULL;
     if (!q->ordered)
-        request_free(q); /* else when the command is answered */
+        request_free(q); /* otherwise freed when the command is answered */
     if (a != NULL && reply != NULL)
         a->reply(a, reply);
     else if (a != NULL)
@@ -102,13 +103,13 @@ static void finish(struct mortise_request *q, json_t *reply,
     json_decref(reply);
 }
 
-/* Takes the reply; NULL: memory ran out. */
+/* Takes the reference `with`; NULL: memory ran out. */
 static void reply(struct mortise_request *q, json_t *with)
 {
     struct mortise_err err;
 
     mortise_nomem(&err);
-    finish(q, with, &err);
+    finish_request(q, with, &err);
 }
 
 void mortise_requests_detach(struct mortise_asker *a)
@@ -121,21 +122,20 @@ void mortise_requests_detach(struct mortise_asker *a)
     q->asker = NULL;
     mortise_watch_end(q->m, &q->watch);
     if (!q->ordered && !q->reading)
-        request_free(q); /* else when the command is answered, or the store
-                            has */
+        request_free(q); /* otherwise freed after the pending answer */
 }
 
-/* The store has answered: does somebody still wait for what comes of it, and is
- * that more than an error?  Else the request is over. */
-static bool comes_back(struct mortise_request *q, int rv,
-                       const struct mortise_err *err)
+/* The store has answered.  Returns true if it succeeded and the asker still
+ * waits; otherwise the request is finished. */
+static bool finish_store_read(struct mortise_request *q, int rv,
+                              const struct mortise_err *err)
 {
     assert(q->reading);
     q->reading = false;
     if (q->asker == NULL)
         request_free(q);
     else if (rv != MORTISE_OK)
-        finish(q, NULL, err);
+        finish_request(q, NULL, err);
     else
         return true;
     return false;
@@ -163,10 +163,10 @@ int mortise_requests_code(const char *name)
 
 /* ---- watching ----------------------------------------------------------- */
 
-/* `blocked`: the commands were recorded, and a plugin keeps the run from going
- * on with them. */
-static json_t *standing(const struct mortise_request *q, int status,
-                        const char *reason)
+/* `blocked`: the commands are recorded, but the run waits for a plugin before
+ * it can continue. */
+static json_t *make_run_status(const struct mortise_request *q, int status,
+                               const char *reason)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:o*}", "run", q->run, "status",
@@ -175,9 +175,9 @@ static json_t *standing(const struct mortise_request *q, int status,
                                                            : NULL);
 }
 
-/* An item that says what was done of what the watch came with.  Nonzero: no
- * more. */
-static int say_begun(struct mortise_request *q, json_t *item)
+/* Send the item that confirms the start or command before the watched events.
+ * Nonzero: send no more. */
+static int send_begun_item(struct mortise_request *q, json_t *item)
 {
     struct mortise_err err;
     int said = 1;
@@ -192,18 +192,19 @@ static int say_begun(struct mortise_request *q, json_t *item)
     return said;
 }
 
-static int followed(struct mortise_watch *w, json_t *event)
+static int send_watch_event(struct mortise_watch *w, json_t *event)
 {
     struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
 
     if (q->run_id[0] != '\0' && !q->begun &&
-        say_begun(q, json_pack("{s:s, s:s, s:s}", "type", "started", "run",
-                               q->run_id, "tenant", q->tenant)) != 0)
+        send_begun_item(q, json_pack("{s:s, s:s, s:s}", "type", "started",
+                                     "run", q->run_id, "tenant", q->tenant)) !=
+            0)
         return 1;
     return q->asker->item(q->asker, event);
 }
 
-static bool is_full(struct mortise_watch *w)
+static bool is_asker_full(struct mortise_watch *w)
 {
     const struct mortise_request *q =
         MORTISE_OF(w, struct mortise_request, watch);
@@ -211,21 +212,21 @@ static bool is_full(struct mortise_watch *w)
     return q->asker->full != NULL && q->asker->full(q->asker);
 }
 
-static void follow_over(struct mortise_watch *w, int status, const char *reason,
-                        const struct mortise_err *err)
+static void finish_follow(struct mortise_watch *w, int status,
+                          const char *reason, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
 
-    if (err == NULL) /* it wants no more: nothing is left to say */
+    if (err == NULL) /* the asker stopped the watch: do not answer */
         mortise_requests_detach(q->asker);
     else if (err->code != MORTISE_OK)
-        finish(q, NULL, err);
+        finish_request(q, NULL, err);
     else
-        reply(q, standing(q, status, reason));
+        reply(q, make_run_status(q, status, reason));
 }
 
-static int until_of(const char *name, enum mortise_until *out,
-                    struct mortise_err *err)
+static int parse_until_name(const char *name, enum mortise_until *out,
+                            struct mortise_err *err)
 {
     if (name == NULL || strcmp(name, "now") == 0)
         *out = MORTISE_UNTIL_NOW;
@@ -244,20 +245,20 @@ static int until_of(const char *name, enum mortise_until *out,
 static int watch(struct mortise_request *q, const char *run,
                  struct mortise_err *err)
 {
-    q->watch.event = followed;
-    q->watch.full = is_full;
-    q->watch.done = follow_over;
+    q->watch.event = send_watch_event;
+    q->watch.full = is_asker_full;
+    q->watch.done = finish_follow;
     return mortise_watch_add(q->m, &q->watch, q->tenant, run, err);
 }
 
-/* The watch that a request carries, if it does. */
-static int get_watch(struct mortise_request *q, struct mortise_err *err)
+/* Read the `until` of a request that may include a watch. */
+static int read_watch_until(struct mortise_request *q, struct mortise_err *err)
 {
-    int rv = q->asked.until != NULL
-                 ? until_of(q->asked.until, &q->watch.until, err)
+    int rv = q->fields.until != NULL
+                 ? parse_until_name(q->fields.until, &q->watch.until, err)
                  : MORTISE_OK;
 
-    if (rv == MORTISE_OK && q->asked.until != NULL &&
+    if (rv == MORTISE_OK && q->fields.until != NULL &&
         q->watch.until == MORTISE_UNTIL_NOW)
         return mortise_fail(
             err, MORTISE_EINVAL,
@@ -265,22 +266,22 @@ static int get_watch(struct mortise_request *q, struct mortise_err *err)
     return rv;
 }
 
-/* What begins something: the id that the asker made for it, if it did, and the
- * watch. */
-static int get_beginning(struct mortise_request *q, struct mortise_err *err)
+/* Read the order id, if the asker made one, and the watch, if there is one. */
+static int read_order_and_watch(struct mortise_request *q,
+                                struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    q->order.id = q->asked.order;
+    q->order.id = q->fields.order;
     if (q->order.id != NULL)
         rv = mortise_check_name("order id", q->order.id, err);
-    return rv == MORTISE_OK ? get_watch(q, err) : rv;
+    return rv == MORTISE_OK ? read_watch_until(q, err) : rv;
 }
 
 /* ---- start -------------------------------------------------------------- */
 
-static void started(struct mortise_watch *w, int status, const char *reason,
-                    const struct mortise_err *err)
+static void reply_started_run(struct mortise_watch *w, int status,
+                              const char *reason, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
 
@@ -290,10 +291,10 @@ static void started(struct mortise_watch *w, int status, const char *reason,
         reply(q,
               json_pack("{s:s, s:s}", "run", q->run_id, "tenant", q->tenant));
     else
-        finish(q, NULL, err);
+        finish_request(q, NULL, err);
 }
 
-/* Findings go to the asker as an item, since they may be many. */
+/* Findings may be many, so they are sent as an item and not as an error. */
 static int send_report(struct mortise_request *q,
                        const struct mortise_buf *report,
                        const struct mortise_buf *findings,
@@ -315,30 +316,31 @@ static int send_report(struct mortise_request *q,
     if (q->asker != NULL)
         said = q->asker->item(q->asker, item);
     json_decref(item);
-    (void)said; /* a start that was asked for is not taken back */
+    (void)said; /* the start is not undone */
     return MORTISE_OK;
 }
 
 /* The member `graph` of a start. */
-struct graph_said {
+struct graph_fields {
     struct mortise_source file;
     const char *cwd;
 };
 
 static const struct mortise_member graph_rows[] = {
-    MORTISE_MEMBER(TEXT, "path", true, struct graph_said, file.path),
-    MORTISE_MEMBER(TEXT, "source", true, struct graph_said, file.text),
-    MORTISE_MEMBER(TEXT, "cwd", false, struct graph_said, cwd),
+    MORTISE_MEMBER(TEXT, "path", true, struct graph_fields, file.path),
+    MORTISE_MEMBER(TEXT, "source", true, struct graph_fields, file.text),
+    MORTISE_MEMBER(TEXT, "cwd", false, struct graph_fields, cwd),
 };
 static const struct mortise_members graph_members = MORTISE_MEMBERS(graph_rows);
 
-static int compile(struct mortise_request *q, struct mortise_graph **out,
-                   struct mortise_err *err)
+static int compile_start_graph(struct mortise_request *q,
+                               struct mortise_graph **out,
+                               struct mortise_err *err)
 {
-    struct graph_said said = {.cwd = NULL};
+    struct graph_fields said = {.cwd = NULL};
     struct mortise_buf report, findings;
     struct mortise_err ignored;
-    int rv = mortise_members_read(&graph_members, q->asked.graph,
+    int rv = mortise_members_read(&graph_members, q->fields.graph,
                                   "'graph' must be {path, source, cwd?}", &said,
                                   err);
 
@@ -357,8 +359,8 @@ static int compile(struct mortise_request *q, struct mortise_graph **out,
     return rv;
 }
 
-/* It is there: its watch begins, or the answer waits for its admission. */
-static void watch_start(struct mortise_request *q)
+/* The run exists: begin its watch, or wait until its admission is on disk. */
+static void watch_started_run(struct mortise_request *q)
 {
     struct mortise_err err;
     int rv;
@@ -368,25 +370,25 @@ static void watch_start(struct mortise_request *q)
         rv = watch(q, q->run, &err);
     } else {
         q->watch.until = MORTISE_UNTIL_SYNCED;
-        q->watch.done = started;
+        q->watch.done = reply_started_run;
         rv = mortise_watch_add(q->m, &q->watch, q->tenant, q->run, &err);
     }
     if (rv != MORTISE_OK)
-        finish(q, NULL, &err);
+        finish_request(q, NULL, &err);
 }
 
-static void start_goes_on(struct mortise_order *o,
-                          const struct mortise_err *err)
+static void continue_start(struct mortise_order *o,
+                           const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
 
-    if (comes_back(q, err->code, err))
-        watch_start(q);
+    if (finish_store_read(q, err->code, err))
+        watch_started_run(q);
 }
 
-/* Was the stored run admitted with this input? */
-static int had_input(const struct mortise_request *q, bool *had,
-                     struct mortise_err *err)
+/* Was the stored run started with this input? */
+static int had_same_input(const struct mortise_request *q, bool *had,
+                          struct mortise_err *err)
 {
     json_t *show = mortise_run_show(q->stored.run, NULL);
     json_t *normal = mortise_schema_normal(q->graph->input, q->start.input,
@@ -400,12 +402,13 @@ static int had_input(const struct mortise_request *q, bool *had,
     return starved ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Is the stored run what was asked for?  Of one that was asked for without an
- * order's id, nobody can say that it was not. */
-static int check_same(const struct mortise_request *q, struct mortise_err *err)
+/* Is the stored run the one that this request asks for?  Without an order id
+ * its origin cannot be checked. */
+static int check_stored_run(const struct mortise_request *q,
+                            struct mortise_err *err)
 {
     bool had = false;
-    int rv = had_input(q, &had, err);
+    int rv = had_same_input(q, &had, err);
 
     if (rv == MORTISE_OK &&
         memcmp(mortise_graph_origin(q->stored.graph)->digest, q->graph->digest,
@@ -425,67 +428,66 @@ static int check_same(const struct mortise_request *q, struct mortise_err *err)
     return rv;
 }
 
-static void earlier_run_read(struct mortise_stored *s, int rv,
-                             const struct mortise_err *err)
+static void on_earlier_run_read(struct mortise_stored *s, int rv,
+                                const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK)
-        rv = check_same(q, &why);
+        rv = check_stored_run(q, &why);
     mortise_stored_finish(s);
-    if (!comes_back(q, rv, &why))
+    if (!finish_store_read(q, rv, &why))
         return;
     snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
     q->reading = true;
-    q->recovery.done = start_goes_on;
+    q->recovery.done = continue_start;
     mortise_recover_one(q->m, q->tenant, q->run, &q->recovery);
 }
 
-static void earlier_head_read(struct mortise_stored *s, int rv,
-                              const struct mortise_err *err)
+static void on_earlier_head_read(struct mortise_stored *s, int rv,
+                                 const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
     struct mortise_err why;
 
     (void)err;
     if (rv == MORTISE_OK) {
-        mortise_stored_rest(s, earlier_run_read);
+        mortise_stored_rest(s, on_earlier_run_read);
         return;
     }
     mortise_stored_finish(s);
     mortise_fail(&why, MORTISE_EEXISTS, "a run '%s' already exists", q->run);
-    comes_back(q, why.code, &why);
+    finish_store_read(q, why.code, &why);
 }
 
-/* An asker whose engine went away does not know whether its run was admitted,
- * and asks again.  One of that id, of the same graph and with the same input,
- * is taken for its own, if it was asked for under the same order; what it goes
- * on from is on disk. */
-static void run_begun(struct mortise_new_run *n, struct mortise_live *live,
-                      const struct mortise_err *err)
+/* An asker that lost its engine does not know whether its run was admitted,
+ * and repeats the start.  A run with that id is accepted as its own if graph,
+ * input and order id match.  It is recovered from disk before it continues. */
+static void on_run_begun(struct mortise_new_run *n, struct mortise_live *live,
+                         const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(n, struct mortise_request, start);
 
-    if (err->code == MORTISE_EEXISTS && (q->asked.flags & AGAIN) != 0 &&
+    if (err->code == MORTISE_EEXISTS && (q->fields.flags & AGAIN) != 0 &&
         q->run != NULL) {
         mortise_stored_head(q->m, &q->stored, q->tenant, q->run,
-                            earlier_head_read);
+                            on_earlier_head_read);
         return;
     }
-    if (!comes_back(q, err->code, err))
+    if (!finish_store_read(q, err->code, err))
         return;
     snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
-    watch_start(q);
+    watch_started_run(q);
 }
 
 static int serve_start(struct mortise_request *q, struct mortise_err *err)
 {
-    json_t *input = mortise_json_unconst(q->asked.input);
-    int rv = get_beginning(q, err);
+    json_t *input = mortise_json_unconst(q->fields.input);
+    int rv = read_order_and_watch(q, err);
 
     if (rv == MORTISE_OK)
-        rv = compile(q, &q->graph, err);
+        rv = compile_start_graph(q, &q->graph, err);
     if (rv != MORTISE_OK)
         return rv;
     q->start.input = input != NULL ? json_incref(input) : json_object();
@@ -493,7 +495,7 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
         return mortise_nomem(err);
     q->start.actor = q->actor;
     q->start.order = q->order.id;
-    q->start.done = run_begun;
+    q->start.done = on_run_begun;
     q->reading = true;
     mortise_live_start(q->m, &q->start, q->graph, q->tenant, q->run);
     return MORTISE_OK;
@@ -501,25 +503,25 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- command ------------------------------------------------------------ */
 
-/* The run has just answered: it is in memory. */
-static json_t *standing_now(const struct mortise_request *q)
+/* The run has just answered, so it is loaded. */
+static json_t *make_current_status(const struct mortise_request *q)
 {
     const struct mortise_live *live =
         mortise_live_find(q->m, q->tenant, q->run);
 
-    return standing(q, mortise_run_status(live->run),
-                    mortise_run_reason(live->run));
+    return make_run_status(q, mortise_run_status(live->run),
+                           mortise_run_reason(live->run));
 }
 
-/* What a command with a watch has as an item, once it is on disk. */
-static void say_recorded(struct mortise_request *q)
+/* Send the item of a command with a watch, once the command is on disk. */
+static void send_recorded_item(struct mortise_request *q)
 {
-    json_t *with = standing_now(q);
+    json_t *with = make_current_status(q);
 
     if (with != NULL &&
         json_object_set_new(with, "type", json_string("recorded")) != 0)
         mortise_json_drop(&with);
-    if (say_begun(q, with) != 0)
+    if (send_begun_item(q, with) != 0)
         mortise_requests_detach(q->asker);
 }
 
@@ -529,24 +531,24 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
     bool watches = q->watch.until != 0;
     struct mortise_err why = *err, ignored;
 
-    if (q->asker != NULL) /* it may go away of it: the request stays */
+    if (q->asker != NULL) /* the asker may disconnect in this call */
         send_report(q, &q->report, &q->findings, &ignored);
     err = &why;
     q->ordered = false;
     if (err->code != MORTISE_OK) {
         mortise_watch_end(q->m, &q->watch);
-        finish(q, NULL, err);
+        finish_request(q, NULL, err);
         return;
     }
-    if (q->giving) /* watch_what_follows() says it */
+    if (q->giving) /* watch_after_command() sends it */
         return;
     if (!watches || q->asker == NULL)
-        reply(q, standing_now(q));
+        reply(q, make_current_status(q));
     else
-        say_recorded(q);
+        send_recorded_item(q);
 }
 
-/* A command as it is said: which one, and its members. */
+/* A command as sent: its kind and its members. */
 struct said {
     const char *kind;
     const json_t *value;
@@ -567,10 +569,10 @@ static const struct mortise_member command_rows[] = {
 static const struct mortise_members command_members =
     MORTISE_MEMBERS(command_rows);
 
-/* What means nothing to the command was meant all the same: it is refused, and
- * not ignored.  null and false say nothing. */
-static int check_meaning(const struct mortise_command_row *row,
-                         const json_t *one, struct mortise_err *err)
+/* Reject a member that the command does not use, instead of ignoring it.  null
+ * and false count as absent. */
+static int check_command_members(const struct mortise_command_row *row,
+                                 const json_t *one, struct mortise_err *err)
 {
     for (size_t i = 1; i < command_members.n; i++) {
         const char *name = command_rows[i].name;
@@ -585,8 +587,8 @@ static int check_meaning(const struct mortise_command_row *row,
     return MORTISE_OK;
 }
 
-static int read_command(const json_t *one, struct mortise_run_command *c,
-                        struct mortise_err *err)
+static int parse_run_command(const json_t *one, struct mortise_run_command *c,
+                             struct mortise_err *err)
 {
     struct said said = {.kind = NULL};
     const struct mortise_command_row *row;
@@ -602,12 +604,13 @@ static int read_command(const json_t *one, struct mortise_run_command *c,
     *c = said.c;
     c->kind = row->kind;
     c->value = mortise_json_unconst(said.value);
-    return check_meaning(row, one, err);
+    return check_command_members(row, one, err);
 }
 
-static int read_commands(struct mortise_request *q, struct mortise_err *err)
+static int parse_run_commands(struct mortise_request *q,
+                              struct mortise_err *err)
 {
-    const json_t *list = q->asked.commands;
+    const json_t *list = q->fields.commands;
     size_t n = json_array_size(list);
     int rv = MORTISE_OK;
 
@@ -620,23 +623,23 @@ static int read_commands(struct mortise_request *q, struct mortise_err *err)
         return mortise_nomem(err);
     q->n_commands = n;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        rv = read_command(json_array_get(list, i), &q->commands[i], err);
+        rv = parse_run_command(json_array_get(list, i), &q->commands[i], err);
         if (rv != MORTISE_OK)
             mortise_doing(err, rv, "command %zu", i + 1);
     }
     return rv;
 }
 
-/* The command was given; it may be answered already.  Whatever it leads to
- * happens from the next turn on. */
-static void watch_what_follows(struct mortise_order *o)
+/* The command was handed to the run, and may be answered already.  Its effects
+ * happen from the next turn on. */
+static void watch_after_command(struct mortise_order *o)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
     const struct mortise_asker *a = q->asker;
     struct mortise_err err;
     int rv;
 
-    if (a == NULL) { /* it went away while the run was loaded */
+    if (a == NULL) { /* the asker disconnected while the run was loaded */
         q->giving = false;
         if (!q->ordered)
             request_free(q);
@@ -645,29 +648,29 @@ static void watch_what_follows(struct mortise_order *o)
     rv = watch(q, q->run, &err);
     if (rv != MORTISE_OK) {
         q->giving = false;
-        finish(q, NULL, &err);
+        finish_request(q, NULL, &err);
         return;
     }
-    if (a->request == NULL) /* the asker wants no more */
+    if (a->request == NULL) /* the asker stopped the watch */
         return;
     q->giving = false;
     if (!q->ordered)
-        say_recorded(q);
+        send_recorded_item(q);
 }
 
 static int serve_command(struct mortise_request *q, struct mortise_err *err)
 {
-    bool watches = q->asked.until != NULL;
-    int rv = get_beginning(q, err);
+    bool watches = q->fields.until != NULL;
+    int rv = read_order_and_watch(q, err);
 
-    if (rv == MORTISE_OK && !watches && q->asked.after != 0)
+    if (rv == MORTISE_OK && !watches && q->fields.after != 0)
         rv = mortise_fail(err, MORTISE_EINVAL, "'after' needs 'until'");
     if (rv == MORTISE_OK)
-        rv = read_commands(q, err);
+        rv = parse_run_commands(q, err);
     if (rv != MORTISE_OK)
         return rv;
-    q->watch.after = q->asked.after;
-    q->order.flags = q->asked.flags;
+    q->watch.after = q->fields.after;
+    q->order.flags = q->fields.flags;
     q->order.list = q->commands;
     q->order.n = q->n_commands;
     q->order.actor = q->actor;
@@ -675,7 +678,7 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     q->order.findings = &q->findings;
     q->order.done = ordered;
     q->ordered = true;
-    q->order.given = watches ? watch_what_follows : NULL;
+    q->order.given = watches ? watch_after_command : NULL;
     q->giving = watches;
     mortise_live_command(q->m, q->tenant, q->run, &q->order);
     return MORTISE_OK;
@@ -689,18 +692,19 @@ static void follow_recovered(struct mortise_order *o,
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
     struct mortise_err why;
 
-    if (comes_back(q, err->code, err) && watch(q, q->run, &why) != MORTISE_OK)
-        finish(q, NULL, &why);
+    if (finish_store_read(q, err->code, err) &&
+        watch(q, q->run, &why) != MORTISE_OK)
+        finish_request(q, NULL, &why);
 }
 
 static int serve_follow(struct mortise_request *q, struct mortise_err *err)
 {
-    int rv = until_of(q->asked.until, &q->watch.until, err);
+    int rv = parse_until_name(q->fields.until, &q->watch.until, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    q->watch.after = q->asked.after;
-    if ((q->asked.flags & GO_ON) == 0)
+    q->watch.after = q->fields.after;
+    if ((q->fields.flags & GO_ON) == 0)
         return watch(q, q->run, err);
     q->reading = true;
     q->recovery.done = follow_recovered;
@@ -710,13 +714,13 @@ static int serve_follow(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- queries ------------------------------------------------------------ */
 
-static void query_over(struct mortise_query *query, json_t *value, int rv,
-                       const struct mortise_err *err)
+static void reply_query_result(struct mortise_query *query, json_t *value,
+                               int rv, const struct mortise_err *err)
 {
     struct mortise_request *q =
         MORTISE_OF(query, struct mortise_request, query);
 
-    if (comes_back(q, rv, err))
+    if (finish_store_read(q, rv, err))
         reply(q, value);
     else
         json_decref(value);
@@ -733,12 +737,12 @@ static int serve_engine(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- memory ------------------------------------------------------------- */
 
-static void remembered(void *ud, const json_t *answer,
-                       const struct mortise_err *err)
+static void reply_memory_result(void *ud, const json_t *answer,
+                                const struct mortise_err *err)
 {
     struct mortise_request *q = ud;
 
-    if (comes_back(q, answer != NULL ? MORTISE_OK : err->code, err))
+    if (finish_store_read(q, answer != NULL ? MORTISE_OK : err->code, err))
         reply(q, json_incref(mortise_json_unconst(answer)));
 }
 
@@ -752,25 +756,25 @@ static int serve_memory(struct mortise_request *q, struct mortise_err *err)
                {"forget", &mortise_call_forget}};
     size_t i = 0;
 
-    while (i < 3 && strcmp(all[i].what, q->asked.word) != 0)
+    while (i < 3 && strcmp(all[i].what, q->fields.word) != 0)
         i++;
     if (i == 3)
         return mortise_fail(err, MORTISE_EINVAL,
                             "'what' must be read, write or forget");
     q->reading = true;
-    mortise_memory_ask(q->m, q->tenant, all[i].kind, q->asked.input, remembered,
-                       q);
+    mortise_memory_ask(q->m, q->tenant, all[i].kind, q->fields.input,
+                       reply_memory_result, q);
     return MORTISE_OK;
 }
 
 /* ---- discovery ---------------------------------------------------------- */
 
-static void listed(void *ud, const json_t *entries,
-                   const struct mortise_err *err)
+static void reply_discovery_result(void *ud, const json_t *entries,
+                                   const struct mortise_err *err)
 {
     struct mortise_request *q = ud;
 
-    if (comes_back(q, entries != NULL ? MORTISE_OK : err->code, err))
+    if (finish_store_read(q, entries != NULL ? MORTISE_OK : err->code, err))
         reply(q, json_pack("{s:O}", "entries", mortise_json_unconst(entries)));
 }
 
@@ -778,33 +782,33 @@ static int serve_discovery(struct mortise_request *q, struct mortise_err *err)
 {
     (void)err;
     q->reading = true;
-    mortise_pinnable_ask(q->m, q->asked.name, listed, q);
+    mortise_pinnable_ask(q->m, q->fields.name, reply_discovery_result, q);
     return MORTISE_OK;
 }
 
 /* ---- hello -------------------------------------------------------------- */
 
-struct deployment_said {
+struct deployment_fields {
     const char *path, *digest;
 };
 
 static const struct mortise_member deployment_rows[] = {
-    MORTISE_MEMBER(TEXT, "path", true, struct deployment_said, path),
-    MORTISE_MEMBER(TEXT, "digest", true, struct deployment_said, digest),
+    MORTISE_MEMBER(TEXT, "path", true, struct deployment_fields, path),
+    MORTISE_MEMBER(TEXT, "digest", true, struct deployment_fields, digest),
 };
 static const struct mortise_members deployment_members =
     MORTISE_MEMBERS(deployment_rows);
 
-/* A deployment other than ours is refused: what is started here runs under
- * ours. */
-static int check_deployment(struct mortise_request *q, struct mortise_err *err)
+/* Reject a client with another deployment: its runs would get ours instead. */
+static int check_client_deployment(struct mortise_request *q,
+                                   struct mortise_err *err)
 {
     const struct mortise_deployment *d = q->m->settings.deployment;
-    struct deployment_said said = {.path = NULL};
+    struct deployment_fields said = {.path = NULL};
     uint8_t ours[MORTISE_DIGEST];
     char hex[MORTISE_DIGEST_HEX];
     int rv =
-        mortise_members_read(&deployment_members, q->asked.deployment,
+        mortise_members_read(&deployment_members, q->fields.deployment,
                              "'deployment' must be {path, digest}", &said, err);
 
     if (rv != MORTISE_OK)
@@ -826,22 +830,22 @@ static int check_deployment(struct mortise_request *q, struct mortise_err *err)
 
 static int serve_hello(struct mortise_request *q, struct mortise_err *err)
 {
-    const char *version = q->asked.version;
+    const char *version = q->fields.version;
     int rv;
 
-    if (q->asked.protocol != MORTISE_PROTOCOL)
+    if (q->fields.protocol != MORTISE_PROTOCOL)
         return mortise_fail(
             err, MORTISE_EUNAVAILABLE,
             "process %ld uses the store with protocol %d of the control socket "
             "(Mortise %s), but this program uses %llu%s%s; wait until it ends, "
             "stop it (kill %ld), or use its version",
             (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
-            (unsigned long long)q->asked.protocol,
+            (unsigned long long)q->fields.protocol,
             version != NULL ? ", Mortise " : "", version != NULL ? version : "",
             (long)getpid());
     rv = mortise_members_check(q->members, q->body, err);
-    if (rv == MORTISE_OK && q->asked.deployment != NULL)
-        rv = check_deployment(q, err);
+    if (rv == MORTISE_OK && q->fields.deployment != NULL)
+        rv = check_client_deployment(q, err);
     if (rv != MORTISE_OK)
         return rv;
     q->asker->greeted = true;
@@ -855,10 +859,10 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
 /* ---- serving ------------------------------------------------------------ */
 
 #define MAY(kind, name, field)                                                 \
-    MORTISE_MEMBER(kind, name, false, struct asked, field)
+    MORTISE_MEMBER(kind, name, false, struct fields, field)
 #define MUST(kind, name, field)                                                \
-    MORTISE_MEMBER(kind, name, true, struct asked, field)
-#define FLAG(name, bit) MORTISE_MEMBER_BIT(name, bit, struct asked, flags)
+    MORTISE_MEMBER(kind, name, true, struct fields, field)
+#define FLAG(name, bit) MORTISE_MEMBER_BIT(name, bit, struct fields, flags)
 #define ALL             MUST(TEXT, "do", op), MAY(TEXT, "tenant", tenant)
 
 static const struct mortise_member start_members[] = {
@@ -924,15 +928,15 @@ static const struct mortise_member hello_members[] = {
 static const struct op {
     const char *name;
     struct mortise_members members;
-    int (*serve)(struct mortise_request *q, struct mortise_err *err);
-    mortise_query_fn *query; /* instead */
+    int (*serve_request)(struct mortise_request *q, struct mortise_err *err);
+    mortise_query_fn *query; /* instead of `serve_request` */
     bool reads;              /* works while the store recovers */
-    bool greets; /* may come from another version, which is told so first */
+    bool greets;             /* check the protocol before the members */
 } ops[] = {
-    {"start", MORTISE_MEMBERS(start_members), .serve = serve_start},
+    {"start", MORTISE_MEMBERS(start_members), .serve_request = serve_start},
     {"command", MORTISE_MEMBERS(command_request_members),
-     .serve = serve_command},
-    {"follow", MORTISE_MEMBERS(follow_members), .serve = serve_follow},
+     .serve_request = serve_command},
+    {"follow", MORTISE_MEMBERS(follow_members), .serve_request = serve_follow},
     {"runs", MORTISE_MEMBERS(runs_members), .query = mortise_query_runs},
     {"inbox", MORTISE_MEMBERS(list_members), .query = mortise_query_inbox},
     {"show", MORTISE_MEMBERS(look_members), .query = mortise_query_show},
@@ -940,11 +944,12 @@ static const struct op {
     {"find", MORTISE_MEMBERS(look_members), .query = mortise_query_find},
     {"graph", MORTISE_MEMBERS(graph_request_members),
      .query = mortise_query_graph},
-    {"memory", MORTISE_MEMBERS(memory_members), .serve = serve_memory},
-    {"discovery", MORTISE_MEMBERS(discovery_members), .serve = serve_discovery},
-    {"engine", MORTISE_MEMBERS(engine_members), .serve = serve_engine,
+    {"memory", MORTISE_MEMBERS(memory_members), .serve_request = serve_memory},
+    {"discovery", MORTISE_MEMBERS(discovery_members),
+     .serve_request = serve_discovery},
+    {"engine", MORTISE_MEMBERS(engine_members), .serve_request = serve_engine,
      .reads = true},
-    {"hello", MORTISE_MEMBERS(hello_members), .serve = serve_hello,
+    {"hello", MORTISE_MEMBERS(hello_members), .serve_request = serve_hello,
      .reads = true, .greets = true},
 };
 
@@ -956,10 +961,10 @@ static const struct op *find_op(const char *name)
     return NULL;
 }
 
-/* What of its runs a list is to have: said of the newest alone. */
-static int get_filter(struct mortise_request *q, struct mortise_err *err)
+/* Set the filter of a list of runs; only `newest` lists can be filtered. */
+static int set_query_filter(struct mortise_request *q, struct mortise_err *err)
 {
-    const struct asked *a = &q->asked;
+    const struct fields *a = &q->fields;
     bool newest = (a->flags & NEWEST) != 0;
 
     if (!newest && (a->status != NULL || a->name != NULL || a->since != 0))
@@ -970,11 +975,12 @@ static int get_filter(struct mortise_request *q, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* MORTISE_OK: it is answered, or will be.  Else the error is the answer. */
-static int serve(struct mortise_request *q, struct mortise_err *err)
+/* MORTISE_OK: the request is answered, or will be.  Otherwise the error is the
+ * answer. */
+static int serve_request(struct mortise_request *q, struct mortise_err *err)
 {
     static const struct mortise_members all = MORTISE_MEMBERS(engine_members);
-    struct asked *a = &q->asked;
+    struct fields *a = &q->fields;
     const struct op *op;
     int rv = json_is_object(q->body)
                  ? mortise_members_look(&all, q->body, a, err)
@@ -990,7 +996,7 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
     q->members = &op->members;
     rv = mortise_engine_ready(q->m, err);
     if (op->reads && !(op->greets && rv == MORTISE_EBUSY))
-        rv = MORTISE_OK; /* one that closes would be greeted in vain */
+        rv = MORTISE_OK; /* a closing engine rejects even `hello` */
     if (rv == MORTISE_OK && !op->greets)
         rv = mortise_members_check(q->members, q->body, err);
     if (rv == MORTISE_OK)
@@ -998,14 +1004,14 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
     q->tenant = a->tenant != NULL ? a->tenant : "default";
     q->run = a->run;
     if (rv == MORTISE_OK && op->query == NULL)
-        return op->serve(q, err);
+        return op->serve_request(q, err);
     if (rv == MORTISE_OK)
-        rv = get_filter(q, err);
+        rv = set_query_filter(q, err);
     if (rv != MORTISE_OK)
         return rv;
     q->reading = true;
     q->query.diff = a->input;
-    q->query.done = query_over;
+    q->query.done = reply_query_result;
     op->query(q->m, &q->query, q->tenant, a->word, (size_t)a->limit);
     return MORTISE_OK;
 }
@@ -1016,7 +1022,7 @@ void mortise_requests_serve(struct mortise *m, json_t *request,
     struct mortise_request *q = mortise_zalloc(m->mem, sizeof *q);
     struct mortise_err err;
 
-    assert(a->request == NULL); /* one at a time */
+    assert(a->request == NULL); /* one request at a time */
     if (q != NULL) {
         q->m = m;
         q->asker = a;
@@ -1033,6 +1039,6 @@ void mortise_requests_serve(struct mortise *m, json_t *request,
         a->error(a, &err);
         return;
     }
-    if (serve(q, &err) != MORTISE_OK)
-        finish(q, NULL, &err);
+    if (serve_request(q, &err) != MORTISE_OK)
+        finish_request(q, NULL, &err);
 }

@@ -1,39 +1,39 @@
-/* requests.h -- requests to the engine (session.h lists them), wherever they
- * come from. */
+/* requests.h -- requests to the engine (docs/control.md), from the socket or
+ * from this process. */
 #ifndef MORTISE_SERVER_REQUESTS_H
 #define MORTISE_SERVER_REQUESTS_H
 
 #include "core/engine/common/engine.h"
 
-/* Whoever asked, and gets the answer: items, then one reply or one error. */
+/* The sender of a request.  It receives items, then one reply or one error. */
 struct mortise_asker {
-    /* Borrowed; nonzero: no more, and no reply either. */
+    /* Borrowed item.  Nonzero: send no more items, and no reply. */
     int (*item)(struct mortise_asker *a, json_t *item);
     void (*reply)(struct mortise_asker *a, json_t *reply);
     void (*error)(struct mortise_asker *a, const struct mortise_err *err);
-    /* Is no room left for events?  mortise_requests_go_on() once there is some;
-     * NULL: it takes all. */
+    /* Must events be held back?  mortise_requests_go_on() resumes them.  NULL:
+     * never. */
     bool (*full)(struct mortise_asker *a);
-    struct mortise_request *request; /* under way; NULL: none */
-    bool greeted; /* it said hello: it understands {"alive": true} */
-    /* Neither the engine's user nor root: a member of store.access, for whom
-     * the engine opens no file by name. */
+    struct mortise_request *request; /* in progress, or NULL */
+    bool greeted; /* it sent hello, and therefore accepts {"alive": true} */
+    /* A member of store.access, neither the engine's user nor root.  The
+     * engine opens no files by name for it. */
     bool member;
 };
 
-/* Serve one; the answer may come before this returns, or later. */
+/* Serve one request.  The answer may come before this returns, or later. */
 void mortise_requests_serve(struct mortise *m, json_t *request,
                             const char *actor, struct mortise_asker *a);
-/* The asker is gone: nothing is told to it any more; what runs goes on. */
+/* The asker is gone: send it nothing more.  A started command continues. */
 void mortise_requests_detach(struct mortise_asker *a);
 
-/* Will what is under way go on for as long as the asker listens? */
+/* Is the request in progress a watch, which lasts while the asker listens? */
 bool mortise_requests_is_follow(const struct mortise_asker *a);
 
-/* It has room again. */
+/* The asker accepts events again. */
 void mortise_requests_go_on(struct mortise_asker *a);
 
-/* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO for a word that is none. */
+/* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO if the name is unknown. */
 int mortise_requests_code(const char *name);
 
 #endif

@@ -1,20 +1,18 @@
-/* session.c -- the command line's way to an engine.
+/* session.c -- the command line's connection to an engine.
  *
- * Whoever holds the store is asked; when nobody does, it is held here.  Between
- * the two there are gaps: an engine that just took the store does not listen
- * yet, one that is leaving listens no more, and a command that only looks
- * (MORTISE_SESSION_BRIEF) never does.  So both are tried for a while before the
- * store counts as held by nobody who answers.
+ * A session connects to the engine that holds the store, or opens the store in
+ * this process if none does.  In between, neither may work: an engine that has
+ * just taken the store does not listen yet, a closing engine listens no more,
+ * and a brief command (MORTISE_SESSION_BRIEF) never listens.  So both ways are
+ * retried for a while before the call fails.
  *
- * The promises:
- *
- *   (1) Of many commands at once, one holds the store and the others are served
- *       by it.  When it leaves, one of them takes the store over and the rest
- *       find it; none of them fails because of that.
- *   (2) A request is repeated only when that cannot do anything twice: what
- *       begins something has an id of its own (core/run/state/order.c).
- *   (3) Somebody else's store is not opened, and nothing is said there, except
- *       to the engine of one that our deployment shares with a group (peer.c).
+ *   (1) If many commands start at once, one of them holds the store and serves
+ *       the others.  When it exits, another one takes the store over and the
+ *       rest connect to it.  No command fails because of that.
+ *   (2) A request is repeated only if it cannot take effect twice: requests
+ *       with effects carry an order id (core/run/state/order.c).
+ *   (3) A store of another user is not opened and its engine gets no requests,
+ *       unless our deployment shares that store with a group (peer.c).
  */
 #include "server/session.h"
 
@@ -36,37 +34,37 @@
 #include "core/store/store.h"
 
 enum {
-    FIRST_MS = 10000, /* to find an engine that answers, or none */
-    AGAIN_MS = 90000, /* to find another one: the first may await its effects */
-    SHORT_MS = 5,     /* between two tries; twice as long each time */
+    FIRST_MS = 10000, /* to find the first engine, or none */
+    AGAIN_MS = 90000, /* to find the next; the last may await effects */
+    SHORT_MS = 5,     /* between two tries; doubled each time */
     LONG_MS = 160
 };
 
 struct mortise_session {
     const struct mortise_mem *mem;
-    struct mortise_options options; /* what they point to is lent */
+    struct mortise_options options; /* its pointers are borrowed */
     unsigned flags;
-    struct mortise_settings settings; /* as found, till an engine takes them */
-    char *store;                      /* where it is */
-    gid_t gid;                        /* of `group` */
-    const gid_t *group;               /* that shares the store; NULL: nobody */
-    bool must;                        /* the engine's deployment must be ours */
+    struct mortise_settings settings; /* read, until an engine takes them */
+    char *store;                      /* its path */
+    gid_t gid;                        /* storage of `group` */
+    const gid_t *group;               /* shares the store; NULL: none */
+    bool must;                        /* the engine must have our deployment */
     char digest[MORTISE_DIGEST_HEX];
     struct mortise *engine;       /* NULL: over the socket */
-    struct mortise_client client; /* closed: in this process */
+    struct mortise_client client; /* closed if the engine is in this process */
     bool lost;
-    int until;      /* calls end when it is readable; -1: none */
-    uv_poll_t poll; /* of it, in our engine's loop */
+    int until;      /* calls end when this descriptor is readable; -1: none */
+    uv_poll_t poll; /* watches `until` in the loop of our engine */
     bool polls;
 };
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int set_until(struct mortise_session *l, struct mortise_err *err);
+static int start_until_poll(struct mortise_session *l, struct mortise_err *err);
 
-/* What is known before anything is opened: where the store is, and what our
- * deployment says. */
-static int look_around(struct mortise_session *l, struct mortise_err *err)
+/* Read the deployment and find the store's path, before opening anything. */
+static int load_session_settings(struct mortise_session *l,
+                                 struct mortise_err *err)
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_diags diags;
@@ -92,8 +90,9 @@ static int look_around(struct mortise_session *l, struct mortise_err *err)
                                                 : mortise_nomem(err);
 }
 
-/* A store that is not there yet is nobody else's. */
-static int check_owner(const struct mortise_session *l, struct mortise_err *err)
+/* A store that does not exist yet has no other owner. */
+static int check_store_owner(const struct mortise_session *l,
+                             struct mortise_err *err)
 {
     int dir = open(l->store, O_PATH | O_DIRECTORY | O_CLOEXEC), rv;
     struct stat st;
@@ -115,7 +114,7 @@ static int check_owner(const struct mortise_session *l, struct mortise_err *err)
     return rv;
 }
 
-static int reach(struct mortise_session *l, struct mortise_err *err)
+static int connect_session(struct mortise_session *l, struct mortise_err *err)
 {
     const struct mortise_must must = {.path = l->must ? l->options.deployment
                                                       : NULL,
@@ -131,24 +130,26 @@ static int reach(struct mortise_session *l, struct mortise_err *err)
     return rv;
 }
 
-static int hold(struct mortise_session *l, struct mortise_err *err)
+static int open_store_here(struct mortise_session *l, struct mortise_err *err)
 {
     enum mortise_holding how =
         (l->flags & MORTISE_SESSION_BRIEF) != 0   ? MORTISE_HOLDING_BRIEFLY
         : (l->flags & MORTISE_SESSION_STAYS) != 0 ? MORTISE_HOLDING_STAYS
                                                   : MORTISE_HOLDING_PASSES;
-    int rv = check_owner(l, err);
+    int rv = check_store_owner(l, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_control_serve(&l->engine, &l->options, how, &l->settings,
                                    err);
-    return rv == MORTISE_OK ? set_until(l, err) : rv;
+    return rv == MORTISE_OK ? start_until_poll(l, err) : rv;
 }
 
-/* Reach who holds the store, or hold it; MORTISE_EBUSY: neither, as yet. */
-static int try_once(struct mortise_session *l, struct mortise_err *err)
+/* Connect to the engine that holds the store, or open the store.
+ * MORTISE_EBUSY: neither works yet. */
+static int try_connect_or_open(struct mortise_session *l,
+                               struct mortise_err *err)
 {
-    int rv = reach(l, err);
+    int rv = connect_session(l, err);
 
     if (rv == MORTISE_OK &&
         (l->options.flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0) {
@@ -159,30 +160,31 @@ static int try_once(struct mortise_session *l, struct mortise_err *err)
             "it has loaded; stop the engine first",
             l->store);
     }
-    return rv == MORTISE_ENOTFOUND ? hold(l, err) : rv;
+    return rv == MORTISE_ENOTFOUND ? open_store_here(l, err) : rv;
 }
 
-/* False: there is something at `until`. */
-static bool pause_a_little(const struct mortise_session *l, int ms)
+/* Returns false if `until` is readable. */
+static bool pause_before_retry(const struct mortise_session *l, int ms)
 {
     struct pollfd p = {.fd = l->until, .events = POLLIN};
 
     return poll(&p, 1, ms) <= 0;
 }
 
-/* Try for so long.  Those who wait for one store do not all try at once. */
-static int find(struct mortise_session *l, int patience_ms,
-                struct mortise_err *err)
+/* Retry until `patience_ms` is over.  The pid varies the interval, so that
+ * waiting processes do not retry in step. */
+static int connect_or_open(struct mortise_session *l, int patience_ms,
+                           struct mortise_err *err)
 {
     uint64_t end = mortise_mono_in((uint64_t)patience_ms);
     int between = SHORT_MS, odd = (int)(getpid() % SHORT_MS), rv;
 
     for (;;) {
-        rv = try_once(l, err);
+        rv = try_connect_or_open(l, err);
         if (rv != MORTISE_EBUSY || l->client.loss == MORTISE_CLIENT_STUCK ||
             mortise_mono_ns() >= end)
             break;
-        if (!pause_a_little(l, between + odd))
+        if (!pause_before_retry(l, between + odd))
             break;
         between = 2 * between < LONG_MS ? 2 * between : LONG_MS;
     }
@@ -208,8 +210,8 @@ new_session(const struct mortise_options *options)
     return l;
 }
 
-/* Nothing of a store is there, and no engine listens for one. */
-static bool is_no_store(const char *path)
+/* Is there no store data and no control socket? */
+static bool is_store_absent(const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool none = dir < 0 && errno == ENOENT;
@@ -223,11 +225,11 @@ static bool is_no_store(const char *path)
     return none;
 }
 
-/* Who only reads finds one, or says so. */
-static int find_store(const struct mortise_session *l, bool *none,
-                      struct mortise_err *err)
+/* A command that only reads fails if there is no store. */
+static int require_store(const struct mortise_session *l, bool *none,
+                         struct mortise_err *err)
 {
-    *none = is_no_store(l->store);
+    *none = is_store_absent(l->store);
     return *none ? mortise_fail(err, MORTISE_ENOTFOUND,
                                 "no store at %s: no run was started there yet",
                                 l->store)
@@ -244,9 +246,9 @@ int mortise_session_look(struct mortise_session **out,
     *out = NULL;
     if (l == NULL)
         return mortise_nomem(err);
-    rv = look_around(l, err);
+    rv = load_session_settings(l, err);
     if (rv == MORTISE_OK)
-        rv = check_owner(l, err);
+        rv = check_store_owner(l, err);
     if (rv == MORTISE_OK)
         rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_COPY,
                                  &l->settings, err);
@@ -271,35 +273,36 @@ int mortise_session_open(struct mortise_session **out,
     if (l == NULL)
         return mortise_nomem(err);
     l->flags = flags;
-    rv = look_around(l, err);
+    rv = load_session_settings(l, err);
     if (rv == MORTISE_OK && (flags & MORTISE_SESSION_FINDS) != 0)
-        rv = find_store(l, none, err);
-    if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
+        rv = require_store(l, none, err);
+    if (rv == MORTISE_ECHECK) /* fails with the findings as message */
         rv = mortise_control_serve(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
                                    NULL, err);
     else if (rv == MORTISE_OK)
-        rv = find(l, FIRST_MS, err);
+        rv = connect_or_open(l, FIRST_MS, err);
     if (rv != MORTISE_OK) {
         mortise_session_close(l);
         return rv;
     }
-    mortise_settings_close(&l->settings); /* the next one reads the file anew */
+    mortise_settings_close(&l->settings); /* reopening reads them again */
     *out = l;
     return MORTISE_OK;
 }
 
 /* ---- until -------------------------------------------------------------- */
 
-/* Seen once is enough: mortise_session_is_over() looks for itself. */
-static void on_until(uv_poll_t *poll, int status, int events)
+/* One event suffices: mortise_session_is_over() polls the descriptor. */
+static void on_until_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
     uv_poll_stop(poll);
 }
 
-/* The loop must turn once more before the poll is used again, or gone. */
-static bool poll_no_more(struct mortise_session *l)
+/* Stop watching `until`.  If true, the loop must turn once before the poll
+ * handle is reused or freed. */
+static bool stop_until_poll(struct mortise_session *l)
 {
     bool polled = l->polls;
 
@@ -316,8 +319,8 @@ bool mortise_session_is_over(const struct mortise_session *l)
     return l->until >= 0 && poll(&p, 1, 0) > 0;
 }
 
-/* Of the engine that is ours now, or of the connection. */
-static int set_until(struct mortise_session *l, struct mortise_err *err)
+/* Watch `until` in the loop of our engine, or let the client watch it. */
+static int start_until_poll(struct mortise_session *l, struct mortise_err *err)
 {
     int rv;
 
@@ -328,26 +331,26 @@ static int set_until(struct mortise_session *l, struct mortise_err *err)
     if (rv != 0)
         return mortise_syserr(err, -rv, "wait for a signal");
     l->polls = true;
-    uv_poll_start(&l->poll, UV_READABLE, on_until);
+    uv_poll_start(&l->poll, UV_READABLE, on_until_readable);
     return MORTISE_OK;
 }
 
 int mortise_session_until(struct mortise_session *l, int fd,
                           struct mortise_err *err)
 {
-    if (poll_no_more(l))
+    if (stop_until_poll(l))
         mortise_turn(l->engine, 0);
     l->until = fd;
-    return set_until(l, err);
+    return start_until_poll(l, err);
 }
 
 void mortise_session_close(struct mortise_session *l)
 {
     if (l == NULL)
         return;
-    (void)poll_no_more(l);
+    (void)stop_until_poll(l);
     mortise_settings_close(&l->settings);
-    mortise_close(l->engine); /* turns; before, somebody's run would begin */
+    mortise_close(l->engine); /* an extra turn before it could start a run */
     mortise_client_close(&l->client);
     mortise_release_str(l->mem, l->store);
     mortise_release(l->mem, l, sizeof *l);
@@ -377,25 +380,26 @@ void mortise_session_await_end(struct mortise_session *l)
 
 /* ---- requests ----------------------------------------------------------- */
 
-static const char *text_of(const json_t *request, const char *name)
+static const char *get_request_member(const json_t *request, const char *name)
 {
     return json_string_value(json_object_get(request, name));
 }
 
-static bool does(const json_t *request, const char *what)
+static bool is_request_for(const json_t *request, const char *what)
 {
-    const char *op = text_of(request, "do");
+    const char *op = get_request_member(request, "do");
 
     return op != NULL && strcmp(op, what) == 0;
 }
 
-/* Does it begin something, or wait for it?  Else it looks at what is there. */
-static bool acts(const json_t *request)
+/* Does it start or command a run, or wait for one?  Otherwise it only reads. */
+static bool is_acting_request(const json_t *request)
 {
-    const char *until = text_of(request, "until");
+    const char *until = get_request_member(request, "until");
 
-    return does(request, "start") || does(request, "command") ||
-           (does(request, "follow") && until != NULL &&
+    return is_request_for(request, "start") ||
+           is_request_for(request, "command") ||
+           (is_request_for(request, "follow") && until != NULL &&
             strcmp(until, "now") != 0);
 }
 
@@ -434,9 +438,9 @@ static void local_error(struct mortise_asker *a, const struct mortise_err *err)
     x->err = *err;
 }
 
-static int call_here(struct mortise_session *l, json_t *request,
-                     mortise_item_fn *fn, void *ud, json_t **reply,
-                     struct mortise_err *err)
+static int call_local_engine(struct mortise_session *l, json_t *request,
+                             mortise_item_fn *fn, void *ud, json_t **reply,
+                             struct mortise_err *err)
 {
     struct local x = {.asker = {.item = local_item,
                                 .reply = local_reply,
@@ -447,8 +451,8 @@ static int call_here(struct mortise_session *l, json_t *request,
 
     mortise_enter(l->engine);
     mortise_requests_serve(l->engine, request, l->engine->actor, &x.asker);
-    if (acts(request))
-        mortise_deadlines_look(l->engine); /* what is due comes second */
+    if (is_acting_request(request))
+        mortise_deadlines_look(l->engine); /* after serving the request */
     while (!x.over && !mortise_session_is_over(l))
         mortise_turn(l->engine, -1);
     mortise_requests_detach(&x.asker);
@@ -464,16 +468,16 @@ static int call_here(struct mortise_session *l, json_t *request,
 
 /* ---- over the socket ---------------------------------------------------- */
 
-/* The items of a watch, which may come from one engine after the other. */
+/* The items of a watch, which may come from several engines in turn. */
 struct stream {
     mortise_item_fn *fn;
     void *ud;
-    uint64_t seq; /* of the newest durable event that was given; 0: none */
-    bool begun;   /* what was asked for is on disk: its events follow */
-    char run[MORTISE_RUN_MAX]; /* whose events are given */
+    uint64_t seq; /* of the last durable event that was delivered; 0: none */
+    bool begun;   /* the start or command is on disk; its events follow */
+    char run[MORTISE_RUN_MAX]; /* the run that the events belong to */
 };
 
-static int on_item(void *ud, json_t *item)
+static int record_stream_item(void *ud, json_t *item)
 {
     struct stream *s = ud;
     const char *type = json_string_value(json_object_get(item, "type"));
@@ -490,35 +494,38 @@ static int on_item(void *ud, json_t *item)
     return s->fn != NULL ? s->fn(s->ud, item) : 0;
 }
 
-/* What was asked for was done, and its watch began: the rest of the watch. */
-static json_t *rest_of(const json_t *request, const struct stream *s)
+/* The start or command is recorded and its watch began: follow the remaining
+ * events. */
+static json_t *make_remaining_follow(const json_t *request,
+                                     const struct stream *s)
 {
     return json_pack("{s:s, s:s*, s:s, s:s*, s:O*, s:b}", "do", "follow",
-                     "tenant", text_of(request, "tenant"), "run", s->run,
-                     "until", text_of(request, "until"), "after",
-                     json_object_get(request, "after"), "go_on", 1);
+                     "tenant", get_request_member(request, "tenant"), "run",
+                     s->run, "until", get_request_member(request, "until"),
+                     "after", json_object_get(request, "after"), "go_on", 1);
 }
 
-/* The same request for another engine, when it is known how much of it the
- * first one had; a new reference, NULL: it may not be repeated, or memory ran
- * out. */
-static json_t *again(const json_t *request, const struct stream *s,
-                     enum mortise_client_loss loss)
+/* Make the request for the next engine, given how much of it the former one
+ * read.  Returns a new reference; NULL if it must not be repeated, or memory
+ * ran out. */
+static json_t *make_repeated_request(const json_t *request,
+                                     const struct stream *s,
+                                     enum mortise_client_loss loss)
 {
     bool heard = loss != MORTISE_CLIENT_UNHEARD;
     json_t *out;
     int rv = 0;
 
-    if (does(request, "command") && heard && !s->begun &&
-        text_of(request, "order") == NULL)
+    if (is_request_for(request, "command") && heard && !s->begun &&
+        get_request_member(request, "order") == NULL)
         return NULL;
-    out = s->begun && !does(request, "follow")
-              ? rest_of(request, s)
+    out = s->begun && !is_request_for(request, "follow")
+              ? make_remaining_follow(request, s)
               : json_copy(mortise_json_unconst(request));
-    if (out != NULL && does(out, "follow") && s->seq > 0)
+    if (out != NULL && is_request_for(out, "follow") && s->seq > 0)
         rv =
             json_object_set_new(out, "after", json_integer((json_int_t)s->seq));
-    if (out != NULL && does(out, "start") && heard)
+    if (out != NULL && is_request_for(out, "start") && heard)
         rv = json_object_set_new(out, "again", json_true());
     if (rv == 0)
         return out;
@@ -526,32 +533,34 @@ static json_t *again(const json_t *request, const struct stream *s,
     return NULL;
 }
 
-/* Ask who is there now; what went wrong is in `loss`. */
-static int call_once(struct mortise_session *l, json_t *request,
-                     struct stream *s, json_t **reply,
-                     enum mortise_client_loss *loss, struct mortise_err *err)
+/* Send the request to the current engine; *loss tells if that is gone. */
+static int call_current_engine(struct mortise_session *l, json_t *request,
+                               struct stream *s, json_t **reply,
+                               enum mortise_client_loss *loss,
+                               struct mortise_err *err)
 {
     int rv;
 
     *loss = MORTISE_CLIENT_HERE;
     if (l->engine != NULL)
-        return call_here(l, request, on_item, s, reply, err);
-    rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
+        return call_local_engine(l, request, record_stream_item, s, reply, err);
+    rv = mortise_client_call(&l->client, request, record_stream_item, s, reply,
+                             err);
     *loss = l->client.loss;
     return rv;
 }
 
-static int find_again(struct mortise_session *l, struct mortise_err *err)
+static int reconnect_session(struct mortise_session *l, struct mortise_err *err)
 {
     mortise_client_close(&l->client);
     l->lost = false;
-    return find(l, AGAIN_MS, err);
+    return connect_or_open(l, AGAIN_MS, err);
 }
 
-/* The engine did not say, and nobody else does. */
-static int nobody_knows(const json_t *request, struct mortise_err *err)
+/* The engine went away, and the outcome of the command is unknown. */
+static int fail_outcome_unknown(const json_t *request, struct mortise_err *err)
 {
-    const char *run = text_of(request, "run");
+    const char *run = get_request_member(request, "run");
 
     return mortise_doing(
         err, err->code,
@@ -560,24 +569,25 @@ static int nobody_knows(const json_t *request, struct mortise_err *err)
         run != NULL ? run : "", run != NULL ? run : "");
 }
 
-/* An engine went away with this request: repeat it elsewhere.  *request is
- * replaced.  MORTISE_OK: ask again. */
-static int repeat(struct mortise_session *l, json_t **request,
-                  const struct stream *s, enum mortise_client_loss loss,
-                  struct mortise_err *err)
+/* The engine went away during this request: find the next engine.  Replaces
+ * *request.  MORTISE_OK: send it again. */
+static int repeat_elsewhere(struct mortise_session *l, json_t **request,
+                            const struct stream *s,
+                            enum mortise_client_loss loss,
+                            struct mortise_err *err)
 {
-    json_t *next = again(*request, s, loss);
-    bool open = does(*request, "command") && !s->begun &&
+    json_t *next = make_repeated_request(*request, s, loss);
+    bool open = is_request_for(*request, "command") && !s->begun &&
                 loss != MORTISE_CLIENT_UNHEARD;
     int rv;
 
     l->lost = true;
     if (next == NULL)
-        return nobody_knows(*request, err);
+        return fail_outcome_unknown(*request, err);
     json_decref(*request);
     *request = next;
-    rv = find_again(l, err);
-    return rv != MORTISE_OK && open ? nobody_knows(*request, err) : rv;
+    rv = reconnect_session(l, err);
+    return rv != MORTISE_OK && open ? fail_outcome_unknown(*request, err) : rv;
 }
 
 int mortise_session_call(struct mortise_session *l, json_t *request,
@@ -592,25 +602,26 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
     err = err != NULL ? err : &here;
     if (reply != NULL)
         *reply = NULL;
-    rv = l->lost ? find_again(l, err) : MORTISE_OK;
+    rv = l->lost ? reconnect_session(l, err) : MORTISE_OK;
     if (rv != MORTISE_OK)
         return rv;
     json_incref(request);
     for (;;) {
-        rv = call_once(l, request, &s, reply, &loss, err);
+        rv = call_current_engine(l, request, &s, reply, &loss, err);
         if (loss == MORTISE_CLIENT_STUCK && !s.begun &&
-            (does(request, "start") || does(request, "command")))
-            rv = nobody_knows(request, err);
+            (is_request_for(request, "start") ||
+             is_request_for(request, "command")))
+            rv = fail_outcome_unknown(request, err);
         if (rv == MORTISE_OK || loss == MORTISE_CLIENT_HERE ||
             loss == MORTISE_CLIENT_STUCK || mortise_session_is_over(l))
             break;
-        rv = repeat(l, &request, &s, loss, err);
+        rv = repeat_elsewhere(l, &request, &s, loss, err);
         if (rv != MORTISE_OK)
             break;
     }
     json_decref(request);
     return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_HERE &&
                    mortise_session_is_over(l)
-               ? MORTISE_OK /* it ends early, with or without an engine */
+               ? MORTISE_OK /* end early, whether or not there is an engine */
                : rv;
 }
