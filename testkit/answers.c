@@ -1,16 +1,16 @@
-/* answers.c -- what calls are answered with in a test.
+/* answers.c -- answer the calls of a test from its script.
  *
- *   (1) An answer belongs to an execution and its attempt, never to a moment:
- *       which one it was is in the ledger before it is given, so a call that a
- *       crash repeats gets the same again.  (A subgraph that is tried again begins
- *       the next generation of what failed in it, whose attempts are others.)  It
- *       is used up by whoever says that the effect happened, too, when the call
- *       itself never came.
- *   (2) Each context (a node, in each element of a map by itself) goes through
- *       a list on its own: contexts run beside each other, in no order.
- *   (3) What is not scripted and would reach the world is not called.
- *   (4) The ledger knows what happened in the scripted world, so it also finds
- *       out when something happened twice that must not.
+ *   (1) An answer belongs to an execution and its attempt, not to a time.  The
+ *       choice is in the ledger before the answer is given, so a call that is
+ *       repeated after a crash gets the same answer.  (A retried subgraph
+ *       starts a new generation of its failed executions, with new attempts.)
+ *       A person who confirms an effect also uses up its answer, even if the
+ *       call never came.
+ *   (2) Each context (a node within its map elements) has its own position in
+ *       a list of answers, because contexts run in parallel, in no order.
+ *   (3) An unscripted call that would have an effect outside the test fails.
+ *   (4) The ledger records each effect of the scripted world, so a forbidden
+ *       repetition is detected.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +24,11 @@
 
 enum { ID = MORTISE_EXEC_PATH + 300 };
 
-/* ---- which script -------------------------------------------------------- */
+/* ---- choosing the script ----------------------------------------------- */
 
 static const struct mortise_case_script *
-script_of(const struct mortise_case *c, const char *path, const char *tool)
+find_node_script(const struct mortise_case *c, const char *path,
+                 const char *tool)
 {
     char node[MORTISE_CONTEXT];
     const struct mortise_case_script *s =
@@ -36,20 +37,20 @@ script_of(const struct mortise_case *c, const char *path, const char *tool)
     return s != NULL ? s : mortise_case_script(&c->operations, tool);
 }
 
-/* What makes an output short is not the node: its script stands under
- * `operations`.  The judge of a human node is all that the node calls. */
+/* A compaction is not the node's own call: its script is under `operations`.
+ * The judge is the only call of a human node. */
 static const struct mortise_case_script *
-script_of_call(const struct mortise_case *c,
-               const struct mortise_run_call *call, const char *tool)
+find_call_script(const struct mortise_case *c,
+                 const struct mortise_run_call *call, const char *tool)
 {
     if (call->kind == MORTISE_RUN_CHECK)
         return mortise_case_script(&c->guardrails, tool);
     if (call->kind == MORTISE_RUN_COMPACT)
         return mortise_case_script(&c->operations, tool);
-    return script_of(c, call->path, tool);
+    return find_node_script(c, call->path, tool);
 }
 
-static bool is_listed(const struct mortise_yaml *list, const char *name)
+static bool is_in_name_list(const struct mortise_yaml *list, const char *name)
 {
     for (size_t i = 0; list != NULL && i < list->n; i++)
         if (strcmp(list->items[i]->str, name) == 0)
@@ -57,17 +58,17 @@ static bool is_listed(const struct mortise_yaml *list, const char *name)
     return false;
 }
 
-/* (3) */
-static bool is_real(const struct mortise_rehearsing *r,
-                    const struct mortise_run_call *call)
+/* May this unscripted call really run?  (3) */
+static bool is_really_called(const struct mortise_rehearsing *r,
+                             const struct mortise_run_call *call)
 {
     const struct mortise_guards *guards = &r->m->settings.deployment->guards;
     const struct mortise_guard *g;
     const struct mortise_manifest *man;
 
-    if (is_listed(r->what->one->real, call->plugin))
+    if (is_in_name_list(r->what->one->real, call->plugin))
         return true;
-    if (mortise_call_is_beside(call->kind)) /* it asks a model, or may */
+    if (mortise_call_is_beside(call->kind)) /* it may call a model */
         return false;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;
@@ -77,10 +78,10 @@ static bool is_real(const struct mortise_rehearsing *r,
     return man != NULL && man->n_methods == 0;
 }
 
-/* ---- which answer (1, 2) ------------------------------------------------- */
+/* ---- choosing the answer (1, 2) ---------------------------------------- */
 
-static bool was_given(const struct mortise_rehearsing *r, const char *context,
-                      const char *script, size_t i)
+static bool was_answer_given(const struct mortise_rehearsing *r,
+                             const char *context, const char *script, size_t i)
 {
     const json_t *list = r->ledger.list;
 
@@ -93,10 +94,10 @@ static bool was_given(const struct mortise_rehearsing *r, const char *context,
     return false;
 }
 
-/* The position of the answer for such a call of a context; s->n: none. */
-static size_t pick(const struct mortise_rehearsing *r,
-                   const struct mortise_case_script *s, const char *context,
-                   const json_t *args)
+/* The index of the answer for this call; s->n if there is none. */
+static size_t pick_answer(const struct mortise_rehearsing *r,
+                          const struct mortise_case_script *s,
+                          const char *context, const json_t *args)
 {
     size_t i;
 
@@ -105,13 +106,13 @@ static size_t pick(const struct mortise_rehearsing *r,
 
         if (a->args != NULL
                 ? mortise_expect_fits(a->args, args)
-                : !s->once || !was_given(r, context, s->name->str, i))
+                : !s->once || !was_answer_given(r, context, s->name->str, i))
             break;
     }
     return i;
 }
 
-static void call_id(char out[ID], const struct mortise_run_call *call)
+static void format_call_id(char out[ID], const struct mortise_run_call *call)
 {
     if (call->kind == MORTISE_RUN_CHECK)
         snprintf(out, ID, "%s@%u.%u %s %u %.256s", call->path, call->generation,
@@ -125,15 +126,15 @@ static void call_id(char out[ID], const struct mortise_run_call *call)
                                                    : "");
 }
 
-static void tool_of(char out[MORTISE_TOOL_MAX],
-                    const struct mortise_run_call *call)
+static void format_tool_name(char out[MORTISE_TOOL_MAX],
+                             const struct mortise_run_call *call)
 {
     snprintf(out, MORTISE_TOOL_MAX, "%s%s%s", call->plugin,
              call->kind == MORTISE_RUN_CHECK ? "" : "/",
              call->kind == MORTISE_RUN_CHECK ? "" : call->operation);
 }
 
-static void refuse(struct mortise_scripted *out)
+static void fail_unscripted_call(struct mortise_scripted *out)
 {
     *out = (struct mortise_scripted){
         .status = MORTISE_S_FAILED,
@@ -142,17 +143,18 @@ static void refuse(struct mortise_scripted *out)
         .message = "the test has no answer for this call"};
 }
 
-/* ---- what must not happen (4) -------------------------------------------- */
+/* ---- forbidden repetitions (4) ----------------------------------------- */
 
-/* An effect with an earlier entry: may it be there again?  A step is judged by
- * mortise_answer_act(). */
-static bool may_repeat(const struct mortise_rehearsing *r,
-                       const struct mortise_run_call *call, const json_t *entry)
+/* May this effect, which has an earlier entry, happen again?  Steps are
+ * checked by mortise_answer_act() instead. */
+static bool may_repeat_effect(const struct mortise_rehearsing *r,
+                              const struct mortise_run_call *call,
+                              const json_t *entry)
 {
     const struct mortise_operation *op = call->node->op;
     bool real = mortise_cli_text(entry, "script")[0] == '\0';
 
-    return op->idempotent || (real && op->reconcile) /* it said: no */ ||
+    return op->idempotent || (real && op->reconcile) /* not done */ ||
            op->steps || call->resumed ||
            call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
            !json_is_true(json_object_get(entry, "happened")) ||
@@ -160,12 +162,13 @@ static bool may_repeat(const struct mortise_rehearsing *r,
                                "retry") != NULL;
 }
 
-static void watch(struct mortise_rehearsing *r,
-                  const struct mortise_run_call *call, const json_t *entry)
+static void check_repetition(struct mortise_rehearsing *r,
+                             const struct mortise_run_call *call,
+                             const json_t *entry)
 {
     char tool[MORTISE_TOOL_MAX], name[MORTISE_CLI_EXECUTION];
 
-    tool_of(tool, call);
+    format_tool_name(tool, call);
     if (call->kind != MORTISE_RUN_EXECUTE)
         return;
     if (json_object_get(r->done, call->path) != NULL)
@@ -174,7 +177,7 @@ static void watch(struct mortise_rehearsing *r,
                         "before the crash",
                         tool, mortise_cli_short_path(call->path, name));
     else if (entry != NULL && call->node->op->effect >= MORTISE_WRITE &&
-             !may_repeat(r, call, entry))
+             !may_repeat_effect(r, call, entry))
         mortise_problem(
             r, "E0904", NULL,
             "the effect of %s was repeated, and no person was asked", tool);
@@ -185,8 +188,8 @@ static void watch(struct mortise_rehearsing *r,
                         tool);
 }
 
-/* Its entry says `twice`: that may be.  A call without an answer has no entry, and
- * fails. */
+/* The entry's `twice` permits repetition.  A call without an answer has no
+ * entry; it fails. */
 bool mortise_answer_act(void *ud, size_t token)
 {
     struct mortise_rehearsing *r = ud;
@@ -209,42 +212,47 @@ bool mortise_answer_act(void *ud, size_t token)
     return first;
 }
 
-/* ---- answering ----------------------------------------------------------- */
+/* ---- answering --------------------------------------------------------- */
 
-/* Is it answered within the timeout of the call? */
-static bool ends(const struct mortise_run_call *call,
-                 const struct mortise_case_answer *a)
+/* Does the answer arrive before the timeout of the call? */
+static bool is_answered_in_time(const struct mortise_run_call *call,
+                                const struct mortise_case_answer *a)
 {
     return call->timeout_ms == 0 || a->after_ms < call->timeout_ms;
 }
 
-/* Was the call made by a process that died? */
-static bool is_of_dead(const struct mortise_rehearsing *r, const json_t *entry)
+/* Was the call made by a process that crashed? */
+static bool is_from_crashed_process(const struct mortise_rehearsing *r,
+                                    const json_t *entry)
 {
     return mortise_cli_integer(entry, "process") != r->inherited;
 }
 
-/* When the call is answered.  One that a process made which died is answered when
- * that one would have been: the other side continued its work.  So it wins the
- * races that it would have won.  One that takes longer than its timeout does so
- * each time, until a person has it made again: that could go on for ever. */
-static uint64_t due(const struct mortise_rehearsing *r,
-                    const struct mortise_run_call *call,
-                    const struct mortise_case_answer *a, const json_t *entry)
+/* The time of the answer.  A call of a crashed process is answered when it
+ * would have been without the crash, because the other side kept working.  So
+ * it wins the same races.  A call that exceeds its timeout does so each time.
+ * After a person retries it, it ends at once; otherwise that could repeat
+ * forever. */
+static uint64_t get_answer_time(const struct mortise_rehearsing *r,
+                                const struct mortise_run_call *call,
+                                const struct mortise_case_answer *a,
+                                const json_t *entry)
 {
-    if (entry != NULL && ends(call, a) && is_of_dead(r, entry))
+    if (entry != NULL && is_answered_in_time(call, a) &&
+        is_from_crashed_process(r, entry))
         return mortise_cli_integer(entry, "due");
-    if (entry != NULL && !ends(call, a) &&
+    if (entry != NULL && !is_answered_in_time(call, a) &&
         mortise_ledger_find(&r->ledger, "doubt", call->path, "how", "retry") !=
             NULL)
         return mortise_now_ms();
     return mortise_now_ms() + a->after_ms;
 }
 
-static void note(struct mortise_rehearsing *r,
-                 const struct mortise_run_call *call, const char *id,
-                 const char *context, const struct mortise_case_script *s,
-                 size_t answer, uint64_t due_ms)
+static void record_call(struct mortise_rehearsing *r,
+                        const struct mortise_run_call *call, const char *id,
+                        const char *context,
+                        const struct mortise_case_script *s, size_t answer,
+                        uint64_t due_ms)
 {
     const struct mortise_operation *op = call->node->op;
     bool happened = s == NULL || s->list[answer].answer.code == NULL;
@@ -262,7 +270,7 @@ static void note(struct mortise_rehearsing *r,
 }
 
 /* {update?, goto?}; NULL: memory ran out. */
-static json_t *said_by(const struct mortise_case_answer *a)
+static json_t *make_update_and_goto(const struct mortise_case_answer *a)
 {
     json_t *update =
         a->update != NULL ? mortise_yaml_json(a->update, true) : NULL;
@@ -272,9 +280,9 @@ static json_t *said_by(const struct mortise_case_answer *a)
     return json_pack("{s:o*, s:s*}", "update", update, "goto", a->go_to);
 }
 
-static void give(struct mortise_rehearsing *r,
-                 const struct mortise_case_answer *a,
-                 struct mortise_scripted *out)
+static void fill_scripted_answer(struct mortise_rehearsing *r,
+                                 const struct mortise_case_answer *a,
+                                 struct mortise_scripted *out)
 {
     if (a->usage != NULL)
         mortise_case_usage(a->usage, &out->usage, &r->err);
@@ -294,7 +302,7 @@ static void give(struct mortise_rehearsing *r,
     if (a->output != NULL)
         out->output = mortise_yaml_json(a->output, false);
     if (a->go_to != NULL || a->update != NULL)
-        out->said = said_by(a);
+        out->said = make_update_and_goto(a);
     if ((a->output != NULL && out->output == NULL) ||
         ((a->go_to != NULL || a->update != NULL) && out->said == NULL))
         mortise_nomem(&r->err);
@@ -306,8 +314,9 @@ json_t *mortise_answer_result(const struct mortise_case_answer *a)
                              : json_null();
 }
 
-/* "did it happen?"  The ledger knows, for what was scripted.  Of a call that died
- * with its process, the other side knows when that call would have been answered. */
+/* Answer a reconcile call from the ledger.  If the original call died with its
+ * process, the other side knows the result when that call would have been
+ * answered. */
 static void reconcile(struct mortise_rehearsing *r,
                       const struct mortise_run_call *call,
                       const struct mortise_case_script *s, const json_t *entry,
@@ -318,7 +327,8 @@ static void reconcile(struct mortise_rehearsing *r,
     bool happened = json_is_true(json_object_get(entry, "happened"));
     uint64_t now = mortise_now_ms(), due_ms = mortise_cli_integer(entry, "due");
 
-    if (ends(call, a) && is_of_dead(r, entry) && due_ms > now)
+    if (is_answered_in_time(call, a) && is_from_crashed_process(r, entry) &&
+        due_ms > now)
         out->after_ms = due_ms - now;
     out->output = happened ? json_pack("{s:b, s:o}", "happened", 1, "result",
                                        mortise_answer_result(a))
@@ -327,9 +337,10 @@ static void reconcile(struct mortise_rehearsing *r,
         mortise_nomem(&r->err);
 }
 
-static void unscripted(struct mortise_rehearsing *r,
-                       const struct mortise_run_call *call,
-                       const struct mortise_case_script *s, const char *tool)
+static void report_unscripted_call(struct mortise_rehearsing *r,
+                                   const struct mortise_run_call *call,
+                                   const struct mortise_case_script *s,
+                                   const char *tool)
 {
     bool check = call->kind == MORTISE_RUN_CHECK;
     char help[512], name[MORTISE_CLI_EXECUTION];
@@ -352,8 +363,8 @@ static void unscripted(struct mortise_rehearsing *r,
 }
 
 /* Why the call can never be in doubt; NULL: it can be. */
-static const char *never_in_doubt(const struct mortise_rehearsing *r,
-                                  const struct mortise_run_call *call)
+static const char *explain_never_in_doubt(const struct mortise_rehearsing *r,
+                                          const struct mortise_run_call *call)
 {
     const struct mortise_operation *op = call->node->op;
     enum mortise_script_step step = mortise_script_step(r->m, call);
@@ -369,15 +380,16 @@ static const char *never_in_doubt(const struct mortise_rehearsing *r,
     return step == MORTISE_SCRIPT_REPEAT ? "its request can be repeated" : NULL;
 }
 
-/* A scripted doubt is one of the first time; where the run would take it for a
- * failure like any, the case says what cannot be.  True: the call itself ends so;
- * false: its step does, or it is not the first time. */
-static bool leave_open(struct mortise_rehearsing *r,
-                       const struct mortise_run_call *call,
-                       const struct mortise_case_answer *a, const char *tool,
-                       bool first, struct mortise_scripted *out)
+/* Apply a scripted `doubt`.  It applies once; if the call can never be in
+ * doubt, it is a problem of the case.  Returns true if the call itself ends in
+ * doubt; false if its step does, or if this is a repetition. */
+static bool apply_scripted_doubt(struct mortise_rehearsing *r,
+                                 const struct mortise_run_call *call,
+                                 const struct mortise_case_answer *a,
+                                 const char *tool, bool first,
+                                 struct mortise_scripted *out)
 {
-    const char *never = never_in_doubt(r, call);
+    const char *never = explain_never_in_doubt(r, call);
     char name[MORTISE_CLI_EXECUTION];
 
     if (never != NULL)
@@ -409,15 +421,15 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
 
     if (mortise_answer_lookup(r, call, out))
         return true;
-    call_id(id, call);
-    tool_of(tool, call);
+    format_call_id(id, call);
+    format_tool_name(tool, call);
     mortise_context(call->path, context);
-    s = script_of_call(c, call, tool);
+    s = find_call_script(c, call, tool);
     entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
-    watch(r, call, entry);
-    if (s == NULL && is_real(r, call)) {
+    check_repetition(r, call, entry);
+    if (s == NULL && is_really_called(r, call)) {
         if (entry == NULL)
-            note(r, call, id, context, NULL, 0, mortise_now_ms());
+            record_call(r, call, id, context, NULL, 0, mortise_now_ms());
         return false;
     }
     if (s != NULL && call->kind == MORTISE_RUN_RECONCILE) {
@@ -426,28 +438,28 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     }
     i = s == NULL       ? 0
         : entry != NULL ? mortise_cli_integer(entry, "answer")
-                        : pick(r, s, context, call->body);
+                        : pick_answer(r, s, context, call->body);
     if (s == NULL || i == s->n) {
-        unscripted(r, call, s, tool);
-        refuse(out);
+        report_unscripted_call(r, call, s, tool);
+        fail_unscripted_call(out);
         return true;
     }
     a = &s->list[i].answer;
-    due_ms = due(r, call, a, entry);
-    note(r, call, id, context, s, i, due_ms);
+    due_ms = get_answer_time(r, call, a, entry);
+    record_call(r, call, id, context, s, i, due_ms);
     if (a->doubt == NULL || call->kind != MORTISE_RUN_EXECUTE ||
-        !leave_open(r, call, a, tool, entry == NULL, out))
-        give(r, a, out);
+        !apply_scripted_doubt(r, call, a, tool, entry == NULL, out))
+        fill_scripted_answer(r, a, out);
     out->token = json_array_size(r->ledger.list) - 1;
     out->after_ms = due_ms > now ? due_ms - now : 0;
     return true;
 }
 
-/* What is known of the call that a request is about: that it was made, or what
- * was said when the request was there before. */
-static const json_t *known_of(const struct mortise_rehearsing *r,
-                              const struct mortise_case_script *s,
-                              const json_t *request)
+/* The ledger entry for the call of a request: its resolution, if the request
+ * was resolved before, otherwise the call. */
+static const json_t *find_doubt_entry(const struct mortise_rehearsing *r,
+                                      const struct mortise_case_script *s,
+                                      const json_t *request)
 {
     const json_t *entry = mortise_ledger_find(
         &r->ledger, "doubt", mortise_cli_text(request, "path"), "request",
@@ -460,11 +472,12 @@ static const json_t *known_of(const struct mortise_rehearsing *r,
                                      "script", s->name->str);
 }
 
-static void note_doubt(struct mortise_rehearsing *r, const json_t *request,
-                       const char *how, const struct mortise_case_script *s,
-                       const char *context, size_t i)
+static void record_doubt_resolution(struct mortise_rehearsing *r,
+                                    const json_t *request, const char *how,
+                                    const struct mortise_case_script *s,
+                                    const char *context, size_t i)
 {
-    /* What is done again is called, and answered then. */
+    /* a retried call uses up its answer when it is called */
     bool used = strcmp(how, "retry") != 0;
 
     mortise_remember(r, json_pack("{s:s, s:s, s:s, s:s*, s:s, s:I}", "doubt",
@@ -483,7 +496,7 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
                                         [MORTISE_CASE_FAIL] = "fail"};
     const char *path = mortise_cli_text(request, "path");
     const struct mortise_case_script *s =
-        script_of(r->what->one, path, mortise_cli_text(request, "tool"));
+        find_node_script(r->what->one, path, mortise_cli_text(request, "tool"));
     char context[MORTISE_CONTEXT];
     const struct mortise_case_answer *a;
     const json_t *entry, *args = json_object_get(request, "args");
@@ -491,18 +504,18 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
 
     if (s == NULL)
         return NULL;
-    if (json_object_get(request, "step") != NULL) /* of the call (script.c) */
+    if (json_object_get(request, "step") != NULL) /* of the call */
         args = json_object_get(args, "arguments");
     mortise_context(path, context);
-    entry = known_of(r, s, request);
+    entry = find_doubt_entry(r, s, request);
     i = entry != NULL ? mortise_cli_integer(entry, "answer")
-                      : pick(r, s, context, args);
+                      : pick_answer(r, s, context, args);
     if (i >= s->n)
         return NULL;
     a = &s->list[i].answer;
     if (a->in_doubt == MORTISE_CASE_UNTOLD)
         return a->doubt != NULL || !r->crashed ? a : NULL;
     *how = words[a->in_doubt];
-    note_doubt(r, request, *how, s, context, i);
+    record_doubt_resolution(r, request, *how, s, context, i);
     return a;
 }

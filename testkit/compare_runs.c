@@ -1,13 +1,14 @@
-/* compare_runs.c -- is a run that crashed the same as one that did not?
+/* compare_runs.c -- compare a run that crashed with the same run without a
+ * crash.
  *
- * What is compared: how it ended (status, reason, error); the whole state;
- * each execution, by its path: its status, attempts, output and error; and the
- * durable events, those of each execution in their order, and those of the run.
+ * Compared are: the end of the run (status, reason, error); the whole state;
+ * for each execution, by path, its status, attempts, output and error; and the
+ * durable events, in order for each execution and for the run.
  *
- * What is not: when something was (`at`, `ms`, `next_at`, deadlines, when a
- * trace was made); which number an event has, and the order of executions
- * beside each other, which no state depends on; and the questions about doubt
- * with their answers, which only a crash raises.
+ * Not compared are: times (`at`, `ms`, `next_at`, deadlines, creation of
+ * traces); sequence numbers and the order of parallel executions, which the
+ * state does not depend on; and the requests about doubt with their decisions,
+ * which only a crash causes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "testkit/expect.h"
 #include "core/json/diff.h"
 
-struct comparing {
+struct run_comparison {
     const struct mortise_case *c;
     const char *where;
     struct mortise_diags *diags;
@@ -24,19 +25,19 @@ struct comparing {
 };
 
 enum {
-    SHOWN = 200, /* bytes of a value */
-    PLACES = 8,  /* that are shown */
-    GROUP = 1024 /* a path, and the id of a call */
+    SHOWN = 200, /* maximum bytes of a value */
+    PLACES = 8,  /* maximum differences shown */
+    GROUP = 1024 /* a path and the id of a call */
 };
 
-/* Where two values differ, for a finding's help. */
-struct places {
+/* The places where two values differ, for a finding's help. */
+struct difference_list {
     struct mortise_buf words;
     const struct mortise_mem *mem;
     size_t n;
 };
 
-static void put_value(struct places *p, const json_t *v)
+static void append_shown_value(struct difference_list *p, const json_t *v)
 {
     char *text = v != NULL ? mortise_json_text(p->mem, v) : NULL;
 
@@ -45,10 +46,10 @@ static void put_value(struct places *p, const json_t *v)
     mortise_release_str(p->mem, text);
 }
 
-static void put_place(void *ud, const char *pointer, const json_t *plain,
-                      const json_t *crashed)
+static void append_difference(void *ud, const char *pointer,
+                              const json_t *plain, const json_t *crashed)
 {
-    struct places *p = ud;
+    struct difference_list *p = ud;
 
     if (++p->n > PLACES)
         return;
@@ -57,23 +58,23 @@ static void put_place(void *ud, const char *pointer, const json_t *plain,
     if (pointer[0] != '\0')
         mortise_buf_printf(&p->words, "%s: ", pointer + 1);
     mortise_buf_puts(&p->words, "without the crash ");
-    put_value(p, plain);
+    append_shown_value(p, plain);
     mortise_buf_puts(&p->words, ", with the crash ");
-    put_value(p, crashed);
+    append_shown_value(p, crashed);
 }
 
-static void differ(struct comparing *x, const char *what, const json_t *plain,
-                   const json_t *crashed)
+static void report_run_difference(struct run_comparison *x, const char *what,
+                                  const json_t *plain, const json_t *crashed)
 {
-    struct places p = {.mem = x->diags->arena.mem};
+    struct difference_list p = {.mem = x->diags->arena.mem};
     struct mortise_diag *d = mortise_diag_add(
         x->diags, "E0904", x->c->name->span,
         "when the process is killed %s, the continued run differs in %s",
         x->where, what);
 
     mortise_buf_init(&p.words, p.mem);
-    x->diags->failed |=
-        mortise_json_diff(plain, crashed, p.mem, put_place, &p) != MORTISE_OK;
+    x->diags->failed |= mortise_json_diff(plain, crashed, p.mem,
+                                          append_difference, &p) != MORTISE_OK;
     if (p.n > PLACES)
         mortise_buf_printf(&p.words, "; and %zu more", p.n - PLACES);
     if (mortise_buf_cstr(&p.words) != NULL)
@@ -82,28 +83,30 @@ static void differ(struct comparing *x, const char *what, const json_t *plain,
     x->same = false;
 }
 
-static bool is_equal(const json_t *a, const json_t *b)
+static bool is_equal_or_absent(const json_t *a, const json_t *b)
 {
     return (a == NULL && b == NULL) ||
            (a != NULL && b != NULL && json_equal(a, b));
 }
 
-static void compare(struct comparing *x, const char *what, const json_t *plain,
-                    const json_t *crashed)
-{
-    if (x->same && !is_equal(plain, crashed))
-        differ(x, what, plain, crashed);
-}
-
-static void compare_member(struct comparing *x, const char *key,
+static void compare_values(struct run_comparison *x, const char *what,
                            const json_t *plain, const json_t *crashed)
 {
-    compare(x, key, json_object_get(plain, key), json_object_get(crashed, key));
+    if (x->same && !is_equal_or_absent(plain, crashed))
+        report_run_difference(x, what, plain, crashed);
+}
+
+static void compare_show_member(struct run_comparison *x, const char *key,
+                                const json_t *plain, const json_t *crashed)
+{
+    compare_values(x, key, json_object_get(plain, key),
+                   json_object_get(crashed, key));
 }
 
 /* ---- executions ---------------------------------------------------------- */
 
-static const json_t *by_path(const json_t *nodes, const char *path)
+static const json_t *find_execution_by_path(const json_t *nodes,
+                                            const char *path)
 {
     MORTISE_JSON_EACH (n, i, nodes) {
         if (strcmp(mortise_cli_text(n, "path"), path) == 0)
@@ -112,7 +115,7 @@ static const json_t *by_path(const json_t *nodes, const char *path)
     return NULL;
 }
 
-static void compare_node(struct comparing *x, const json_t *plain,
+static void compare_node(struct run_comparison *x, const json_t *plain,
                          const json_t *crashed)
 {
     static const char *const keys[] = {"status", "attempts", "output", "error",
@@ -122,24 +125,26 @@ static void compare_node(struct comparing *x, const json_t *plain,
     mortise_cli_execution(plain, name);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         snprintf(what, sizeof what, "the %s of %s", keys[i], name);
-        compare(x, what, json_object_get(plain, keys[i]),
-                json_object_get(crashed, keys[i]));
+        compare_values(x, what, json_object_get(plain, keys[i]),
+                       json_object_get(crashed, keys[i]));
     }
 }
 
-/* Each of these is in those. */
-static void compare_nodes(struct comparing *x, const json_t *these,
+/* Check that each of `these` is in `those`. */
+static void compare_nodes(struct run_comparison *x, const json_t *these,
                           const json_t *those, bool swapped)
 {
     for (size_t i = 0; i < json_array_size(these) && x->same; i++) {
         const json_t *n = json_array_get(these, i);
         const char *path = mortise_cli_text(n, "path");
-        const json_t *other = path[0] != '\0' ? by_path(those, path) : NULL;
+        const json_t *other =
+            path[0] != '\0' ? find_execution_by_path(those, path) : NULL;
 
         if (path[0] == '\0')
             continue;
         if (other == NULL)
-            differ(x, path, swapped ? NULL : n, swapped ? n : NULL);
+            report_run_difference(x, path, swapped ? NULL : n,
+                                  swapped ? n : NULL);
         else if (!swapped)
             compare_node(x, n, other);
     }
@@ -165,28 +170,31 @@ static bool is_about_doubt(const json_t *event, const json_t *events)
     return false;
 }
 
-static bool is_type(const json_t *event, const char *type)
+static bool is_event_type(const json_t *event, const char *type)
 {
     return strcmp(mortise_cli_text(event, "type"), type) == 0;
 }
 
-/* Without what a crash may change; a new reference. */
-static json_t *bare(const json_t *event)
+/* A copy without the members that a crash may change. */
+static json_t *copy_comparable_event(const json_t *event)
 {
-    static const char *const passing[] = {"seq", "at", "ms", "next_at"};
+    static const char *const volatile_members[] = {"seq", "at", "ms",
+                                                   "next_at"};
     json_t *v = json_deep_copy(event);
 
-    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
-        json_object_del(v, passing[i]);
+    for (size_t i = 0; i < sizeof volatile_members / sizeof volatile_members[0];
+         i++)
+        json_object_del(v, volatile_members[i]);
     json_object_del(json_object_get(v, "request"), "deadline");
     json_object_del(json_object_get(v, "trace"), "created_at");
     return v;
 }
 
-/* A model was asked again whose answer went with the process. */
-static bool is_asked_again(const json_t *list, const json_t *event)
+/* Is it a model call that was repeated because its answer was lost in the
+ * crash? */
+static bool is_repeated_model_call(const json_t *list, const json_t *event)
 {
-    if (!is_type(event, "model_call"))
+    if (!is_event_type(event, "model_call"))
         return false;
     MORTISE_JSON_EACH (one, i, list)
         if (json_equal(one, event))
@@ -195,26 +203,27 @@ static bool is_asked_again(const json_t *list, const json_t *event)
 }
 
 /* Takes the event. */
-static int add_event(json_t *list, json_t *event)
+static int add_comparable_event(json_t *list, json_t *event)
 {
-    if (!is_asked_again(list, event))
+    if (!is_repeated_model_call(list, event))
         return json_array_append_new(list, event);
     json_decref(event);
     return 0;
 }
 
-/* The execution that an event is of.  The tools of one agent run beside each other:
- * each of their calls is one of its own. */
-static void name_group(const json_t *e, char name[GROUP])
+/* The execution that an event belongs to.  The tool calls of one agent run in
+ * parallel, so each of them is its own group. */
+static void format_event_group(const json_t *e, char name[GROUP])
 {
-    bool of_tool = is_type(e, "tool_call") || is_type(e, "tool_result");
+    bool of_tool =
+        is_event_type(e, "tool_call") || is_event_type(e, "tool_result");
 
     snprintf(name, GROUP, "%s%s%s", mortise_cli_text(e, "path"),
              of_tool ? "/" : "", of_tool ? mortise_cli_text(e, "call") : "");
 }
 
-/* The events of each execution in their order: {name: [event ...]}. */
-static json_t *grouped(const json_t *events)
+/* The events of each execution in order: {name: [event ...]}. */
+static json_t *group_events(const json_t *events)
 {
     json_t *groups = json_object();
 
@@ -223,24 +232,24 @@ static json_t *grouped(const json_t *events)
         char name[GROUP];
         json_t *list;
 
-        if (is_about_doubt(e, events) || is_type(e, "budget_warning"))
+        if (is_about_doubt(e, events) || is_event_type(e, "budget_warning"))
             continue;
-        name_group(e, name);
+        format_event_group(e, name);
         list = json_object_get(groups, name);
         if (list == NULL) {
             json_object_set_new(groups, name, json_array());
             list = json_object_get(groups, name);
         }
-        if (add_event(list, bare(e)) != 0)
+        if (add_comparable_event(list, copy_comparable_event(e)) != 0)
             mortise_json_drop(&groups);
     }
     return groups;
 }
 
-static void compare_events(struct comparing *x, const json_t *plain,
+static void compare_events(struct run_comparison *x, const json_t *plain,
                            const json_t *crashed)
 {
-    json_t *a = grouped(plain), *b = grouped(crashed);
+    json_t *a = group_events(plain), *b = group_events(crashed);
     char what[MORTISE_CLI_EXECUTION + 32], name[MORTISE_CLI_EXECUTION];
 
     x->diags->failed |= a == NULL || b == NULL;
@@ -248,11 +257,11 @@ static void compare_events(struct comparing *x, const json_t *plain,
         snprintf(what, sizeof what, "the list of events of %s",
                  path[0] != '\0' ? mortise_cli_short_path(path, name)
                                  : "the run");
-        compare(x, what, list, json_object_get(b, path));
+        compare_values(x, what, list, json_object_get(b, path));
     }
     MORTISE_JSON_MEMBERS (path, list, b)
         if (json_object_get(a, path) == NULL)
-            compare(x, path, NULL, list);
+            compare_values(x, path, NULL, list);
     json_decref(a);
     json_decref(b);
 }
@@ -262,13 +271,13 @@ static bool exceeds_budget(const json_t *outcome)
     const json_t *events = json_object_get(outcome, "events");
 
     MORTISE_JSON_EACH (e, i, events) {
-        if (is_type(e, "budget_exceeded"))
+        if (is_event_type(e, "budget_exceeded"))
             return true;
     }
     return false;
 }
 
-static bool has_code(const json_t *error, const char *code)
+static bool has_error_code(const json_t *error, const char *code)
 {
     return strcmp(mortise_cli_text(error, "code"), code) == 0;
 }
@@ -279,41 +288,41 @@ static size_t count_failed_doubts(const json_t *outcome)
     size_t n = 0;
 
     MORTISE_JSON_EACH (e, i, events)
-        n += is_type(e, "node_failed") &&
-             has_code(json_object_get(e, "error"), "in_doubt");
+        n += is_event_type(e, "node_failed") &&
+             has_error_code(json_object_get(e, "error"), "in_doubt");
     return n;
 }
 
-/* Timeouts of the run (`limits.timeout`) and of graphs in it.  That of a node that
- * is a call begins anew with the call. */
+/* Count timeouts of the run (`limits.timeout`) and of nested graphs.  A call's
+ * timeout restarts when the call is repeated, so it is not counted. */
 static size_t count_graph_timeouts(const json_t *outcome)
 {
     const json_t *show = json_object_get(outcome, "show");
     const json_t *error = json_object_get(show, "error");
-    size_t n =
-        has_code(error, "timeout") && json_object_get(error, "node") == NULL;
+    size_t n = has_error_code(error, "timeout") &&
+               json_object_get(error, "node") == NULL;
 
     MORTISE_JSON_EACH (one, i, json_object_get(show, "nodes")) {
         const char *type = mortise_cli_text(one, "type");
 
         n += (strcmp(type, "subgraph") == 0 || strcmp(type, "team") == 0) &&
-             has_code(json_object_get(one, "error"), "timeout");
+             has_error_code(json_object_get(one, "error"), "timeout");
     }
     return n;
 }
 
-/* A crash may have the graph take another way, which the graph itself names:
- * - The calls in flight count as spent with all that was reserved for them.  They
- *   may exceed a budget that is large enough without the crash (`on_exceeded`).
- * - An effect that the crash left in doubt fails its node (`on_in_doubt: fail`).
- * - The time since the last commit does not count for the timeout of a graph, so
- *   the graph may end before its timeout.
- * Such a run is not compared. */
+/* After a crash the graph may legitimately take another way:
+ * - Calls in flight are charged with their whole reservation, which may exceed
+ *   a budget that suffices without the crash (`on_exceeded`).
+ * - An effect left in doubt fails its node (`on_in_doubt: fail`).
+ * - Time since the last commit does not count for a graph's timeout, so the
+ *   graph may end before its timeout.
+ * Runs that differ in one of these points are not compared. */
 bool mortise_expect_same(const struct mortise_case *c, const json_t *plain,
                          const json_t *crashed, const char *where,
                          struct mortise_diags *diags)
 {
-    struct comparing x = {c, where, diags, true};
+    struct run_comparison x = {c, where, diags, true};
     const json_t *a = json_object_get(plain, "show");
     const json_t *b = json_object_get(crashed, "show");
 
@@ -321,10 +330,10 @@ bool mortise_expect_same(const struct mortise_case *c, const json_t *plain,
         count_failed_doubts(crashed) > count_failed_doubts(plain) ||
         count_graph_timeouts(plain) > count_graph_timeouts(crashed))
         return true;
-    compare_member(&x, "status", a, b);
-    compare_member(&x, "reason", a, b);
-    compare_member(&x, "error", a, b);
-    compare_member(&x, "state", a, b);
+    compare_show_member(&x, "status", a, b);
+    compare_show_member(&x, "reason", a, b);
+    compare_show_member(&x, "error", a, b);
+    compare_show_member(&x, "state", a, b);
     compare_nodes(&x, json_object_get(a, "nodes"), json_object_get(b, "nodes"),
                   false);
     compare_nodes(&x, json_object_get(b, "nodes"), json_object_get(a, "nodes"),

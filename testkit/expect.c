@@ -1,8 +1,7 @@
-/* expect.c -- is what came out of a case what it expects?
+/* expect.c -- compare the outcome of a case with its expectations.
  *
- * Each expectation that does not hold is one finding, at the value in the test
- * file that says otherwise: the deepest one, so that of a large state the line
- * is marked that is wrong.
+ * Each failed expectation is one finding.  It marks the deepest differing
+ * value in the test file, so the right line of a large state is shown.
  */
 #include "testkit/expect.h"
 
@@ -18,21 +17,19 @@ enum {
     WHERE = 256,
     SHOWN = 240,
     WORDS = 512
-}; /* bytes of a place, a value,
-                                                    of what is said */
+}; /* maximum bytes of a place, a value and a message */
 
-/* Findings go to diags; NULL: nobody wants to know more than that there is
- * one. */
-struct judge {
+/* Findings go to diags.  NULL: only the result of the comparison is needed. */
+struct value_checker {
     struct mortise_diags *diags;
     const struct mortise_mem *mem;
 };
 
 /* ---- values -------------------------------------------------------------- */
 
-/* A value on one line, cut. */
-static const char *shown(const struct judge *j, const json_t *v,
-                         char out[SHOWN])
+/* A value on one line, truncated. */
+static const char *format_shown_value(const struct value_checker *j,
+                                      const json_t *v, char out[SHOWN])
 {
     char *text = v != NULL ? mortise_json_text(j->mem, v) : NULL;
     size_t n = text != NULL ? strlen(text) : 0;
@@ -44,8 +41,9 @@ static const char *shown(const struct judge *j, const json_t *v,
     return out;
 }
 
-static bool differ(struct judge *j, const struct mortise_yaml *want,
-                   const json_t *got, const char *where)
+static bool report_value_difference(struct value_checker *j,
+                                    const struct mortise_yaml *want,
+                                    const json_t *got, const char *where)
 {
     char a[SHOWN], b[SHOWN];
     json_t *v;
@@ -56,16 +54,16 @@ static bool differ(struct judge *j, const struct mortise_yaml *want,
     if (got == NULL)
         mortise_diag_add(j->diags, "E0902", want->span,
                          "%s: expected %s, but it is absent", where,
-                         shown(j, v, a));
+                         format_shown_value(j, v, a));
     else
-        mortise_diag_add(j->diags, "E0902", want->span,
-                         "%s: expected %s, got %s", where, shown(j, v, a),
-                         shown(j, got, b));
+        mortise_diag_add(
+            j->diags, "E0902", want->span, "%s: expected %s, got %s", where,
+            format_shown_value(j, v, a), format_shown_value(j, got, b));
     json_decref(v);
     return false;
 }
 
-static bool same_scalar(const struct mortise_yaml *want, const json_t *got)
+static bool is_same_scalar(const struct mortise_yaml *want, const json_t *got)
 {
     switch (want->kind) {
     case MORTISE_YAML_NULL:
@@ -89,30 +87,34 @@ static bool same_scalar(const struct mortise_yaml *want, const json_t *got)
     return false;
 }
 
-static bool compare(struct judge *j, const struct mortise_yaml *want,
-                    const json_t *got, const char *where);
+static bool compare_expected(struct value_checker *j,
+                             const struct mortise_yaml *want, const json_t *got,
+                             const char *where);
 
-static bool compare_map(struct judge *j, const struct mortise_yaml *want,
-                        const json_t *got, const char *where)
+static bool compare_expected_map(struct value_checker *j,
+                                 const struct mortise_yaml *want,
+                                 const json_t *got, const char *where)
 {
     bool same = true;
     char inner[WHERE];
 
     if (!json_is_object(got))
-        return differ(j, want, got, where);
+        return report_value_difference(j, want, got, where);
     for (size_t i = 0; i < want->n; i++) {
         const char *key = want->keys[i]->str;
 
         snprintf(inner, sizeof inner, "%s%s%s", where,
                  where[0] != '\0' ? "." : "", key);
-        same &= compare(j, want->items[i], json_object_get(got, key), inner);
+        same &= compare_expected(j, want->items[i], json_object_get(got, key),
+                                 inner);
     }
     return same;
 }
 
-/* Lists of other lengths: which is the first that is not as expected? */
-static bool differ_in_length(struct judge *j, const struct mortise_yaml *want,
-                             const json_t *got, const char *where)
+/* Report lists of different length, with their first difference. */
+static bool report_length_difference(struct value_checker *j,
+                                     const struct mortise_yaml *want,
+                                     const json_t *got, const char *where)
 {
     size_t n = json_array_size(got), i = 0;
     char a[SHOWN], b[SHOWN];
@@ -128,57 +130,63 @@ static bool differ_in_length(struct judge *j, const struct mortise_yaml *want,
     mortise_diag_add(
         j->diags, "E0902", i < want->n ? want->items[i]->span : want->span,
         "%s: expected %zu elements, got %zu; at [%zu] expected %s, got %s",
-        where, want->n, n, i, i < want->n ? shown(j, v, a) : "nothing more",
-        i < n ? shown(j, json_array_get(got, i), b) : "none");
+        where, want->n, n, i,
+        i < want->n ? format_shown_value(j, v, a) : "nothing more",
+        i < n ? format_shown_value(j, json_array_get(got, i), b) : "none");
     json_decref(v);
     return false;
 }
 
-static bool compare_list(struct judge *j, const struct mortise_yaml *want,
-                         const json_t *got, const char *where)
+static bool compare_expected_list(struct value_checker *j,
+                                  const struct mortise_yaml *want,
+                                  const json_t *got, const char *where)
 {
     bool same = true;
     char inner[WHERE];
 
     if (!json_is_array(got))
-        return differ(j, want, got, where);
+        return report_value_difference(j, want, got, where);
     if (json_array_size(got) != want->n)
-        return differ_in_length(j, want, got, where);
+        return report_length_difference(j, want, got, where);
     for (size_t i = 0; i < want->n; i++) {
         snprintf(inner, sizeof inner, "%s[%zu]", where, i);
-        same &= compare(j, want->items[i], json_array_get(got, i), inner);
+        same &=
+            compare_expected(j, want->items[i], json_array_get(got, i), inner);
     }
     return same;
 }
 
-static bool compare(struct judge *j, const struct mortise_yaml *want,
-                    const json_t *got, const char *where)
+static bool compare_expected(struct value_checker *j,
+                             const struct mortise_yaml *want, const json_t *got,
+                             const char *where)
 {
     if (want->kind == MORTISE_YAML_MAP)
-        return compare_map(j, want, got, where);
+        return compare_expected_map(j, want, got, where);
     if (want->kind == MORTISE_YAML_SEQ)
-        return compare_list(j, want, got, where);
-    return same_scalar(want, got) || differ(j, want, got, where);
+        return compare_expected_list(j, want, got, where);
+    return is_same_scalar(want, got) ||
+           report_value_difference(j, want, got, where);
 }
 
 bool mortise_expect_fits(const struct mortise_yaml *want, const json_t *got)
 {
-    struct judge j = {NULL, NULL};
+    struct value_checker j = {NULL, NULL};
 
-    return compare(&j, want, got, "");
+    return compare_expected(&j, want, got, "");
 }
 
 /* ---- the path ------------------------------------------------------------ */
 
-/* What ran: an execution that began and was not skipped. */
-static bool ran(const json_t *node)
+/* Did this execution begin, and was it not skipped? */
+static bool is_run_execution(const json_t *node)
 {
     return json_object_get(node, "path") != NULL &&
            strcmp(mortise_cli_text(node, "status"), "skipped") != 0;
 }
 
-/* Without visits and elements where the name that is expected has none. */
-static bool is_named(const json_t *node, const char *name)
+/* Compare with `name`, ignoring visits and map elements unless `name` has
+ * them. */
+static bool is_execution_named(const json_t *node, const char *name)
 {
     char whole[MORTISE_CLI_EXECUTION], bare[MORTISE_CLI_EXECUTION];
     size_t n = 0;
@@ -198,38 +206,38 @@ static bool is_named(const json_t *node, const char *name)
     return strcmp(bare, name) == 0;
 }
 
-/* The next that ran, from *i on; NULL: there is none. */
-static const json_t *next_ran(const json_t *nodes, size_t *i)
+/* The next execution that ran, from *i on; NULL if there is none. */
+static const json_t *get_next_run(const json_t *nodes, size_t *i)
 {
     while (*i < json_array_size(nodes)) {
         const json_t *node = json_array_get(nodes, (*i)++);
 
-        if (ran(node))
+        if (is_run_execution(node))
             return node;
     }
     return NULL;
 }
 
-/* Did one of that name run, from *i on?  Then *i is behind it. */
-static bool has_run(const json_t *nodes, size_t *i, const char *name)
+/* Did an execution with that name run, from *i on?  Moves *i behind it. */
+static bool find_run_named(const json_t *nodes, size_t *i, const char *name)
 {
     const json_t *node;
 
     do
-        node = next_ran(nodes, i);
-    while (node != NULL && !is_named(node, name));
+        node = get_next_run(nodes, i);
+    while (node != NULL && !is_execution_named(node, name));
     return node != NULL;
 }
 
-static void help_path(struct judge *j, struct mortise_diag *d,
-                      const json_t *nodes)
+static void add_path_help(struct value_checker *j, struct mortise_diag *d,
+                          const json_t *nodes)
 {
     char text[1024], name[MORTISE_CLI_EXECUTION];
     const json_t *node;
     size_t i = 0, n = 0;
 
     text[0] = '\0';
-    while ((node = next_ran(nodes, &i)) != NULL && n < sizeof text - 300)
+    while ((node = get_next_run(nodes, &i)) != NULL && n < sizeof text - 300)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                               n > 0 ? ", " : "",
                               mortise_cli_execution(node, name));
@@ -237,7 +245,7 @@ static void help_path(struct judge *j, struct mortise_diag *d,
                       node != NULL ? ", ..." : "");
 }
 
-static void judge_path(struct judge *j, const struct mortise_yaml *want,
+static void judge_path(struct value_checker *j, const struct mortise_yaml *want,
                        const json_t *nodes)
 {
     char name[MORTISE_CLI_EXECUTION];
@@ -247,23 +255,23 @@ static void judge_path(struct judge *j, const struct mortise_yaml *want,
     for (size_t i = 0; i < want->n; i++) {
         const char *expected = want->items[i]->str;
 
-        node = next_ran(nodes, &at);
-        if (node != NULL && is_named(node, expected))
+        node = get_next_run(nodes, &at);
+        if (node != NULL && is_execution_named(node, expected))
             continue;
-        help_path(j,
-                  mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                                   "path: expected '%s' here, but %s%s%s ran",
-                                   expected, node != NULL ? "'" : "",
-                                   node != NULL
-                                       ? mortise_cli_execution(node, name)
-                                       : "nothing more",
-                                   node != NULL ? "'" : ""),
-                  nodes);
+        add_path_help(
+            j,
+            mortise_diag_add(j->diags, "E0902", want->items[i]->span,
+                             "path: expected '%s' here, but %s%s%s ran",
+                             expected, node != NULL ? "'" : "",
+                             node != NULL ? mortise_cli_execution(node, name)
+                                          : "nothing more",
+                             node != NULL ? "'" : ""),
+            nodes);
         return;
     }
-    node = next_ran(nodes, &at);
+    node = get_next_run(nodes, &at);
     if (node != NULL)
-        help_path(
+        add_path_help(
             j,
             mortise_diag_add(j->diags, "E0902", want->span,
                              "path: expected no more executions, but '%s' ran",
@@ -271,44 +279,48 @@ static void judge_path(struct judge *j, const struct mortise_yaml *want,
             nodes);
 }
 
-static void judge_contains(struct judge *j, const struct mortise_yaml *want,
-                           const json_t *nodes)
+static void judge_path_contains(struct value_checker *j,
+                                const struct mortise_yaml *want,
+                                const json_t *nodes)
 {
     size_t at = 0;
 
     for (size_t i = 0; i < want->n; i++) {
         const char *expected = want->items[i]->str;
 
-        if (has_run(nodes, &at, expected))
+        if (find_run_named(nodes, &at, expected))
             continue;
-        help_path(j,
-                  mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                                   "path: '%s' did not run%s", expected,
-                                   i > 0 ? " after the previous entry" : ""),
-                  nodes);
+        add_path_help(
+            j,
+            mortise_diag_add(j->diags, "E0902", want->items[i]->span,
+                             "path: '%s' did not run%s", expected,
+                             i > 0 ? " after the previous entry" : ""),
+            nodes);
         return;
     }
 }
 
-static void judge_lacks(struct judge *j, const struct mortise_yaml *want,
-                        const json_t *nodes)
+static void judge_path_lacks(struct value_checker *j,
+                             const struct mortise_yaml *want,
+                             const json_t *nodes)
 {
     for (size_t i = 0; i < want->n; i++) {
         size_t at = 0;
 
-        if (has_run(nodes, &at, want->items[i]->str))
-            help_path(j,
-                      mortise_diag_add(j->diags, "E0902", want->items[i]->span,
-                                       "path: '%s' ran, but must not",
-                                       want->items[i]->str),
-                      nodes);
+        if (find_run_named(nodes, &at, want->items[i]->str))
+            add_path_help(j,
+                          mortise_diag_add(j->diags, "E0902",
+                                           want->items[i]->span,
+                                           "path: '%s' ran, but must not",
+                                           want->items[i]->str),
+                          nodes);
     }
 }
 
 /* ---- events -------------------------------------------------------------- */
 
-static void judge_events(struct judge *j, const struct mortise_yaml *want,
-                         const json_t *events)
+static void judge_events(struct value_checker *j,
+                         const struct mortise_yaml *want, const json_t *events)
 {
     size_t at = 0;
 
@@ -330,15 +342,16 @@ static void judge_events(struct judge *j, const struct mortise_yaml *want,
     }
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- all expectations -------------------------------------------------- */
 
-static const char *error_code(const json_t *show)
+static const char *get_show_error_code(const json_t *show)
 {
     return mortise_cli_text(json_object_get(show, "error"), "code");
 }
 
-/* What a run waits for, if anything: in `words`, or "". */
-static const char *waits_for(const json_t *show, char words[WORDS])
+/* Describe the request that a run waits for in `words`; "" if there is none. */
+static const char *describe_pending_request(const json_t *show,
+                                            char words[WORDS])
 {
     const json_t *list = json_object_get(show, "pending");
     const json_t *request = json_array_get(list, 0);
@@ -354,8 +367,8 @@ static const char *waits_for(const json_t *show, char words[WORDS])
     return words;
 }
 
-static void judge_status(struct judge *j, const struct mortise_yaml *want,
-                         const json_t *show)
+static void judge_status(struct value_checker *j,
+                         const struct mortise_yaml *want, const json_t *show)
 {
     const char *status = mortise_cli_text(show, "status");
     const char *reason = mortise_cli_text(show, "reason");
@@ -370,14 +383,14 @@ static void judge_status(struct judge *j, const struct mortise_yaml *want,
                          reason[0] != '\0' ? " (" : "", reason,
                          reason[0] != '\0' ? ")" : "");
     if (json_is_object(error))
-        mortise_diag_help(j->diags, d, "%s: %s (%s)", error_code(show),
+        mortise_diag_help(j->diags, d, "%s: %s (%s)", get_show_error_code(show),
                           mortise_cli_text(error, "message"),
                           mortise_cli_text(error, "path"));
-    else if (waits_for(show, words)[0] != '\0')
+    else if (describe_pending_request(show, words)[0] != '\0')
         mortise_diag_help(j->diags, d, "%s", words);
 }
 
-static void judge_word(struct judge *j, const struct mortise_yaml *want,
+static void judge_word(struct value_checker *j, const struct mortise_yaml *want,
                        const char *got, const char *where)
 {
     if (strcmp(got, want->str) != 0)
@@ -410,7 +423,7 @@ void mortise_expect_problems(const struct mortise_case *c,
 void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
                           struct mortise_diags *diags)
 {
-    struct judge j = {diags, diags->arena.mem};
+    struct value_checker j = {diags, diags->arena.mem};
     const struct mortise_case_expect *e = &c->expect;
     const json_t *show = json_object_get(outcome, "show");
     const json_t *state = json_object_get(show, "state");
@@ -422,19 +435,19 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
     if (e->reason != NULL)
         judge_word(&j, e->reason, mortise_cli_text(show, "reason"), "reason");
     if (e->error != NULL)
-        judge_word(&j, e->error, error_code(show), "error");
+        judge_word(&j, e->error, get_show_error_code(show), "error");
     if (e->path != NULL)
         judge_path(&j, e->path, nodes);
     if (e->contains != NULL)
-        judge_contains(&j, e->contains, nodes);
+        judge_path_contains(&j, e->contains, nodes);
     if (e->lacks != NULL)
-        judge_lacks(&j, e->lacks, nodes);
+        judge_path_lacks(&j, e->lacks, nodes);
     if (e->scratch != NULL)
-        compare(&j, e->scratch, json_object_get(state, "scratch"),
-                "state.scratch");
+        compare_expected(&j, e->scratch, json_object_get(state, "scratch"),
+                         "state.scratch");
     if (e->artifacts != NULL)
-        compare(&j, e->artifacts, json_object_get(state, "artifacts"),
-                "state.artifacts");
+        compare_expected(&j, e->artifacts, json_object_get(state, "artifacts"),
+                         "state.artifacts");
     if (e->events != NULL)
         judge_events(&j, e->events, json_object_get(outcome, "events"));
     mortise_expect_times(e, outcome, diags);

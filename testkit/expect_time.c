@@ -1,17 +1,18 @@
-/* expect_time.c -- how long a case took, and what of it was beside what.
+/* expect_time.c -- check the duration and parallelism of a case.
  *
- *     elapsed    so much time passed, exactly
- *     within     so much, at most
- *     parallel   so many executions of a node were at work at once, at most and
- *                no fewer
+ *     elapsed    the exact duration
+ *     within     the maximum duration
+ *     parallel   the exact maximum of a node's executions at one time
  *
- * Clocks stand still in a case (rehearse.c), so the times of its record are what
- * the waits of the graph, and the `after` of answers, come to: the same each time.
+ * Clocks are stopped in a case (rehearse.c).  So the recorded times result
+ * only from the waits of the graph and the `after` of answers, and are
+ * reproducible.
  *
- *   (1) What passed is counted from the run's start to its last durable event.
- *   (2) Two executions are beside each other where one had begun, and not ended,
- *       when the other began.  One that ends when another begins is not.  What
- *       takes no time is beside nothing: an answer says `after` for that.
+ *   (1) The duration is from the run's start to its last durable event.
+ *   (2) Two executions overlap if one had begun and not ended when the other
+ *       began.  One that ends exactly when another begins does not overlap it.
+ *       An execution without duration overlaps nothing; give its answer an
+ *       `after`.
  */
 #include "testkit/expect_time.h"
 
@@ -24,8 +25,8 @@
 
 enum { SPAN = 64 }; /* bytes of a duration, as text */
 
-/* Milliseconds since 1970; 0: it is none. */
-static uint64_t ms_of(const json_t *at)
+/* Milliseconds since 1970; 0 if it is not a time. */
+static uint64_t parse_time_ms(const json_t *at)
 {
     struct cel_time t;
 
@@ -36,8 +37,8 @@ static uint64_t ms_of(const json_t *at)
     return (uint64_t)t.s * 1000 + (uint64_t)t.ns / 1000000;
 }
 
-/* As the file says durations: "1h2m3.004s"; "0s". */
-static const char *span_text(uint64_t ms, char out[SPAN])
+/* Format a duration as in Test files: "1h2m3s4ms"; "0s". */
+static const char *format_duration(uint64_t ms, char out[SPAN])
 {
     static const struct {
         const char *unit;
@@ -61,12 +62,14 @@ static const char *span_text(uint64_t ms, char out[SPAN])
 /* ---- how long ------------------------------------------------------------ */
 
 /* (1) */
-static uint64_t elapsed_ms(const json_t *events)
+static uint64_t get_elapsed_ms(const json_t *events)
 {
     size_t n = json_array_size(events);
-    uint64_t from = ms_of(json_object_get(json_array_get(events, 0), "at"));
-    uint64_t to =
-        n > 0 ? ms_of(json_object_get(json_array_get(events, n - 1), "at")) : 0;
+    uint64_t from =
+        parse_time_ms(json_object_get(json_array_get(events, 0), "at"));
+    uint64_t to = n > 0 ? parse_time_ms(json_object_get(
+                              json_array_get(events, n - 1), "at"))
+                        : 0;
 
     return to > from ? to - from : 0;
 }
@@ -76,20 +79,20 @@ static void judge_elapsed(const struct mortise_case_expect *e, uint64_t ms,
 {
     char want[SPAN], got[SPAN];
 
-    span_text(ms, got);
+    format_duration(ms, got);
     if (e->elapsed.value != NULL && e->elapsed.amount != ms)
         mortise_diag_add(diags, "E0902", e->elapsed.value->span,
                          "elapsed: expected %s, got %s",
-                         span_text(e->elapsed.amount, want), got);
+                         format_duration(e->elapsed.amount, want), got);
     if (e->within.value != NULL && e->within.amount < ms)
         mortise_diag_add(diags, "E0902", e->within.value->span,
                          "within: expected at most %s, got %s",
-                         span_text(e->within.amount, want), got);
+                         format_duration(e->within.amount, want), got);
 }
 
 /* ---- how many at once ---------------------------------------------------- */
 
-static bool is_of(const json_t *one, const char *node)
+static bool is_execution_of(const json_t *one, const char *node)
 {
     char name[MORTISE_CONTEXT];
 
@@ -98,24 +101,25 @@ static bool is_of(const json_t *one, const char *node)
                   node) == 0;
 }
 
-/* Of what has not ended the end is never. */
-static uint64_t end_of(const json_t *one)
+/* The end of an execution; UINT64_MAX if it has not ended. */
+static uint64_t get_end_ms(const json_t *one)
 {
     const json_t *ended = json_object_get(one, "ended");
 
-    return ended != NULL ? ms_of(ended) : UINT64_MAX;
+    return ended != NULL ? parse_time_ms(ended) : UINT64_MAX;
 }
 
-/* (2): how many were at work when that one began, it included. */
-static size_t beside(const json_t *nodes, const char *node, const json_t *one)
+/* (2): how many were running when `one` began, including it. */
+static size_t count_overlapping(const json_t *nodes, const char *node,
+                                const json_t *one)
 {
-    uint64_t at = ms_of(json_object_get(one, "started"));
+    uint64_t at = parse_time_ms(json_object_get(one, "started"));
     size_t n = 0;
 
     MORTISE_JSON_EACH (other, i, nodes)
-        n += is_of(other, node) &&
-             ms_of(json_object_get(other, "started")) <= at &&
-             end_of(other) > at;
+        n += is_execution_of(other, node) &&
+             parse_time_ms(json_object_get(other, "started")) <= at &&
+             get_end_ms(other) > at;
     return n;
 }
 
@@ -126,7 +130,9 @@ static void judge_parallel(const struct mortise_yaml *want, const char *node,
     size_t most = 0;
 
     MORTISE_JSON_EACH (one, i, nodes) {
-        size_t n = is_of(one, node) ? beside(nodes, node, one) : 0;
+        size_t n = is_execution_of(one, node)
+                       ? count_overlapping(nodes, node, one)
+                       : 0;
 
         most = n > most ? n : most;
     }
@@ -148,7 +154,7 @@ void mortise_expect_times(const struct mortise_case_expect *e,
     const json_t *nodes =
         json_object_get(json_object_get(outcome, "show"), "nodes");
 
-    judge_elapsed(e, elapsed_ms(json_object_get(outcome, "events")), diags);
+    judge_elapsed(e, get_elapsed_ms(json_object_get(outcome, "events")), diags);
     for (size_t i = 0; e->parallel != NULL && i < e->parallel->n; i++)
         judge_parallel(e->parallel->items[i], e->parallel->keys[i]->str, nodes,
                        diags);

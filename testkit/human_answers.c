@@ -1,13 +1,13 @@
-/* human_answers.c -- what people do in a test.
+/* human_answers.c -- act for people in a test.
  *
- * Whatever is pending is looked at whenever a run has nothing else to do.  A
- * request has an id that a crash does not change; what the script says of it
- * is in the ledger before it is said, so it is said once and the same.
+ * Pending requests are handled whenever the run has nothing else to do.  The
+ * id of a request survives a crash.  The scripted answer is recorded in the
+ * ledger before it is given, so each request gets one answer, always the same.
  *
- * A question that the script says nothing of stays open, and the clock never
- * comes to its deadline.  One that nobody is to answer in time stays open, too,
- * and the clock goes on to its deadline; where the other's comes first, or at
- * the same time, the case contradicts itself, and is told so.
+ * A request without a scripted answer stays open, and the clock never advances
+ * to its deadline.  A request with `timeout: true` also stays open, but the
+ * clock advances to its deadline.  If the former's deadline is not later than
+ * the latter's, the case contradicts itself, and that is reported.
  */
 #include <string.h>
 
@@ -15,11 +15,11 @@
 #include "testkit/rehearsing.h"
 #include "core/json/value.h"
 
-/* ---- what the script says ------------------------------------------------ */
+/* ---- finding the scripted answer --------------------------------------- */
 
 /* How often was this context asked before? */
-static size_t times_asked(const struct mortise_rehearsing *r,
-                          const char *context)
+static size_t count_times_asked(const struct mortise_rehearsing *r,
+                                const char *context)
 {
     const json_t *list = r->ledger.list;
     size_t n = 0;
@@ -29,20 +29,21 @@ static size_t times_asked(const struct mortise_rehearsing *r,
     return n;
 }
 
-/* What `people` calls who asks. */
-static const char *key_of(const json_t *request, char out[MORTISE_CONTEXT])
+/* The key under `people` for the node that asks. */
+static const char *get_people_key(const json_t *request,
+                                  char out[MORTISE_CONTEXT])
 {
     return mortise_context_node(mortise_cli_text(request, "path"), out);
 }
 
-/* What is done about a request; NULL: nothing, nobody is there. */
-static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
-                                                 const json_t *request)
+/* The scripted action for a request; NULL: none. */
+static const struct mortise_case_deeds *
+find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
 {
     const char *id = mortise_cli_text(request, "id");
     char context[MORTISE_CONTEXT];
-    const struct mortise_case_script *p =
-        mortise_case_script(&r->what->one->people, key_of(request, context));
+    const struct mortise_case_script *p = mortise_case_script(
+        &r->what->one->people, get_people_key(request, context));
     const json_t *entry =
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
     const struct mortise_case_deeds *d;
@@ -52,7 +53,7 @@ static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
         return NULL;
     mortise_context(mortise_cli_text(request, "path"), context);
     i = entry != NULL ? mortise_cli_integer(entry, "deed")
-        : p->once     ? times_asked(r, context)
+        : p->once     ? count_times_asked(r, context)
                       : 0;
     if (i >= p->n)
         return NULL;
@@ -64,7 +65,8 @@ static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
     return d;
 }
 
-static bool is_late(const struct mortise_rehearsing *r, const char *id)
+static bool is_scripted_timeout(const struct mortise_rehearsing *r,
+                                const char *id)
 {
     return json_is_true(json_object_get(
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
@@ -72,14 +74,16 @@ static bool is_late(const struct mortise_rehearsing *r, const char *id)
 
 bool mortise_human_answers_wait(void *ud, const char *id)
 {
-    return is_late(ud, id);
+    return is_scripted_timeout(ud, id);
 }
 
-/* ---- saying it ----------------------------------------------------------- */
+/* ---- giving the answer ------------------------------------------------- */
 
-/* Give a command; `value` (taken) is its JSON.  False: it was refused. */
-static bool give(struct mortise_rehearsing *r, struct mortise_command *cmd,
-                 json_t *value, const char *actor, const char *node)
+/* Apply a command with `value` (taken) as its JSON.  Returns false if it was
+ * rejected. */
+static bool apply_person_command(struct mortise_rehearsing *r,
+                                 struct mortise_command *cmd, json_t *value,
+                                 const char *actor, const char *node)
 {
     char *text = value != NULL ? mortise_json_text(r->what->mem, value) : NULL;
     struct mortise_err err;
@@ -100,43 +104,47 @@ static bool give(struct mortise_rehearsing *r, struct mortise_command *cmd,
     return rv == MORTISE_OK;
 }
 
-static json_t *json_of(const struct mortise_yaml *v)
+static json_t *convert_answer(const struct mortise_yaml *v)
 {
     return v != NULL ? mortise_yaml_json(v, false) : NULL;
 }
 
-/* What a deed says to a request: into the command, which names the request;
- * its value, a new reference or NULL. */
-static json_t *say_human(const struct mortise_case_deeds *d,
-                         const json_t *request, struct mortise_command *cmd)
+/* Fill in the command for a request; returns its value, a new reference or
+ * NULL. */
+static json_t *fill_human_command(const struct mortise_case_deeds *d,
+                                  const json_t *request,
+                                  struct mortise_command *cmd)
 {
     (void)request;
     cmd->kind = MORTISE_CMD_ANSWER;
     return json_pack("{s:b, s:s*, s:o*}", "approved",
                      d->deed != MORTISE_CASE_REJECT, "reason", d->reason,
-                     "answer", json_of(d->answer));
+                     "answer", convert_answer(d->answer));
 }
 
-static json_t *say_tool(const struct mortise_case_deeds *d,
-                        const json_t *request, struct mortise_command *cmd)
+static json_t *fill_tool_command(const struct mortise_case_deeds *d,
+                                 const json_t *request,
+                                 struct mortise_command *cmd)
 {
     cmd->kind = MORTISE_CMD_APPROVE_TOOL;
     cmd->decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve";
     cmd->reason = d->reason;
     cmd->digest = mortise_cli_text(request, "digest");
-    return json_of(d->args);
+    return convert_answer(d->args);
 }
 
-static json_t *say_custom(const struct mortise_case_deeds *d,
-                          const json_t *request, struct mortise_command *cmd)
+static json_t *fill_custom_command(const struct mortise_case_deeds *d,
+                                   const json_t *request,
+                                   struct mortise_command *cmd)
 {
     (void)request;
     cmd->kind = MORTISE_CMD_ANSWER;
-    return json_of(d->answer);
+    return convert_answer(d->answer);
 }
 
-static json_t *say_pause(const struct mortise_case_deeds *d,
-                         const json_t *request, struct mortise_command *cmd)
+static json_t *fill_pause_command(const struct mortise_case_deeds *d,
+                                  const json_t *request,
+                                  struct mortise_command *cmd)
 {
     (void)d;
     (void)request;
@@ -144,39 +152,44 @@ static json_t *say_pause(const struct mortise_case_deeds *d,
     return NULL;
 }
 
-/* ---- which deed fits which request --------------------------------------- */
+/* ---- the actions that each kind of request accepts --------------------- */
 
 static const struct {
     const char *kind;
-    json_t *(*say)(const struct mortise_case_deeds *d, const json_t *request,
-                   struct mortise_command *cmd);
+    json_t *(*fill_deed_command)(const struct mortise_case_deeds *d,
+                                 const json_t *request,
+                                 struct mortise_command *cmd);
     unsigned deeds; /* bits: 1 << deed */
     bool args, answer;
     const char *takes;
 } kinds[] = {
-    {"human", say_human,
+    {"human", fill_human_command,
      1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT |
          1u << MORTISE_CASE_ANSWER,
      false, true, "approve, reject or answer"},
-    {"approval_pending", say_tool,
+    {"approval_pending", fill_tool_command,
      1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, true, false,
      "approve (optionally with args) or reject"},
-    {"node", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
-     false, false, "approve or reject"},
-    {"plan", say_human, 1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT,
-     false, false, "approve or reject"},
-    {"custom", say_custom, 1u << MORTISE_CASE_ANSWER, false, true, "answer"},
-    {"scheduled_pause", say_pause, 1u << MORTISE_CASE_APPROVE, false, false,
-     "approve, which continues the run"},
+    {"node", fill_human_command,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, false, false,
+     "approve or reject"},
+    {"plan", fill_human_command,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, false, false,
+     "approve or reject"},
+    {"custom", fill_custom_command, 1u << MORTISE_CASE_ANSWER, false, true,
+     "answer"},
+    {"scheduled_pause", fill_pause_command, 1u << MORTISE_CASE_APPROVE, false,
+     false, "approve, which continues the run"},
 };
 
-/* False when nothing came of it. */
-static bool say(struct mortise_rehearsing *r, const json_t *request,
-                const struct mortise_case_deeds *d)
+/* Returns false if no command was applied. */
+static bool fill_deed_command(struct mortise_rehearsing *r,
+                              const json_t *request,
+                              const struct mortise_case_deeds *d)
 {
     const char *kind = mortise_cli_text(request, "kind");
     char name[MORTISE_CONTEXT];
-    const char *node = key_of(request, name);
+    const char *node = get_people_key(request, name);
     struct mortise_command cmd = {.id = mortise_cli_text(request, "id")};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -185,7 +198,9 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
         if (kinds[i].deeds & 1u << d->deed &&
             (d->args == NULL || kinds[i].args) &&
             (d->answer == NULL || kinds[i].answer))
-            return give(r, &cmd, kinds[i].say(d, request, &cmd), d->by, node);
+            return apply_person_command(
+                r, &cmd, kinds[i].fill_deed_command(d, request, &cmd), d->by,
+                node);
         mortise_problem(r, "E0903", NULL,
                         "'%s' asks (%s); its answer must be: %s", node, kind,
                         kinds[i].takes);
@@ -199,8 +214,8 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
 /* ---- doubt --------------------------------------------------------------- */
 
 /* The value of `done`: the result of the call, or of its step. */
-static json_t *say_done(const struct mortise_case_answer *a,
-                        const json_t *request)
+static json_t *make_done_value(const struct mortise_case_answer *a,
+                               const json_t *request)
 {
     json_t *result = mortise_answer_result(a);
 
@@ -209,10 +224,11 @@ static json_t *say_done(const struct mortise_case_answer *a,
                : result;
 }
 
-static bool resolve(struct mortise_rehearsing *r, const json_t *request)
+static bool resolve_scripted_doubt(struct mortise_rehearsing *r,
+                                   const json_t *request)
 {
     char name[MORTISE_CONTEXT];
-    const char *node = key_of(request, name);
+    const char *node = get_people_key(request, name);
     struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
                                   .id = mortise_cli_text(request, "id"),
                                   .decision = NULL};
@@ -228,32 +244,33 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
         return false;
     }
     if (cmd.decision == NULL)
-        return false; /* nobody finds out */
+        return false; /* `doubt` without `in_doubt`: it stays in doubt */
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
-    return give(r, &cmd,
-                a->in_doubt == MORTISE_CASE_DONE ? say_done(a, request) : NULL,
-                NULL, node);
+    return apply_person_command(
+        r, &cmd,
+        a->in_doubt == MORTISE_CASE_DONE ? make_done_value(a, request) : NULL,
+        NULL, node);
 }
 
-/* ---- all that is pending ------------------------------------------------- */
+/* ---- all pending requests ---------------------------------------------- */
 
-static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
+static bool handle_request(struct mortise_rehearsing *r, const json_t *request)
 {
     const struct mortise_case_deeds *d;
 
     if (mortise_cli_asks_nobody(request))
         return false;
     if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
-        return resolve(r, request);
-    d = deed_for(r, request);
+        return resolve_scripted_doubt(r, request);
+    d = find_scripted_deed(r, request);
     return d != NULL && r->err.code == MORTISE_OK &&
-           d->deed != MORTISE_CASE_TIMEOUT && say(r, request, d);
+           d->deed != MORTISE_CASE_TIMEOUT && fill_deed_command(r, request, d);
 }
 
-/* The request whose deadline nobody waits for, and is the first; NULL: none.
- * Times as text sort like times. */
-static const json_t *first_unanswered(const struct mortise_rehearsing *r,
-                                      const json_t *list)
+/* The unscripted request with the earliest deadline; NULL if there is none.
+ * Times as text sort in order of time. */
+static const json_t *find_first_unscripted(const struct mortise_rehearsing *r,
+                                           const json_t *list)
 {
     const json_t *first = NULL;
 
@@ -261,7 +278,7 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
         const char *deadline = mortise_cli_text(request, "deadline");
 
         if (deadline[0] == '\0' || mortise_cli_asks_nobody(request) ||
-            is_late(r, mortise_cli_text(request, "id")))
+            is_scripted_timeout(r, mortise_cli_text(request, "id")))
             continue;
         if (first == NULL ||
             strcmp(deadline, mortise_cli_text(first, "deadline")) < 0)
@@ -277,11 +294,12 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
 
     mortise_rehearsing_show(r, &show, &r->err);
     list = json_object_get(show, "pending");
-    first = first_unanswered(r, list);
+    first = find_first_unscripted(r, list);
     MORTISE_JSON_EACH (request, i, list) {
         char one[MORTISE_CONTEXT], other[MORTISE_CONTEXT];
 
-        if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
+        if (first == NULL ||
+            !is_scripted_timeout(r, mortise_cli_text(request, "id")) ||
             strcmp(mortise_cli_text(request, "deadline"),
                    mortise_cli_text(first, "deadline")) < 0)
             continue;
@@ -290,7 +308,7 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
             "script the second node too: an answer, or timeout: true",
             "'%s' has timeout: true, but '%s', which the case does not script, "
             "times out no later",
-            key_of(request, one), key_of(first, other));
+            get_people_key(request, one), get_people_key(first, other));
     }
     json_decref(show);
 }
@@ -302,9 +320,9 @@ bool mortise_human_answers_give(struct mortise_rehearsing *r)
 
     mortise_rehearsing_show(r, &show, &r->err);
     MORTISE_JSON_EACH (request, i, json_object_get(show, "pending")) {
-        any = r->err.code == MORTISE_OK && attend_one(r, request);
+        any = r->err.code == MORTISE_OK && handle_request(r, request);
         if (any)
-            break; /* what is pending has changed */
+            break; /* the list of pending requests has changed */
     }
     json_decref(show);
     return any;

@@ -1,14 +1,15 @@
-/* junit.c -- the report of `mortise test` as JUnit XML.
+/* junit.c -- write the report of `mortise test` as JUnit XML.
  *
- * There is no one schema of it; what is written here is what all readers take:
+ * JUnit XML has no single schema.  This subset is accepted by all readers:
  *
  *     testsuites/testsuite {name, tests, failures, errors, time}
  *         testcase {classname, name, time}
- *             failure {message, type}   the code and words of the first finding;
- *                                       inside, all of them
+ *             failure {message, type}   code and message of the first finding;
+ *                                       the text has all findings
  *
- * Times are in seconds, of the clock on the wall.  XML 1.0 has no way to say a
- * control character, nor what is no UTF-8: in the place of each stands a '?'. */
+ * Times are wall-clock seconds.  XML 1.0 cannot represent control characters
+ * or invalid UTF-8; each such byte becomes '?'.
+ */
 #include "testkit/junit.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-static void put_char(struct mortise_buf *b, unsigned char c)
+static void put_xml_char(struct mortise_buf *b, unsigned char c)
 {
     const char *escape = c == '&'    ? "&amp;"
                          : c == '<'  ? "&lt;"
@@ -32,37 +33,37 @@ static void put_char(struct mortise_buf *b, unsigned char c)
         mortise_buf_put(b, c < 0x20 || c == 0x7f ? "?" : (const char *)&c, 1);
 }
 
-/* Not U+FFFE and U+FFFF either: "\xef\xbf\xbe" and "\xef\xbf\xbf". */
-static bool is_no_character(const char *p)
+/* Nor can it represent U+FFFE and U+FFFF. */
+static bool is_noncharacter(const char *p)
 {
     return memcmp(p, "\xef\xbf", 2) == 0 &&
            ((unsigned char)p[2] == 0xbe || (unsigned char)p[2] == 0xbf);
 }
 
-static void put_text(struct mortise_buf *b, const char *text)
+static void put_xml_text(struct mortise_buf *b, const char *text)
 {
     for (const char *p = text; *p != '\0'; p++) {
-        if (p[1] != '\0' && is_no_character(p)) {
+        if (p[1] != '\0' && is_noncharacter(p)) {
             mortise_buf_puts(b, "?");
             p += 2;
         } else {
-            put_char(b, (unsigned char)*p);
+            put_xml_char(b, (unsigned char)*p);
         }
     }
 }
 
-static void put_attribute(struct mortise_buf *b, const char *name,
-                          const char *value)
+static void put_xml_attribute(struct mortise_buf *b, const char *name,
+                              const char *value)
 {
     mortise_buf_printf(b, " %s=\"", name);
-    put_text(b, value);
+    put_xml_text(b, value);
     mortise_buf_puts(b, "\"");
 }
 
-/* How many, how many that failed, and how long they took: of a file, or (NULL)
- * of all. */
-static void put_numbers(struct mortise_buf *b, const json_t *cases,
-                        const char *file)
+/* Write the number of cases and failures and the duration: of one file, or
+ * (NULL) of all. */
+static void put_case_counts(struct mortise_buf *b, const json_t *cases,
+                            const char *file)
 {
     unsigned long long n = 0, failures = 0, ms = 0;
 
@@ -79,27 +80,27 @@ static void put_numbers(struct mortise_buf *b, const json_t *cases,
                        n, failures, ms / 1000, ms % 1000);
 }
 
-static void put_failure(struct mortise_buf *b, const json_t *findings)
+static void put_case_failure(struct mortise_buf *b, const json_t *findings)
 {
     const json_t *first = json_array_get(findings, 0);
 
     mortise_buf_puts(b, "      <failure");
-    put_attribute(b, "type", mortise_cli_text(first, "code"));
-    put_attribute(b, "message", mortise_cli_text(first, "message"));
+    put_xml_attribute(b, "type", mortise_cli_text(first, "code"));
+    put_xml_attribute(b, "message", mortise_cli_text(first, "message"));
     mortise_buf_puts(b, ">");
     MORTISE_JSON_EACH (one, i, findings) {
         const char *help = mortise_cli_text(one, "help");
 
-        put_text(b, mortise_cli_text(one, "path"));
+        put_xml_text(b, mortise_cli_text(one, "path"));
         mortise_buf_printf(b, ":%llu:%llu: ",
                            (unsigned long long)mortise_cli_integer(one, "line"),
                            (unsigned long long)mortise_cli_integer(one, "col"));
-        put_text(b, mortise_cli_text(one, "code"));
+        put_xml_text(b, mortise_cli_text(one, "code"));
         mortise_buf_puts(b, ": ");
-        put_text(b, mortise_cli_text(one, "message"));
+        put_xml_text(b, mortise_cli_text(one, "message"));
         if (help[0] != '\0') {
             mortise_buf_puts(b, " (");
-            put_text(b, help);
+            put_xml_text(b, help);
             mortise_buf_puts(b, ")");
         }
         mortise_buf_puts(b, "\n");
@@ -107,24 +108,24 @@ static void put_failure(struct mortise_buf *b, const json_t *findings)
     mortise_buf_puts(b, "</failure>\n");
 }
 
-static void put_case(struct mortise_buf *b, const json_t *one)
+static void put_test_case(struct mortise_buf *b, const json_t *one)
 {
     unsigned long long ms = mortise_cli_integer(one, "ms");
     bool ok = json_is_true(json_object_get(one, "ok"));
 
     mortise_buf_puts(b, "    <testcase");
-    put_attribute(b, "classname", mortise_cli_text(one, "file"));
-    put_attribute(b, "name", mortise_cli_text(one, "case"));
+    put_xml_attribute(b, "classname", mortise_cli_text(one, "file"));
+    put_xml_attribute(b, "name", mortise_cli_text(one, "case"));
     mortise_buf_printf(b, " time=\"%llu.%03llu\"%s>\n", ms / 1000, ms % 1000,
                        ok ? "/" : "");
     if (ok)
         return;
-    put_failure(b, json_object_get(one, "findings"));
+    put_case_failure(b, json_object_get(one, "findings"));
     mortise_buf_puts(b, "    </testcase>\n");
 }
 
-/* Cases of a file stand together. */
-static void put_suites(struct mortise_buf *b, const json_t *cases)
+/* The cases of one file are adjacent in the report. */
+static void put_test_suites(struct mortise_buf *b, const json_t *cases)
 {
     const char *file = NULL;
 
@@ -135,12 +136,12 @@ static void put_suites(struct mortise_buf *b, const json_t *cases)
             if (file != NULL)
                 mortise_buf_puts(b, "  </testsuite>\n");
             mortise_buf_puts(b, "  <testsuite");
-            put_attribute(b, "name", its);
-            put_numbers(b, cases, its);
+            put_xml_attribute(b, "name", its);
+            put_case_counts(b, cases, its);
             mortise_buf_puts(b, ">\n");
             file = its;
         }
-        put_case(b, one);
+        put_test_case(b, one);
     }
     if (file != NULL)
         mortise_buf_puts(b, "  </testsuite>\n");
@@ -152,8 +153,8 @@ void mortise_junit_write(struct mortise_buf *b, const json_t *report)
 
     mortise_buf_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                         "<testsuites");
-    put_numbers(b, cases, NULL);
+    put_case_counts(b, cases, NULL);
     mortise_buf_puts(b, ">\n");
-    put_suites(b, cases);
+    put_test_suites(b, cases);
     mortise_buf_puts(b, "</testsuites>\n");
 }

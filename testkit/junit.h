@@ -1,4 +1,4 @@
-/* junit.h -- the report of `mortise test` as JUnit XML, which CI systems read. */
+/* junit.h -- write the report of `mortise test` as JUnit XML. */
 #ifndef MORTISE_TESTKIT_JUNIT_H
 #define MORTISE_TESTKIT_JUNIT_H
 
@@ -6,8 +6,9 @@
 
 #include "core/base/buf.h"
 
-/* Append the whole document; `report` is that of `mortise test --json`.  A file's
- * cases are a testsuite, a finding a line of its case's failure. */
+/* Append the document; `report` is the output of `mortise test --json`.  The
+ * cases of one file become a testsuite; the findings of a case are the lines
+ * of its failure. */
 void mortise_junit_write(struct mortise_buf *b, const json_t *report);
 
 #endif

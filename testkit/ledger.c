@@ -1,4 +1,4 @@
-/* ledger.c -- what a test remembers over the death of its process. */
+/* ledger.c -- test data that survives a crash of the test's process. */
 #include "testkit/ledger.h"
 
 #include <errno.h>
@@ -10,8 +10,9 @@
 #include "core/json/value.h"
 #include "lang/yaml/text.h"
 
-static int read_lines(struct mortise_ledger *l, const struct mortise_buf *b,
-                      struct mortise_err *err)
+static int read_ledger_lines(struct mortise_ledger *l,
+                             const struct mortise_buf *b,
+                             struct mortise_err *err)
 {
     const char *p = b->p, *end = b->p + b->n, *next;
     int rv = MORTISE_OK;
@@ -21,7 +22,7 @@ static int read_lines(struct mortise_ledger *l, const struct mortise_buf *b,
 
         next = memchr(p, '\n', (size_t)(end - p));
         if (next == NULL)
-            break; /* its write never came to an end */
+            break; /* the process was killed during this write */
         rv = mortise_json_parse(&entry, p, (size_t)(next - p), err);
         if (rv == MORTISE_OK && json_array_append_new(l->list, entry) != 0)
             rv = mortise_nomem(err);
@@ -48,7 +49,7 @@ int mortise_ledger_open(struct mortise_ledger *l, const struct mortise_mem *mem,
     if (errnum != 0)
         rv = mortise_syserr(err, errnum, "read %s", path);
     else if (b.n > 0)
-        rv = read_lines(l, &b, err);
+        rv = read_ledger_lines(l, &b, err);
     mortise_buf_finish(&b);
     return rv;
 }

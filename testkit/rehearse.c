@@ -1,18 +1,17 @@
-/* rehearse.c -- one case of a Test file, run by a real engine.
+/* rehearse.c -- run one case of a Test file with a real engine.
  *
- * A case runs in a process and a store of its own.  The engine is the one that
- * `mortise run` uses; core/engine/runs/script.h is how its calls are answered, its
- * commits counted and its time passes.  Then the loop is: let the engine do
- * all that it can; let people do what they do; set the clock to whatever
- * comes next; until nothing does.
+ * A case runs in its own process and store, with the engine of `mortise run`.
+ * core/engine/runs/script.h answers its calls, counts its commits and advances
+ * its time.  The loop is: let the engine run until it is idle; answer for
+ * people; advance the clock to the next event; stop when there is none.
  *
- *   (1) Whatever the process knows beyond the run itself is in the ledger
- *       before it matters, so a process that goes on after a crash is in the
- *       place of the one that died: answers, people and the clock.
- *   (2) Its clocks stand still (script.c), from the moment at which the first
- *       process began: what comes out is the same each time.
- *   (3) It goes on the way `mortise engine` does, by itself, without a command
- *       that would stand in the record.
+ *   (1) All data of the process besides the run (answers, people, the clock)
+ *       is in the ledger before it takes effect.  So a process that continues
+ *       after a crash has the same data as the crashed one.
+ *   (2) The clocks are stopped (script.c) at the time when the first process
+ *       began, so the outcome is reproducible.
+ *   (3) The run is resumed as `mortise engine` does it: automatically, without
+ *       a command, which would appear in the record.
  */
 #include "testkit/rehearsing.h"
 
@@ -29,10 +28,10 @@
 #include "core/engine/recover.h"
 #include "core/json/value.h"
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- paths and problems ------------------------------------------------ */
 
-static const char *strip(const char *path, char out[MORTISE_CONTEXT],
-                         bool elements)
+static const char *strip_path(const char *path, char out[MORTISE_CONTEXT],
+                              bool elements)
 {
     const char *p = strchr(path, '/');
     size_t n = 0;
@@ -52,12 +51,12 @@ static const char *strip(const char *path, char out[MORTISE_CONTEXT],
 
 const char *mortise_context(const char *path, char out[MORTISE_CONTEXT])
 {
-    return strip(path, out, true);
+    return strip_path(path, out, true);
 }
 
 const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT])
 {
-    return strip(path, out, false);
+    return strip_path(path, out, false);
 }
 
 void mortise_problem(struct mortise_rehearsing *r, const char *code,
@@ -88,9 +87,9 @@ void mortise_remember(struct mortise_rehearsing *r, json_t *entry)
         r->err = err;
 }
 
-/* ---- dying --------------------------------------------------------------- */
+/* ---- crashing ---------------------------------------------------------- */
 
-static void on_commit(void *ud, uint64_t seq, bool on_disk)
+static void kill_at_commit(void *ud, uint64_t seq, bool on_disk)
 {
     const struct mortise_rehearsing *r = ud;
 
@@ -100,14 +99,14 @@ static void on_commit(void *ud, uint64_t seq, bool on_disk)
 
 /* ---- time ---------------------------------------------------------------- */
 
-static void skip(void *ud, uint64_t ms)
+static void skip_time(void *ud, uint64_t ms)
 {
     mortise_remember(ud, json_pack("{s:I}", "skip", (json_int_t)ms));
     mortise_clock_skip(ms);
 }
 
-/* The clock of who died (1), or one that begins now. */
-static void set_clock(struct mortise_rehearsing *r)
+/* Continue with the clock of a crashed process (1), or begin now. */
+static void stop_clock_at_start(struct mortise_rehearsing *r)
 {
     const json_t *first = json_array_get(r->ledger.list, 0);
     uint64_t began =
@@ -123,9 +122,9 @@ static void set_clock(struct mortise_rehearsing *r)
             mortise_cli_integer(json_array_get(r->ledger.list, i), "skip"));
 }
 
-/* ---- what came out ------------------------------------------------------- */
+/* ---- the outcome ------------------------------------------------------- */
 
-static int take_event(void *ud, const char *json, size_t n)
+static int append_outcome_event(void *ud, const char *json, size_t n)
 {
     struct mortise_err err;
     json_t *event;
@@ -147,8 +146,8 @@ int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
     return rv;
 }
 
-static int outcome(struct mortise_rehearsing *r, json_t **out,
-                   struct mortise_err *err)
+static int make_outcome(struct mortise_rehearsing *r, json_t **out,
+                        struct mortise_err *err)
 {
     json_t *show = NULL, *events = json_array();
     int rv = events != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -156,8 +155,8 @@ static int outcome(struct mortise_rehearsing *r, json_t **out,
     if (rv == MORTISE_OK)
         rv = mortise_rehearsing_show(r, &show, err);
     if (rv == MORTISE_OK)
-        rv = mortise_events(r->m, NULL, MORTISE_REHEARSED, 0, 0, take_event,
-                            events, NULL, err);
+        rv = mortise_events(r->m, NULL, MORTISE_REHEARSED, 0, 0,
+                            append_outcome_event, events, NULL, err);
     if (rv != MORTISE_OK) {
         json_decref(show);
         json_decref(events);
@@ -170,9 +169,10 @@ static int outcome(struct mortise_rehearsing *r, json_t **out,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- beginning, and going on (3) ----------------------------------------- */
+/* ---- starting and resuming (3) ----------------------------------------- */
 
-static int begin(struct mortise_rehearsing *r, struct mortise_err *err)
+static int start_rehearsed_run(struct mortise_rehearsing *r,
+                               struct mortise_err *err)
 {
     const struct mortise_case *c = r->what->one;
     struct mortise_start_options o = {
@@ -196,14 +196,16 @@ static int begin(struct mortise_rehearsing *r, struct mortise_err *err)
     return rv;
 }
 
-static bool never(void *ud)
+static bool is_never_cancelled(void *ud)
 {
     (void)ud;
     return false;
 }
 
-/* What had ended must not begin again. */
-static int note_done(struct mortise_rehearsing *r, const json_t *show)
+/* Remember the executions that ended before the crash; they must not run
+ * again. */
+static int record_ended_executions(struct mortise_rehearsing *r,
+                                   const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
 
@@ -218,27 +220,30 @@ static int note_done(struct mortise_rehearsing *r, const json_t *show)
     return MORTISE_OK;
 }
 
-static int begin_or_go_on(struct mortise_rehearsing *r, struct mortise_err *err)
+static int start_or_resume_run(struct mortise_rehearsing *r,
+                               struct mortise_err *err)
 {
     json_t *show;
     int rv = mortise_rehearsing_show(r, &show, err);
 
-    if (rv == MORTISE_ENOTFOUND) /* it died before the admission */
-        return begin(r, err);
+    if (rv == MORTISE_ENOTFOUND) /* it crashed before the run was admitted */
+        return start_rehearsed_run(r, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = note_done(r, show);
+    rv = record_ended_executions(r, show);
     json_decref(show);
-    return rv == MORTISE_OK ? mortise_recover_all(r->m, never, NULL, err)
-                            : mortise_nomem(err);
+    return rv == MORTISE_OK
+               ? mortise_recover_all(r->m, is_never_cancelled, NULL, err)
+               : mortise_nomem(err);
 }
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Let the next thing happen that happens by itself; false: there is none.
- * A deadline that a run takes no notice of, since it is paused, is passed over
- * by giving up when time stands still. */
-static bool pass_time(struct mortise_rehearsing *r, unsigned *stands)
+/* Advance the clock to the next event; false if there is none.  A paused run
+ * ignores its deadlines, so give up if the time does not advance 8 times in a
+ * row. */
+static bool advance_to_next_event(struct mortise_rehearsing *r,
+                                  unsigned *stands)
 {
     uint64_t ms;
 
@@ -248,11 +253,12 @@ static bool pass_time(struct mortise_rehearsing *r, unsigned *stands)
         return false;
     *stands = ms > 0 ? 0 : *stands + 1;
     if (ms > 0)
-        skip(r, ms);
+        skip_time(r, ms);
     return *stands < 8;
 }
 
-static int play(struct mortise_rehearsing *r, struct mortise_err *err)
+static int play_until_idle(struct mortise_rehearsing *r,
+                           struct mortise_err *err)
 {
     unsigned stands = 0;
 
@@ -260,37 +266,37 @@ static int play(struct mortise_rehearsing *r, struct mortise_err *err)
         mortise_script_settle(r->m);
         while (mortise_human_answers_give(r))
             mortise_script_settle(r->m);
-    } while (r->err.code == MORTISE_OK && pass_time(r, &stands));
+    } while (r->err.code == MORTISE_OK && advance_to_next_event(r, &stands));
     if (r->err.code != MORTISE_OK)
         *err = r->err;
     return r->err.code;
 }
 
-static int rehearse(struct mortise_rehearsing *r, json_t **out,
-                    struct mortise_err *err)
+static int run_rehearsal(struct mortise_rehearsing *r, json_t **out,
+                         struct mortise_err *err)
 {
     const struct mortise_script script = {.ud = r,
                                           .name = r->what->one->name->str,
                                           .call = mortise_answer_call,
                                           .act = mortise_answer_act,
-                                          .commit = on_commit,
-                                          .late = skip};
+                                          .commit = kill_at_commit,
+                                          .late = skip_time};
     int rv;
 
     mortise_script(r->m, &script);
-    rv = begin_or_go_on(r, err);
+    rv = start_or_resume_run(r, err);
     if (rv == MORTISE_OK)
-        rv = play(r, err);
+        rv = play_until_idle(r, err);
     if (rv == MORTISE_OK)
         mortise_human_answers_rest(r);
     if (rv == MORTISE_OK)
-        rv = outcome(r, out, err);
-    mortise_clock_go(); /* to close has its own patience */
+        rv = make_outcome(r, out, err);
+    mortise_clock_go(); /* mortise_close() waits in real time */
     mortise_close(r->m);
     return rv;
 }
 
-static int open_all(struct mortise_rehearsing *r, struct mortise_err *err)
+static int open_rehearsal(struct mortise_rehearsing *r, struct mortise_err *err)
 {
     const struct mortise_rehearsal *what = r->what;
     struct mortise_options o = {.size = sizeof o,
@@ -310,7 +316,7 @@ static int open_all(struct mortise_rehearsing *r, struct mortise_err *err)
     rv = mortise_ledger_open(&r->ledger, what->mem, ledger, err);
     if (rv != MORTISE_OK)
         return rv;
-    set_clock(r);
+    stop_clock_at_start(r);
     mortise_fatal_catch();
     return mortise_open(&r->m, &o, err);
 }
@@ -319,11 +325,11 @@ int mortise_rehearse(const struct mortise_rehearsal *what, json_t **out,
                      struct mortise_err *err)
 {
     struct mortise_rehearsing r = {.what = what, .ledger = {.fd = -1}};
-    int rv = open_all(&r, err);
+    int rv = open_rehearsal(&r, err);
 
     *out = NULL;
     if (rv == MORTISE_OK)
-        rv = rehearse(&r, out, err);
+        rv = run_rehearsal(&r, out, err);
     mortise_ledger_close(&r.ledger);
     json_decref(r.problems);
     json_decref(r.done);

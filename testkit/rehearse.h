@@ -1,5 +1,7 @@
-/* rehearse.h -- one case of a Test file, run by a real engine in this process,
- * which does nothing else and may be told to die at a commit. */
+/* rehearse.h -- run one case of a Test file with a real engine.
+ *
+ * The process does nothing else.  It can be made to kill itself at a commit.
+ */
 #ifndef MORTISE_TESTKIT_REHEARSE_H
 #define MORTISE_TESTKIT_REHEARSE_H
 
@@ -10,17 +12,17 @@ struct mortise_rehearsal {
     const struct mortise_casefile *file;
     const struct mortise_case *one;
     const char *deployment; /* NULL: none */
-    bool found;             /* nobody named it */
-    const char *dir;        /* the store, the ledger: the same after a crash */
-    /* Die before this commit is written, or once it is on disk; 0: never. */
+    bool found;             /* the deployment was found, not named */
+    const char *dir;        /* for store and ledger; survives a crash */
+    /* Kill this process before or after this commit is on disk; 0: never. */
     uint64_t die_at;
     bool die_after;
 };
 
-/* Run it, or go on with what a process that died left in `dir`, until nothing
- * happens any more.  *out: {show, events, problems, commits, failed_doubt};
- * problems are {code, message, help}.  To be called once in a process: time
- * passes. */
+/* Run the case, or resume it from a crashed process's `dir`, until nothing
+ * more happens.  *out: {show, events, problems, commits, failed_doubt};
+ * problems are {code, message, help}.  Call it once per process, because it
+ * changes the clock. */
 int mortise_rehearse(const struct mortise_rehearsal *r, json_t **out,
                      struct mortise_err *err);
 

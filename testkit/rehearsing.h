@@ -1,5 +1,6 @@
-/* rehearsing.h -- what the files of a rehearsal share: rehearse.c, which runs
- * it, answers.c and lookups.c (calls) and human_answers.c (people). */
+/* rehearsing.h -- shared by the files of a rehearsal: rehearse.c runs it,
+ * answers.c and lookups.c answer calls, human_answers.c answers for people.
+ */
 #ifndef MORTISE_TESTKIT_REHEARSING_H
 #define MORTISE_TESTKIT_REHEARSING_H
 
@@ -12,62 +13,62 @@ struct mortise_rehearsing {
     struct mortise *m;
     struct mortise_ledger ledger;
     json_t *problems;       /* for the outcome */
-    json_t *done;           /* paths of what had ended when we went on */
-    bool failed_doubt;      /* a person said `in_doubt: fail` */
-    bool crashed;           /* a process of this case died before this one */
-    size_t inherited;       /* entries of the ledger that are not its own */
-    struct mortise_err err; /* why it cannot go on; code MORTISE_OK: it can */
+    json_t *done;           /* paths that had ended before a crash */
+    bool failed_doubt;      /* the script has `in_doubt: fail` */
+    bool crashed;           /* an earlier process of this case has crashed */
+    size_t inherited;       /* ledger entries of earlier processes */
+    struct mortise_err err; /* a fatal error; MORTISE_OK: none */
 };
 
-/* The one run of a rehearsal. */
+/* The id of the single run of a rehearsal. */
 #define MORTISE_REHEARSED "test"
 
 enum { MORTISE_CONTEXT = 640 };
-/* The path of an execution without its invocation and visits: "each[2]/w".  The
- * same node of the same elements, whichever round it is: its executions come
- * one after the other. */
+/* The path of an execution without invocation and visits: "each[2]/w".  It
+ * names a node within the same map elements.  Its executions never overlap. */
 const char *mortise_context(const char *path, char out[MORTISE_CONTEXT]);
-/* The same without the elements of maps: "each/w". */
+/* The same without map elements: "each/w". */
 const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT]);
 
-/* Something is wrong with the case, or with the run.  Once for each message. */
+/* Report a problem of the case or the run.  Equal messages are reported
+ * once. */
 void mortise_problem(struct mortise_rehearsing *r, const char *code,
                      const char *help, const char *fmt, ...)
     MORTISE_PRINTF(4, 5);
-/* What `mortise show` says of the run: a new reference. */
+/* The output of `mortise show` for the run, as a new reference. */
 int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
                             struct mortise_err *err);
-/* Remember; on an error r->err is set. */
+/* Append to the ledger; sets r->err on failure. */
 void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
 
 /* ---- answers.c ----------------------------------------------------------- */
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out);
-/* The step of a scripted call is made: its entry of the ledger.  True: for the first
- * time. */
+/* Record the step of a scripted call, given its ledger entry.  Returns true if
+ * it is the first time. */
 bool mortise_answer_act(void *ud, size_t token);
-/* lookups.c: the same of one that looks something up; false: it is none. */
+/* lookups.c: answer a memory or discovery call; false if it is neither. */
 bool mortise_answer_lookup(struct mortise_rehearsing *r,
                            const struct mortise_run_call *call,
                            struct mortise_scripted *out);
-/* What the script says of a call in doubt: its answer, which is used up unless
- * the call is to be made again, and what to do; NULL: nothing. */
+/* The scripted resolution of a call in doubt: its answer, and *how to resolve
+ * it. The answer is used up unless the call is retried.  NULL: not scripted. */
 const struct mortise_case_answer *
 mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
                      const char **how);
 
-/* The result of one that succeeds: a new reference. */
+/* The result of a successful answer, as a new reference. */
 json_t *mortise_answer_result(const struct mortise_case_answer *a);
 
 /* ---- human_answers.c ----------------------------------------------------- */
 
-/* Do what people do about all that is pending; true when something was done. */
+/* Answer pending requests as scripted; true if a request was answered. */
 bool mortise_human_answers_give(struct mortise_rehearsing *r);
-/* Nothing happens any more: is that what the script says of all that is left?
- */
+/* When nothing more happens: check that no timeout contradicts an unscripted
+ * request. */
 void mortise_human_answers_rest(struct mortise_rehearsing *r);
-/* Is it scripted that nobody answers this request in time? */
+/* Does the script say that nobody answers this request in time? */
 bool mortise_human_answers_wait(void *ud, const char *id);
 
 #endif

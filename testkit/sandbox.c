@@ -1,10 +1,10 @@
-/* sandbox.c -- rehearsals in processes and directories of their own.
+/* sandbox.c -- run a rehearsal in its own process and temporary directory.
  *
- * A rehearsal is a fork of this process, which has no threads and no engine:
- * so plugins, time and whatever goes wrong stay in there, and a process that
- * kills itself is one that was killed.  What came out comes back in a file of
- * the directory, which is removed in any case, also after SIGINT or SIGTERM:
- * those kill the child first.
+ * A rehearsal is a fork of this process, which has no threads and no engine.
+ * This confines plugins, the clock and failures to the child, and its suicide
+ * is a real crash.  The child writes the outcome to a file in the directory.
+ * The directory is always removed, also after SIGINT or SIGTERM, which kill
+ * the child first.
  */
 #include "testkit/sandbox.h"
 
@@ -26,8 +26,8 @@
 
 /* ---- the child ----------------------------------------------------------- */
 
-/* What came out, or why nothing did: {error: {code, message}}. */
-static void report(const struct mortise_rehearsal *r, const char *path)
+/* Write the outcome, or an error: {error: {code, message}}. */
+static void write_outcome(const struct mortise_rehearsal *r, const char *path)
 {
     struct mortise_err err = {.code = MORTISE_OK};
     struct mortise_buf b;
@@ -48,25 +48,25 @@ static void report(const struct mortise_rehearsal *r, const char *path)
     mortise_buf_finish(&b);
 }
 
-static void be_child(const struct mortise_rehearsal *r, const char *path)
+static void run_child(const struct mortise_rehearsal *r, const char *path)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody needs the outcome */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    report(r, path);
+    write_outcome(r, path);
     _exit(0);
 }
 
 /* ---- the parent ---------------------------------------------------------- */
 
-/* Until it has ended, or nobody wants to know any more. */
-static void watch(pid_t pid)
+/* Wait until the child exits, or kill it when the user interrupts. */
+static void wait_or_kill_child(pid_t pid)
 {
     struct pollfd fds[] = {{.fd = pidfd_open(pid, 0), .events = POLLIN},
                            {.fd = mortise_stop_fd(), .events = POLLIN}};
 
     if (fds[0].fd < 0)
-        return; /* waiting for it will do */
+        return; /* waitpid() suffices, without interruption */
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
         continue;
     close(fds[0].fd);
@@ -74,11 +74,11 @@ static void watch(pid_t pid)
         kill(pid, SIGKILL);
 }
 
-static int await(pid_t pid, bool *died, struct mortise_err *err)
+static int wait_for_child(pid_t pid, bool *died, struct mortise_err *err)
 {
     int status;
 
-    watch(pid);
+    wait_or_kill_child(pid);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return mortise_syserr(err, errno, "wait for a test");
@@ -92,20 +92,21 @@ static int await(pid_t pid, bool *died, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int perform(const struct mortise_rehearsal *r, const char *path,
-                   bool *died, struct mortise_err *err)
+static int rehearse_in_child(const struct mortise_rehearsal *r,
+                             const char *path, bool *died,
+                             struct mortise_err *err)
 {
     pid_t pid = fork();
 
     if (pid < 0)
         return mortise_syserr(err, errno, "start a process for a test");
     if (pid == 0)
-        be_child(r, path);
-    return await(pid, died, err);
+        run_child(r, path);
+    return wait_for_child(pid, died, err);
 }
 
-static int collect(const struct mortise_rehearsal *r, const char *path,
-                   json_t **out, struct mortise_err *err)
+static int read_outcome(const struct mortise_rehearsal *r, const char *path,
+                        json_t **out, struct mortise_err *err)
 {
     const json_t *error;
     struct mortise_buf b;
@@ -145,16 +146,16 @@ int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
         return rv;
     r->dir = dir.path;
     snprintf(path, sizeof path, "%s/outcome", dir.path);
-    rv = perform(r, path, died, err);
+    rv = rehearse_in_child(r, path, died, err);
     if (rv == MORTISE_OK && *died) {
         r->die_at = 0;
         rv = die_at == 0 ? mortise_fail(err, MORTISE_EIO,
                                         "the process of the test was killed")
-                         : perform(r, path, &again, err);
+                         : rehearse_in_child(r, path, &again, err);
         r->die_at = die_at;
     }
     if (rv == MORTISE_OK)
-        rv = collect(r, path, out, err);
+        rv = read_outcome(r, path, out, err);
     mortise_tempdir_remove(&dir);
     return rv;
 }

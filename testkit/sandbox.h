@@ -1,4 +1,4 @@
-/* sandbox.h -- rehearsals in processes and directories of their own. */
+/* sandbox.h -- run a rehearsal in its own process and temporary directory. */
 #ifndef MORTISE_TESTKIT_SANDBOX_H
 #define MORTISE_TESTKIT_SANDBOX_H
 
@@ -6,9 +6,9 @@
 
 #include "testkit/rehearse.h"
 
-/* Rehearse once from the start, in a fresh directory that is gone afterwards.
- * When it is to die and does, a second process goes on: *died.  *out as
- * mortise_rehearse() gives it. */
+/* Rehearse once in a new directory, which is removed afterwards.  If the
+ * process kills itself as told, a second process resumes the run: *died.  *out
+ * as from mortise_rehearse(). */
 int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
                     struct mortise_err *err);
 

@@ -1,14 +1,15 @@
-/* test.c -- `mortise test`: cases of graphs, offline.
+/* test.c -- `mortise test`: run the cases of test files.
  *
- * What `mortise check` refuses is not run.  Then each case is rehearsed in a
- * process of its own (sandbox.h), and what came out is held against what it
- * expects (expect.h); every difference is a finding, like those of `check`, at
- * its place in the test file.
+ * Files that `mortise check` rejects are not run.  Each case is rehearsed in
+ * its own process (sandbox.h), and the outcome is compared with its
+ * expectations (expect.h).  Each difference is a finding at its place in the
+ * test file, like those of `check`.
  *
- * With --crash-everywhere a case that holds is run again for each of its
- * commits, twice: killed right before the commit is written, and right when it
- * is on disk and nothing has followed from it.  A new process goes on, and the
- * end must be the same.  The first crash that changes it is reported.
+ * With --crash-everywhere, a case that passes is run again twice for each of
+ * its commits: killed right before the commit is written, and right after it
+ * is on disk, before any effect of it.  A new process resumes the run, and the
+ * result must be the same.  Only the first crash with a different result is
+ * reported.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,21 +26,22 @@
 #include "testkit/sandbox.h"
 #include "cli/stop.h"
 
-struct testing {
+struct test_session {
     struct mortise_cli *cli;
     const char *path;
     struct mortise_casefile *file;
-    json_t *report; /* --json, --junit: {cases, passed, failed} */
+    json_t *report; /* for --json, --junit: {cases, passed, failed} */
     size_t passed, failed;
-    json_t *others; /* names that --filter passed over */
+    json_t *others; /* names of the cases that --filter excluded */
     struct mortise_coverage coverage;
-    struct mortise_covered *covered; /* of the file; NULL: nobody asks */
+    struct mortise_covered *covered; /* of the file; NULL: no --coverage */
 };
 
-/* ---- saying it ----------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------- */
 
-static void say_text(struct testing *t, const struct mortise_case *c,
-                     struct mortise_diags *d, uint64_t crashes)
+static void print_case_result(struct test_session *t,
+                              const struct mortise_case *c,
+                              struct mortise_diags *d, uint64_t crashes)
 {
     struct mortise_out *o = &t->cli->out;
     struct mortise_buf b;
@@ -61,7 +63,8 @@ static void say_text(struct testing *t, const struct mortise_case *c,
     mortise_out_flush(o);
 }
 
-static json_t *findings(struct testing *t, struct mortise_diags *d)
+static json_t *make_case_findings_json(struct test_session *t,
+                                       struct mortise_diags *d)
 {
     struct mortise_buf b;
     json_t *v, *list;
@@ -75,9 +78,9 @@ static json_t *findings(struct testing *t, struct mortise_diags *d)
     return list;
 }
 
-/* What the run was is for --json alone, as it is large; how long that took, which
- * is never the same, for --junit. */
-static void report(struct testing *t, const struct mortise_case *c,
+/* The run itself is large, so only --json includes it.  The duration varies,
+ * so only --junit includes it. */
+static void report(struct test_session *t, const struct mortise_case *c,
                    struct mortise_diags *d, uint64_t crashes, uint64_t ms,
                    const json_t *outcome)
 {
@@ -87,7 +90,7 @@ static void report(struct testing *t, const struct mortise_case *c,
     json_t *one = json_pack(
         "{s:s, s:s, s:b, s:I, s:o*, s:o*, s:O*, s:O*}", "file", t->path, "case",
         c->name->str, "ok", d->n_errors == 0, "crashes", (json_int_t)crashes,
-        "ms", took, "findings", findings(t, d), "show",
+        "ms", took, "findings", make_case_findings_json(t, d), "show",
         json_object_get(run, "show"), "events", json_object_get(run, "events"));
 
     if (one == NULL ||
@@ -97,10 +100,11 @@ static void report(struct testing *t, const struct mortise_case *c,
 
 /* ---- crashes ------------------------------------------------------------- */
 
-/* Die there, go on, and compare. */
-static int crash(const struct mortise_case *c, struct mortise_rehearsal *r,
-                 const json_t *plain, struct mortise_diags *d, uint64_t *n,
-                 struct mortise_err *err)
+/* Crash at that commit, resume, and compare. */
+static int run_case_with_crash(const struct mortise_case *c,
+                               struct mortise_rehearsal *r, const json_t *plain,
+                               struct mortise_diags *d, uint64_t *n,
+                               struct mortise_err *err)
 {
     char where[96];
     json_t *out;
@@ -133,14 +137,14 @@ static int crash_everywhere(const struct mortise_case *c,
             break;
         r->die_at = i / 2 + 1;
         r->die_after = i % 2 != 0;
-        rv = crash(c, r, plain, d, n, err);
+        rv = run_case_with_crash(c, r, plain, d, n, err);
     }
     return rv;
 }
 
 /* ---- a case -------------------------------------------------------------- */
 
-static int run_case(struct testing *t, const struct mortise_case *c,
+static int run_case(struct test_session *t, const struct mortise_case *c,
                     struct mortise_diags *d, struct mortise_err *err)
 {
     struct mortise_rehearsal r = {.mem = t->cli->mem,
@@ -166,12 +170,12 @@ static int run_case(struct testing *t, const struct mortise_case *c,
     if (rv == MORTISE_OK && t->report != NULL)
         report(t, c, d, crashes, mortise_mono_ms() - began, plain);
     if (rv == MORTISE_OK && !t->cli->args.json)
-        say_text(t, c, d, crashes);
+        print_case_result(t, c, d, crashes);
     json_decref(plain);
     return rv;
 }
 
-static int run_cases(struct testing *t, struct mortise_err *err)
+static int run_cases(struct test_session *t, struct mortise_err *err)
 {
     const char *filter = t->cli->args.filter;
     int rv = MORTISE_OK;
@@ -200,9 +204,10 @@ static int run_cases(struct testing *t, struct mortise_err *err)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* The deployment, as `mortise check` has chosen it; and what is known of how much
- * of the graph ran. */
-static int choose(struct testing *t, struct mortise_err *err)
+/* Find the deployment as `mortise check` does, and the coverage of the
+ * graph. */
+static int find_deployment_for_file(struct test_session *t,
+                                    struct mortise_err *err)
 {
     int rv;
 
@@ -216,7 +221,7 @@ static int choose(struct testing *t, struct mortise_err *err)
     return rv;
 }
 
-static int run_file(struct testing *t, struct mortise_err *err)
+static int run_test_file(struct test_session *t, struct mortise_err *err)
 {
     struct mortise_diags d;
     char *text;
@@ -234,15 +239,15 @@ static int run_file(struct testing *t, struct mortise_err *err)
                    ? mortise_nomem(err)
                    : mortise_fail(err, rv, "%s is not a valid test file",
                                   t->path);
-    rv = choose(t, err);
+    rv = find_deployment_for_file(t, err);
     if (rv == MORTISE_OK)
         rv = run_cases(t, err);
     mortise_casefile_free(t->file);
     return rv;
 }
 
-/* What is not right is not run; warnings are for `mortise check`. */
-static int check_files(struct mortise_cli *cli)
+/* Do not run invalid files.  Warnings are left to `mortise check`. */
+static int check_test_files(struct mortise_cli *cli)
 {
     struct mortise_diags d;
     int code;
@@ -255,25 +260,26 @@ static int check_files(struct mortise_cli *cli)
     return code;
 }
 
-static void put(struct testing *t, const char *name, json_t *value)
+static void put_report_member(struct test_session *t, const char *name,
+                              json_t *value)
 {
     if (json_object_set_new(t->report, name, value) != 0)
         t->cli->out.errnum = ENOMEM;
 }
 
-static void say_json(struct testing *t)
+static void print_json_report(struct test_session *t)
 {
-    put(t, "passed", json_integer((json_int_t)t->passed));
-    put(t, "failed", json_integer((json_int_t)t->failed));
+    put_report_member(t, "passed", json_integer((json_int_t)t->passed));
+    put_report_member(t, "failed", json_integer((json_int_t)t->failed));
     if (t->cli->args.coverage)
-        put(t, "coverage", mortise_coverage_json(&t->coverage));
+        put_report_member(t, "coverage", mortise_coverage_json(&t->coverage));
     mortise_out_json(&t->cli->out, t->report, true);
 }
 
-static int sum_up(struct testing *t)
+static int print_test_summary(struct test_session *t)
 {
     if (t->cli->args.json) {
-        say_json(t);
+        print_json_report(t);
     } else {
         mortise_out_printf(&t->cli->out, "%zu passed, %zu failed\n", t->passed,
                            t->failed);
@@ -284,8 +290,9 @@ static int sum_up(struct testing *t)
 
 enum { NAMES_MAX = 1000 };
 
-/* A filter that is in no name is a mistake, not a success. */
-static int check_filter(const struct testing *t, struct mortise_err *err)
+/* A filter that matches no case is an error, not a success. */
+static int check_filter_matched(const struct test_session *t,
+                                struct mortise_err *err)
 {
     const char *names[NAMES_MAX], *filter = t->cli->args.filter, *near;
     size_t n = json_array_size(t->others), k = 0;
@@ -307,7 +314,7 @@ static int check_filter(const struct testing *t, struct mortise_err *err)
 
 /* ---- --junit ------------------------------------------------------------- */
 
-static int write_junit(struct testing *t, struct mortise_err *err)
+static int write_junit(struct test_session *t, struct mortise_err *err)
 {
     const char *path = t->cli->args.junit;
     struct mortise_buf b;
@@ -323,9 +330,9 @@ static int write_junit(struct testing *t, struct mortise_err *err)
     return rv;
 }
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- the command ------------------------------------------------------- */
 
-static int begin(struct testing *t, struct mortise_err *err)
+static int start_test_session(struct test_session *t, struct mortise_err *err)
 {
     const struct mortise_args *args = &t->cli->args;
     int rv = mortise_stop_begin(err);
@@ -338,35 +345,36 @@ static int begin(struct testing *t, struct mortise_err *err)
         (t->others == NULL ||
          (t->report == NULL && (args->json || args->junit != NULL))))
         rv = mortise_nomem(err);
-    /* Nobody waits for a report that cannot be written. */
+    /* fail before the tests run if the report cannot be written */
     return rv == MORTISE_OK && args->junit != NULL
                ? mortise_file_may_output(args->junit, err)
                : rv;
 }
 
-static void finish(struct testing *t)
+static void finish_test_session(struct test_session *t)
 {
     mortise_coverage_finish(&t->coverage);
     json_decref(t->others);
     json_decref(t->report);
 }
 
-static int run_files(struct mortise_cli *cli)
+static int run_test_files(struct mortise_cli *cli)
 {
-    struct testing t = {.cli = cli};
+    struct test_session t = {.cli = cli};
     struct mortise_err err;
-    int rv = begin(&t, &err), code;
+    int rv = start_test_session(&t, &err), code;
 
     for (size_t i = 0; i < cli->args.n_operands && rv == MORTISE_OK; i++) {
         t.path = cli->args.operands[i];
-        rv = run_file(&t, &err);
+        rv = run_test_file(&t, &err);
     }
     if (rv == MORTISE_OK)
-        rv = check_filter(&t, &err);
+        rv = check_filter_matched(&t, &err);
     if (rv == MORTISE_OK)
         rv = write_junit(&t, &err);
-    code = rv == MORTISE_OK ? sum_up(&t) : mortise_cli_fail(cli, &err);
-    finish(&t);
+    code =
+        rv == MORTISE_OK ? print_test_summary(&t) : mortise_cli_fail(cli, &err);
+    finish_test_session(&t);
     return code;
 }
 
@@ -376,8 +384,8 @@ static int test(struct mortise_cli *cli, struct mortise_err *err)
 
     (void)err; /* run_files() prints it */
     if (code == MORTISE_EXIT_OK)
-        code = check_files(cli);
-    return code == MORTISE_EXIT_OK ? run_files(cli) : code;
+        code = check_test_files(cli);
+    return code == MORTISE_EXIT_OK ? run_test_files(cli) : code;
 }
 
 static const struct mortise_opt opts[] = {

@@ -1,9 +1,9 @@
-/* caseevents.c -- may there be events such as a Test file expects?
+/* caseevents.c -- check the type and members of expected events.
  *
- * Durable events are what docs/json.md lists, and each has the members that stand
- * there, beside those that all have.  A type that is none is never told, and a
- * member that its type lacks is never there: the case fails, and mostly a name is
- * misspelt.  What members hold is judged when the case runs.
+ * docs/json.md lists the durable events and their members.  An expected event
+ * with an unknown type or member never occurs: the case would fail, mostly
+ * because a name is misspelt.  The values of members are checked when the case
+ * runs.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { MEMBERS = 16 };
 
 static const struct event {
     const char *type;
-    const char *members[MEMBERS]; /* NULL behind the last */
+    const char *members[MEMBERS]; /* NULL-terminated unless full */
 } events[] = {
     {"run_start", {"graph", "actor", "order"}},
     {"run_end", {"status", "error", "usage"}},
@@ -53,11 +53,12 @@ static const struct event {
 
 enum { EVENTS = sizeof events / sizeof events[0] };
 
-/* Of them all: type, and what events of nodes have. */
-static const char *const of_all[MEMBERS] = {"type", "seq",  "run",  "tenant",
-                                            "at",   "node", "path", "attempt"};
+/* Members of all events: `type`, and those of node events. */
+static const char *const common_members[MEMBERS] = {
+    "type", "seq", "run", "tenant", "at", "node", "path", "attempt"};
 
-static bool has(const char *const members[MEMBERS], const char *name)
+static bool has_event_member(const char *const members[MEMBERS],
+                             const char *name)
 {
     for (size_t i = 0; i < MEMBERS && members[i] != NULL; i++)
         if (strcmp(members[i], name) == 0)
@@ -65,9 +66,9 @@ static bool has(const char *const members[MEMBERS], const char *name)
     return false;
 }
 
-/* The one of a type, or NULL after a finding. */
-static const struct event *event_of(const struct mortise_yaml *type,
-                                    struct mortise_diags *diags)
+/* The event of a type; NULL after a finding. */
+static const struct event *find_event_type(const struct mortise_yaml *type,
+                                           struct mortise_diags *diags)
 {
     const char *types[EVENTS], *near;
     struct mortise_diag *d;
@@ -85,11 +86,12 @@ static const struct event *event_of(const struct mortise_yaml *type,
     return NULL;
 }
 
-static void check_member(const struct event *e, const struct mortise_yaml *key,
-                         struct mortise_diags *diags)
+static void report_unknown_event_member(const struct event *e,
+                                        const struct mortise_yaml *key,
+                                        struct mortise_diags *diags)
 {
     const char *two[] = {mortise_nearest(key->str, e->members, MEMBERS),
-                         mortise_nearest(key->str, of_all, MEMBERS)};
+                         mortise_nearest(key->str, common_members, MEMBERS)};
     const char *near = mortise_nearest(key->str, two, 2);
     struct mortise_diag *d =
         mortise_diag_add(diags, "W0905", key->span,
@@ -104,11 +106,11 @@ void mortise_case_check_event(const struct mortise_yaml *event,
 {
     const struct mortise_yaml *type = mortise_yaml_get(event, "type");
     const struct event *e = type != NULL && type->kind == MORTISE_YAML_STRING
-                                ? event_of(type, diags)
+                                ? find_event_type(type, diags)
                                 : NULL;
 
     for (size_t i = 0; e != NULL && i < event->n; i++)
-        if (!has(of_all, event->keys[i]->str) &&
-            !has(e->members, event->keys[i]->str))
-            check_member(e, event->keys[i], diags);
+        if (!has_event_member(common_members, event->keys[i]->str) &&
+            !has_event_member(e->members, event->keys[i]->str))
+            report_unknown_event_member(e, event->keys[i], diags);
 }

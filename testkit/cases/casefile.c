@@ -1,9 +1,8 @@
-/* casefile.c -- a Test file, read by its tables of keys.
+/* casefile.c -- read a Test file by its tables of keys.
  *
- * A file names one graph and has cases of it.  A case says what goes in, what
- * answers in place of the world, and what must come out.  Nothing is run here;
- * `mortise check` reads test files with this very function, and so does
- * `mortise test`.
+ * A Test file names a graph and contains cases.  A case has an input, scripted
+ * answers, and expected results.  This file only reads; `mortise check` and
+ * `mortise test` share it.
  */
 #include "testkit/cases/casereader.h"
 
@@ -41,9 +40,9 @@ static const struct mortise_key path_forms[] = {
     {.value = MORTISE_V_MAP, .place = &path_place},
 };
 
-static void check_items(struct mortise_case_reader *r,
-                        const struct mortise_yaml *list,
-                        enum mortise_yaml_kind kind, const char *rule)
+static void check_item_kinds(struct mortise_case_reader *r,
+                             const struct mortise_yaml *list,
+                             enum mortise_yaml_kind kind, const char *rule)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->items[i]->kind != kind)
@@ -52,7 +51,8 @@ static void check_items(struct mortise_case_reader *r,
                              mortise_yaml_kind_name(list->items[i]->kind));
 }
 
-static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_expected_path(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_expect *e = into;
@@ -62,8 +62,8 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_keys_read(&path_place, v, slot->name->span, r, e, r->diags);
         return;
     }
-    check_items(r, v, MORTISE_YAML_STRING,
-                "an element of a path is the name of a node");
+    check_item_kinds(r, v, MORTISE_YAML_STRING,
+                     "an element of a path is the name of a node");
     e->path = v;
 }
 
@@ -81,21 +81,22 @@ MORTISE_PLACE(state, "an expected state");
 
 static const struct mortise_key event_row = {.value = MORTISE_V_MAP};
 
-static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_expected_events(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_expect *e = into;
 
-    check_items(r, slot->value, MORTISE_YAML_MAP,
-                "an expected event is a mapping of its members");
+    check_item_kinds(r, slot->value, MORTISE_YAML_MAP,
+                     "an expected event is a mapping of its members");
     for (size_t i = 0; i < slot->value->n; i++)
         if (slot->value->items[i]->kind == MORTISE_YAML_MAP)
             mortise_case_check_event(slot->value->items[i], r->diags);
     e->events = slot->value;
 }
 
-static void read_parallel(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_expected_parallel(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_expect *e = into;
@@ -131,7 +132,7 @@ static const struct mortise_key expect_keys[] = {
     {.name = "path",
      .about = "All executions that must begin, in order.",
      MORTISE_FORMS(path_forms),
-     .read = read_path},
+     .read = read_expected_path},
     {.name = "state",
      .about = "Values that the state must contain at the end.",
      MORTISE_INTO_SAME(state_place)},
@@ -140,7 +141,7 @@ static const struct mortise_key expect_keys[] = {
      .value = MORTISE_V_LIST,
      .min = 1,
      .each = &event_row,
-     .read = read_events},
+     .read = read_expected_events},
     {.name = "elapsed",
      .about = "The exact time from the start of the run to its last event.",
      .value = MORTISE_V_DURATION,
@@ -154,7 +155,7 @@ static const struct mortise_key expect_keys[] = {
               "run at once.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_INT, .min = 1, .max = 1e6),
-     .read = read_parallel},
+     .read = read_expected_parallel},
 };
 MORTISE_PLACE(expect, "what is expected");
 
@@ -207,8 +208,8 @@ MORTISE_PLACE(case, "a case");
 
 /* ---- the file ----------------------------------------------------------- */
 
-static void read_metadata(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_test_metadata(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_metadata m;
@@ -217,8 +218,8 @@ static void read_metadata(void *ctx, void *into,
     mortise_metadata_read(&m, slot, r->diags);
 }
 
-static const char *path_of(struct mortise_case_reader *r,
-                           const struct mortise_slot *slot)
+static const char *expand_slot_path(struct mortise_case_reader *r,
+                                    const struct mortise_slot *slot)
 {
     const char *path = mortise_expand_path(&r->f->arena, slot->value);
 
@@ -226,25 +227,27 @@ static const char *path_of(struct mortise_case_reader *r,
     return path;
 }
 
-static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_reader *r = ctx;
-
-    (void)into;
-    r->f->graph_at = slot->value;
-    r->f->graph = path_of(r, slot);
-}
-
-static void read_deployment(void *ctx, void *into,
+static void read_graph_path(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
 
     (void)into;
-    r->f->deployment = path_of(r, slot);
+    r->f->graph_at = slot->value;
+    r->f->graph = expand_slot_path(r, slot);
 }
 
-static void read_cases(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_test_deployment(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+
+    (void)into;
+    r->f->deployment = expand_slot_path(r, slot);
+}
+
+static void read_test_cases(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     const struct mortise_yaml *map = slot->value;
@@ -279,24 +282,24 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &mortise_metadata_place,
-     .read = read_metadata},
+     .read = read_test_metadata},
     {.name = "graph",
      .about = "The graph file, relative to the test file.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_graph},
+     .read = read_graph_path},
     {.name = "deployment",
      .about = "The Deployment file, relative to the test file (default: "
               "mortise.yaml beside the graph).",
      .value = MORTISE_V_STRING,
-     .read = read_deployment},
+     .read = read_test_deployment},
     {.name = "cases",
      .about = "Maps names of cases to their input, scripted answers and "
               "expected results.",
      .value = MORTISE_V_MAP,
      .required = true,
      .each = &case_row,
-     .read = read_cases},
+     .read = read_test_cases},
 };
 
 const struct mortise_place mortise_casefile_place = {

@@ -1,12 +1,11 @@
-/* casefits.c -- does what a Test file scripts and expects fit its graph?
+/* casefits.c -- check scripts and expectations against the graph's schemas.
  *
- * A script stands for an operation, so what it gives is what that might give: an
- * output that the schema of the operation, or of the node, refuses fails the
- * node.  An expected member of the state that no node writes and no schema lists
- * is never there.  Both may be meant (a plugin that is broken, an update of a
- * script), so they are warnings; mostly a name is misspelt, or was changed in the
- * graph.  So is what a person says that the question's schema refuses, or the
- * call's.
+ * A script stands for an operation, so its output must fit the schema of the
+ * operation or the node, or the node would fail.  An expected member of the
+ * state that no node writes and no schema lists never exists.  A person's
+ * answer must fit the schema of the request or the call.  All of these may be
+ * intended (a broken plugin, an update by a script), so they are warnings.
+ * Mostly a name is misspelt, or was changed in the graph.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +13,12 @@
 #include "testkit/cases/casefile.h"
 #include "lang/graph/kinds/human.h"
 
-/* ---- outputs that are scripted --------------------------------------------- */
+/* ---- scripted outputs -------------------------------------------------- */
 
-static int check_output(const struct mortise_schema *s, const char *whose,
-                        const struct mortise_yaml *output,
-                        struct mortise_diags *diags, bool *refused)
+static int check_scripted_output(const struct mortise_schema *s,
+                                 const char *whose,
+                                 const struct mortise_yaml *output,
+                                 struct mortise_diags *diags, bool *refused)
 {
     json_t *v = output != NULL ? mortise_yaml_json(output, false) : NULL;
     struct mortise_err err;
@@ -38,9 +38,9 @@ static int check_output(const struct mortise_schema *s, const char *whose,
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
 
-static int check_answers(const struct mortise_schema *s,
-                         const struct mortise_case_script *script,
-                         struct mortise_diags *diags, bool *refused)
+static int check_scripted_outputs(const struct mortise_schema *s,
+                                  const struct mortise_case_script *script,
+                                  struct mortise_diags *diags, bool *refused)
 {
     int rv = MORTISE_OK;
 
@@ -48,8 +48,8 @@ static int check_answers(const struct mortise_schema *s,
     for (size_t i = 0; rv == MORTISE_OK && s != NULL && i < script->n; i++) {
         bool one = false;
 
-        rv = check_output(s, script->name->str, script->list[i].answer.output,
-                          diags, &one);
+        rv = check_scripted_output(s, script->name->str,
+                                   script->list[i].answer.output, diags, &one);
         *refused |= one;
     }
     return rv;
@@ -63,9 +63,9 @@ int mortise_case_fits_node(const struct mortise_node *n,
     int rv = MORTISE_OK;
 
     if (n->op != NULL)
-        rv = check_answers(n->op->output, script, diags, &refused);
+        rv = check_scripted_outputs(n->op->output, script, diags, &refused);
     if (rv == MORTISE_OK && !refused)
-        rv = check_answers(n->output_schema, script, diags, &refused);
+        rv = check_scripted_outputs(n->output_schema, script, diags, &refused);
     return rv;
 }
 
@@ -75,14 +75,14 @@ int mortise_case_fits_operation(const struct mortise_operation *op,
 {
     bool refused;
 
-    return check_answers(op->output, script, diags, &refused);
+    return check_scripted_outputs(op->output, script, diags, &refused);
 }
 
-/* ---- what people say ------------------------------------------------------- */
+/* ---- answers of people ------------------------------------------------- */
 
-static int check_said(const struct mortise_schema *s, const char *whose,
-                      const struct mortise_yaml *said,
-                      struct mortise_diags *diags)
+static int check_person_value(const struct mortise_schema *s, const char *whose,
+                              const struct mortise_yaml *said,
+                              struct mortise_diags *diags)
 {
     json_t *v = said != NULL ? mortise_yaml_json(said, false) : NULL;
     struct mortise_err err;
@@ -116,23 +116,24 @@ int mortise_case_fits_person(const struct mortise_node *n,
         const struct mortise_case_deeds *d = &script->list[i].deeds;
 
         if (human != NULL && d->deed != MORTISE_CASE_REJECT)
-            rv = check_said(human->answer_schema, script->name->str, d->answer,
-                            diags);
+            rv = check_person_value(human->answer_schema, script->name->str,
+                                    d->answer, diags);
         if (rv == MORTISE_OK && calls)
-            rv = check_said(n->op->input, script->name->str, d->args, diags);
+            rv = check_person_value(n->op->input, script->name->str, d->args,
+                                    diags);
     }
     return rv;
 }
 
-/* ---- the state that is expected ---------------------------------------------- */
+/* ---- expected state ---------------------------------------------------- */
 
-/* A name is looked for, and the one that it is most like. */
-struct seeker {
+/* The search for a name, and for the most similar one. */
+struct name_search {
     const char *name, *near;
     bool found;
 };
 
-static void meet(struct seeker *k, const char *name)
+static void visit_name(struct name_search *k, const char *name)
 {
     const char *two[2] = {k->near, name};
 
@@ -142,56 +143,62 @@ static void meet(struct seeker *k, const char *name)
     k->near = mortise_nearest(k->name, two, 2);
 }
 
-/* Is the path, which the node writes, an element's own?  The run never shows
- * it. */
-static bool is_own(const struct mortise_graph *g, const struct mortise_node *n,
-                   const struct mortise_path *path)
+/* Is this written path private to a map element?  Then the run's state never
+ * has it. */
+static bool is_element_private(const struct mortise_graph *g,
+                               const struct mortise_node *n,
+                               const struct mortise_path *path)
 {
     return mortise_graph_map_of(g, n->index) != 0 &&
            mortise_graph_is_own(g, path);
 }
 
-static void meet_lines(struct seeker *k, const struct mortise_graph *g,
-                       const struct mortise_node *node, const char *root)
+static void visit_node_writes(struct name_search *k,
+                              const struct mortise_graph *g,
+                              const struct mortise_node *node, const char *root)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
         const struct mortise_path *path = &node->outputs[i].path;
 
-        if (strcmp(path->steps[0].key, root) == 0 && !is_own(g, node, path))
-            meet(k, path->steps[1].key);
+        if (strcmp(path->steps[0].key, root) == 0 &&
+            !is_element_private(g, node, path))
+            visit_name(k, path->steps[1].key);
     }
     for (size_t i = 0; i < node->n_output_mapping; i++) {
         const struct mortise_path *path = &node->output_mapping[i].path;
 
-        if (strcmp(path->steps[0].key, root) == 0 && !is_own(g, node, path))
-            meet(k, path->steps[1].key);
+        if (strcmp(path->steps[0].key, root) == 0 &&
+            !is_element_private(g, node, path))
+            visit_name(k, path->steps[1].key);
     }
 }
 
-/* The artifact that the node's output is, for all to see, or NULL. */
-static const char *artifact_of(const struct mortise_graph *g,
-                               const struct mortise_node *n)
+/* The artifact that gets the node's output, if it is visible; or NULL. */
+static const char *get_output_artifact(const struct mortise_graph *g,
+                                       const struct mortise_node *n)
 {
     struct mortise_path_step steps[] = {{"artifacts", 0}, {n->output_as, 0}};
     const struct mortise_path path = {steps, 2, ""};
 
-    return n->output_as != NULL && !is_own(g, n, &path) ? n->output_as : NULL;
+    return n->output_as != NULL && !is_element_private(g, n, &path)
+               ? n->output_as
+               : NULL;
 }
 
-/* The artifact that a map's results are, for all to see, or NULL. */
-static const char *results_of(const struct mortise_graph *g,
-                              const struct mortise_region *map)
+/* The artifact that gets a map's results, if it is visible; or NULL. */
+static const char *get_map_artifact(const struct mortise_graph *g,
+                                    const struct mortise_region *map)
 {
     const char *name = g->nodes[map->entry].id;
     struct mortise_path_step steps[] = {{"artifacts", 0}, {name, 0}};
     const struct mortise_path path = {steps, 2, ""};
 
-    return is_own(g, &g->nodes[map->join], &path) ? NULL : name;
+    return is_element_private(g, &g->nodes[map->join], &path) ? NULL : name;
 }
 
-/* All that the graph writes below the root, directly. */
-static void meet_writes(struct seeker *k, const struct mortise_graph *g,
-                        const char *root)
+/* Visit all names that the graph writes directly below the root. */
+static void visit_graph_writes(struct name_search *k,
+                               const struct mortise_graph *g, const char *root)
 {
     bool artifacts = root[0] == 'a';
 
@@ -199,24 +206,24 @@ static void meet_writes(struct seeker *k, const struct mortise_graph *g,
         const struct mortise_node *n = &g->nodes[i];
 
         if (artifacts)
-            meet(k, artifact_of(g, n));
-        meet_lines(k, g, n, root);
+            visit_name(k, get_output_artifact(g, n));
+        visit_node_writes(k, g, n, root);
     }
     for (uint32_t i = 0; artifacts && i < g->n_regions; i++)
         if (g->regions[i].kind == MORTISE_REGION_MAP)
-            meet(k, results_of(g, &g->regions[i]));
+            visit_name(k, get_map_artifact(g, &g->regions[i]));
 }
 
-static void check_member(const struct mortise_graph *g, const char *root,
-                         const struct mortise_schema *s,
-                         const struct mortise_yaml *key,
-                         struct mortise_diags *diags)
+static void check_state_member(const struct mortise_graph *g, const char *root,
+                               const struct mortise_schema *s,
+                               const struct mortise_yaml *key,
+                               struct mortise_diags *diags)
 {
-    struct seeker k = {.name = key->str};
+    struct name_search k = {.name = key->str};
     struct mortise_schema_seen seen = {.listed = false};
     struct mortise_diag *d;
 
-    meet_writes(&k, g, root);
+    visit_graph_writes(&k, g, root);
     if (s != NULL)
         mortise_schema_look(s, key->str, &seen);
     if (k.found || seen.listed || seen.open)
@@ -229,10 +236,11 @@ static void check_member(const struct mortise_graph *g, const char *root,
         mortise_diag_help(diags, d, "did you mean '%s'?", k.near);
 }
 
-/* What is expected of an artifact that is a node's output, by its schema. */
-static void check_value(const struct mortise_schema *s,
-                        const struct mortise_yaml *value, const char *of,
-                        struct mortise_diags *diags)
+/* Check the expected members of an artifact that is a node's output against
+ * its schema. */
+static void check_artifact_members(const struct mortise_schema *s,
+                                   const struct mortise_yaml *value,
+                                   const char *of, struct mortise_diags *diags)
 {
     for (size_t i = 0; value->kind == MORTISE_YAML_MAP && i < value->n; i++) {
         const struct mortise_yaml *key = value->keys[i];
@@ -250,20 +258,21 @@ static void check_value(const struct mortise_schema *s,
     }
 }
 
-/* The one node whose output it is, or NULL. */
-static const struct mortise_node *maker_of(const struct mortise_graph *g,
-                                           const char *artifact)
+/* The only node that produces this artifact, or NULL. */
+static const struct mortise_node *
+find_artifact_producer(const struct mortise_graph *g, const char *artifact)
 {
     const struct mortise_node *maker = NULL;
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
-        struct seeker k = {.name = artifact};
+        struct name_search k = {.name = artifact};
 
-        meet_lines(&k, g, n, "artifacts");
+        visit_node_writes(&k, g, n, "artifacts");
         if (k.found)
             return NULL;
-        if (artifact_of(g, n) == NULL || strcmp(n->output_as, artifact) != 0)
+        if (get_output_artifact(g, n) == NULL ||
+            strcmp(n->output_as, artifact) != 0)
             continue;
         if (maker != NULL || n->on_error_value)
             return NULL;
@@ -272,18 +281,18 @@ static const struct mortise_node *maker_of(const struct mortise_graph *g,
     return maker;
 }
 
-static void check_artifact(const struct mortise_graph *g,
-                           const struct mortise_yaml *key,
-                           const struct mortise_yaml *value,
-                           struct mortise_diags *diags)
+static void check_expected_artifact(const struct mortise_graph *g,
+                                    const struct mortise_yaml *key,
+                                    const struct mortise_yaml *value,
+                                    struct mortise_diags *diags)
 {
-    const struct mortise_node *n = maker_of(g, key->str);
+    const struct mortise_node *n = find_artifact_producer(g, key->str);
     const struct mortise_schema *s = n != NULL ? n->output_schema : NULL;
 
     if (s == NULL && n != NULL && n->op != NULL)
         s = n->op->output;
     if (s != NULL)
-        check_value(s, value, key->str, diags);
+        check_artifact_members(s, value, key->str, diags);
 }
 
 void mortise_case_fits_state(const struct mortise_graph *g,
@@ -291,10 +300,12 @@ void mortise_case_fits_state(const struct mortise_graph *g,
                              struct mortise_diags *diags)
 {
     for (size_t i = 0; e->scratch != NULL && i < e->scratch->n; i++)
-        check_member(g, "scratch", g->scratch, e->scratch->keys[i], diags);
+        check_state_member(g, "scratch", g->scratch, e->scratch->keys[i],
+                           diags);
     for (size_t i = 0; e->artifacts != NULL && i < e->artifacts->n; i++) {
-        check_member(g, "artifacts", g->artifacts, e->artifacts->keys[i],
-                     diags);
-        check_artifact(g, e->artifacts->keys[i], e->artifacts->items[i], diags);
+        check_state_member(g, "artifacts", g->artifacts, e->artifacts->keys[i],
+                           diags);
+        check_expected_artifact(g, e->artifacts->keys[i],
+                                e->artifacts->items[i], diags);
     }
 }

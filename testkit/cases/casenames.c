@@ -1,13 +1,12 @@
-/* casenames.c -- does all that a Test file names stand in its graph?
+/* casenames.c -- check that all names in a Test file exist in its graph.
  *
- * A script for a node that is gone answers nobody, and an expectation of one
- * can never hold: both are slips that a rename leaves behind, so they are
- * findings before anything runs.
+ * A script for a missing node is never used, and an expectation about it never
+ * holds.  A rename leaves such names behind, so they are findings before any
+ * case runs.
  *
- * A node of a nested graph is named by the nodes around it, `review/inner`, and
- * so is a tool, by the name that models know it by: `work/text__grep`.  A visit
- * or an element of a map (`poll#2`, `read[0]`) may stand behind a name where
- * executions are meant.
+ * A node of a nested graph is named by its path, `review/inner`, and so is a
+ * tool, by the name that models see: `work/text__grep`.  The name of an
+ * execution may also have a visit or a map element (`poll#2`, `read[0]`).
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,14 +18,15 @@
 
 /* ---- nodes --------------------------------------------------------------- */
 
-/* What is inside of a node: the graph that it is, or the graph of its tools. */
-static const struct mortise_graph *inside(const struct mortise_node *n)
+/* The nested graph of a node, or the graph of its tools. */
+static const struct mortise_graph *
+get_nested_graph(const struct mortise_node *n)
 {
     return n->sub != NULL ? n->sub : n->tools;
 }
 
-static const struct mortise_node *node_in(const struct mortise_graph *g,
-                                          const char *id)
+static const struct mortise_node *find_node_by_id(const struct mortise_graph *g,
+                                                  const char *id)
 {
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
         if (strcmp(g->nodes[i].id, id) == 0)
@@ -34,12 +34,12 @@ static const struct mortise_node *node_in(const struct mortise_graph *g,
     return NULL;
 }
 
-/* The node of a path, or NULL: then *near is the graph where the name that is
- * left in `lost` was not found. */
-static const struct mortise_node *find(const struct mortise_graph *g,
-                                       const char *path,
-                                       const struct mortise_graph **near,
-                                       char lost[MORTISE_NODE_ID_MAX + 1])
+/* The node at a path.  NULL: *near is the graph that has no node of the name
+ * in `lost`. */
+static const struct mortise_node *
+find_node_at_path(const struct mortise_graph *g, const char *path,
+                  const struct mortise_graph **near,
+                  char lost[MORTISE_NODE_ID_MAX + 1])
 {
     const struct mortise_node *n = NULL;
 
@@ -48,15 +48,16 @@ static const struct mortise_node *find(const struct mortise_graph *g,
 
         snprintf(lost, MORTISE_NODE_ID_MAX + 1, "%.*s", (int)name, p);
         *near = g;
-        n = name <= MORTISE_NODE_ID_MAX ? node_in(g, lost) : NULL;
+        n = name <= MORTISE_NODE_ID_MAX ? find_node_by_id(g, lost) : NULL;
         if (n == NULL || p[all] == '\0')
             return n;
-        g = inside(n);
+        g = get_nested_graph(n);
         p += all + 1;
     }
 }
 
-static const char *nearest(const struct mortise_graph *g, const char *name)
+static const char *find_nearest_node(const struct mortise_graph *g,
+                                     const char *name)
 {
     const char *two[2] = {NULL, NULL};
 
@@ -67,8 +68,9 @@ static const char *nearest(const struct mortise_graph *g, const char *name)
     return two[0];
 }
 
-/* The names of the nodes of a graph, or of the tools of a node, some of them. */
-static void list_nodes(const struct mortise_graph *g, char *out, size_t cap)
+/* List the first names of nodes or tools. */
+static void format_node_names(const struct mortise_graph *g, char *out,
+                              size_t cap)
 {
     size_t n = 0;
     uint32_t i;
@@ -81,27 +83,27 @@ static void list_nodes(const struct mortise_graph *g, char *out, size_t cap)
         snprintf(out + n, cap - n, " and others");
 }
 
-/* The node of that path, or NULL after a finding. */
-static const struct mortise_node *node_of(const struct mortise_graph *g,
-                                          const struct mortise_yaml *at,
-                                          struct mortise_diags *diags)
+/* The node at that path; NULL after a finding. */
+static const struct mortise_node *require_node(const struct mortise_graph *g,
+                                               const struct mortise_yaml *at,
+                                               struct mortise_diags *diags)
 {
     char lost[MORTISE_NODE_ID_MAX + 1];
     const struct mortise_graph *where;
-    const struct mortise_node *n = find(g, at->str, &where, lost);
+    const struct mortise_node *n = find_node_at_path(g, at->str, &where, lost);
     struct mortise_diag *d;
     const char *near;
     char names[400];
 
     if (n != NULL)
         return n;
-    near = nearest(where, lost);
+    near = find_nearest_node(where, lost);
     d = mortise_diag_add(diags, "E0301", at->span, "the graph has no node '%s'",
                          at->str);
     if (near != NULL) {
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     } else if (where != NULL) {
-        list_nodes(where, names, sizeof names);
+        format_node_names(where, names, sizeof names);
         mortise_diag_help(diags, d,
                           where->offers != NULL
                               ? "use the name of the tool that models see: %s"
@@ -111,20 +113,20 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
     return NULL;
 }
 
-static void check_path(const struct mortise_graph *g,
-                       const struct mortise_yaml *list,
-                       struct mortise_diags *diags)
+static void check_node_names(const struct mortise_graph *g,
+                             const struct mortise_yaml *list,
+                             struct mortise_diags *diags)
 {
     for (size_t i = 0; list != NULL && i < list->n; i++)
-        node_of(g, list->items[i], diags);
+        require_node(g, list->items[i], diags);
 }
 
-/* ---- what is called ------------------------------------------------------ */
+/* ---- operations and plugins -------------------------------------------- */
 
 typedef bool fits_fn(const struct mortise_node *n, const char *name);
 
-static bool is_operation(const char *plugin, const char *operation,
-                         const char *name)
+static bool is_operation_named(const char *plugin, const char *operation,
+                               const char *name)
 {
     size_t len = plugin != NULL ? strlen(plugin) : 0;
 
@@ -132,33 +134,36 @@ static bool is_operation(const char *plugin, const char *operation,
            name[len] == '/' && strcmp(name + len + 1, operation) == 0;
 }
 
-static bool is_aside(const struct mortise_aside *a, const char *name)
+static bool is_aside_operation(const struct mortise_aside *a, const char *name)
 {
-    return a != NULL && is_operation(a->plugin, a->operation, name);
+    return a != NULL && is_operation_named(a->plugin, a->operation, name);
 }
 
-/* By itself, or beside what it is about: its judge, what makes its output short. */
-static bool calls(const struct mortise_node *n, const char *name)
+/* Does the node call it, or use it as judge or for compaction? */
+static bool calls_operation(const struct mortise_node *n, const char *name)
 {
-    return is_operation(n->plugin, n->operation, name) ||
-           is_aside(n->judge, name) || is_aside(n->compaction, name);
+    return is_operation_named(n->plugin, n->operation, name) ||
+           is_aside_operation(n->judge, name) ||
+           is_aside_operation(n->compaction, name);
 }
 
-static bool is_of(const struct mortise_aside *a, const char *plugin)
+static bool is_aside_of_plugin(const struct mortise_aside *a,
+                               const char *plugin)
 {
     return a != NULL && a->plugin != NULL && strcmp(a->plugin, plugin) == 0;
 }
 
-static bool uses(const struct mortise_node *n, const char *name)
+static bool uses_plugin(const struct mortise_node *n, const char *name)
 {
     return (n->plugin != NULL && strcmp(n->plugin, name) == 0) ||
-           is_of(n->judge, name) || is_of(n->compaction, name) ||
+           is_aside_of_plugin(n->judge, name) ||
+           is_aside_of_plugin(n->compaction, name) ||
            mortise_node_is_guarded(n, name);
 }
 
-/* Does a node of the graph, a tool of one, or a node of a graph inside it, fit?
- */
-static bool any(const struct mortise_graph *g, fits_fn *fits, const char *name)
+/* Does any node match, including choices, nested graphs and tools? */
+static bool any_node(const struct mortise_graph *g, fits_fn *fits,
+                     const char *name)
 {
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
@@ -166,23 +171,23 @@ static bool any(const struct mortise_graph *g, fits_fn *fits, const char *name)
         for (size_t k = 0; k < n->n_choices; k++)
             if (fits(&n->choices[k], name))
                 return true;
-        if (fits(n, name) || any(n->sub, fits, name) ||
-            any(n->tools, fits, name))
+        if (fits(n, name) || any_node(n->sub, fits, name) ||
+            any_node(n->tools, fits, name))
             return true;
     }
     return false;
 }
 
-static void check_scripts(const struct mortise_graph *g,
-                          const struct mortise_case_scripts *s, fits_fn *fits,
-                          const char *code, const char *what,
-                          struct mortise_diags *diags)
+static void check_script_names(const struct mortise_graph *g,
+                               const struct mortise_case_scripts *s,
+                               fits_fn *fits, const char *code,
+                               const char *what, struct mortise_diags *diags)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct mortise_yaml *name = s->list[i].name;
         struct mortise_diag *d;
 
-        if (any(g, fits, name->str))
+        if (any_node(g, fits, name->str))
             continue;
         d = mortise_diag_add(diags, code, name->span,
                              "no node of the graph %s '%s'", what, name->str);
@@ -191,14 +196,14 @@ static void check_scripts(const struct mortise_graph *g,
     }
 }
 
-static bool is_node(const struct mortise_node *n, const char *name)
+static bool has_node_id(const struct mortise_node *n, const char *name)
 {
     return strcmp(n->id, name) == 0;
 }
 
-/* A trace has no longer text than a memory would have taken. */
-static void check_memory(const struct mortise_yaml *list,
-                         struct mortise_diags *diags)
+/* Memory would not accept a longer text. */
+static void check_memory_texts(const struct mortise_yaml *list,
+                               struct mortise_diags *diags)
 {
     for (size_t i = 0; list != NULL && i < list->n; i++)
         if (list->items[i]->len > MORTISE_MEMORY_CONTENT)
@@ -208,8 +213,8 @@ static void check_memory(const struct mortise_yaml *list,
                 MORTISE_MEMORY_CONTENT, list->items[i]->len);
 }
 
-static void check_once(const struct mortise_yaml *list, size_t i,
-                       struct mortise_diags *diags)
+static void check_not_repeated(const struct mortise_yaml *list, size_t i,
+                               struct mortise_diags *diags)
 {
     for (size_t k = 0; k < i; k++)
         if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
@@ -220,32 +225,33 @@ static void check_once(const struct mortise_yaml *list, size_t i,
         }
 }
 
-/* What is found is a tool that some node offers, or a node, each once. */
-static void check_discovery(const struct mortise_graph *g,
-                            const struct mortise_yaml *list,
-                            struct mortise_diags *diags)
+/* Discovery finds tools that a node offers and nodes, each at most once. */
+static void check_discovery_names(const struct mortise_graph *g,
+                                  const struct mortise_yaml *list,
+                                  struct mortise_diags *diags)
 {
     for (size_t i = 0; list != NULL && i < list->n; i++) {
         const struct mortise_yaml *name = list->items[i];
 
-        if (!any(g, calls, name->str) && !any(g, is_node, name->str))
+        if (!any_node(g, calls_operation, name->str) &&
+            !any_node(g, has_node_id, name->str))
             mortise_diag_add(
                 diags, "E0301", name->span,
                 "the graph has no tool or node '%s' that discovery can find",
                 name->str);
         else
-            check_once(list, i, diags);
+            check_not_repeated(list, i, diags);
     }
 }
 
-/* A person, a router or a nested graph has no answer of a plugin's. */
-static void check_nodes(const struct mortise_graph *g,
-                        const struct mortise_case_scripts *s,
-                        struct mortise_diags *diags)
+/* People, routers and nested graphs get no answer of a plugin. */
+static void check_node_scripts(const struct mortise_graph *g,
+                               const struct mortise_case_scripts *s,
+                               struct mortise_diags *diags)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct mortise_yaml *name = s->list[i].name;
-        const struct mortise_node *n = node_of(g, name, diags);
+        const struct mortise_node *n = require_node(g, name, diags);
         struct mortise_diag *d;
 
         if (n == NULL || n->plugin != NULL || n->judge != NULL)
@@ -264,7 +270,8 @@ static void check_nodes(const struct mortise_graph *g,
     }
 }
 
-static bool provides(const struct mortise_models *models, const char *plugin)
+static bool is_model_provider(const struct mortise_models *models,
+                              const char *plugin)
 {
     for (size_t i = 0; i < models->n; i++)
         if (strcmp(models->list[i].provider, plugin) == 0)
@@ -272,16 +279,16 @@ static bool provides(const struct mortise_models *models, const char *plugin)
     return false;
 }
 
-static void check_real(const struct mortise_graph *g,
-                       const struct mortise_models *models,
-                       const struct mortise_yaml *real,
-                       struct mortise_diags *diags)
+static void check_real_names(const struct mortise_graph *g,
+                             const struct mortise_models *models,
+                             const struct mortise_yaml *real,
+                             struct mortise_diags *diags)
 {
     for (size_t i = 0; real != NULL && i < real->n; i++) {
         const char *name = real->items[i]->str;
         struct mortise_diag *d;
 
-        if (any(g, uses, name) || provides(models, name))
+        if (any_node(g, uses_plugin, name) || is_model_provider(models, name))
             continue;
         d = mortise_diag_add(diags, "E0501", real->items[i]->span,
                              "no node of the graph uses the plugin '%s'", name);
@@ -294,11 +301,11 @@ static void check_real(const struct mortise_graph *g,
 
 static bool asks_models(const struct mortise_node *n, const char *name)
 {
-    return (n->op != NULL && n->op->asks_models && uses(n, name)) ||
-           is_of(n->judge, name);
+    return (n->op != NULL && n->op->asks_models && uses_plugin(n, name)) ||
+           is_aside_of_plugin(n->judge, name);
 }
 
-static bool is_named(const struct mortise_yaml *real, const char *name)
+static bool is_in_real(const struct mortise_yaml *real, const char *name)
 {
     for (size_t i = 0; i < real->n; i++)
         if (strcmp(real->items[i]->str, name) == 0)
@@ -306,14 +313,14 @@ static bool is_named(const struct mortise_yaml *real, const char *name)
     return false;
 }
 
-/* A model is asked in earnest where who asks it is real: only one that is named,
- * or scripted. */
-static void check_model(const struct mortise_model_alias *m,
-                        const struct mortise_yaml *real,
-                        const struct mortise_yaml *by,
-                        struct mortise_diags *diags)
+/* A plugin that really runs would really call the model: its provider must be
+ * `scripted` or listed in `real`. */
+static void check_real_model(const struct mortise_model_alias *m,
+                             const struct mortise_yaml *real,
+                             const struct mortise_yaml *by,
+                             struct mortise_diags *diags)
 {
-    if (strcmp(m->provider, "scripted") == 0 || is_named(real, m->provider))
+    if (strcmp(m->provider, "scripted") == 0 || is_in_real(real, m->provider))
         return;
     mortise_diag_help(
         diags,
@@ -326,37 +333,37 @@ static void check_model(const struct mortise_model_alias *m,
         m->provider);
 }
 
-static void check_alias(const struct mortise_models *models, const char *alias,
-                        const struct mortise_yaml *real,
-                        const struct mortise_yaml *by,
-                        struct mortise_diags *diags)
+static void check_real_alias(const struct mortise_models *models,
+                             const char *alias, const struct mortise_yaml *real,
+                             const struct mortise_yaml *by,
+                             struct mortise_diags *diags)
 {
     const struct mortise_model_alias *m = mortise_model_find(models, alias);
     const struct mortise_model_alias *behind[MORTISE_N_TIERS];
     size_t n = m != NULL ? mortise_models_behind(models, m, behind) : 0;
 
     for (size_t i = 0; i < n; i++)
-        check_model(behind[i], real, by, diags);
+        check_real_model(behind[i], real, by, diags);
 }
 
-static void check_models(const struct mortise_graph *g,
-                         const struct mortise_models *models,
-                         const struct mortise_yaml *real,
-                         struct mortise_diags *diags)
+static void check_real_models(const struct mortise_graph *g,
+                              const struct mortise_models *models,
+                              const struct mortise_yaml *real,
+                              struct mortise_diags *diags)
 {
     for (size_t i = 0; real != NULL && i < real->n; i++) {
-        if (!any(g, asks_models, real->items[i]->str))
+        if (!any_node(g, asks_models, real->items[i]->str))
             continue;
         for (size_t k = 0; k < g->n_models; k++)
-            check_alias(models, g->models[k], real, real->items[i], diags);
+            check_real_alias(models, g->models[k], real, real->items[i], diags);
     }
 }
 
 /* ---- input --------------------------------------------------------------- */
 
-static int check_input(const struct mortise_graph *g,
-                       const struct mortise_case *c,
-                       struct mortise_diags *diags)
+static int check_case_input(const struct mortise_graph *g,
+                            const struct mortise_case *c,
+                            struct mortise_diags *diags)
 {
     struct mortise_span at = c->input != NULL ? c->input->span : c->name->span;
     struct mortise_err err;
@@ -378,11 +385,11 @@ static int check_input(const struct mortise_graph *g,
     return MORTISE_OK;
 }
 
-/* ---- what is said of them ------------------------------------------------ */
+/* ---- scripts and schemas ----------------------------------------------- */
 
-/* The operation that some node calls by that name, or NULL. */
+/* The operation with that name that a node calls, or NULL. */
 static const struct mortise_operation *
-operation_of(const struct mortise_graph *g, const char *name)
+find_called_operation(const struct mortise_graph *g, const char *name)
 {
     const struct mortise_operation *op = NULL;
 
@@ -390,40 +397,40 @@ operation_of(const struct mortise_graph *g, const char *name)
         const struct mortise_node *n = &g->nodes[i];
 
         for (size_t k = 0; k < n->n_choices; k++)
-            if (is_operation(n->choices[k].plugin, n->choices[k].operation,
-                             name))
+            if (is_operation_named(n->choices[k].plugin,
+                                   n->choices[k].operation, name))
                 op = n->choices[k].op;
-        if (is_operation(n->plugin, n->operation, name))
+        if (is_operation_named(n->plugin, n->operation, name))
             op = n->op;
-        else if (is_aside(n->judge, name))
+        else if (is_aside_operation(n->judge, name))
             op = n->judge->op;
-        else if (is_aside(n->compaction, name))
+        else if (is_aside_operation(n->compaction, name))
             op = n->compaction->op;
         if (op == NULL)
-            op = operation_of(n->sub, name);
+            op = find_called_operation(n->sub, name);
         if (op == NULL)
-            op = operation_of(n->tools, name);
+            op = find_called_operation(n->tools, name);
     }
     return op;
 }
 
-/* START asks for the plan of the graph, where it is to be approved. */
-static bool is_plan(const struct mortise_graph *g,
-                    const struct mortise_yaml *name)
+/* If a plan needs approval, START asks for it. */
+static bool is_plan_approval(const struct mortise_graph *g,
+                             const struct mortise_yaml *name)
 {
     return g->approve_plan && strcmp(name->str, "START") == 0;
 }
 
-static int check_people(const struct mortise_graph *g,
-                        const struct mortise_case_scripts *people,
-                        struct mortise_diags *diags)
+static int check_people_scripts(const struct mortise_graph *g,
+                                const struct mortise_case_scripts *people,
+                                struct mortise_diags *diags)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < people->n; i++) {
         const struct mortise_yaml *name = people->list[i].name;
         const struct mortise_node *n =
-            is_plan(g, name) ? NULL : node_of(g, name, diags);
+            is_plan_approval(g, name) ? NULL : require_node(g, name, diags);
 
         if (n != NULL)
             rv = mortise_case_fits_person(n, &people->list[i], diags);
@@ -431,9 +438,9 @@ static int check_people(const struct mortise_graph *g,
     return rv;
 }
 
-static int check_answers(const struct mortise_graph *g,
-                         const struct mortise_case *c,
-                         struct mortise_diags *diags)
+static int check_answer_scripts(const struct mortise_graph *g,
+                                const struct mortise_case *c,
+                                struct mortise_diags *diags)
 {
     char lost[MORTISE_NODE_ID_MAX + 1];
     const struct mortise_graph *where;
@@ -441,14 +448,14 @@ static int check_answers(const struct mortise_graph *g,
 
     for (size_t i = 0; rv == MORTISE_OK && i < c->operations.n; i++) {
         const struct mortise_operation *op =
-            operation_of(g, c->operations.list[i].name->str);
+            find_called_operation(g, c->operations.list[i].name->str);
 
         if (op != NULL)
             rv = mortise_case_fits_operation(op, &c->operations.list[i], diags);
     }
     for (size_t i = 0; rv == MORTISE_OK && i < c->nodes.n; i++) {
         const struct mortise_node *n =
-            find(g, c->nodes.list[i].name->str, &where, lost);
+            find_node_at_path(g, c->nodes.list[i].name->str, &where, lost);
 
         if (n != NULL)
             rv = mortise_case_fits_node(n, &c->nodes.list[i], diags);
@@ -456,17 +463,17 @@ static int check_answers(const struct mortise_graph *g,
     return rv;
 }
 
-/* Nodes that events are expected of. */
-static void check_events(const struct mortise_graph *g,
-                         const struct mortise_yaml *events,
-                         struct mortise_diags *diags)
+/* Check the nodes of expected events. */
+static void check_event_nodes(const struct mortise_graph *g,
+                              const struct mortise_yaml *events,
+                              struct mortise_diags *diags)
 {
     for (size_t i = 0; events != NULL && i < events->n; i++) {
         const struct mortise_yaml *node =
             mortise_yaml_get(events->items[i], "node");
 
         if (node != NULL && node->kind == MORTISE_YAML_STRING)
-            node_of(g, node, diags);
+            require_node(g, node, diags);
     }
 }
 
@@ -474,29 +481,30 @@ static int check_case(const struct mortise_graph *g,
                       const struct mortise_models *models,
                       const struct mortise_case *c, struct mortise_diags *diags)
 {
-    int rv = check_answers(g, c, diags);
+    int rv = check_answer_scripts(g, c, diags);
 
     if (rv == MORTISE_OK)
-        rv = check_people(g, &c->people, diags);
-    check_events(g, c->expect.events, diags);
+        rv = check_people_scripts(g, &c->people, diags);
+    check_event_nodes(g, c->expect.events, diags);
     mortise_case_fits_state(g, &c->expect, diags);
     if (rv != MORTISE_OK)
         return rv;
-    check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
-    check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
-                  "has the guardrail", diags);
-    check_nodes(g, &c->nodes, diags);
-    check_memory(c->memory, diags);
-    check_discovery(g, c->discovery, diags);
-    check_real(g, models, c->real, diags);
-    check_models(g, models, c->real, diags);
-    check_path(g, c->expect.path, diags);
-    check_path(g, c->expect.contains, diags);
-    check_path(g, c->expect.lacks, diags);
+    check_script_names(g, &c->operations, calls_operation, "E0501", "calls",
+                       diags);
+    check_script_names(g, &c->guardrails, mortise_node_is_guarded, "E0502",
+                       "has the guardrail", diags);
+    check_node_scripts(g, &c->nodes, diags);
+    check_memory_texts(c->memory, diags);
+    check_discovery_names(g, c->discovery, diags);
+    check_real_names(g, models, c->real, diags);
+    check_real_models(g, models, c->real, diags);
+    check_node_names(g, c->expect.path, diags);
+    check_node_names(g, c->expect.contains, diags);
+    check_node_names(g, c->expect.lacks, diags);
     for (size_t i = 0; c->expect.parallel != NULL && i < c->expect.parallel->n;
          i++)
-        node_of(g, c->expect.parallel->keys[i], diags);
-    return check_input(g, c, diags);
+        require_node(g, c->expect.parallel->keys[i], diags);
+    return check_case_input(g, c, diags);
 }
 
 int mortise_casefile_check(const struct mortise_casefile *f,

@@ -1,5 +1,6 @@
-/* casereader.h -- a Test file while it is being read: casefile.c, the file and
- * what is expected, casescript.c, who answers, and caseevents.c. */
+/* casereader.h -- shared by the files that read a Test file: casefile.c (file
+ * and expectations), casescript.c (answers) and caseevents.c (events).
+ */
 #ifndef MORTISE_TESTKIT_CASES_CASEREADER_H
 #define MORTISE_TESTKIT_CASES_CASEREADER_H
 
@@ -11,14 +12,14 @@ struct mortise_case_reader {
     bool nomem;
 };
 
-/* From the file's arena, zeroed; NULL sets nomem. */
+/* Allocate zeroed memory in the file's arena; NULL sets nomem. */
 void *mortise_case_take(struct mortise_case_reader *r, size_t size);
 
-/* Of one event that is expected, a map.  (caseevents.c) */
+/* Check one expected event, which is a map.  (caseevents.c) */
 void mortise_case_check_event(const struct mortise_yaml *event,
                               struct mortise_diags *diags);
 
-/* ---- casescript.c: rows of a case, and who reads them -------------------- */
+/* ---- casescript.c: the keys of a case that hold scripts ---------------- */
 
 extern const struct mortise_key mortise_case_answers_row;
 extern const struct mortise_key mortise_case_verdicts_row;
@@ -26,7 +27,7 @@ extern const struct mortise_key mortise_case_people_row;
 
 mortise_key_fn mortise_case_read_scripts;
 
-/* For a key of a case whose value maps names to what `row` says. */
+/* A key of a case whose value maps names to items of the form `row`. */
 #define MORTISE_CASE_SCRIPTS(row, field)                                       \
     .value = MORTISE_V_MAP, .each = &(row), .read = mortise_case_read_scripts, \
     .at = offsetof(struct mortise_case, field)

@@ -1,11 +1,10 @@
-/* casescript.c -- who answers in a case: operations, guardrails, people.
+/* casescript.c -- read the scripted answers of operations, guardrails and
+ * people.
  *
- *   (1) An answer says one thing: what a success emits, or an error.  A verdict
- *       passes or does not.  A person does one thing.  Two at once is a finding,
- *       not a choice of ours.
- *   (2) Answers written as a list are given once each, in order; one that is
- *       no list, or that asks for certain `args`, is given as often as it is
- *       wanted.
+ *   (1) An answer has either an output or an error.  A verdict passes or not.
+ *       A person takes one action.  Two at once are an error of the file.
+ *   (2) Answers in a list are given once each, in order.  A single answer, or
+ *       one with `args`, is given as often as a call needs it.
  */
 #include "testkit/cases/casereader.h"
 
@@ -18,8 +17,8 @@ static const struct mortise_word classes[] = {{.word = "transient"},
                                               {.word = "timeout"},
                                               {.word = NULL}};
 
-static void read_exit_code(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_error_exit_code(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_case_answer *a = into;
 
@@ -27,7 +26,8 @@ static void read_exit_code(void *ctx, void *into,
     a->ending.exit_code = (int32_t)slot->value->u.i;
 }
 
-static void read_status(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_error_status(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_case_answer *a = into;
 
@@ -55,13 +55,13 @@ static const struct mortise_key error_keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 255,
-     .read = read_exit_code},
+     .read = read_error_exit_code},
     {.name = "status",
      .about = "The status of the answer, for an error such as `http.404`.",
      .value = MORTISE_V_INT,
      .min = 100,
      .max = 599,
-     .read = read_status},
+     .read = read_error_status},
 };
 MORTISE_PLACE(error, "a scripted error");
 
@@ -75,7 +75,8 @@ static const struct mortise_key update_keys[] = {
 };
 MORTISE_PLACE(update, "an update");
 
-static void read_update(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_scripted_update(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_answer *a = into;
@@ -121,7 +122,8 @@ int mortise_case_usage(const struct mortise_yaml *said,
     return rv;
 }
 
-static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_scripted_usage(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_answer *a = into;
@@ -181,18 +183,19 @@ static const struct mortise_key answer_keys[] = {
      .about = "Values that the operation sets in the state.",
      .value = MORTISE_V_MAP,
      .place = &update_place,
-     .read = read_update},
+     .read = read_scripted_update},
     {.name = "usage",
      .about = "The usage that the operation reports, also if it fails.",
      .value = MORTISE_V_MAP,
      .place = &usage_place,
-     .read = read_usage},
+     .read = read_scripted_usage},
 };
 MORTISE_PLACE(answer, "a scripted answer");
 
 /* ---- verdicts ----------------------------------------------------------- */
 
-static void read_pass(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_verdict_pass(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_case_answer *a = into;
     struct mortise_case_reader *r = ctx;
@@ -208,7 +211,7 @@ static const struct mortise_key verdict_keys[] = {
     {.name = "pass",
      .about = "true: no violation.",
      .value = MORTISE_V_BOOL,
-     .read = read_pass},
+     .read = read_verdict_pass},
     {.name = "violation",
      .about = "The reason of the violation.",
      .value = MORTISE_V_STRING,
@@ -225,8 +228,10 @@ MORTISE_PLACE(verdict, "a scripted verdict");
 
 /* ---- people ------------------------------------------------------------- */
 
-/* `approve: false` and `timeout: false` say nothing: why write them? */
-static void read_true(void *ctx, void *into, const struct mortise_slot *slot)
+/* `approve: false` and `timeout: false` would have no effect, so they are
+ * rejected. */
+static void read_true_flag(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
 
@@ -236,7 +241,8 @@ static void read_true(void *ctx, void *into, const struct mortise_slot *slot)
                          "'%s' must be true or absent", slot->key->name);
 }
 
-static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_edited_args(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_case_deeds *p = into;
     struct mortise_case_reader *r = ctx;
@@ -252,7 +258,7 @@ static const struct mortise_key person_keys[] = {
     {.name = "approve",
      .about = "true: the person approves.",
      .value = MORTISE_V_BOOL,
-     .read = read_true,
+     .read = read_true_flag,
      .at = offsetof(struct mortise_case_deeds, approves)},
     {.name = "reject",
      .about = "The person's reason for the rejection.",
@@ -265,12 +271,12 @@ static const struct mortise_key person_keys[] = {
     {.name = "timeout",
      .about = "true: nobody answers within the time limit.",
      .value = MORTISE_V_BOOL,
-     .read = read_true,
+     .read = read_true_flag,
      .at = offsetof(struct mortise_case_deeds, times_out)},
     {.name = "args",
      .about = "The person approves the call with these arguments instead.",
      .value = MORTISE_V_MAP,
-     .read = read_edited},
+     .read = read_edited_args},
     {.name = "by",
      .about = "The recorded name of the person.",
      .value = MORTISE_V_STRING,
@@ -280,7 +286,7 @@ MORTISE_PLACE(person, "what a person does");
 
 /* ---- one or several ----------------------------------------------------- */
 
-/* What a key of a case may be: one thing of a place, or a list of such. */
+/* A key of a case: a single item of a place, or a list of such items. */
 #define ONE_OR_SEVERAL(what, row)                                              \
     static const struct mortise_key what##_row = {.value = MORTISE_V_MAP,      \
                                                   .place = &what##_place};     \
@@ -294,9 +300,9 @@ ONE_OR_SEVERAL(answer, mortise_case_answers_row);
 ONE_OR_SEVERAL(verdict, mortise_case_verdicts_row);
 ONE_OR_SEVERAL(person, mortise_case_people_row);
 
-static void check_answer(struct mortise_case_reader *r,
-                         const struct mortise_case_answer *a,
-                         const struct mortise_yaml *at, bool verdict)
+static void check_scripted_answer(struct mortise_case_reader *r,
+                                  const struct mortise_case_answer *a,
+                                  const struct mortise_yaml *at, bool verdict)
 {
     bool has_error = a->code != NULL, has_violation = a->violation != NULL,
          succeeds = a->output != NULL || a->go_to != NULL || a->update != NULL;
@@ -318,9 +324,9 @@ static void check_answer(struct mortise_case_reader *r,
             "in_doubt: done needs an 'output', but this answer is an error");
 }
 
-static void check_deeds(struct mortise_case_reader *r,
-                        struct mortise_case_deeds *p,
-                        const struct mortise_yaml *at)
+static void set_person_deed(struct mortise_case_reader *r,
+                            struct mortise_case_deeds *p,
+                            const struct mortise_yaml *at)
 {
     bool rejects = p->reason != NULL,
          answers = p->answer != NULL && !p->approves;
@@ -335,10 +341,10 @@ static void check_deeds(struct mortise_case_reader *r,
                           : MORTISE_CASE_TIMEOUT;
 }
 
-static void read_said(struct mortise_case_reader *r,
-                      const struct mortise_place *place,
-                      const struct mortise_yaml *v,
-                      union mortise_case_said *out)
+static void read_script_item(struct mortise_case_reader *r,
+                             const struct mortise_place *place,
+                             const struct mortise_yaml *v,
+                             union mortise_case_said *out)
 {
     size_t errors = r->diags->n_errors;
 
@@ -349,15 +355,15 @@ static void read_said(struct mortise_case_reader *r,
     if (r->diags->n_errors != errors)
         return;
     if (place == &person_place)
-        check_deeds(r, &out->deeds, v);
+        set_person_deed(r, &out->deeds, v);
     else
-        check_answer(r, &out->answer, v, place == &verdict_place);
+        check_scripted_answer(r, &out->answer, v, place == &verdict_place);
 }
 
-static void read_script(struct mortise_case_reader *r,
-                        const struct mortise_place *place,
-                        const struct mortise_yaml *v,
-                        struct mortise_case_script *s)
+static void read_script_items(struct mortise_case_reader *r,
+                              const struct mortise_place *place,
+                              const struct mortise_yaml *v,
+                              struct mortise_case_script *s)
 {
     size_t n;
 
@@ -373,7 +379,8 @@ static void read_script(struct mortise_case_reader *r,
     else
         s->list = mortise_case_take(r, n * sizeof *s->list);
     for (; s->list != NULL && s->n < n; s->n++)
-        read_said(r, place, s->once ? v->items[s->n] : v, &s->list[s->n]);
+        read_script_item(r, place, s->once ? v->items[s->n] : v,
+                         &s->list[s->n]);
 }
 
 void mortise_case_read_scripts(void *ctx, void *into,
@@ -388,7 +395,7 @@ void mortise_case_read_scripts(void *ctx, void *into,
     for (size_t i = 0; i < map->n && out->list != NULL; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str)) {
             out->list[out->n].name = map->keys[i];
-            read_script(ctx, place, map->items[i], &out->list[out->n++]);
+            read_script_items(ctx, place, map->items[i], &out->list[out->n++]);
         }
 }
 
