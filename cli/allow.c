@@ -1,7 +1,9 @@
-/* allow.c -- `mortise config allow`: a person's word for a deployment.
+/* allow.c -- `mortise config allow`: permit the use of a deployment that was
+ * found.
  *
- * It prints what it is that is allowed, line by line, so that whoever pastes the
- * command from a refusal sees it once more.  What is kept is lang/config/allow.h's.
+ * The command prints the permissions that it grants line by line, so a person
+ * who pasted it from an error message sees them again.  lang/config/allow.h
+ * stores the permission.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,22 +13,21 @@
 #include "cli/cli.h"
 #include "lang/config/guarded.h"
 
-struct saying {
+struct fault_report {
     struct mortise_cli *cli;
     json_t *places;
     bool nomem;
-    bool says; /* it is allowed, and said; else collected */
+    bool is_printing; /* false: collect the faults; true: print them */
 };
 
-/* ---- allow -----------------------------------------------------------------
- */
+/* ---- allow ------------------------------------------------------------- */
 
-static bool note_fault(void *ud, const struct mortise_fault *f)
+static bool report_fault(void *ud, const struct mortise_fault *f)
 {
-    struct saying *s = ud;
+    struct fault_report *s = ud;
     struct mortise_out *o = &s->cli->out;
 
-    if (!s->says) {
+    if (!s->is_printing) {
         s->nomem |=
             json_array_append_new(s->places, mortise_allow_place(f)) != 0;
         return true;
@@ -40,8 +41,8 @@ static bool note_fault(void *ud, const struct mortise_fault *f)
     return true;
 }
 
-static void print_needs(struct mortise_cli *cli,
-                        const struct mortise_deployment *d)
+static void print_allowed_keys(struct mortise_cli *cli,
+                               const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     size_t n = mortise_allow_needs(d, needs);
@@ -51,12 +52,13 @@ static void print_needs(struct mortise_cli *cli,
                            needs[i].value->span.line);
 }
 
-static int allow(struct mortise_cli *cli,
-                 const struct mortise_settings *settings,
-                 struct mortise_allowance *a, struct mortise_err *err)
+static int allow_deployment(struct mortise_cli *cli,
+                            const struct mortise_settings *settings,
+                            struct mortise_allowance *a,
+                            struct mortise_err *err)
 {
-    struct saying s = {.cli = cli, .places = json_array()};
-    int rv = mortise_guarded_faults(settings, note_fault, &s, err);
+    struct fault_report s = {.cli = cli, .places = json_array()};
+    int rv = mortise_guarded_faults(settings, report_fault, &s, err);
 
     if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
         rv = mortise_nomem(err);
@@ -64,16 +66,17 @@ static int allow(struct mortise_cli *cli,
         rv = mortise_allow_write(a, s.places, err);
     if (rv == MORTISE_OK) {
         mortise_out_say(&cli->out, "allowed: %s\n", a->file);
-        print_needs(cli, settings->deployment);
-        s.says = true;
-        rv = mortise_guarded_faults(settings, note_fault, &s, err);
+        print_allowed_keys(cli, settings->deployment);
+        s.is_printing = true;
+        rv = mortise_guarded_faults(settings, report_fault, &s, err);
     }
     json_decref(s.places);
     return rv;
 }
 
-static int take_back(struct mortise_cli *cli, const struct mortise_allowance *a,
-                     struct mortise_err *err)
+static int remove_permission(struct mortise_cli *cli,
+                             const struct mortise_allowance *a,
+                             struct mortise_err *err)
 {
     int rv = mortise_allow_remove(a, err);
 
@@ -82,7 +85,7 @@ static int take_back(struct mortise_cli *cli, const struct mortise_allowance *a,
     return rv;
 }
 
-static int with_file(struct mortise_cli *cli, struct mortise_err *err)
+static int change_permission(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
     struct mortise_settings settings = {0};
@@ -93,23 +96,22 @@ static int with_file(struct mortise_cli *cli, struct mortise_err *err)
     rv = mortise_settings_open(&settings, cli->mem, cli->args.operands[0],
                                cli->args.store, MORTISE_SETTINGS_LOOK, &diags,
                                err);
-    if (rv == MORTISE_ECHECK) /* else it is what is being mended here */
+    if (rv == MORTISE_ECHECK) /* this command resolves other errors */
         mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
         rv = mortise_allow_read(&a, settings.deployment, err);
     if (rv == MORTISE_OK)
-        rv = cli->args.remove ? take_back(cli, &a, err)
-                              : allow(cli, &settings, &a, err);
+        rv = cli->args.remove ? remove_permission(cli, &a, err)
+                              : allow_deployment(cli, &settings, &a, err);
     mortise_allow_finish(&a);
     mortise_settings_close(&settings);
     mortise_diags_finish(&diags);
     return rv;
 }
 
-/* ---- list ------------------------------------------------------------------
- */
+/* ---- list -------------------------------------------------------------- */
 
-static int list(struct mortise_cli *cli, struct mortise_err *err)
+static int list_permissions(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *all;
     int rv = mortise_allow_list(&all, cli->mem, err);
@@ -131,10 +133,10 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
 static int config_allow(struct mortise_cli *cli, struct mortise_err *err)
 {
     if (cli->args.n_operands > 0)
-        return with_file(cli, err);
+        return change_permission(cli, err);
     if (cli->args.remove)
         return mortise_cli_usage(cli, "--remove needs a FILE");
-    return list(cli, err);
+    return list_permissions(cli, err);
 }
 
 static const struct mortise_opt opts[] = {

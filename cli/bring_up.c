@@ -1,16 +1,15 @@
-/* bring_up.c -- do the plugins of a graph, or those of a deployment, come up?
+/* bring_up.c -- start the plugins of a graph or a deployment on trial.
  *
- * Their create() is the one thing before a run's first step that reading cannot
- * judge: it opens files, parses its config, refuses.  Here it runs as it does
- * in an engine, with the deployment's config and secrets, behind the same
- * verification.
+ * Only a plugin's create() can tell whether the plugin starts: it opens files,
+ * parses its config and may reject it.  Here it runs as in an engine, with the
+ * deployment's config and secrets, after the same verification.
  *
- *   (1) Each plugin has a process of its own, with an empty store that goes
- *       when it goes: one that crashes, exits or hangs is a finding, and the
- *       others are still tried.
- *   (2) A signal to stop ends it, and what it left goes, too.
- *   (3) The deployment's own store is not opened: an engine may be at work on
- *       it, and nothing that is tried here is remembered there.
+ *   (1) Each plugin runs in its own process with an empty store, which is
+ *       removed afterwards.  If it crashes, exits or hangs, that is a finding,
+ *       and the other plugins are still tried.
+ *   (2) A signal stops the trial, and its files are removed.
+ *   (3) The deployment's own store is not opened: an engine may be using it,
+ *       and a trial must leave no data there.
  */
 #include "cli/bring_up.h"
 
@@ -35,19 +34,20 @@ enum { NS_PER_MS = 1000000 };
 
 /* ---- in the plugin's process -------------------------------------------- */
 
-/* The child writes CREATED when create() has returned, and ENDED with the words, if
- * any, when all is over.  A process that ends without ENDED was ended by the plugin. */
+/* The child writes CREATED when create() has returned, and at the end ENDED
+ * and a message, if there is one.  If the process exits without ENDED, the
+ * plugin ended it. */
 enum { CREATED = '\1', ENDED = '\2' };
 
-/* After create(): quiesce() and destroy() have MORTISE_QUIESCE_MS each. */
+/* After create(), quiesce() and destroy() have MORTISE_QUIESCE_MS each. */
 enum { END_MS = 2 * MORTISE_QUIESCE_MS + 5000 };
 
-/* How the plugin stopped, by what the engine logs of it. */
+/* How the plugin stopped, derived from the engine's log. */
 struct stopping {
-    const char *words; /* NULL: well */
+    const char *words; /* NULL: without errors */
 };
 
-static void hear_log(void *ud, int level, const char *msg)
+static void record_stop_failure(void *ud, int level, const char *msg)
 {
     static const struct {
         const char *logged, *words;
@@ -64,23 +64,25 @@ static void hear_log(void *ud, int level, const char *msg)
             s->words = failures[i].words;
 }
 
-static void say(int to, char what, const char *words)
+static void write_trial_report(int to, char what, const char *words)
 {
     char text[1 + sizeof((struct mortise_err *)NULL)->msg];
     size_t n = (size_t)snprintf(text, sizeof text, "%c%s", what, words);
 
     if (write(to, text, n) != (ssize_t)n)
-        _exit(MORTISE_EXIT_FAILED); /* nobody reads */
+        _exit(MORTISE_EXIT_FAILED); /* the parent is gone */
 }
 
-/* What is tried.  A memory that the deployment gives no directory is in that of the
- * store: `home` is the store whose memory is meant, NULL: the empty one. */
+/* The plugin to try.  A memory without a configured directory uses a directory
+ * of the store.  `home` is the store whose memory to use; NULL: the empty
+ * store. */
 struct trial {
     const char *plugin, *home;
 };
 
-static int bring_up(const struct mortise_cli *cli, int to, const char *store,
-                    const struct trial *t, struct mortise_err *err)
+static int start_and_stop_plugin(const struct mortise_cli *cli, int to,
+                                 const char *store, const struct trial *t,
+                                 struct mortise_err *err)
 {
     struct stopping stopping = {NULL};
     struct mortise_options options = {.size = sizeof options,
@@ -89,7 +91,7 @@ static int bring_up(const struct mortise_cli *cli, int to, const char *store,
                                       .deployment = cli->deployment,
                                       .store = store,
                                       .mem = cli->mem,
-                                      .log = hear_log,
+                                      .log = record_stop_failure,
                                       .log_ud = &stopping};
     struct mortise *m;
     int rv;
@@ -103,39 +105,39 @@ static int bring_up(const struct mortise_cli *cli, int to, const char *store,
         m->settings.store = t->home;
     rv = mortise_calls_bring_up(m, t->plugin, err);
     if (rv != MORTISE_OK)
-        return rv; /* the process ends, and its store with it */
-    say(to, CREATED, "");
+        return rv; /* the process exits; the parent removes the store */
+    write_trial_report(to, CREATED, "");
     mortise_close(m);
     return stopping.words == NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_ESTATE, "%s", stopping.words);
 }
 
-/* Words to the parent, and the end. */
-_Noreturn static void child(const struct mortise_cli *cli, int to,
-                            const char *store, const struct trial *t)
+/* Report to the parent and exit. */
+_Noreturn static void run_trial_child(const struct mortise_cli *cli, int to,
+                                      const char *store, const struct trial *t)
 {
     struct mortise_err err;
     bool up;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody needs the result */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    up = bring_up(cli, to, store, t, &err) == MORTISE_OK;
-    say(to, ENDED, up ? "" : err.msg);
+    up = start_and_stop_plugin(cli, to, store, t, &err) == MORTISE_OK;
+    write_trial_report(to, ENDED, up ? "" : err.msg);
     _exit(up ? 0 : (int)mortise_exit_code_of_result(err.code));
 }
 
-/* ---- around it ---------------------------------------------------------- */
+/* ---- in the parent ----------------------------------------------------- */
 
-/* What the child wrote. */
-struct heard {
+/* The child's report. */
+struct outcome {
     bool created, ended, late;
     char words[sizeof((struct mortise_err *)NULL)->msg];
     size_t n;
 };
 
-static void take(struct heard *h, char c)
+static void parse_trial_byte(struct outcome *h, char c)
 {
     if (c == CREATED && !h->created)
         h->created = true;
@@ -145,9 +147,8 @@ static void take(struct heard *h, char c)
         h->words[h->n++] = c;
 }
 
-/* Read until the other side closes, or it takes too long (late), or a signal came
- * (late, too). */
-static void hear(int from, struct heard *h)
+/* Read until the child closes the pipe.  A timeout or a signal sets `late`. */
+static void read_trial_report(int from, struct outcome *h)
 {
     uint64_t end = mortise_mono_ns() / NS_PER_MS + MORTISE_BRING_UP_MS;
     char some[256];
@@ -168,7 +169,7 @@ static void hear(int from, struct heard *h)
             continue;
         got = read(from, some, sizeof some);
         for (ssize_t i = 0; i < got; i++)
-            take(h, some[i]);
+            parse_trial_byte(h, some[i]);
         if (h->created && !created)
             end = mortise_mono_ns() / NS_PER_MS + END_MS;
         if (got < 0 && errno == EINTR)
@@ -176,8 +177,9 @@ static void hear(int from, struct heard *h)
     }
 }
 
-/* What became of it, in h->words: "" when all went well.  True: trust refused it. */
-static bool judge(pid_t pid, struct heard *h)
+/* Determine the outcome as a message in h->words; "" on success.  Returns true
+ * if trust refused the plugin. */
+static bool get_trial_outcome(pid_t pid, struct outcome *h)
 {
     const char *where = h->created ? "quiesce() or destroy()" : "create()";
     size_t cap = sizeof h->words;
@@ -201,8 +203,9 @@ static bool judge(pid_t pid, struct heard *h)
     return false;
 }
 
-static int try_one(const struct mortise_cli *cli, const struct trial *t,
-                   struct heard *heard, bool *denied, struct mortise_err *err)
+static int run_trial(const struct mortise_cli *cli, const struct trial *t,
+                     struct outcome *outcome, bool *denied,
+                     struct mortise_err *err)
 {
     struct mortise_tempdir dir;
     char store[PATH_MAX + 8]; /* a store locks its own directory */
@@ -217,12 +220,12 @@ static int try_one(const struct mortise_cli *cli, const struct trial *t,
     pid = pipe(ends) == 0 ? fork() : -1;
     if (pid == 0) {
         close(ends[0]);
-        child(cli, ends[1], store, t);
+        run_trial_child(cli, ends[1], store, t);
     }
     if (pid > 0) {
         close(ends[1]);
-        hear(ends[0], heard);
-        *denied |= judge(pid, heard);
+        read_trial_report(ends[0], outcome);
+        *denied |= get_trial_outcome(pid, outcome);
         close(ends[0]);
     }
     mortise_tempdir_remove(&dir);
@@ -233,21 +236,21 @@ static int try_one(const struct mortise_cli *cli, const struct trial *t,
                                   strerror(errno));
 }
 
-/* `what`: how its finding begins. */
-static int try_named(struct mortise_cli *cli, const char *name,
-                     const char *what, struct mortise_span at,
-                     struct mortise_diags *diags, int *worst,
-                     struct mortise_err *err)
+/* `what`: the beginning of the finding's message. */
+static int try_instance(struct mortise_cli *cli, const char *name,
+                        const char *what, struct mortise_span at,
+                        struct mortise_diags *diags, int *worst,
+                        struct mortise_err *err)
 {
-    struct heard heard = {.created = false};
+    struct outcome outcome = {.created = false};
     const struct trial t = {.plugin = name};
-    int rv = try_one(cli, &t, &heard, &diags->denied, err);
+    int rv = run_trial(cli, &t, &outcome, &diags->denied, err);
 
-    if (rv != MORTISE_OK || heard.words[0] == '\0')
+    if (rv != MORTISE_OK || outcome.words[0] == '\0')
         return rv;
-    heard.words[strcspn(heard.words, "\n")] = '\0'; /* a finding is a line */
+    outcome.words[strcspn(outcome.words, "\n")] = '\0'; /* one line */
     mortise_diag_add(diags, "E0608", at, "%s does not %s: %s", what,
-                     heard.created ? "stop" : "start", heard.words);
+                     outcome.created ? "stop" : "start", outcome.words);
     *worst = MORTISE_ECHECK;
     return MORTISE_OK;
 }
@@ -256,19 +259,18 @@ int mortise_bring_up_memory(struct mortise_cli *cli, const char *store,
                             char *words, size_t size, struct mortise_err *err)
 {
     const struct trial t = {.plugin = MORTISE_MEMORY_INSTANCE, .home = store};
-    struct heard heard = {.created = false};
+    struct outcome outcome = {.created = false};
     bool denied = false;
-    int rv = try_one(cli, &t, &heard, &denied, err);
+    int rv = run_trial(cli, &t, &outcome, &denied, err);
 
-    heard.words[strcspn(heard.words, "\n")] = '\0';
-    snprintf(words, size, "%s", heard.words);
+    outcome.words[strcspn(outcome.words, "\n")] = '\0';
+    snprintf(words, size, "%s", outcome.words);
     return rv;
 }
 
-/* ---- what the deployment configures -------------------------------------- */
+/* ---- plugins that the deployment configures ---------------------------- */
 
-/* An instance of its own: what it is called, in findings, and where that stands.
- */
+/* An instance to start: its name, its description and its place in the file. */
 struct configured {
     char name[512], what[320];
     struct mortise_span at;
@@ -286,23 +288,22 @@ static struct configured configured(const char *prefix, const char *name,
     return c;
 }
 
-static struct configured configured_guard(const struct mortise_guard *g)
+static struct configured describe_guard(const struct mortise_guard *g)
 {
     return configured(MORTISE_GUARD_PREFIX, g->id, "guardrail", g->id,
                       g->config, g->at);
 }
 
-static struct configured
-configured_memory(const struct mortise_memory_choice *m)
+static struct configured describe_memory(const struct mortise_memory_choice *m)
 {
     return configured(MORTISE_MEMORY_INSTANCE, "", "memory", m->plugin,
                       m->config, m->at);
 }
 
-/* One by its name alone has what plugins.config gives it. */
+/* A plugin listed by name alone gets its config from plugins.config. */
 static struct configured
-configured_discoverer(const struct mortise_deployment *d,
-                      const struct mortise_discoverer *one)
+describe_discoverer(const struct mortise_deployment *d,
+                    const struct mortise_discoverer *one)
 {
     static const char kind[] = "discovery plugin";
 
@@ -314,15 +315,15 @@ configured_discoverer(const struct mortise_deployment *d,
                             mortise_yaml_get(d->config, one->plugin), one->at);
 }
 
-static struct configured configured_model(const struct mortise_model_alias *m)
+static struct configured describe_model(const struct mortise_model_alias *m)
 {
     return configured("model:", m->alias, "model", m->alias, m->config, m->at);
 }
 
-/* A plugin by its name alone, with what plugins.config has for it; false: that has
- * nothing. */
-static bool has_config(const struct mortise_deployment *d, const char *prefix,
-                       const char *name, struct configured *out)
+/* A plugin with a config in plugins.config; false if it has none. */
+static bool find_plugin_config(const struct mortise_deployment *d,
+                               const char *prefix, const char *name,
+                               struct configured *out)
 {
     const struct mortise_yaml *config = mortise_yaml_get(d->config, name);
 
@@ -331,87 +332,88 @@ static bool has_config(const struct mortise_deployment *d, const char *prefix,
     return config != NULL;
 }
 
-/* What a graph calls so, where the deployment says something of it. */
-static bool is_configured(const struct mortise_deployment *d, const char *name,
-                          struct configured *out)
+/* Find the deployment's configuration of a plugin, by the graph's name for
+ * it. */
+static bool find_configured_instance(const struct mortise_deployment *d,
+                                     const char *name, struct configured *out)
 {
     const char *id = mortise_guard_of_plugin(name);
     const struct mortise_guard *g =
         id != NULL ? mortise_guard_find(&d->guards, id) : NULL;
 
     if (g != NULL) {
-        *out = configured_guard(g);
+        *out = describe_guard(g);
         return true;
     }
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0) {
-        *out = configured_memory(&d->memory);
+        *out = describe_memory(&d->memory);
         return true;
     }
     for (size_t i = 0; i < d->discovery.n; i++) {
-        *out = configured_discoverer(d, &d->discovery.list[i]);
+        *out = describe_discoverer(d, &d->discovery.list[i]);
         if (strcmp(out->name, name) == 0)
             return true;
     }
-    return id != NULL ? has_config(d, MORTISE_GUARD_PREFIX, id, out)
-                      : has_config(d, "", name, out);
+    return id != NULL ? find_plugin_config(d, MORTISE_GUARD_PREFIX, id, out)
+                      : find_plugin_config(d, "", name, out);
 }
 
-static int try_configured(struct mortise_cli *cli, struct configured c,
-                          struct mortise_diags *diags, int *worst,
-                          struct mortise_err *err)
+static int try_configured_instance(struct mortise_cli *cli, struct configured c,
+                                   struct mortise_diags *diags, int *worst,
+                                   struct mortise_err *err)
 {
-    return try_named(cli, c.name, c.what, c.at, diags, worst, err);
+    return try_instance(cli, c.name, c.what, c.at, diags, worst, err);
 }
 
-/* Instances of its own. */
-static int try_instances(struct mortise_cli *cli,
-                         const struct mortise_deployment *d,
-                         struct mortise_diags *diags, int *worst,
-                         struct mortise_err *err)
+/* Try all guardrails, memory, discovery plugins and models. */
+static int try_all_instances(struct mortise_cli *cli,
+                             const struct mortise_deployment *d,
+                             struct mortise_diags *diags, int *worst,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < d->guards.n; i++)
-        rv = try_configured(cli, configured_guard(&d->guards.list[i]), diags,
-                            worst, err);
+        rv = try_configured_instance(cli, describe_guard(&d->guards.list[i]),
+                                     diags, worst, err);
     if (rv == MORTISE_OK && d->memory.plugin != NULL)
-        rv = try_configured(cli, configured_memory(&d->memory), diags, worst,
-                            err);
+        rv = try_configured_instance(cli, describe_memory(&d->memory), diags,
+                                     worst, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->discovery.n; i++)
-        rv =
-            try_configured(cli, configured_discoverer(d, &d->discovery.list[i]),
-                           diags, worst, err);
+        rv = try_configured_instance(
+            cli, describe_discoverer(d, &d->discovery.list[i]), diags, worst,
+            err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->models.n; i++)
-        if (d->models.list[i].provider[0] != '\0') /* or others, by tiers */
-            rv = try_configured(cli, configured_model(&d->models.list[i]),
-                                diags, worst, err);
+        if (d->models.list[i].provider[0] != '\0') /* not a mere alias */
+            rv = try_configured_instance(
+                cli, describe_model(&d->models.list[i]), diags, worst, err);
     return rv;
 }
 
-/* As what would an engine call a plugin that plugins.config speaks of?  False: as
- * nothing, or as what is an instance and tried anyway. */
-static bool is_called(const struct mortise_deployment *d,
-                      struct mortise_plugins *plugins, const char *name,
-                      struct configured *out)
+/* The engine's name for a plugin of plugins.config.  Returns false if the
+ * engine would not start it, or if it is tried as an instance anyway. */
+static bool find_config_instance(const struct mortise_deployment *d,
+                                 struct mortise_plugins *plugins,
+                                 const char *name, struct configured *out)
 {
     const struct mortise_manifest *m =
         mortise_yaml_is_x(name) ? NULL
                                 : mortise_plugins_find(plugins, name, NULL);
 
     if (m == NULL)
-        return false; /* `check` has warned of it */
+        return false; /* `check` has already warned */
     if (m->provides[MORTISE_KIND_EXECUTOR].present)
-        return has_config(d, "", name, out);
+        return find_plugin_config(d, "", name, out);
     return m->provides[MORTISE_KIND_GUARDRAIL].present &&
            mortise_guard_find(&d->guards, name) == NULL &&
-           has_config(d, MORTISE_GUARD_PREFIX, name, out);
+           find_plugin_config(d, MORTISE_GUARD_PREFIX, name, out);
 }
 
-/* The plugin of the i-th of `executors`, unless plugins.config or one before
- * speaks of it. */
-static bool is_named(const struct mortise_deployment *d,
-                     const struct mortise_yaml *list, size_t i,
-                     struct configured *out)
+/* The plugin of executors[i], unless plugins.config or an earlier entry covers
+ * it. */
+static bool find_executor_plugin(const struct mortise_deployment *d,
+                                 const struct mortise_yaml *list, size_t i,
+                                 struct configured *out)
 {
     const char *op = mortise_deployment_executor(d, list->keys[i]->str);
     size_t n = op != NULL ? strcspn(op, "/") + 1 : 0;
@@ -430,13 +432,13 @@ static bool is_named(const struct mortise_deployment *d,
     return mortise_yaml_get(d->config, name) == NULL;
 }
 
-/* Plugins by their names alone: what plugins.config, `tools.mcp`, which is the
- * config of one, and `executors` speak of. */
-static int try_plugins(struct mortise_cli *cli,
-                       const struct mortise_deployment *d,
-                       struct mortise_plugins *plugins,
-                       struct mortise_diags *diags, int *worst,
-                       struct mortise_err *err)
+/* Try the plugins of plugins.config, of `tools.mcp` (the config of the mcp
+ * plugin) and of `executors`. */
+static int try_named_plugins(struct mortise_cli *cli,
+                             const struct mortise_deployment *d,
+                             struct mortise_plugins *plugins,
+                             struct mortise_diags *diags, int *worst,
+                             struct mortise_err *err)
 {
     const struct mortise_yaml *mcp =
         mortise_yaml_key(mortise_yaml_get(d->tree, "tools"), "mcp");
@@ -448,16 +450,17 @@ static int try_plugins(struct mortise_cli *cli,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        if (is_called(d, plugins, d->config->keys[i]->str, &c))
-            rv = try_configured(cli, c, diags, worst, err);
+        if (find_config_instance(d, plugins, d->config->keys[i]->str, &c))
+            rv = try_configured_instance(cli, c, diags, worst, err);
     if (rv == MORTISE_OK && mcp != NULL)
-        rv = try_configured(cli,
-                            configured("", mortise_mcp_plugin, "plugin",
-                                       mortise_mcp_plugin, NULL, mcp),
-                            diags, worst, err);
+        rv =
+            try_configured_instance(cli,
+                                    configured("", mortise_mcp_plugin, "plugin",
+                                               mortise_mcp_plugin, NULL, mcp),
+                                    diags, worst, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n_executors; i++)
-        if (is_named(d, executors, i, &c))
-            rv = try_configured(cli, c, diags, worst, err);
+        if (find_executor_plugin(d, executors, i, &c))
+            rv = try_configured_instance(cli, c, diags, worst, err);
     return rv;
 }
 
@@ -468,16 +471,16 @@ int mortise_bring_up_deployment(struct mortise_cli *cli,
                                 struct mortise_err *err)
 {
     int worst = MORTISE_OK;
-    int rv = try_instances(cli, d, diags, &worst, err);
+    int rv = try_all_instances(cli, d, diags, &worst, err);
 
     if (rv == MORTISE_OK)
-        rv = try_plugins(cli, d, plugins, diags, &worst, err);
+        rv = try_named_plugins(cli, d, plugins, diags, &worst, err);
     return rv == MORTISE_OK ? worst : rv;
 }
 
-/* ---- what a graph needs --------------------------------------------------- */
+/* ---- plugins that a graph needs ---------------------------------------- */
 
-static bool needs(const struct mortise_node *n, const char *plugin)
+static bool is_plugin_needed(const struct mortise_node *n, const char *plugin)
 {
     const char *id = mortise_guard_of_plugin(plugin);
 
@@ -486,36 +489,37 @@ static bool needs(const struct mortise_node *n, const char *plugin)
     return mortise_node_is_guarded(n, id);
 }
 
-static const struct mortise_node *needed_by(const struct mortise_graph *g,
-                                            const char *plugin)
+static const struct mortise_node *
+find_needing_node(const struct mortise_graph *g, const char *plugin)
 {
     const struct mortise_node *found = NULL;
 
     for (uint32_t i = 0; i < g->n_nodes && found == NULL; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        if (needs(n, plugin))
+        if (is_plugin_needed(n, plugin))
             found = n;
         else if (n->sub != NULL)
-            found = needed_by(n->sub, plugin);
+            found = find_needing_node(n->sub, plugin);
         if (found == NULL && n->tools != NULL &&
-            needed_by(n->tools, plugin) != NULL)
+            find_needing_node(n->tools, plugin) != NULL)
             found = n;
     }
     return found;
 }
 
-/* A plugin itself, at the first node that needs it. */
-static int try_needed(struct mortise_cli *cli, const struct mortise_graph *g,
-                      const char *plugin, struct mortise_diags *diags,
-                      int *worst, struct mortise_err *err)
+/* Try a plugin without configuration, at the first node that needs it. */
+static int try_needed_plugin(struct mortise_cli *cli,
+                             const struct mortise_graph *g, const char *plugin,
+                             struct mortise_diags *diags, int *worst,
+                             struct mortise_err *err)
 {
-    const struct mortise_node *n = needed_by(g, plugin);
+    const struct mortise_node *n = find_needing_node(g, plugin);
     char what[272];
 
     snprintf(what, sizeof what, "'%.256s'", plugin);
-    return try_named(cli, plugin, what, n != NULL ? n->span : g->tree->span,
-                     diags, worst, err);
+    return try_instance(cli, plugin, what, n != NULL ? n->span : g->tree->span,
+                        diags, worst, err);
 }
 
 int mortise_bring_up(struct mortise_cli *cli,
@@ -529,14 +533,14 @@ int mortise_bring_up(struct mortise_cli *cli,
 
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
         if (mortise_deployment_is_tool(d, g->plugins[i], &tool))
-            continue; /* its plugin is there, too */
-        rv = is_configured(d, g->plugins[i], &c)
-                 ? try_configured(cli, c, diags, &worst, err)
-                 : try_needed(cli, g, g->plugins[i], diags, &worst, err);
+            continue; /* a pinned tool; its plugin is in the list, too */
+        rv = find_configured_instance(d, g->plugins[i], &c)
+                 ? try_configured_instance(cli, c, diags, &worst, err)
+                 : try_needed_plugin(cli, g, g->plugins[i], diags, &worst, err);
     }
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++)
-        rv = try_configured(
-            cli, configured_model(mortise_model_find(&d->models, g->models[i])),
+        rv = try_configured_instance(
+            cli, describe_model(mortise_model_find(&d->models, g->models[i])),
             diags, &worst, err);
     return rv == MORTISE_OK ? worst : rv;
 }

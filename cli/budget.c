@@ -1,5 +1,4 @@
-/* budget.c -- `mortise raise-budget`: more for a graph that spent what it may.
- */
+/* budget.c -- `mortise raise-budget`: raise the budget of a run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,8 +30,9 @@ bool mortise_cli_is_money(const char *name)
     return strcmp(name, "usd") == 0;
 }
 
-/* A new reference. */
-static json_t *make_money(const char *text, bool more, struct mortise_err *err)
+/* Returns a new reference. */
+static json_t *make_money_amount(const char *text, bool more,
+                                 struct mortise_err *err)
 {
     double usd;
 
@@ -43,12 +43,12 @@ static json_t *make_money(const char *text, bool more, struct mortise_err *err)
             text);
         return NULL;
     }
-    mortise_nomem(err); /* unless it is made */
+    mortise_nomem(err); /* in case the next line returns NULL */
     return more ? json_sprintf("+%s", text) : json_real(usd);
 }
 
-static int read_amount(const char *name, const char *text, uint64_t *out,
-                       struct mortise_err *err)
+static int parse_amount(const char *name, const char *text, uint64_t *out,
+                        struct mortise_err *err)
 {
     const struct mortise_yaml scalar = {
         .kind = MORTISE_YAML_STRING, .str = text, .len = strlen(text)};
@@ -63,24 +63,24 @@ static int read_amount(const char *name, const char *text, uint64_t *out,
                      text);
 }
 
-/* A new reference; NULL, and why. */
+/* Returns a new reference; NULL with *err. */
 static json_t *make_amount(const char *name, const char *text, bool more,
                            struct mortise_err *err)
 {
     uint64_t number;
 
     if (mortise_cli_is_money(name))
-        return make_money(text, more, err);
-    if (read_amount(name, text, &number, err) != MORTISE_OK)
+        return make_money_amount(text, more, err);
+    if (parse_amount(name, text, &number, err) != MORTISE_OK)
         return NULL;
-    mortise_nomem(err); /* unless it is made */
+    mortise_nomem(err); /* in case the next line returns NULL */
     return more ? json_sprintf("+%llu", (unsigned long long)number)
                 : json_integer((json_int_t)number);
 }
 
-/* NAME=N or NAME=+N, into the command's value; the run says whether it can be.
- */
-static int add_one(json_t *value, const char *given, struct mortise_err *err)
+/* Add NAME=N or NAME=+N to the command's value.  The run checks the amount. */
+static int add_budget_operand(json_t *value, const char *given,
+                              struct mortise_err *err)
 {
     size_t n = strcspn(given, "=");
     const char *amount = given + n + 1;
@@ -104,14 +104,14 @@ static int add_one(json_t *value, const char *given, struct mortise_err *err)
                                                       : mortise_nomem(err);
 }
 
-static int make_command(const struct mortise_args *a, json_t **out,
-                        struct mortise_err *err)
+static int make_budget_command(const struct mortise_args *a, json_t **out,
+                               struct mortise_err *err)
 {
     json_t *value = json_object();
     int rv = value != NULL ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 1; rv == MORTISE_OK && i < a->n_operands; i++)
-        rv = add_one(value, a->operands[i], err);
+        rv = add_budget_operand(value, a->operands[i], err);
     *out = rv == MORTISE_OK ? json_pack("[{s:s, s:O, s:s*}]", "kind", "budget",
                                         "value", value, "node", a->at)
                             : NULL;
@@ -123,7 +123,7 @@ static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *commands;
 
-    if (make_command(&cli->args, &commands, err) != MORTISE_OK)
+    if (make_budget_command(&cli->args, &commands, err) != MORTISE_OK)
         return mortise_cli_usage(cli, "%s", err->msg);
     return mortise_cli_order(cli, commands, false, err);
 }

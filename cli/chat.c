@@ -1,13 +1,13 @@
 /* chat.c -- `mortise chat`: talk with a model of the deployment.
  *
- * There is no second way of doing things behind it: a chat is a run of a graph,
- * of two nodes, one of which asks a person what is to be said and the other a
- * model.  So it is durable like any other.  Whatever dies, what was said and
- * answered is kept, `--continue` goes on, and show, events, budgets and approvals
- * are those of runs.
+ * A chat is an ordinary run of a graph with two nodes: one asks a person for a
+ * message, the other asks the model.  So it is durable: after a crash, all
+ * messages and replies are kept, and `--continue` resumes the chat.  show,
+ * events, budgets and approvals work as for other runs.
  *
- * While somebody thinks about what to say, nothing is at work here, and the store
- * is let go of: other commands use it. */
+ * While the person writes a message, the store is closed, so that other
+ * commands can use it.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -27,18 +27,18 @@ static const char graph_name[] = "mortise-chat";
 struct chat {
     struct mortise_cli *cli;
     struct mortise_watching watch;
-    struct mortise_buf heard; /* what was read of stdin, and not taken */
-    json_t *first;            /* ours: the message of the command line; NULL */
-    json_t *last;             /* ours: what the model said last; NULL */
-    bool asks;                /* a person is at the terminal */
-    bool is_kept;             /* there is something to go on with */
-    bool went_on;             /* something was said, or a reply went on */
+    struct mortise_buf unread_input; /* read from stdin and not yet used */
+    json_t *first;     /* owned: the MESSAGE of the command line; NULL */
+    json_t *last;      /* owned: the last event model_reply; NULL */
+    bool asks;         /* stdin and stdout are a terminal */
+    bool is_kept;      /* the chat can be continued */
+    bool has_progress; /* a message was sent or a reply resumed */
 };
 
 /* ---- the graph ------------------------------------------------------------- */
 
-/* [{tool, ask}] for each of a list of names or patterns. */
-static int add_tools(json_t *to, const char *list, bool ask,
+/* Append {tool, ask} for each name or pattern of a list. */
+static int add_tools(json_t *to, const char *list, bool ask_for_approval,
                      struct mortise_err *err)
 {
     struct mortise_arena a;
@@ -50,8 +50,8 @@ static int add_tools(json_t *to, const char *list, bool ask,
     if (list != NULL)
         rv = mortise_cli_words(&a, list, &words, &n, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        if (json_array_append_new(
-                to, json_pack("{s:s, s:b}", "tool", words[i], "ask", ask)) != 0)
+        if (json_array_append_new(to, json_pack("{s:s, s:b}", "tool", words[i],
+                                                "ask", ask_for_approval)) != 0)
             rv = mortise_nomem(err);
     mortise_arena_finish(&a);
     return rv;
@@ -59,7 +59,7 @@ static int add_tools(json_t *to, const char *list, bool ask,
 
 #define JSON(...) #__VA_ARGS__
 
-/* JSON is YAML.  An empty answer ends it. */
+/* JSON is YAML.  An empty answer ends the chat. */
 static const char graph_json[] = JSON({
     "apiVersion" : "mortise/v1",
     "kind" : "Graph",
@@ -94,9 +94,9 @@ static const char graph_json[] = JSON({
     }
 });
 
-/* The node that asks the model, with what the command line says of it. */
-static int fill_reply(json_t *reply, const struct mortise_args *a,
-                      struct mortise_err *err)
+/* Fill in the model's node from the options. */
+static int fill_reply_node(json_t *reply, const struct mortise_args *a,
+                           struct mortise_err *err)
 {
     json_t *llm = json_object_get(reply, "llm"), *tools = json_array();
     int rv = add_tools(tools, a->allow, false, err);
@@ -117,9 +117,9 @@ static int fill_reply(json_t *reply, const struct mortise_args *a,
     return rv;
 }
 
-/* A chat is as long as it may be. */
-static int fill_limits(json_t *limits, struct mortise_cli *cli,
-                       struct mortise_err *err)
+/* Lower the graph's limits to the bounds of the deployment. */
+static int fill_chat_limits(json_t *limits, struct mortise_cli *cli,
+                            struct mortise_err *err)
 {
     static const enum mortise_limit bounded[] = {MORTISE_LIMIT_STEPS,
                                                  MORTISE_LIMIT_VISITS};
@@ -138,20 +138,21 @@ static int fill_limits(json_t *limits, struct mortise_cli *cli,
     return rv;
 }
 
-/* The graph as a text, which is a JSON string. */
-static int graph_text(struct mortise_cli *cli, json_t **out,
-                      struct mortise_err *err)
+/* The graph's source text, as a JSON string. */
+static int make_graph_source(struct mortise_cli *cli, json_t **out,
+                             struct mortise_err *err)
 {
     json_t *graph = mortise_json_ours(graph_json);
     char *text = NULL;
-    int rv = graph != NULL
-                 ? fill_reply(json_object_get(json_object_get(graph, "nodes"),
-                                              "reply"),
-                              &cli->args, err)
-                 : mortise_nomem(err);
+    int rv =
+        graph != NULL
+            ? fill_reply_node(
+                  json_object_get(json_object_get(graph, "nodes"), "reply"),
+                  &cli->args, err)
+            : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        rv = fill_limits(json_object_get(graph, "limits"), cli, err);
+        rv = fill_chat_limits(json_object_get(graph, "limits"), cli, err);
 
     if (rv == MORTISE_OK)
         text = json_dumps(graph, JSON_INDENT(2));
@@ -161,16 +162,16 @@ static int graph_text(struct mortise_cli *cli, json_t **out,
     return rv == MORTISE_OK && *out == NULL ? mortise_nomem(err) : rv;
 }
 
-/* ---- what happens ----------------------------------------------------------- */
+/* ---- requests to the run ----------------------------------------------- */
 
-static const char *run_of(const struct chat *c)
+static const char *get_chat_run(const struct chat *c)
 {
     return c->watch.run;
 }
 
-/* Ask, and show what is said until the run rests.  Takes the body. */
-static int see(struct chat *c, const char *what, json_t *body,
-               struct mortise_err *err)
+/* Send a request and print events until the run is idle.  Takes `body`. */
+static int send_and_watch(struct chat *c, const char *what, json_t *body,
+                          struct mortise_err *err)
 {
     json_t *reply = NULL;
     int rv = mortise_watch(&c->watch, what, body, &reply, err);
@@ -180,54 +181,58 @@ static int see(struct chat *c, const char *what, json_t *body,
     return rv;
 }
 
-static int begin(struct chat *c, struct mortise_err *err)
+static int start_chat_run(struct chat *c, struct mortise_err *err)
 {
     const struct mortise_args *a = &c->cli->args;
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     json_t *source = NULL;
-    int rv = graph_text(c->cli, &source, err);
+    int rv = make_graph_source(c->cli, &source, err);
 
     if (rv != MORTISE_OK)
         return rv;
     mortise_uuid_text(made, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
-    return see(c, "start",
-               json_pack("{s:{s:s, s:o}, s:s, s:{s:s*}, s:s, s:s}", "graph",
-                         "path", "chat", "source", source, "run",
-                         a->id != NULL ? a->id : made, "input", "instructions",
-                         a->instructions, "order", order, "until", "idle"),
-               err);
+    return send_and_watch(c, "start",
+                          json_pack("{s:{s:s, s:o}, s:s, s:{s:s*}, s:s, s:s}",
+                                    "graph", "path", "chat", "source", source,
+                                    "run", a->id != NULL ? a->id : made,
+                                    "input", "instructions", a->instructions,
+                                    "order", order, "until", "idle"),
+                          err);
 }
 
-/* Takes the command; NULL is out of memory. */
-static int command(struct chat *c, json_t *one, struct mortise_err *err)
+/* Takes the command; NULL means that memory ran out. */
+static int send_chat_command(struct chat *c, json_t *one,
+                             struct mortise_err *err)
 {
-    c->went_on = true;
-    return see(c, "command",
-               mortise_watch_command(&c->watch, json_pack("[o]", one)), err);
+    c->has_progress = true;
+    return send_and_watch(
+        c, "command", mortise_watch_command(&c->watch, json_pack("[o]", one)),
+        err);
 }
 
-/* ---- what goes on ------------------------------------------------------------ */
+/* ---- continuing a chat ------------------------------------------------- */
 
-static bool is_over(const json_t *run)
+static bool has_run_ended(const json_t *run)
 {
     int status = mortise_status_of_name(mortise_cli_text(run, "status"));
 
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
 
-static bool is_chat(const char *graph)
+static bool is_chat_graph(const char *graph)
 {
     return strcmp(graph, graph_name) == 0;
 }
 
-/* Of a page of the list, the one that was used last, if that was behind `used`. */
-static void find_newer(struct chat *c, const json_t *page, char used[64])
+/* Find the most recently used chat of a page, if it is newer than `used`. */
+static void find_newer_chat(struct chat *c, const json_t *page, char used[64])
 {
     MORTISE_JSON_EACH (one, i, json_object_get(page, "runs")) {
         const char *when = mortise_cli_text(one, "updated");
 
-        if (is_over(one) || !is_chat(mortise_cli_text(one, "graph")) ||
+        if (has_run_ended(one) ||
+            !is_chat_graph(mortise_cli_text(one, "graph")) ||
             strcmp(when, used) <= 0)
             continue;
         snprintf(used, 64, "%s", when);
@@ -236,8 +241,8 @@ static void find_newer(struct chat *c, const json_t *page, char used[64])
     }
 }
 
-/* The newest that is not over; MORTISE_ENOTFOUND. */
-static int find_newest(struct chat *c, struct mortise_err *err)
+/* Find the newest chat that has not ended; MORTISE_ENOTFOUND. */
+static int find_newest_chat(struct chat *c, struct mortise_err *err)
 {
     json_t *after = NULL, *page;
     char used[64] = "";
@@ -251,19 +256,20 @@ static int find_newest(struct chat *c, struct mortise_err *err)
         json_decref(after);
         if (rv != MORTISE_OK)
             return rv;
-        find_newer(c, page, used);
+        find_newer_chat(c, page, used);
         after = json_incref(json_object_get(page, "next"));
         json_decref(page);
     } while (json_is_string(after));
     json_decref(after);
-    return run_of(c)[0] != '\0' ? MORTISE_OK
-                                : mortise_fail(err, MORTISE_ENOTFOUND,
-                                               "there is no chat to continue; "
-                                               "start one with 'mortise chat'");
+    return get_chat_run(c)[0] != '\0'
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_ENOTFOUND,
+                              "there is no chat to continue; "
+                              "start one with 'mortise chat'");
 }
 
-/* What was said last, and how far it is. */
-static int note(void *ud, json_t *event)
+/* Record the last reply and the last sequence number. */
+static int record_last_reply(void *ud, json_t *event)
 {
     struct chat *c = ud;
     uint64_t seq = mortise_cli_integer(event, "seq");
@@ -277,49 +283,52 @@ static int note(void *ud, json_t *event)
     return 0;
 }
 
-/* One that was left, or that died, goes on.  What was under way, or failed, is
- * tried again. */
-static int take_up(struct chat *c, struct mortise_err *err)
+/* Continue an earlier chat.  An interrupted or failed reply is tried again. */
+static int continue_chat(struct chat *c, struct mortise_err *err)
 {
     const char *named = c->cli->args.id;
     json_t *show = NULL;
     int rv = named != NULL
                  ? mortise_cli_run_to_change(c->cli, named, c->watch.run, err)
-                 : find_newest(c, err);
+                 : find_newest_chat(c, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(c->cli, run_of(c), &show, err);
-    if (rv == MORTISE_OK &&
-        !is_chat(mortise_cli_text(json_object_get(show, "graph"), "name")))
+        rv = mortise_cli_show(c->cli, get_chat_run(c), &show, err);
+    if (rv == MORTISE_OK && !is_chat_graph(mortise_cli_text(
+                                json_object_get(show, "graph"), "name")))
         rv = mortise_fail(err, MORTISE_EINVAL, "run %s is not a chat",
-                          run_of(c));
+                          get_chat_run(c));
     if (rv == MORTISE_OK)
-        rv = mortise_cli_recall(c->cli, run_of(c), 0, note, c, err);
+        rv = mortise_cli_recall(c->cli, get_chat_run(c), 0, record_last_reply,
+                                c, err);
     if (rv == MORTISE_OK && c->last != NULL)
         mortise_progress_event(&c->watch.progress, c->last);
-    if (rv == MORTISE_OK && !is_over(show) &&
+    if (rv == MORTISE_OK && !has_run_ended(show) &&
         json_array_size(json_object_get(show, "pending")) == 0)
-        rv = command(c, json_pack("{s:s}", "kind", "resume"), err);
+        rv = send_chat_command(c, json_pack("{s:s}", "kind", "resume"), err);
     json_decref(show);
     return rv;
 }
 
-/* ---- what a person says ------------------------------------------------------- */
+/* ---- reading messages -------------------------------------------------- */
 
-/* The first n bytes that were read, and what ends them. */
-static json_t *take(struct chat *c, size_t n, struct mortise_err *err)
+/* Remove the first n bytes and the line end after them from the input. */
+static json_t *take_input_line(struct chat *c, size_t n,
+                               struct mortise_err *err)
 {
-    bool has_end = n < c->heard.n;
+    bool has_end = n < c->unread_input.n;
     size_t all = n + has_end;
     json_t *line;
 
-    while (n > 0 && (c->heard.p[n - 1] == '\r' || c->heard.p[n - 1] == ' '))
+    while (n > 0 && (c->unread_input.p[n - 1] == '\r' ||
+                     c->unread_input.p[n - 1] == ' '))
         n--;
-    line = memchr(c->heard.p, '\0', n) == NULL
-               ? mortise_json_strn(c->heard.p, n)
+    line = memchr(c->unread_input.p, '\0', n) == NULL
+               ? mortise_json_strn(c->unread_input.p, n)
                : NULL;
-    memmove(c->heard.p, c->heard.p + all, c->heard.n - all);
-    c->heard.n -= all;
+    memmove(c->unread_input.p, c->unread_input.p + all,
+            c->unread_input.n - all);
+    c->unread_input.n -= all;
     if (line == NULL)
         mortise_fail(err, MORTISE_EINVAL,
                      "a line of stdin is not valid text: it is not UTF-8, or "
@@ -327,8 +336,8 @@ static json_t *take(struct chat *c, size_t n, struct mortise_err *err)
     return line;
 }
 
-/* More of stdin; false: there is none, or a signal came first. */
-static bool hear(struct chat *c)
+/* Read more of stdin; false at its end, or after a signal. */
+static bool read_more_input(struct chat *c)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = mortise_stop_fd(), .events = POLLIN}};
@@ -342,31 +351,34 @@ static bool hear(struct chat *c)
         return false;
     n = read(STDIN_FILENO, room, sizeof room);
     if (n > 0)
-        mortise_buf_put(&c->heard, room, (size_t)n);
-    return n > 0 && !c->heard.failed;
+        mortise_buf_put(&c->unread_input, room, (size_t)n);
+    return n > 0 && !c->unread_input.failed;
 }
 
-/* The next line of stdin; JSON null: there are no more.  NULL with *err. */
-static json_t *next_line(struct chat *c, struct mortise_err *err)
+/* The next line of stdin; JSON null at its end.  NULL with *err. */
+static json_t *get_input_line(struct chat *c, struct mortise_err *err)
 {
     const char *end;
 
     do {
-        end = c->heard.n > 0 ? memchr(c->heard.p, '\n', c->heard.n) : NULL;
+        end = c->unread_input.n > 0
+                  ? memchr(c->unread_input.p, '\n', c->unread_input.n)
+                  : NULL;
         if (end != NULL)
-            return take(c, (size_t)(end - c->heard.p), err);
-    } while (hear(c));
-    if (c->heard.failed) {
+            return take_input_line(c, (size_t)(end - c->unread_input.p), err);
+    } while (read_more_input(c));
+    if (c->unread_input.failed) {
         mortise_nomem(err);
         return NULL;
     }
-    return c->heard.n > 0 && !mortise_stop_came() ? take(c, c->heard.n, err)
-                                                  : json_null();
+    return c->unread_input.n > 0 && !mortise_stop_came()
+               ? take_input_line(c, c->unread_input.n, err)
+               : json_null();
 }
 
-/* The next that is not empty.  Meanwhile the store is let go of. */
-static json_t *read_line(struct chat *c, const char *prompt,
-                         struct mortise_err *err)
+/* The next non-empty line.  The store is closed meanwhile. */
+static json_t *read_message_line(struct chat *c, const char *prompt,
+                                 struct mortise_err *err)
 {
     struct mortise_out *o = &c->cli->out;
     json_t *line = NULL;
@@ -376,7 +388,7 @@ static json_t *read_line(struct chat *c, const char *prompt,
         json_decref(line);
         mortise_out_puts(o, c->asks ? prompt : "");
         mortise_out_flush(o);
-        line = next_line(c, err);
+        line = get_input_line(c, err);
     } while (json_is_string(line) && json_string_length(line) == 0);
     if (c->asks && json_is_null(line))
         mortise_out_puts(o, "\n");
@@ -385,42 +397,43 @@ static json_t *read_line(struct chat *c, const char *prompt,
     return line;
 }
 
-/* ---- what it waits for ---------------------------------------------------------- */
+/* ---- answering the run's requests -------------------------------------- */
 
-enum next { GOES_ON, LEAVES };
+enum chat_step { CHAT_GOES_ON, CHAT_LEAVES };
 
-/* Takes what is said; NULL: with *err. */
-static int say(struct chat *c, const json_t *request, json_t *text,
-               enum next *next, struct mortise_err *err)
+/* Takes `text`; NULL: *err is set. */
+static int send_message(struct chat *c, const json_t *request, json_t *text,
+                        enum chat_step *chat_step, struct mortise_err *err)
 {
     if (text == NULL)
         return err->code;
     if (json_is_null(text)) {
-        *next = LEAVES;
+        *chat_step = CHAT_LEAVES;
         return MORTISE_OK;
     }
-    return command(c,
-                   json_pack("{s:s, s:s, s:{s:b, s:o}}", "kind", "answer", "id",
-                             mortise_cli_text(request, "id"), "value",
-                             "approved", 1, "answer", text),
-                   err);
+    return send_chat_command(c,
+                             json_pack("{s:s, s:s, s:{s:b, s:o}}", "kind",
+                                       "answer", "id",
+                                       mortise_cli_text(request, "id"), "value",
+                                       "approved", 1, "answer", text),
+                             err);
 }
 
-/* The first n bytes of the line: that word, or its first letter. */
-static bool is_word(const char *line, size_t n, const char *word)
+/* Is the beginning of the line this word, or its first letter? */
+static bool is_word_or_letter(const char *line, size_t n, const char *word)
 {
     return (n == 1 || n == strlen(word)) && strncmp(line, word, n) == 0;
 }
 
-/* yes, no, no WHY, or {...}: a command; NULL: none of these, or no memory.
- * Nothing runs by a guess at what else may have been meant. */
-static json_t *decision(const json_t *request, const char *line)
+/* Parse yes, no, no WHY, or {...} into a command.  NULL if it is none of
+ * these, or memory ran out.  Other input is never guessed to be an approval. */
+static json_t *parse_tool_decision(const json_t *request, const char *line)
 {
     const char *digest = mortise_cli_text(request, "digest");
     size_t first = strcspn(line, " ,");
     const char *why = line + first + strspn(line + first, " ,");
-    bool yes = line[first] == '\0' && is_word(line, first, "yes");
-    bool no = is_word(line, first, "no");
+    bool yes = line[first] == '\0' && is_word_or_letter(line, first, "yes");
+    bool no = is_word_or_letter(line, first, "no");
     json_t *args = line[0] == '{'
                        ? mortise_json_load(line, strlen(line), 0,
                                            MORTISE_JSON_DEPTH_OURS, NULL)
@@ -437,49 +450,51 @@ static json_t *decision(const json_t *request, const char *line)
     return out;
 }
 
-/* May it call that tool? */
-static int ask(struct chat *c, const json_t *request, enum next *next,
-               struct mortise_err *err)
+/* Ask whether the model may call the tool. */
+static int ask_for_approval(struct chat *c, const json_t *request,
+                            enum chat_step *chat_step, struct mortise_err *err)
 {
     json_t *made = NULL, *line;
 
     mortise_cli_describe(&c->cli->out, request);
     while (made == NULL) {
-        line = read_line(c, "run it? yes, no [WHY], or {ARGUMENTS}: ", err);
+        line = read_message_line(
+            c, "run it? yes, no [WHY], or {ARGUMENTS}: ", err);
         if (line == NULL)
             return err->code;
         if (json_is_null(line)) {
-            *next = LEAVES;
+            *chat_step = CHAT_LEAVES;
             return MORTISE_OK;
         }
-        made = decision(request, json_string_value(line));
+        made = parse_tool_decision(request, json_string_value(line));
         json_decref(line);
     }
-    return command(c, made, err);
+    return send_chat_command(c, made, err);
 }
 
-/* What somebody must do elsewhere. */
-static void print_pending(struct chat *c, const json_t *show)
+/* Print the requests that need another command. */
+static void print_other_requests(struct chat *c, const json_t *show)
 {
-    const struct mortise_cli_way way = mortise_cli_way_on(
-        c->cli, &c->cli->err, run_of(c), json_object_get(show, "blocked"));
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(c->cli, &c->cli->err, get_chat_run(c),
+                           json_object_get(show, "blocked"));
 
     MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
         if (!mortise_cli_is_kind(one, "human"))
             mortise_cli_print_request(&way, one);
 }
 
-/* As JSON: what it failed of, or what it waits for. */
-static int stop_json(struct chat *c, const json_t *show)
+/* Print as JSON the error, or the requests that the chat waits for. */
+static int print_stop_json(struct chat *c, const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
-    json_t *more = json_pack("{s:s, s:O*}", "run", run_of(c), "pending",
+    json_t *more = json_pack("{s:s, s:O*}", "run", get_chat_run(c), "pending",
                              json_object_get(show, "pending"));
 
     if (json_is_object(error))
         mortise_cli_error(c->cli, mortise_cli_text(error, "code"),
                           mortise_cli_text(error, "message"), more);
-    else if (!is_over(show))
+    else if (!has_run_ended(show))
         mortise_cli_error(
             c->cli, mortise_result_name(MORTISE_ESTATE),
             "the chat waits for a decision and accepts no message until then",
@@ -490,23 +505,23 @@ static int stop_json(struct chat *c, const json_t *show)
         mortise_status_of_name(mortise_cli_text(show, "status")));
 }
 
-/* The code that it ends with; it has ended, or stands still. */
-static int stop(struct chat *c, const json_t *show)
+/* Print why the chat ended or is blocked; returns the exit code. */
+static int print_chat_stop(struct chat *c, const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
     int status = mortise_status_of_name(mortise_cli_text(show, "status"));
 
-    c->is_kept = !is_over(show);
-    if (is_over(show))
-        mortise_cli_note(c->cli, MORTISE_LOG_INFO, "run %s is %s", run_of(c),
-                         mortise_cli_text(show, "status"));
+    c->is_kept = !has_run_ended(show);
+    if (has_run_ended(show))
+        mortise_cli_note(c->cli, MORTISE_LOG_INFO, "run %s is %s",
+                         get_chat_run(c), mortise_cli_text(show, "status"));
     if (c->cli->args.json)
-        return stop_json(c, show);
+        return print_stop_json(c, show);
     if (json_is_object(error))
         mortise_out_say(&c->cli->err, "mortise: the chat failed: %s: %s\n",
                         mortise_cli_text(error, "code"),
                         mortise_cli_text(error, "message"));
-    print_pending(c, show);
+    print_other_requests(c, show);
     if (mortise_cli_has_kind(json_object_get(show, "pending"),
                              "approval_pending"))
         mortise_out_puts(&c->cli->err,
@@ -515,28 +530,28 @@ static int stop(struct chat *c, const json_t *show)
     return (int)mortise_exit_code_of_status(status);
 }
 
-/* One thing that it waits for; *code where it leaves. */
-static int go_on(struct chat *c, const json_t *show, enum next *next, int *code,
-                 struct mortise_err *err)
+/* Handle the first pending request; *code is set if the chat is left. */
+static int go_on(struct chat *c, const json_t *show, enum chat_step *chat_step,
+                 int *code, struct mortise_err *err)
 {
     const json_t *pending = json_object_get(show, "pending");
     const json_t *one = json_array_get(pending, 0);
     json_t *text;
 
     if (one != NULL && mortise_cli_is_kind(one, "human")) {
-        text = c->first != NULL ? c->first : read_line(c, "> ", err);
+        text = c->first != NULL ? c->first : read_message_line(c, "> ", err);
         c->first = NULL;
-        return say(c, one, text, next, err);
+        return send_message(c, one, text, chat_step, err);
     }
     if (one != NULL && mortise_cli_is_kind(one, "approval_pending") && c->asks)
-        return ask(c, one, next, err);
-    *next = LEAVES;
-    *code = stop(c, show);
+        return ask_for_approval(c, one, chat_step, err);
+    *chat_step = CHAT_LEAVES;
+    *code = print_chat_stop(c, show);
     return MORTISE_OK;
 }
 
-/* What a person said is none of what can be said: they may say it otherwise. */
-static int say_again(struct chat *c, const struct mortise_err *why)
+/* The message was invalid: print why, and let the person try again. */
+static int report_invalid_message(struct chat *c, const struct mortise_err *why)
 {
     mortise_out_flush(&c->cli->out);
     mortise_cli_fail(c->cli, why);
@@ -544,23 +559,23 @@ static int say_again(struct chat *c, const struct mortise_err *why)
     return MORTISE_OK;
 }
 
-static int converse(struct chat *c, int *code, struct mortise_err *err)
+static int run_conversation(struct chat *c, int *code, struct mortise_err *err)
 {
-    enum next next = GOES_ON;
+    enum chat_step chat_step = CHAT_GOES_ON;
     int rv = MORTISE_OK;
 
     c->is_kept = true;
-    while (rv == MORTISE_OK && next == GOES_ON) {
+    while (rv == MORTISE_OK && chat_step == CHAT_GOES_ON) {
         json_t *show = NULL;
 
         if (c->cli->session == NULL)
             rv = mortise_cli_reopen(c->cli, err);
         if (rv == MORTISE_OK)
-            rv = mortise_cli_show(c->cli, run_of(c), &show, err);
+            rv = mortise_cli_show(c->cli, get_chat_run(c), &show, err);
         if (rv == MORTISE_OK)
-            rv = go_on(c, show, &next, code, err);
+            rv = go_on(c, show, &chat_step, code, err);
         if (rv == MORTISE_EINVAL && c->asks)
-            rv = say_again(c, err);
+            rv = report_invalid_message(c, err);
         json_decref(show);
     }
     return rv;
@@ -568,35 +583,36 @@ static int converse(struct chat *c, int *code, struct mortise_err *err)
 
 /* ---- the command ----------------------------------------------------------------- */
 
-/* What brings it back. */
-static void say_how(struct chat *c)
+/* Print the command that continues the chat. */
+static void print_continue_command(struct chat *c)
 {
     mortise_out_flush(&c->cli->out);
     if (c->cli->args.json) {
         mortise_cli_note(
             c->cli, MORTISE_LOG_INFO,
             "the chat is stored; to continue it: chat --continue --id %s",
-            run_of(c));
+            get_chat_run(c));
         return;
     }
     mortise_out_puts(&c->cli->err, "the chat is stored; to continue it:\n");
     mortise_cli_suggest_begin(c->cli, &c->cli->err, "chat");
     mortise_out_puts(&c->cli->err, " --continue --id ");
-    mortise_out_shell(&c->cli->err, run_of(c));
+    mortise_out_shell(&c->cli->err, get_chat_run(c));
     mortise_out_puts(&c->cli->err, "\n");
 }
 
-/* A script that said nothing has no reply: it is to notice. */
-static int note_silence(struct chat *c)
+/* A script without any message gets an error, because there is no reply. */
+static int fail_if_no_message(struct chat *c)
 {
     static const char words[] = "no message was given: MESSAGE is missing and "
                                 "stdin is empty, so no model was asked";
 
-    if (isatty(STDIN_FILENO) || c->went_on || c->last != NULL || !c->is_kept)
+    if (isatty(STDIN_FILENO) || c->has_progress || c->last != NULL ||
+        !c->is_kept)
         return MORTISE_EXIT_OK;
     if (c->cli->args.json)
         mortise_cli_error(c->cli, mortise_result_name(MORTISE_EINVAL), words,
-                          json_pack("{s:s}", "run", run_of(c)));
+                          json_pack("{s:s}", "run", get_chat_run(c)));
     else
         mortise_out_say(&c->cli->err, "mortise: %s\n", words);
     return MORTISE_EXIT_FAILED;
@@ -614,8 +630,8 @@ static int run_chat(struct chat *c, int *code, struct mortise_err *err)
         rv = c->first != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
-        rv = cli->args.go_on ? take_up(c, err) : begin(c, err);
-    return rv == MORTISE_OK ? converse(c, code, err) : rv;
+        rv = cli->args.go_on ? continue_chat(c, err) : start_chat_run(c, err);
+    return rv == MORTISE_OK ? run_conversation(c, code, err) : rv;
 }
 
 static int chat(struct mortise_cli *cli, struct mortise_err *err)
@@ -632,15 +648,15 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
     mortise_watching_init(&c.watch, cli);
     c.watch.made_graph = true;
     c.watch.progress.chat = c.watch.progress.talk.bare = true;
-    mortise_buf_init(&c.heard, cli->mem);
+    mortise_buf_init(&c.unread_input, cli->mem);
     c.asks = !a->json && isatty(STDIN_FILENO) && cli->out.tty;
     rv = run_chat(&c, &code, err);
     mortise_progress_end(&c.watch.progress);
     if (rv == MORTISE_OK && code == MORTISE_EXIT_OK)
-        code = note_silence(&c);
+        code = fail_if_no_message(&c);
     if (c.is_kept)
-        say_how(&c);
-    mortise_buf_finish(&c.heard);
+        print_continue_command(&c);
+    mortise_buf_finish(&c.unread_input);
     json_decref(c.first);
     json_decref(c.last);
     return rv == MORTISE_OK ? code : rv;

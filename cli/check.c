@@ -1,13 +1,13 @@
-/* check.c -- `mortise check`: all findings of all files.
+/* check.c -- `mortise check`: report the findings of all files.
  *
- * Each file is read by the very function that the runtime reads it with: there
- * is no second, more forgiving checker, so what passes here loads.  A broken
- * file never hides another.  No plugin code runs and no store is opened: whether
- * plugins come up with what is said of them, bring_up.c knows, when it is asked.
+ * Each file is read by the function that the runtime uses.  There is no
+ * second, more lenient checker, so a file that passes also loads.  A broken
+ * file never hides the findings of another.  No plugin code runs and no store
+ * is opened; bring_up.c starts plugins on trial if --plugins asks for it.
  *
  * A graph is checked against the plugins of the deployment that `mortise run`
- * would choose for it, so graphs of several directories may be checked at
- * once, each by its own.
+ * would choose for it.  So one call can check graphs of several directories,
+ * each with its own deployment.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,15 +27,15 @@
 #include "core/plugin/trust.h"
 #include "lang/yaml/header.h"
 
-struct checking {
+struct check_session {
     struct mortise_cli *cli;
     struct mortise_diags *diags;
     int worst; /* the exit code so far */
-    /* The plugins of `deployment`, opened when a graph first needs them; what
-     * came of that is true of every other graph. */
+    /* The plugins of `deployment`, opened when a graph first needs them.  The
+     * result is cached for other graphs with this deployment. */
     bool open;
     int opened;
-    int configs; /* what came of its configs */
+    int configs; /* result of checking the plugins' configs */
     bool configs_read;
     struct mortise_err why;
     char deployment[PATH_MAX]; /* "": none */
@@ -44,7 +44,7 @@ struct checking {
     struct mortise_plugin_catalog plugin_catalog;
 };
 
-static void forget_plugins(struct checking *c)
+static void close_check_plugins(struct check_session *c)
 {
     mortise_plugin_catalog_close(&c->plugin_catalog);
     mortise_plugins_close(c->plugins);
@@ -53,13 +53,13 @@ static void forget_plugins(struct checking *c)
     c->open = false;
 }
 
-static int find_plugins(struct checking *c, struct mortise_err *err)
+static int open_plugin_set(struct check_session *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config =
         mortise_plugin_set_config(c->cli->mem, &c->settings);
     int rv;
 
-    config.user_remembers = false; /* it only looks */
+    config.user_remembers = false; /* do not write to the user's directory */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&c->plugin_catalog, c->cli->mem, c->plugins,
@@ -67,10 +67,10 @@ static int find_plugins(struct checking *c, struct mortise_err *err)
     return rv;
 }
 
-/* MORTISE_ECHECK and plugins: the deployment has findings, and `how` says that
- * it is looked at all the same. */
-static int open_catalog(struct checking *c, unsigned how,
-                        struct mortise_err *err)
+/* MORTISE_ECHECK with open plugins: the deployment has errors, and `how` asks
+ * to check it nevertheless. */
+static int open_check_catalog(struct check_session *c, unsigned how,
+                              struct mortise_err *err)
 {
     struct mortise_err why;
     int rv = mortise_settings_open(
@@ -78,33 +78,33 @@ static int open_catalog(struct checking *c, unsigned how,
         mortise_cli_how(c->cli) | how, c->diags, err);
 
     if (rv == MORTISE_OK)
-        return find_plugins(c, err);
+        return open_plugin_set(c, err);
     if (c->settings.deployment != NULL &&
-        find_plugins(c, &why) == MORTISE_ENOMEM)
+        open_plugin_set(c, &why) == MORTISE_ENOMEM)
         return mortise_nomem(err);
     return rv;
 }
 
-/* Those of the deployment that counts now. */
-static int open_plugins(struct checking *c, unsigned how,
-                        struct mortise_err *err)
+/* Open the plugins of the current deployment. */
+static int open_deployment_plugins(struct check_session *c, unsigned how,
+                                   struct mortise_err *err)
 {
     const char *deployment = c->cli->deployment;
 
-    forget_plugins(c);
+    close_check_plugins(c);
     snprintf(c->deployment, sizeof c->deployment, "%s",
              deployment != NULL ? deployment : "");
     c->why.code = MORTISE_OK;
     c->configs_read = false;
-    c->opened = open_catalog(c, how, &c->why);
+    c->opened = open_check_catalog(c, how, &c->why);
     c->open = true;
     *err = c->why;
     return c->opened;
 }
 
-/* The catalogue for a graph of this path: that of its deployment. */
-static int catalog_for(struct checking *c, const char *path,
-                       struct mortise_err *err)
+/* Open the catalog for the graph at this path, with its deployment. */
+static int open_catalog_for_graph(struct check_session *c, const char *path,
+                                  struct mortise_err *err)
 {
     const char *deployment;
     int rv = mortise_cli_find(c->cli, path, err);
@@ -113,23 +113,23 @@ static int catalog_for(struct checking *c, const char *path,
         return rv;
     deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
     if (!c->open || strcmp(c->deployment, deployment) != 0)
-        return open_plugins(c, 0, err);
+        return open_deployment_plugins(c, 0, err);
     *err = c->why;
     return c->opened;
 }
 
-/* ---- one file, by its kind --------------------------------------------------
- */
+/* ---- one file, by its kind --------------------------------------------- */
 
-/* `idle`: its plugins are not called.  `beside`: where its deployment may stand;
- * NULL: nowhere near it. */
-static int load_graph(struct checking *c, const char *path, const char *beside,
-                      bool idle, const char *text, size_t n,
-                      struct mortise_graph **out, struct mortise_err *err)
+/* `idle`: do not call its plugins.  `beside`: the path next to which a
+ * deployment is looked for; NULL: not looked for. */
+static int load_checked_graph(struct check_session *c, const char *path,
+                              const char *beside, bool idle, const char *text,
+                              size_t n, struct mortise_graph **out,
+                              struct mortise_err *err)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
-    int rv = catalog_for(c, beside, err);
+    int rv = open_catalog_for_graph(c, beside, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -142,10 +142,9 @@ static int load_graph(struct checking *c, const char *path, const char *beside,
                               c->diags, err);
 }
 
-/* An engine refuses a config that its plugin does not take as it opens, and
- * no graph runs then: that is a finding of the deployment's, once, and none of
- * each plugin of the graph. */
-static int check_configs(struct checking *c)
+/* An engine rejects an invalid plugin config when it opens, so no graph runs.
+ * Report that once, as a finding of the deployment, and not for each graph. */
+static int check_plugin_configs(struct check_session *c)
 {
     if (!c->configs_read)
         c->configs = mortise_configs_check(c->settings.deployment, c->plugins,
@@ -154,15 +153,15 @@ static int check_configs(struct checking *c)
     return c->configs;
 }
 
-static int check_graph(struct checking *c, const char *path, const char *text,
-                       size_t n, struct mortise_err *err)
+static int check_graph_file(struct check_session *c, const char *path,
+                            const char *text, size_t n, struct mortise_err *err)
 {
     struct mortise_graph *g;
-    int rv = load_graph(c, path, path, false, text, n, &g, err);
+    int rv = load_checked_graph(c, path, path, false, text, n, &g, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = check_configs(c);
+    rv = check_plugin_configs(c);
     if (c->cli->args.bring_up && rv == MORTISE_OK)
         rv = mortise_bring_up(c->cli, c->settings.deployment, g, c->diags, err);
     if (rv == MORTISE_ENOMEM)
@@ -176,12 +175,12 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
                             struct mortise_diags *diags,
                             struct mortise_err *err)
 {
-    struct checking c = {.cli = cli, .diags = diags};
+    struct check_session c = {.cli = cli, .diags = diags};
     int rv;
 
     cli->looks = true;
-    rv = check_graph(&c, path, text, n, err);
-    forget_plugins(&c);
+    rv = check_graph_file(&c, path, text, n, err);
+    close_check_plugins(&c);
     cli->looks = false;
     return rv;
 }
@@ -191,20 +190,21 @@ int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
                            struct mortise_diags *diags,
                            struct mortise_graph **out, struct mortise_err *err)
 {
-    struct checking c = {.cli = cli, .diags = diags};
+    struct check_session c = {.cli = cli, .diags = diags};
     int rv;
 
     *out = NULL;
     cli->looks = true;
-    rv = load_graph(&c, path, NULL, true, text, n, out, err);
-    forget_plugins(&c);
+    rv = load_checked_graph(&c, path, NULL, true, text, n, out, err);
+    close_check_plugins(&c);
     cli->looks = false;
     return rv;
 }
 
-/* The graph that a Test file is about, in the deployment that it asks for. */
-static int check_names(struct checking *c, const struct mortise_casefile *f,
-                       struct mortise_err *err)
+/* Check a Test file against its graph, with the deployment that it names. */
+static int check_test_names(struct check_session *c,
+                            const struct mortise_casefile *f,
+                            struct mortise_err *err)
 {
     struct mortise_graph *g;
     char *text;
@@ -216,7 +216,7 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
         return MORTISE_ECHECK;
     }
     c->cli->cases = f->deployment;
-    rv = load_graph(c, f->graph, f->graph, true, text, n, &g, err);
+    rv = load_checked_graph(c, f->graph, f->graph, true, text, n, &g, err);
     c->cli->cases = NULL;
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)
@@ -227,21 +227,22 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
     return rv;
 }
 
-static int check_test(struct checking *c, const char *path, const char *text,
-                      size_t n, struct mortise_err *err)
+static int check_test_file(struct check_session *c, const char *path,
+                           const char *text, size_t n, struct mortise_err *err)
 {
     struct mortise_casefile *f;
     int rv = mortise_casefile_read(&f, c->cli->mem, path, text, n, c->diags);
 
     if (rv == MORTISE_OK) {
-        rv = check_names(c, f, err);
+        rv = check_test_names(c, f, err);
         mortise_casefile_free(f);
     }
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-static int check_plugin(struct checking *c, const char *path, const char *text,
-                        size_t n, struct mortise_err *err)
+static int check_manifest_file(struct check_session *c, const char *path,
+                               const char *text, size_t n,
+                               struct mortise_err *err)
 {
     struct mortise_manifest *m;
     int rv =
@@ -256,9 +257,9 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-/* What nodes of a type run must be there, and may not be denied. */
-static void check_executor(struct checking *c, const char *name,
-                           const struct mortise_yaml *at)
+/* The operation of `executors` must exist and be permitted. */
+static void check_executor_operation(struct check_session *c, const char *name,
+                                     const struct mortise_yaml *at)
 {
     const struct mortise_catalog *catalog = &c->plugin_catalog.strict;
     const char *slash = strchr(name, '/');
@@ -273,7 +274,7 @@ static void check_executor(struct checking *c, const char *name,
     mortise_diags_because(c->diags, &why);
 }
 
-static void check_executors(struct checking *c)
+static void check_executor_table(struct check_session *c)
 {
     const struct mortise_deployment *d = c->settings.deployment;
     const struct mortise_yaml *list = mortise_yaml_get(d->tree, "executors");
@@ -283,27 +284,27 @@ static void check_executors(struct checking *c)
         return;
     for (size_t i = 0; i < list->n; i++)
         if ((name = mortise_deployment_executor(d, list->keys[i]->str)) != NULL)
-            check_executor(c, name, list->items[i]);
+            check_executor_operation(c, name, list->items[i]);
 }
 
-/* By itself, and then what it says of the plugins that it names, as far as it
- * can be read. */
-static int check_deployment(struct checking *c, const char *path,
-                            struct mortise_err *err)
+/* Check the deployment, then its settings for plugins, as far as it is
+ * readable. */
+static int check_deployment_file(struct check_session *c, const char *path,
+                                 struct mortise_err *err)
 {
     size_t errors = c->diags->n_errors;
     int rv;
 
     c->cli->deployment = path;
-    c->cli->found = false; /* it is an operand */
-    rv = open_plugins(c, MORTISE_SETTINGS_BROKEN, err);
+    c->cli->found = false; /* the user named it as an operand */
+    rv = open_deployment_plugins(c, MORTISE_SETTINGS_BROKEN, err);
     if (c->plugins == NULL)
         return rv;
     rv = mortise_configs_advise(c->settings.deployment, c->plugins, c->diags);
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);
-    check_executors(c);
+    check_executor_table(c);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     if (c->cli->args.bring_up && rv == MORTISE_OK)
@@ -312,10 +313,11 @@ static int check_deployment(struct checking *c, const char *path,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-/* What `kind` a file says it is of: "" when it says nothing that can be read.
- * Findings are left to who reads it in earnest. */
-static int kind_of(struct checking *c, const char *path, const char *text,
-                   size_t n, char kind[32], struct mortise_err *err)
+/* Read the `kind` of a file; "" if it cannot be read.  The parser of that kind
+ * reports the errors. */
+static int read_file_kind(struct check_session *c, const char *path,
+                          const char *text, size_t n, char kind[32],
+                          struct mortise_err *err)
 {
     struct mortise_diags ignored;
     struct mortise_arena arena;
@@ -335,9 +337,9 @@ static int kind_of(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* A file that cannot be read is a finding, too. */
-static int read_file(struct checking *c, const char *path, char **text,
-                     size_t *n, struct mortise_err *err)
+/* An unreadable file is a finding, too. */
+static int read_checked_file(struct check_session *c, const char *path,
+                             char **text, size_t *n, struct mortise_err *err)
 {
     struct mortise_arena arena;
     int rv = mortise_cli_read(c->cli, path, text, n, err);
@@ -350,28 +352,28 @@ static int read_file(struct checking *c, const char *path, char **text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-static int check_file(struct checking *c, const char *path,
-                      struct mortise_err *err)
+static int check_file_by_kind(struct check_session *c, const char *path,
+                              struct mortise_err *err)
 {
     char *text, kind[32];
     size_t n;
-    int rv = read_file(c, path, &text, &n, err);
+    int rv = read_checked_file(c, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = kind_of(c, path, text, n, kind, err);
+    rv = read_file_kind(c, path, text, n, kind, err);
     if (rv != MORTISE_OK)
         ;
     else if (strcmp(kind, "Deployment") == 0)
-        rv = check_deployment(c, path, err);
+        rv = check_deployment_file(c, path, err);
     else if (strcmp(kind, "Plugin") == 0)
-        rv = check_plugin(c, path, text, n, err);
+        rv = check_manifest_file(c, path, text, n, err);
     else if (strcmp(kind, "Trust") == 0)
         rv = mortise_trust_check(c->cli->mem, path, c->diags, err);
     else if (strcmp(kind, "Test") == 0)
-        rv = check_test(c, path, text, n, err);
-    else /* a graph, or what can only be told by who expects one */
-        rv = check_graph(c, path, text, n, err);
+        rv = check_test_file(c, path, text, n, err);
+    else /* a graph, or an unknown kind, which the graph's parser reports */
+        rv = check_graph_file(c, path, text, n, err);
     mortise_release(c->cli->mem, text, n + 1);
     return rv;
 }
@@ -379,18 +381,17 @@ static int check_file(struct checking *c, const char *path,
 int mortise_cli_check_file(struct mortise_cli *cli, const char *path,
                            struct mortise_diags *diags, struct mortise_err *err)
 {
-    struct checking c = {.cli = cli, .diags = diags};
+    struct check_session c = {.cli = cli, .diags = diags};
     int rv;
 
     cli->looks = true;
-    rv = check_file(&c, path, err);
-    forget_plugins(&c);
+    rv = check_file_by_kind(&c, path, err);
+    close_check_plugins(&c);
     cli->looks = false;
     return rv;
 }
 
-/* ---- all of them ------------------------------------------------------------
- */
+/* ---- all files --------------------------------------------------------- */
 
 static void print_findings(struct mortise_cli *cli, struct mortise_diags *diags)
 {
@@ -411,11 +412,11 @@ static void print_findings(struct mortise_cli *cli, struct mortise_diags *diags)
     mortise_buf_finish(&b);
 }
 
-static void check_one(void *ud, const char *path)
+static void check_and_record(void *ud, const char *path)
 {
-    struct checking *c = ud;
+    struct check_session *c = ud;
     struct mortise_err err;
-    int rv = check_file(c, path, &err);
+    int rv = check_file_by_kind(c, path, &err);
 
     if (rv == MORTISE_ECHECK)
         c->worst = c->diags->denied ? MORTISE_EXIT_DENIED
@@ -428,23 +429,23 @@ static void check_one(void *ud, const char *path)
 int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
 {
     const struct mortise_args *a = &cli->args;
-    struct checking c = {.cli = cli, .diags = diags};
+    struct check_session c = {.cli = cli, .diags = diags};
     struct mortise_err err;
 
     cli->looks = true;
     for (size_t i = 0; i < a->n_operands; i++) {
         if (!mortise_cli_is_dir(a->operands[i]))
-            check_one(&c, a->operands[i]);
-        else if (mortise_cli_each_below(a->operands[i], check_one, &c, &err) !=
-                 MORTISE_OK)
+            check_and_record(&c, a->operands[i]);
+        else if (mortise_cli_each_below(a->operands[i], check_and_record, &c,
+                                        &err) != MORTISE_OK)
             c.worst = mortise_cli_fail(cli, &err);
     }
-    forget_plugins(&c);
+    close_check_plugins(&c);
     cli->looks = false;
     return c.worst;
 }
 
-/* --format json is --json. */
+/* --format json is the same as --json. */
 int mortise_cli_format(struct mortise_cli *cli)
 {
     const char *format = cli->args.format;
@@ -457,12 +458,12 @@ int mortise_cli_format(struct mortise_cli *cli)
     return MORTISE_EXIT_OK;
 }
 
-static int check(struct mortise_cli *cli, struct mortise_err *err)
+static int run_check_command(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int code = mortise_cli_format(cli);
 
-    (void)err; /* of each file, what is wrong is printed */
+    (void)err; /* errors are printed for each file */
     if (code != MORTISE_EXIT_OK)
         return code;
     mortise_diags_init(&diags, cli->mem);
@@ -520,5 +521,5 @@ const struct mortise_cmd mortise_cmd_check = {
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise check configs/triage/*.yaml\n"
                "mortise check .",
-    .run = check,
+    .run = run_check_command,
 };

@@ -1,12 +1,11 @@
-/* check_dir.c -- the files of Mortise below a directory: what `mortise check DIR`
- * means.
+/* check_dir.c -- find the files that `mortise check DIR` checks.
  *
- * (1) One is a *.yaml or *.yml file that says apiVersion: mortise/..., parsed or
- *     not: a file that is broken further on is still ours, and a workflow of
- *     somebody else's is not.
- * (2) What is hidden (.git, .mortise) is passed over, and links are: the files of
- *     a directory are those in it, each once.
- * (3) The order is that of the names, the same on every machine.
+ * (1) These are *.yaml and *.yml files that contain apiVersion: mortise/...
+ *     The file need not parse: a broken file of Mortise is checked, and a file
+ *     of another program is not.
+ * (2) Hidden entries (.git, .mortise) and symbolic links are skipped, so each
+ *     file is checked once.
+ * (3) The order is by name, the same on every machine.
  */
 #include "cli/check_dir.h"
 
@@ -17,7 +16,7 @@
 
 #include "core/base/err.h"
 
-enum { LOOKED_AT = 64 << 10 }; /* bytes in which a file says whose it is */
+enum { LOOKED_AT = 64 << 10 }; /* apiVersion must be in these first bytes */
 
 bool mortise_cli_is_dir(const char *path)
 {
@@ -26,15 +25,15 @@ bool mortise_cli_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool ends(const char *name, const char *with)
+static bool has_suffix(const char *name, const char *with)
 {
     size_t n = strlen(name), m = strlen(with);
 
     return n > m && strcmp(name + n - m, with) == 0;
 }
 
-/* Does a line of it say so, in YAML or in JSON? */
-static bool says_mortise(const char *text)
+/* Is there such an apiVersion, in YAML or JSON? */
+static bool has_mortise_version(const char *text)
 {
     static const char key[] = "apiVersion";
 
@@ -51,8 +50,8 @@ static bool says_mortise(const char *text)
     return false;
 }
 
-/* One that cannot be read is, so that it is said. */
-static bool is_ours(const char *path)
+/* An unreadable file counts, so that the error is reported. */
+static bool is_mortise_file(const char *path)
 {
     char text[LOOKED_AT + 1];
     FILE *f = fopen(path, "re");
@@ -64,16 +63,16 @@ static bool is_ours(const char *path)
     for (size_t i = 0; i < n; i++)
         text[i] = text[i] == '\0' ? ' ' : text[i];
     text[n] = '\0';
-    return unread || says_mortise(text);
+    return unread || has_mortise_version(text);
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int compare_entry_names(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Is that entry to be checked?  What is not to be entered is skipped. */
-static bool is_wanted(FTS *walk, FTSENT *e)
+/* Is this entry to be checked?  Does not enter hidden directories. */
+static bool is_entry_wanted(FTS *walk, FTSENT *e)
 {
     bool hidden = e->fts_level > 0 && e->fts_name[0] == '.';
 
@@ -84,12 +83,13 @@ static bool is_wanted(FTS *walk, FTSENT *e)
     if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
         return true;
     return e->fts_info == FTS_F &&
-           (ends(e->fts_name, ".yaml") || ends(e->fts_name, ".yml")) &&
-           is_ours(e->fts_accpath);
+           (has_suffix(e->fts_name, ".yaml") ||
+            has_suffix(e->fts_name, ".yml")) &&
+           is_mortise_file(e->fts_accpath);
 }
 
-/* DIR without the slashes that it ends with, except of "/". */
-static void trim(char out[PATH_MAX], const char *dir)
+/* Remove trailing slashes, except from "/". */
+static void strip_trailing_slashes(char out[PATH_MAX], const char *dir)
 {
     size_t n = strlen(dir);
 
@@ -107,12 +107,13 @@ int mortise_cli_each_below(const char *dir,
     FTSENT *e;
     FTS *walk;
 
-    trim(root, dir);
-    walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    strip_trailing_slashes(root, dir);
+    walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+                    compare_entry_names);
     if (walk == NULL)
         return mortise_syserr(err, errno, "read %s", root);
     while ((e = fts_read(walk)) != NULL)
-        if (is_wanted(walk, e)) {
+        if (is_entry_wanted(walk, e)) {
             fn(ud, e->fts_path);
             n++;
         }

@@ -1,21 +1,22 @@
-/* choice.c -- which request a decision is about.
+/* choice.c -- determine the request that a decision is for.
  *
- * Between the question that a person saw and the decision that arrives, another
- * question may have taken its place: the first one expired, was answered by
- * somebody else, or its loop went round.  So a decision holds for what was seen:
+ * Before a decision arrives, the request that the person saw may have been
+ * replaced: it expired, another person answered it, or its loop ran again.  So
+ * a decision applies only to the request that the person saw:
  *
- * (1) A request is named by its id, or by its first eight digits or more where
- *     no other pending one of its run begins like it.  The id is a digest of
- *     what asks and of how often it has asked; whatever was asked before or
- *     will be asked later has another one.
- * (2) Without that (nothing given, the name of a node, fewer digits where no
- *     node has them for its name), what would be settled is shown with the
- *     command that names it, and a person at the terminal is asked.  The command
- *     that goes out then names what was shown.
- * (3) Where nobody can be asked, that is stdin is no terminal, nothing is
- *     decided: the exit code is that of a usage error.
+ * (1) A request is named by its id, or by at least its first eight digits if
+ *     they are unique among the pending requests of the run.  The id is a
+ *     digest of the question and of the number of times that it was asked, so
+ *     an earlier or later request has another id.
+ * (2) Otherwise (no argument, the name of a node, fewer digits), the command
+ *     shows the request and the command that names it, and asks a person at
+ *     the terminal to confirm.  The command that is sent then names the
+ *     request that was shown.
+ * (3) If stdin is not a terminal, nothing is decided, and the exit code is
+ *     that of a usage error.
  *
- * Nobody waits for a person: the store is let go of while one thinks.
+ * The store is closed while the person thinks, so that other commands can use
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,35 +31,37 @@
 
 /* ---- choosing ------------------------------------------------------------ */
 
-static bool begins(const char *id, const char *prefix)
+static bool begins_with_digits(const char *id, const char *prefix)
 {
     return strncmp(id, prefix, strlen(prefix)) == 0;
 }
 
-static bool is_asked_by(const json_t *request, const char *node)
+static bool is_asked_by_node(const json_t *request, const char *node)
 {
     return strcmp(mortise_cli_text(request, "node"), node) == 0 ||
            strcmp(mortise_cli_text(request, "path"), node) == 0;
 }
 
-/* May `given`, as much of it as there is, mean this one? */
-static bool begins_with(const json_t *request, const char *given)
+/* Does the id begin with `given`?  NULL matches every request. */
+static bool may_mean_request(const json_t *request, const char *given)
 {
-    return given == NULL || begins(mortise_cli_text(request, "id"), given);
+    return given == NULL ||
+           begins_with_digits(mortise_cli_text(request, "id"), given);
 }
 
-/* Does `given` name it, rather than describe it? */
-static bool names(const json_t *request, const char *given)
+/* Does `given` name the request (1), rather than describe it? */
+static bool is_named_by(const json_t *request, const char *given)
 {
     return given != NULL && strlen(given) >= MORTISE_CLI_SHORT_ID &&
-           begins(mortise_cli_text(request, "id"), given);
+           begins_with_digits(mortise_cli_text(request, "id"), given);
 }
 
 typedef bool match_fn(const json_t *request, const char *given);
 
-/* Those of them that match: a new reference.  Nobody is asked by a timer. */
-static json_t *select_by(match_fn *match, const json_t *pending,
-                         const char *given)
+/* The requests that match, as a new reference.  Requests that need no person
+ * are excluded. */
+static json_t *select_matching(match_fn *match, const json_t *pending,
+                               const char *given)
 {
     json_t *out = json_array(), *one;
     size_t i;
@@ -74,34 +77,34 @@ static json_t *select_by(match_fn *match, const json_t *pending,
     return out;
 }
 
-/* Those of all that is pending which may be meant: what it names, or the nodes
- * of that name, or whatever begins like it. */
-static json_t *select_from(const json_t *pending, const char *given)
+/* The requests that `given` may mean: by id, else by node, else by the first
+ * digits. */
+static json_t *select_meant(const json_t *pending, const char *given)
 {
-    match_fn *const ways[] = {names, is_asked_by, begins_with};
+    match_fn *const ways[] = {is_named_by, is_asked_by_node, may_mean_request};
     json_t *out = NULL;
 
     for (size_t i = given != NULL ? 0 : 2; i < 3; i++) {
         json_decref(out);
-        out = select_by(ways[i], pending, given);
+        out = select_matching(ways[i], pending, given);
         if (out == NULL || json_array_size(out) > 0)
             break;
     }
     return out;
 }
 
-/* ---- ... what is settled --------------------------------------------------
- */
+/* ---- settled requests -------------------------------------------------- */
 
-/* The newest entry that settled the request which `given` names: borrowed from
+/* The newest entry that settled the request that `given` names: borrowed from
  * a reply to "history". */
-static const json_t *settled_by(const json_t *history, const char *given)
+static const json_t *find_settling_entry(const json_t *history,
+                                         const char *given)
 {
     const json_t *found = NULL;
 
     MORTISE_JSON_EACH (cp, i, json_object_get(history, "checkpoints"))
         MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
-            if (names(entry, given) &&
+            if (is_named_by(entry, given) &&
                 (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 ||
                  strcmp(mortise_cli_text(entry, "entry"), "planned") == 0 ||
                  strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
@@ -117,13 +120,14 @@ int mortise_cli_settled(struct mortise_cli *cli, const char *run,
     int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
                               NULL, NULL, &history, err);
 
-    *out = json_incref(mortise_json_unconst(settled_by(history, given)));
+    *out =
+        json_incref(mortise_json_unconst(find_settling_entry(history, given)));
     json_decref(history);
     return rv;
 }
 
-/* How it was settled, in words. */
-static const char *how_of(const json_t *entry)
+/* Describe how the request was settled. */
+static const char *describe_settlement(const json_t *entry)
 {
     static const char *const words[][2] = {
         {"expired", "it expired before a person answered"},
@@ -144,22 +148,23 @@ static const char *how_of(const json_t *entry)
     return how;
 }
 
-/* Nothing pending is meant: say what became of what may be. */
-static int refuse_late(struct mortise_cli *cli, const char *run,
-                       const char *status, const char *given,
-                       struct mortise_err *err)
+/* No pending request matches: report how a matching one was settled. */
+static int fail_not_pending(struct mortise_cli *cli, const char *run,
+                            const char *status, const char *given,
+                            struct mortise_err *err)
 {
     json_t *history = NULL;
     int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
                               NULL, NULL, &history, err);
-    const json_t *entry = settled_by(history, given);
+    const json_t *entry = find_settling_entry(history, given);
     const char *actor = mortise_cli_text(entry, "actor");
     bool cancelled = strcmp(status, "cancelled") == 0;
 
     if (rv == MORTISE_OK && entry != NULL)
         rv = mortise_fail(err, MORTISE_EMISMATCH,
                           "run %s: request %s is already settled: %s%s%s%s",
-                          run, mortise_cli_text(entry, "id"), how_of(entry),
+                          run, mortise_cli_text(entry, "id"),
+                          describe_settlement(entry),
                           actor[0] != '\0' ? " by " : "", actor,
                           cancelled ? "; the run was cancelled" : "");
     else if (rv == MORTISE_OK)
@@ -186,7 +191,7 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
         rv = mortise_cli_show(cli, out->run, &show, err);
     if (rv != MORTISE_OK)
         return rv;
-    out->pending = select_from(json_object_get(show, "pending"), given);
+    out->pending = select_meant(json_object_get(show, "pending"), given);
     out->blocked = json_incref(json_object_get(show, "blocked"));
     snprintf(status, sizeof status, "%s", mortise_cli_status(show));
     json_decref(show);
@@ -198,10 +203,10 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
                    ? mortise_fail(err, MORTISE_EMISMATCH,
                                   "run %s is %s: no request is pending",
                                   out->run, status)
-                   : refuse_late(cli, out->run, status, given, err);
+                   : fail_not_pending(cli, out->run, status, given, err);
     case 1:
         out->request = json_incref(json_array_get(out->pending, 0));
-        out->named = names(out->request, given);
+        out->named = is_named_by(out->request, given);
         break;
     default:
         break;
@@ -217,12 +222,12 @@ void mortise_cli_choice_finish(struct mortise_cli_choice *c)
     memset(c, 0, sizeof *c);
 }
 
-/* ---- saying how to name it ----------------------------------------------- */
+/* ---- printing how to name a request ------------------------------------ */
 
-/* The command line as it was given, with this request in it, and with what a
- * run that is blocked needs. */
-static void put_command(const struct mortise_cli_way *way,
-                        const json_t *request)
+/* Print the command line as given, with the id of this request, and with the
+ * options that a blocked run needs. */
+static void print_named_command(const struct mortise_cli_way *way,
+                                const json_t *request)
 {
     struct mortise_cli *cli = way->cli;
     const struct mortise_opt *opt;
@@ -235,20 +240,21 @@ static void put_command(const struct mortise_cli_way *way,
                        cli->args.accept_plugins ? "" : way->more);
 }
 
-/* One that would be settled by the command as it was given, with its id. */
-static void put_one(const struct mortise_cli_way *way, const json_t *request)
+/* Print a request, and the given command with its id. */
+static void print_with_command(const struct mortise_cli_way *way,
+                               const json_t *request)
 {
     if (way->stuck || mortise_cli_is_asked_again(way, request)) {
         mortise_cli_print_request(way, request);
         return;
     }
     mortise_cli_describe(way->o, request);
-    put_command(way, request);
+    print_named_command(way, request);
 }
 
-/* How each is settled that may be meant. */
-static void put_commands(const struct mortise_cli_way *way,
-                         const struct mortise_cli_choice *c)
+/* Print the command for each request that may be meant. */
+static void print_all_commands(const struct mortise_cli_way *way,
+                               const struct mortise_cli_choice *c)
 {
     if (way->stuck)
         return;
@@ -256,15 +262,15 @@ static void put_commands(const struct mortise_cli_way *way,
         if (mortise_cli_is_asked_again(way, one))
             mortise_cli_offer(way, "resume");
         else if (c->request != NULL)
-            put_command(way, one);
+            print_named_command(way, one);
         else
             mortise_cli_settle(way, one);
     }
 }
 
 /* The same as JSON: {error: {code, message, pending, commands}}. */
-static int refuse_json(struct mortise_cli *cli,
-                       const struct mortise_cli_choice *c)
+static int print_choices_json(struct mortise_cli *cli,
+                              const struct mortise_cli_choice *c)
 {
     struct mortise_buf b;
     struct mortise_out o;
@@ -274,7 +280,7 @@ static int refuse_json(struct mortise_cli *cli,
 
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    put_commands(&way, c);
+    print_all_commands(&way, c);
     mortise_out_flush(&o);
     lines = mortise_buf_cstr(&b);
     mortise_cli_error(
@@ -288,8 +294,9 @@ static int refuse_json(struct mortise_cli *cli,
     return MORTISE_EXIT_USAGE;
 }
 
-/* Nothing is decided: say of each what it is and how it is settled. */
-static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
+/* Decide nothing; print each request and the command for it. */
+static int print_choices(struct mortise_cli *cli,
+                         const struct mortise_cli_choice *c)
 {
     struct mortise_out *o = &cli->err;
     const struct mortise_cli_way way =
@@ -302,7 +309,7 @@ static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
                             : "mortise: several requests are pending; name the "
                               "one that you decide\n");
     if (c->request != NULL)
-        put_one(&way, c->request);
+        print_with_command(&way, c->request);
     else
         MORTISE_JSON_EACH (one, i, c->pending)
             mortise_cli_print_request(&way, one);
@@ -350,7 +357,7 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
 
 /* ---- asking -------------------------------------------------------------- */
 
-/* The terminal of whoever typed the command, -1: nobody is there. */
+/* Open the user's terminal; -1 if stdin is not a terminal. */
 static int open_terminal(void)
 {
     int fd;
@@ -361,8 +368,8 @@ static int open_terminal(void)
     return fd >= 0 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 }
 
-/* A line that is "y" or "yes", and nothing else, means it. */
-static bool read_yes(int fd)
+/* Only "y" or "yes" confirms. */
+static bool read_confirmation(int fd)
 {
     char line[8];
     size_t n = 0;
@@ -382,29 +389,29 @@ static bool read_yes(int fd)
     return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
-static bool ask(struct mortise_cli *cli, int fd,
-                const struct mortise_cli_choice *c)
+static bool ask_to_confirm(struct mortise_cli *cli, int fd,
+                           const struct mortise_cli_choice *c)
 {
     struct mortise_out o;
     const struct mortise_cli_way way =
         mortise_cli_way_on(cli, &o, c->run, c->blocked);
 
     mortise_out_init(&o, fd, cli->mem);
-    put_one(&way, c->request);
+    print_with_command(&way, c->request);
     mortise_out_puts(&o, "Do this? [y/N] ");
-    return mortise_out_flush(&o) == 0 && read_yes(fd);
+    return mortise_out_flush(&o) == 0 && read_confirmation(fd);
 }
 
-/* The engine that this process may be is not there while a person thinks. */
-static int ask_without_store(struct mortise_cli *cli, int fd,
-                             const struct mortise_cli_choice *c,
-                             struct mortise_err *err)
+/* Close the store while a person thinks. */
+static int confirm_without_store(struct mortise_cli *cli, int fd,
+                                 const struct mortise_cli_choice *c,
+                                 struct mortise_err *err)
 {
     mortise_out_flush(&cli->out);
-    cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
+    cli->hasty = true; /* runs of other processes continue in the next engine */
     mortise_cli_leave(cli);
     cli->hasty = false;
-    if (!ask(cli, fd, c)) {
+    if (!ask_to_confirm(cli, fd, c)) {
         mortise_cli_note(cli, MORTISE_LOG_INFO, "no decision was recorded");
         return MORTISE_EXIT_USAGE;
     }
@@ -421,8 +428,9 @@ int mortise_cli_confirm(struct mortise_cli *cli,
         return MORTISE_OK;
     fd = c->request != NULL ? open_terminal() : -1;
     if (fd < 0)
-        return cli->args.json ? refuse_json(cli, c) : refuse(cli, c);
-    rv = ask_without_store(cli, fd, c, err);
+        return cli->args.json ? print_choices_json(cli, c)
+                              : print_choices(cli, c);
+    rv = confirm_without_store(cli, fd, c, err);
     close(fd);
     return rv;
 }

@@ -1,8 +1,8 @@
-/* cli.c -- where things are, and saying so.
+/* cli.c -- find the deployment, open the session, and suggest commands.
  *
- * A person who reads `mortise approve night 8f31c09a` in our output pastes it
- * into the same shell.  So what we suggest is called as we were called, is
- * quoted, and names the store or the deployment whenever the pasted command
+ * A person pastes `mortise approve night 8f31c09a` from our output into the
+ * same shell.  So a suggested command uses the name by which this program was
+ * called, is quoted, and names the store or the deployment if the command
  * would not find them by itself.
  */
 #include "cli/cli.h"
@@ -31,8 +31,8 @@ const char *mortise_cli_parent(const char *path, char out[PATH_MAX])
     return out;
 }
 
-/* Look for mortise.yaml beside the graph; true if it is there. */
-static bool beside(struct mortise_cli *cli, const char *graph)
+/* Look for mortise.yaml beside the graph. */
+static bool is_deployment_beside(struct mortise_cli *cli, const char *graph)
 {
     const char *slash = strrchr(graph, '/');
     int dir = slash != NULL ? (int)(slash - graph) + 1 : 0;
@@ -43,13 +43,13 @@ static bool beside(struct mortise_cli *cli, const char *graph)
            access(cli->path, F_OK) == 0;
 }
 
-/* Nobody named one. */
-static void find_file(struct mortise_cli *cli, const char *graph)
+/* Find a deployment that the user did not name. */
+static void find_deployment_file(struct mortise_cli *cli, const char *graph)
 {
     if (cli->cases != NULL) {
         cli->deployment = cli->cases;
         cli->found_by_itself = false;
-    } else if (graph != NULL && beside(cli, graph)) {
+    } else if (graph != NULL && is_deployment_beside(cli, graph)) {
         cli->deployment = cli->path;
         cli->found_by_itself = strcmp(cli->path, deployment_name) == 0;
     } else if (access(deployment_name, F_OK) == 0) {
@@ -72,7 +72,7 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
         cli->deployment = env;
     } else {
         cli->found = true;
-        find_file(cli, graph);
+        find_deployment_file(cli, graph);
     }
     if (cli->deployment != NULL && access(cli->deployment, R_OK) != 0)
         return mortise_syserr(err, errno, "read the deployment %s",
@@ -148,8 +148,8 @@ void mortise_cli_option(struct mortise_out *o, const char *name,
     mortise_out_shell(o, value);
 }
 
-/* mortise_cli_suggest_begin() has said it already. */
-static bool is_place(const struct mortise_opt *o)
+/* mortise_cli_suggest_begin() prints these options. */
+static bool is_store_option(const struct mortise_opt *o)
 {
     return o->at == offsetof(struct mortise_args, store) ||
            o->at == offsetof(struct mortise_args, deployment) ||
@@ -162,7 +162,7 @@ void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
     const char *at = (const char *)args + opt->at;
     const char *text = NULL;
 
-    if (is_place(opt))
+    if (is_store_option(opt))
         return;
     if (opt->arg != NULL)
         memcpy(&text, at, sizeof text);
@@ -172,8 +172,8 @@ void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
         mortise_out_printf(o, " --%s", opt->name);
 }
 
-/* Is a copy of the store good enough, after this error? */
-static bool may_look(const struct mortise_cli *cli, int code)
+/* May the command read a copy of the store after this error? */
+static bool is_copy_sufficient(const struct mortise_cli *cli, int code)
 {
     return cli->cmd->looks && !cli->args.follow &&
            (code == MORTISE_ENOSPC || code == MORTISE_EDENIED ||
@@ -198,21 +198,21 @@ int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
                : mortise_nomem(err);
 }
 
-/* How this command reaches the engine. */
-static unsigned session_flags(const struct mortise_cli *cli)
+/* The flags with which this command opens its session. */
+static unsigned get_session_flags(const struct mortise_cli *cli)
 {
     unsigned flags = cli->cmd != NULL ? cli->cmd->session : 0;
 
-    if (cli->cmd != NULL && cli->cmd->looks) /* reading makes nothing */
+    if (cli->cmd != NULL && cli->cmd->looks) /* reading creates no store */
         flags |= MORTISE_SESSION_FINDS | MORTISE_SESSION_BRIEF;
-    if (cli->args.follow) /* it stays for as long as the run does */
+    if (cli->args.follow) /* it stays as long as the run */
         flags &= ~(unsigned)MORTISE_SESSION_BRIEF;
-    if (cli->args.no_continue) /* it records, and nothing runs */
+    if (cli->args.no_continue) /* it records only, and runs nothing */
         flags |= MORTISE_SESSION_BRIEF;
     return flags;
 }
 
-static struct mortise_options options_of(struct mortise_cli *cli)
+static struct mortise_options make_session_options(struct mortise_cli *cli)
 {
     struct mortise_options options = {.size = sizeof options};
 
@@ -227,12 +227,13 @@ static struct mortise_options options_of(struct mortise_cli *cli)
     return options;
 }
 
-/* After this error, a copy is looked at in place of the store; false: not. */
-static bool look(struct mortise_cli *cli, const struct mortise_err *why)
+/* After this error, open a copy of the store instead; false if that fails. */
+static bool open_store_copy(struct mortise_cli *cli,
+                            const struct mortise_err *why)
 {
-    const struct mortise_options options = options_of(cli);
+    const struct mortise_options options = make_session_options(cli);
 
-    if (cli->copied || !may_look(cli, why->code))
+    if (cli->copied || !is_copy_sufficient(cli, why->code))
         return false;
     mortise_session_close(cli->session);
     cli->session = NULL;
@@ -245,19 +246,19 @@ static bool look(struct mortise_cli *cli, const struct mortise_err *why)
 
 int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const struct mortise_options options = options_of(cli);
+    const struct mortise_options options = make_session_options(cli);
     int rv;
 
     mortise_session_close(cli->session);
     cli->session = NULL;
     mortise_fatal_catch();
-    rv = mortise_session_open(&cli->session, &options, session_flags(cli),
+    rv = mortise_session_open(&cli->session, &options, get_session_flags(cli),
                               &cli->no_store, err);
-    return rv == MORTISE_OK || look(cli, err) ? MORTISE_OK : rv;
+    return rv == MORTISE_OK || open_store_copy(cli, err) ? MORTISE_OK : rv;
 }
 
-/* Does the subcommand of this name know whose runs are meant? */
-static bool has_tenants(const char *name)
+/* Does the command of this name have the option --tenant? */
+static bool has_tenant_option(const char *name)
 {
     const struct mortise_opt *o;
 
@@ -282,7 +283,7 @@ void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
         mortise_cli_option(o, "deployment", cli->deployment);
     if (cli->args.store != NULL)
         mortise_cli_option(o, "store", cli->args.store);
-    if (cli->args.tenant != NULL && has_tenants(what))
+    if (cli->args.tenant != NULL && has_tenant_option(what))
         mortise_cli_option(o, "tenant", cli->args.tenant);
 }
 
@@ -294,23 +295,25 @@ void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_shell(o, run);
 }
 
-/* The store opened, and does not read: so a copy is asked, unless another
- * process has the store. */
-static bool asks_copy(struct mortise_cli *cli, const struct mortise_err *why)
+/* The store opened but is corrupt: read a copy, unless another process has the
+ * store. */
+static bool retry_with_copy(struct mortise_cli *cli,
+                            const struct mortise_err *why)
 {
     return why->code == MORTISE_ECORRUPT &&
-           mortise_session_engine(cli->session) != NULL && look(cli, why);
+           mortise_session_engine(cli->session) != NULL &&
+           open_store_copy(cli, why);
 }
 
-/* Items, for people. */
-struct seen {
+/* A wrapper that escapes items for people. */
+struct item_filter {
     mortise_item_fn *fn;
     void *ud;
 };
 
-static int see(void *ud, json_t *item)
+static int pass_visible_item(void *ud, json_t *item)
 {
-    const struct seen *s = ud;
+    const struct item_filter *s = ud;
     json_t *shown = mortise_visible(json_incref(item));
     int rv = shown != NULL ? s->fn(s->ud, shown) : 0;
 
@@ -318,16 +321,18 @@ static int see(void *ud, json_t *item)
     return rv;
 }
 
-static int call(struct mortise_cli *cli, json_t *request, mortise_item_fn *fn,
-                void *ud, json_t **reply, struct mortise_err *err)
+static int call_session_visibly(struct mortise_cli *cli, json_t *request,
+                                mortise_item_fn *fn, void *ud, json_t **reply,
+                                struct mortise_err *err)
 {
-    struct seen seen = {fn, ud};
+    struct item_filter item_filter = {fn, ud};
     int rv;
 
     if (cli->args.json)
         return mortise_session_call(cli->session, request, fn, ud, reply, err);
-    rv = mortise_session_call(cli->session, request, fn != NULL ? see : NULL,
-                              &seen, reply, err);
+    rv = mortise_session_call(cli->session, request,
+                              fn != NULL ? pass_visible_item : NULL,
+                              &item_filter, reply, err);
     if (rv != MORTISE_OK || reply == NULL || *reply == NULL)
         return rv;
     *reply = mortise_visible(*reply);
@@ -346,10 +351,10 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
         json_object_update(request, body) != 0)
         rv = mortise_nomem(err);
     else
-        rv = call(cli, request, fn, ud, reply, err);
+        rv = call_session_visibly(cli, request, fn, ud, reply, err);
     if (rv != MORTISE_OK && request != NULL && fn == NULL && err != NULL &&
-        asks_copy(cli, err)) /* nobody was told some of it */
-        rv = call(cli, request, fn, ud, reply, err);
+        retry_with_copy(cli, err)) /* nothing was printed yet: safe to repeat */
+        rv = call_session_visibly(cli, request, fn, ud, reply, err);
     json_decref(body);
     json_decref(request);
     return rv;

@@ -1,8 +1,8 @@
-/* commands.c -- the subcommands: one table.
+/* commands.c -- the table of subcommands.
  *
- * A subcommand is a row: its words, its options, its help and its function.
- * Groups (`plugin`, `key`) are rows of two words.  The overview, each --help,
- * the pages of docs/ and the shells' completion all come from here.
+ * A row has the command's name, options, help and function.  Commands of a
+ * group (`plugin`, `key`) have two words.  The overview, each --help, the
+ * pages of docs/ and shell completion are generated from this table.
  */
 #include "cli/cli.h"
 

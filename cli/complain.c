@@ -1,19 +1,18 @@
-/* complain.c -- what goes wrong, in words or as JSON.
+/* complain.c -- print errors and logs, as text or JSON.
  *
- * People get words on stderr, with the code that `mortise explain` knows.  Who
- * asked for --json gets JSON there, too: each line of stderr is an object then,
+ * People get text on stderr, with the code that `mortise explain` explains.
+ * With --json, each line of stderr is a JSON object:
  *
- *     {"error": {"code", "message", "help"?, "findings"?, ...}}
- *     {"log": {"at"?, "level", "message", "findings"?, "after"?, "commands"?}}
+ *     {"error": {"code", "message", "help"?, "findings"?, ...}} {"log":
+ *     {"at"?, "level", "message", "findings"?, "after"?, "commands"?}}
  *
- * whatever the command is and wherever it failed, its command line included.
- * stdout has what was asked for and nothing else.  What a command says at a
- * terminal, to a person who is asked something there, is no error.
+ * for every command and every failure, also of the command line itself.
+ * stdout has only the requested output.  Prompts at a terminal are not errors.
  *
- *   (1) What is found in files belongs to the error that comes of it: it is kept
- *       until that is told, and told at the end where none is.
- *   (2) An error never gets lost: where there is no memory for its JSON, that is
- *       what is said.
+ *   (1) Findings in files belong to the error that they cause.  They are kept
+ *       until that error is printed, or printed at the end if there is none.
+ *   (2) An error is never lost: if memory for its JSON runs out, that is
+ *       printed instead.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,8 +25,9 @@
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-/* {"NAME": members}; takes them. */
-static void put_line(struct mortise_out *o, const char *name, json_t *members)
+/* Print {"NAME": members}; takes members. */
+static void print_json_line(struct mortise_out *o, const char *name,
+                            json_t *members)
 {
     json_t *v = json_pack("{s:o}", name, members);
 
@@ -40,9 +40,9 @@ static void put_line(struct mortise_out *o, const char *name, json_t *members)
     mortise_out_flush(o);
 }
 
-/* Text of an error: it may have lines, and bytes that are no UTF-8, which stand
- * as in what people read. */
-static json_t *words(const struct mortise_mem *mem, const char *text)
+/* Convert the text of an error: it may have several lines, and bytes that are
+ * not UTF-8, which are escaped as in text output. */
+static json_t *make_error_text(const struct mortise_mem *mem, const char *text)
 {
     struct mortise_buf b;
     struct mortise_out o;
@@ -57,8 +57,8 @@ static json_t *words(const struct mortise_mem *mem, const char *text)
     return v;
 }
 
-/* What was found until now, which goes with what is told: a new reference;
- * NULL: nothing. */
+/* Take the kept findings, to print them with an error: a new reference; NULL:
+ * none. */
 static json_t *take_findings(struct mortise_cli *cli)
 {
     json_t *findings = cli->findings;
@@ -70,15 +70,15 @@ static json_t *take_findings(struct mortise_cli *cli)
 void mortise_cli_error(struct mortise_cli *cli, const char *code,
                        const char *message, json_t *more)
 {
-    json_t *error =
-        json_pack("{s:s, s:o, s:o*}", "code", code, "message",
-                  words(cli->mem, message), "findings", take_findings(cli));
+    json_t *error = json_pack("{s:s, s:o, s:o*}", "code", code, "message",
+                              make_error_text(cli->mem, message), "findings",
+                              take_findings(cli));
 
     if (error != NULL && more != NULL && json_object_update(error, more) != 0)
         mortise_json_drop(&error);
     json_decref(more);
-    mortise_out_flush(&cli->out); /* what was said before comes before */
-    put_line(&cli->err, "error", error);
+    mortise_out_flush(&cli->out); /* keep the order of stdout and stderr */
+    print_json_line(&cli->err, "error", error);
     cli->told = true;
 }
 
@@ -91,7 +91,7 @@ void mortise_cli_keep_findings(struct mortise_cli *cli, const json_t *list)
     json_array_extend(cli->findings, mortise_json_unconst(list));
 }
 
-static void keep(struct mortise_cli *cli, struct mortise_diags *d)
+static void keep_diags(struct mortise_cli *cli, struct mortise_diags *d)
 {
     struct mortise_buf b;
     json_t *v;
@@ -110,7 +110,7 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
 
     mortise_buf_init(&b, cli->mem);
     if (cli->args.json && d->n > 0) {
-        keep(cli, d);
+        keep_diags(cli, d);
     } else if (!cli->args.json) {
         mortise_diags_text(d, &b);
         if (b.n > 0 && mortise_buf_cstr(&b) != NULL)
@@ -120,7 +120,7 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
     mortise_diags_finish(d);
 }
 
-static bool have_error(const json_t *findings)
+static bool has_error_finding(const json_t *findings)
 {
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const char *severity = json_string_value(
@@ -132,14 +132,15 @@ static bool have_error(const json_t *findings)
     return false;
 }
 
-/* Warnings alone never are why a command ended as it did. */
+/* Warnings alone never cause an exit code. */
 void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
 {
     json_t *findings;
 
     if (cli->findings == NULL)
         return;
-    if (code != MORTISE_EXIT_OK && !cli->told && have_error(cli->findings)) {
+    if (code != MORTISE_EXIT_OK && !cli->told &&
+        has_error_finding(cli->findings)) {
         mortise_cli_error(cli,
                           mortise_result_name(code == MORTISE_EXIT_DENIED
                                                   ? MORTISE_EDENIED
@@ -148,28 +149,29 @@ void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
         return;
     }
     findings = take_findings(cli);
-    put_line(&cli->err, "log",
-             json_pack("{s:s, s:s, s:o}", "level", "warning", "message",
-                       "a file has findings", "findings", findings));
+    print_json_line(&cli->err, "log",
+                    json_pack("{s:s, s:s, s:o}", "level", "warning", "message",
+                              "a file has findings", "findings", findings));
 }
 
-/* ---- words by the way ---------------------------------------------------- */
+/* ---- log and remarks --------------------------------------------------- */
 
 static const char *const levels[] = {"", "error", "warning", "info", "debug"};
 
-/* One line, one write. */
-static void put_log(const struct mortise_cli *cli, struct mortise_out *o,
-                    int level, const char *prefix, const char *msg)
+/* Print one line with one write(). */
+static void print_log_line(const struct mortise_cli *cli, struct mortise_out *o,
+                           int level, const char *prefix, const char *msg)
 {
     char now[MORTISE_TIME_TEXT] = "";
 
     if (cli->dated)
         mortise_time_text(now, mortise_now_ms());
     if (cli->args.json)
-        put_line(o, "log",
-                 json_pack("{s:s*, s:s, s:o}", "at", cli->dated ? now : NULL,
-                           "level", levels[level], "message",
-                           words(o->mem, msg)));
+        print_json_line(o, "log",
+                        json_pack("{s:s*, s:s, s:o}", "at",
+                                  cli->dated ? now : NULL, "level",
+                                  levels[level], "message",
+                                  make_error_text(o->mem, msg)));
     else
         mortise_out_say(o, "%s%smortise: %s%s%s\n", now,
                         now[0] != '\0' ? " " : "", prefix,
@@ -188,7 +190,7 @@ void mortise_cli_log(void *ud, int level, const char *msg)
     if (level < MORTISE_LOG_ERROR || level > MORTISE_LOG_DEBUG)
         level = MORTISE_LOG_ERROR;
     mortise_out_init(&line, cli->err.fd, cli->mem);
-    put_log(cli, &line, level, levels[level], msg);
+    print_log_line(cli, &line, level, levels[level], msg);
 }
 
 void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
@@ -200,20 +202,21 @@ void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     mortise_out_flush(&cli->out);
-    put_log(cli, &cli->err, level,
-            level < MORTISE_LOG_INFO ? levels[level] : "", text);
+    print_log_line(cli, &cli->err, level,
+                   level < MORTISE_LOG_INFO ? levels[level] : "", text);
 }
 
 void mortise_cli_log_json(struct mortise_cli *cli, json_t *log)
 {
     mortise_out_flush(&cli->out);
-    put_line(&cli->err, "log", log);
+    print_json_line(&cli->err, "log", log);
 }
 
 /* ---- a damaged store ----------------------------------------------------- */
 
 /* `PROGRAM store salvage ... NEW-DIR` */
-static void put_salvage(struct mortise_cli *cli, struct mortise_out *o)
+static void print_salvage_command(struct mortise_cli *cli,
+                                  struct mortise_out *o)
 {
     mortise_out_shell(o, cli->program);
     mortise_out_puts(o, " store salvage");
@@ -224,8 +227,8 @@ static void put_salvage(struct mortise_cli *cli, struct mortise_out *o)
     mortise_out_puts(o, " NEW-DIR");
 }
 
-/* What to do, once; in words it is printed. */
-static json_t *salvage(struct mortise_cli *cli)
+/* The advice for a damaged store, once; without --json it is printed. */
+static json_t *advise_salvage(struct mortise_cli *cli)
 {
     struct mortise_buf b;
     struct mortise_out o;
@@ -236,13 +239,13 @@ static json_t *salvage(struct mortise_cli *cli)
     cli->said_salvage = true;
     if (!cli->args.json) {
         mortise_out_puts(&cli->err, "To save the readable data:\n  ");
-        put_salvage(cli, &cli->err);
+        print_salvage_command(cli, &cli->err);
         mortise_out_puts(&cli->err, "\n");
         return NULL;
     }
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    put_salvage(cli, &o);
+    print_salvage_command(cli, &o);
     mortise_out_flush(&o);
     if (mortise_buf_cstr(&b) != NULL)
         help = json_pack("{s:s}", "help", b.p);
@@ -261,7 +264,7 @@ void mortise_cli_say_look(struct mortise_cli *cli,
                      mortise_result_name(why->code));
     mortise_cli_note(cli, MORTISE_LOG_WARN, "%s", copy);
     if (why->code == MORTISE_ECORRUPT && !cli->args.json)
-        json_decref(salvage(cli));
+        json_decref(advise_salvage(cli));
     mortise_out_flush(&cli->err);
 }
 
@@ -277,14 +280,14 @@ int mortise_cli_own_up(struct mortise_cli *cli, int code)
         return code;
     snprintf(text, sizeof text, "incomplete: %s%s", why.msg, more);
     if (cli->args.json) {
-        mortise_cli_error(cli, name, text, salvage(cli));
+        mortise_cli_error(cli, name, text, advise_salvage(cli));
     } else {
         mortise_out_flush(&cli->out);
         mortise_out_puts(&cli->err, "mortise: ");
         mortise_out_text(&cli->err, text, 0);
         cli->err.n -= cli->err.n > 0;
         mortise_out_printf(&cli->err, " (%s)\n", name);
-        salvage(cli);
+        advise_salvage(cli);
     }
     return code == MORTISE_EXIT_OK
                ? (int)mortise_exit_code_of_result(MORTISE_ECORRUPT)
@@ -301,17 +304,17 @@ int mortise_cli_fail_with(struct mortise_cli *cli,
 
     if (cli->args.json) {
         mortise_cli_error(cli, name, err->msg,
-                          more == NULL && damaged ? salvage(cli) : more);
+                          more == NULL && damaged ? advise_salvage(cli) : more);
         return (int)mortise_exit_code_of_result(err->code);
     }
     json_decref(more);
-    mortise_out_flush(&cli->out); /* what was said before comes before */
+    mortise_out_flush(&cli->out); /* keep the order of stdout and stderr */
     mortise_out_puts(&cli->err, "mortise: ");
     mortise_out_text(&cli->err, err->msg, 0);
-    cli->err.n -= cli->err.n > 0; /* the code goes on the last line */
+    cli->err.n -= cli->err.n > 0; /* put the code on the last line */
     mortise_out_printf(&cli->err, " (%s)\n", name);
     if (damaged)
-        salvage(cli);
+        advise_salvage(cli);
     mortise_out_flush(&cli->err);
     return (int)mortise_exit_code_of_result(err->code);
 }

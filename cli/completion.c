@@ -1,22 +1,22 @@
-/* completion.c -- `mortise completion`: scripts for bash, zsh and fish, made
- * from the table of subcommands.
+/* completion.c -- `mortise completion`: generate scripts for bash, zsh and
+ * fish from the table of subcommands.
  *
- * What a value or an operand is follows from what --help calls it: FILE and
- * GRAPH are files, DIR is a directory, RUN is the id of a run, CODE a code,
- * a|b|c one of these words.  Ids come from `mortise runs` with the words that
- * say which store; --existing keeps a key press from making one.  RUN [ID] is what
- * waits: a run that asks something, by `mortise inbox`, and behind it the ids of
- * what it asks.  Which word before the cursor is the run is seen by that: it has
- * requests.
+ * The name of a value or operand in --help determines its completion: FILE and
+ * GRAPH are files, DIR a directory, RUN the id of a run, CODE a code, and
+ * a|b|c one of these words.  Ids come from `mortise runs`, with the options
+ * that select the store; --existing prevents that a key press creates one.
+ * RUN [ID] completes from `mortise inbox`: first the runs with pending
+ * requests, and after a run the ids of its requests.  An earlier word is taken
+ * as the run if it has requests.
  */
 #include <string.h>
 
 #include "core/base/err.h"
 #include "cli/cli.h"
 
-/* What one may write somewhere.  (bash_options() counts on NO_VALUE being the
- * first, and A_WORD the last.) */
-enum what {
+/* The kinds of values.  bash_options() depends on NO_VALUE being first and
+ * A_WORD last. */
+enum value_kind {
     NO_VALUE,
     NOTHING,
     A_FILE,
@@ -27,8 +27,8 @@ enum what {
     A_WORD
 };
 
-/* What follows an option (NULL: no value), or a subcommand. */
-static enum what what_is(const char *called)
+/* The kind of an option's value (NULL: no value) or of an operand. */
+static enum value_kind get_value_kind(const char *called)
 {
     if (called == NULL)
         return NO_VALUE;
@@ -44,28 +44,30 @@ static enum what what_is(const char *called)
                                              : NOTHING;
 }
 
-/* How a shell is told so; one of these words: between `says` and `behind`. */
-struct shell {
+/* A shell's code for each kind.  The words of A_WORD are printed between
+ * `says` and `behind`. */
+struct shell_syntax {
     const char *says[A_WORD + 1], *behind;
 };
 
-static void put_what(struct mortise_out *o, const struct shell *shell,
-                     const char *called)
+static void print_value_kind(struct mortise_out *o,
+                             const struct shell_syntax *shell_syntax,
+                             const char *called)
 {
-    enum what what = what_is(called);
+    enum value_kind value_kind = get_value_kind(called);
 
-    mortise_out_puts(o, shell->says[what]);
-    if (what != A_WORD)
+    mortise_out_puts(o, shell_syntax->says[value_kind]);
+    if (value_kind != A_WORD)
         return;
     for (const char *p = called; *p != '\0'; p++)
         mortise_out_put(o, *p == '|' ? " " : p, 1);
-    mortise_out_puts(o, shell->behind);
+    mortise_out_puts(o, shell_syntax->behind);
 }
 
-/* In single quotes; `quote` is how the shell writes one inside, and what
- * zsh would take for its own is escaped when `specs`. */
-static void put_quoted(struct mortise_out *o, const char *s, const char *quote,
-                       bool specs)
+/* Print in single quotes.  `quote` is the shell's form of a quote inside;
+ * `specs` escapes zsh's special characters. */
+static void print_shell_quoted(struct mortise_out *o, const char *s,
+                               const char *quote, bool specs)
 {
     mortise_out_puts(o, "'");
     for (; *s != '\0' && *s != '\n'; s++) {
@@ -79,55 +81,53 @@ static void put_quoted(struct mortise_out *o, const char *s, const char *quote,
     mortise_out_puts(o, "'");
 }
 
-/* ---- words of the table ----------------------------------------------------
- */
+/* ---- the table of commands --------------------------------------------- */
 
-static size_t group_length(const struct mortise_cmd *c)
+static size_t get_group_length(const struct mortise_cmd *c)
 {
     return strcspn(c->name, " ");
 }
 
-static bool is_group(const struct mortise_cmd *c)
+static bool is_in_group(const struct mortise_cmd *c)
 {
-    return c->name[group_length(c)] != '\0';
+    return c->name[get_group_length(c)] != '\0';
 }
 
-/* Is the i-th row the first of its group, or none of one? */
-static bool is_first(size_t i)
+/* Is row i the first of its group, or in no group? */
+static bool is_first_of_group(size_t i)
 {
-    size_t n = group_length(mortise_commands[i]);
+    size_t n = get_group_length(mortise_commands[i]);
 
-    return i == 0 || group_length(mortise_commands[i - 1]) != n ||
+    return i == 0 || get_group_length(mortise_commands[i - 1]) != n ||
            strncmp(mortise_commands[i - 1]->name, mortise_commands[i]->name,
                    n) != 0;
 }
 
-static void put_first_words(struct mortise_out *o)
+static void print_first_words(struct mortise_out *o)
 {
     for (size_t i = 0; i < mortise_n_commands; i++) {
         const struct mortise_cmd *c = mortise_commands[i];
 
-        if (!is_first(i))
+        if (!is_first_of_group(i))
             continue;
-        mortise_out_put(o, c->name, group_length(c));
+        mortise_out_put(o, c->name, get_group_length(c));
         mortise_out_puts(o, " ");
     }
 }
 
-/* The second words of the group that the i-th row begins. */
-static void put_second_words(struct mortise_out *o, size_t i)
+/* The second words of the group that begins at row i. */
+static void print_second_words(struct mortise_out *o, size_t i)
 {
     size_t k = i;
 
     do
         mortise_out_printf(o, "%s%s", k > i ? " " : "",
                            mortise_commands[k]->name +
-                               group_length(mortise_commands[k]) + 1);
-    while (++k < mortise_n_commands && !is_first(k));
+                               get_group_length(mortise_commands[k]) + 1);
+    while (++k < mortise_n_commands && !is_first_of_group(k));
 }
 
-/* ---- bash ------------------------------------------------------------------
- */
+/* ---- bash -------------------------------------------------------------- */
 
 static const char bash_head[] =
     "# bash completion for mortise, from `mortise completion bash`\n"
@@ -213,58 +213,60 @@ static const char bash_tail[] =
     "\n"
     "complete -F _mortise mortise\n";
 
-/* ` NAME='--a --b'`: the options whose values are of the first kind wanted up to
- * the last. */
-static void bash_options(struct mortise_out *o, const char *name,
-                         const struct mortise_cmd *c, enum what first,
-                         enum what last)
+/* Print ` NAME='--a --b'`: the options whose values have a kind from `first`
+ * to `last`. */
+static void print_bash_options(struct mortise_out *o, const char *name,
+                               const struct mortise_cmd *c,
+                               enum value_kind first, enum value_kind last)
 {
     mortise_out_printf(o, " %s='", name);
     for (const struct mortise_opt *opt = c->opts; opt->name != NULL; opt++)
-        if (what_is(opt->arg) >= first && what_is(opt->arg) <= last)
+        if (get_value_kind(opt->arg) >= first &&
+            get_value_kind(opt->arg) <= last)
             mortise_out_printf(o, " --%s", opt->name);
     mortise_out_puts(o, "'");
 }
 
-static void bash_command(struct mortise_out *o, const struct mortise_cmd *c)
+static void print_bash_command(struct mortise_out *o,
+                               const struct mortise_cmd *c)
 {
-    static const struct shell shell = {{[NOTHING] = "",
-                                        [A_FILE] = "file",
-                                        [A_DIR] = "dir",
-                                        [A_RUN] = "run",
-                                        [A_REQUEST] = "request",
-                                        [A_CODE] = "code",
-                                        [A_WORD] = ""},
-                                       ""};
+    static const struct shell_syntax shell_syntax = {{[NOTHING] = "",
+                                                      [A_FILE] = "file",
+                                                      [A_DIR] = "dir",
+                                                      [A_RUN] = "run",
+                                                      [A_REQUEST] = "request",
+                                                      [A_CODE] = "code",
+                                                      [A_WORD] = ""},
+                                                     ""};
 
     mortise_out_printf(o, "    '%s')\n       ", c->name);
-    bash_options(o, "opts", c, NO_VALUE, A_WORD);
+    print_bash_options(o, "opts", c, NO_VALUE, A_WORD);
     mortise_out_puts(o, "\n       ");
-    bash_options(o, "values", c, NOTHING, A_WORD);
+    print_bash_options(o, "values", c, NOTHING, A_WORD);
     mortise_out_puts(o, "\n       ");
-    bash_options(o, "files", c, A_FILE, A_FILE);
-    bash_options(o, "dirs", c, A_DIR, A_DIR);
+    print_bash_options(o, "files", c, A_FILE, A_FILE);
+    print_bash_options(o, "dirs", c, A_DIR, A_DIR);
     mortise_out_puts(o, "\n        what='");
-    put_what(o, &shell, c->operands);
+    print_value_kind(o, &shell_syntax, c->operands);
     mortise_out_puts(o, "' ;;\n");
 }
 
-static void bash(struct mortise_out *o)
+static void print_bash_script(struct mortise_out *o)
 {
     mortise_out_puts(o, bash_head);
-    put_first_words(o);
+    print_first_words(o);
     mortise_out_puts(o, bash_group);
     for (size_t i = 0; i < mortise_n_commands; i++) {
         const struct mortise_cmd *c = mortise_commands[i];
 
-        if (!is_group(c) || !is_first(i))
+        if (!is_in_group(c) || !is_first_of_group(i))
             continue;
         mortise_out_puts(o, "    ");
-        mortise_out_put(o, c->name, group_length(c));
+        mortise_out_put(o, c->name, get_group_length(c));
         mortise_out_puts(o,
                          ")\n        if ((COMP_CWORD == 2)); then\n"
                          "            mapfile -t COMPREPLY < <(compgen -W '");
-        put_second_words(o, i);
+        print_second_words(o, i);
         mortise_out_puts(o, " --help' -- \"$cur\")\n"
                             "            return\n"
                             "        fi\n"
@@ -272,12 +274,11 @@ static void bash(struct mortise_out *o)
     }
     mortise_out_puts(o, "    esac\n    case $cmd in\n");
     for (size_t i = 0; i < mortise_n_commands; i++)
-        bash_command(o, mortise_commands[i]);
+        print_bash_command(o, mortise_commands[i]);
     mortise_out_puts(o, bash_tail);
 }
 
-/* ---- zsh -------------------------------------------------------------------
- */
+/* ---- zsh --------------------------------------------------------------- */
 
 static const char zsh_head[] =
     "#compdef mortise\n"
@@ -352,51 +353,52 @@ static const char zsh_tail[] = "    esac\n"
                                "    compdef _mortise mortise\n"
                                "fi\n";
 
-static void zsh_command(struct mortise_out *o, const struct mortise_cmd *c)
+static void print_zsh_command(struct mortise_out *o,
+                              const struct mortise_cmd *c)
 {
-    static const struct shell shell = {{[NOTHING] = " ",
-                                        [A_FILE] = "_files",
-                                        [A_DIR] = "_files -/",
-                                        [A_RUN] = "_mortise_runs",
-                                        [A_REQUEST] = "_mortise_requests",
-                                        [A_CODE] = "_mortise_codes",
-                                        [A_WORD] = "("},
-                                       ")"};
+    static const struct shell_syntax shell_syntax = {
+        {[NOTHING] = " ",
+         [A_FILE] = "_files",
+         [A_DIR] = "_files -/",
+         [A_RUN] = "_mortise_runs",
+         [A_REQUEST] = "_mortise_requests",
+         [A_CODE] = "_mortise_codes",
+         [A_WORD] = "("},
+        ")"};
     const struct mortise_opt *opt;
 
     mortise_out_printf(o, "    '%s')\n        _arguments", c->name);
     for (size_t i = 0; (opt = mortise_opt_at(c, i)) != NULL; i++) {
         mortise_out_printf(o, " \\\n            '--%s'%s\\[", opt->name,
                            opt->arg != NULL ? "=" : "");
-        put_quoted(o, opt->help, "'\\''", true);
+        print_shell_quoted(o, opt->help, "'\\''", true);
         mortise_out_puts(o, "\\]");
         if (opt->arg != NULL) {
             mortise_out_puts(o, "':value:");
-            put_what(o, &shell, opt->arg);
+            print_value_kind(o, &shell_syntax, opt->arg);
             mortise_out_puts(o, "'");
         }
     }
     mortise_out_puts(o, " \\\n            '*:operand:");
-    put_what(o, &shell, c->operands);
+    print_value_kind(o, &shell_syntax, c->operands);
     mortise_out_puts(o, "' ;;\n");
 }
 
-static void zsh(struct mortise_out *o)
+static void print_zsh_script(struct mortise_out *o)
 {
     mortise_out_puts(o, zsh_head);
     for (size_t i = 0; i < mortise_n_commands; i++) {
         mortise_out_printf(o, "        '%s:'", mortise_commands[i]->name);
-        put_quoted(o, mortise_commands[i]->summary, "'\\''", false);
+        print_shell_quoted(o, mortise_commands[i]->summary, "'\\''", false);
         mortise_out_puts(o, "\n");
     }
     mortise_out_puts(o, zsh_middle);
     for (size_t i = 0; i < mortise_n_commands; i++)
-        zsh_command(o, mortise_commands[i]);
+        print_zsh_command(o, mortise_commands[i]);
     mortise_out_puts(o, zsh_tail);
 }
 
-/* ---- fish ------------------------------------------------------------------
- */
+/* ---- fish -------------------------------------------------------------- */
 
 static const char fish_head[] =
     "# fish completion for mortise, from `mortise completion fish`\n"
@@ -450,31 +452,33 @@ static const char fish_head[] =
     "\n"
     "complete -c mortise -f\n";
 
-/* One word of a command: ` -a NAME -d SUMMARY` after a condition. */
-static void fish_name(struct mortise_out *o, size_t i)
+/* Print a completion for each word of a command, with its summary. */
+static void print_fish_name(struct mortise_out *o, size_t i)
 {
     const struct mortise_cmd *c = mortise_commands[i];
-    int n = (int)group_length(c);
+    int n = (int)get_group_length(c);
 
-    if (is_first(i)) {
+    if (is_first_of_group(i)) {
         mortise_out_printf(
             o, "complete -c mortise -n '__mortise_has 0' -a %.*s", n, c->name);
         mortise_out_puts(o, " -d ");
-        put_quoted(o, is_group(c) ? "..." : c->summary, "\\'", false);
+        print_shell_quoted(o, is_in_group(c) ? "..." : c->summary, "\\'",
+                           false);
         mortise_out_puts(o, "\n");
     }
-    if (!is_group(c))
+    if (!is_in_group(c))
         return;
     mortise_out_printf(
         o, "complete -c mortise -n '__mortise_has 1 %.*s' -a %s -d ", n,
         c->name, c->name + n + 1);
-    put_quoted(o, c->summary, "\\'", false);
+    print_shell_quoted(o, c->summary, "\\'", false);
     mortise_out_puts(o, "\n");
 }
 
-static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
+static void print_fish_command(struct mortise_out *o,
+                               const struct mortise_cmd *c)
 {
-    static const struct shell shell = {
+    static const struct shell_syntax shell_syntax = {
         {[NOTHING] = "",
          [A_FILE] = " -F",
          [A_DIR] = " -a '(__fish_complete_directories)'",
@@ -492,37 +496,38 @@ static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
             mortise_out_printf(o, " -s %c", opt->letter);
         if (opt->arg != NULL) {
             mortise_out_puts(o, " -r");
-            put_what(o, &shell, opt->arg);
+            print_value_kind(o, &shell_syntax, opt->arg);
         }
         mortise_out_puts(o, " -d ");
-        put_quoted(o, opt->help, "\\'", false);
+        print_shell_quoted(o, opt->help, "\\'", false);
         mortise_out_puts(o, "\n");
     }
-    if (what_is(c->operands) == NOTHING)
+    if (get_value_kind(c->operands) == NOTHING)
         return;
     mortise_out_printf(o, "complete -c mortise -n '__mortise_is %s'", c->name);
-    put_what(o, &shell, c->operands);
+    print_value_kind(o, &shell_syntax, c->operands);
     mortise_out_puts(o, "\n");
 }
 
-static void fish(struct mortise_out *o)
+static void print_fish_script(struct mortise_out *o)
 {
     mortise_out_puts(o, fish_head);
     for (size_t i = 0; i < mortise_n_commands; i++)
-        fish_name(o, i);
+        print_fish_name(o, i);
     for (size_t i = 0; i < mortise_n_commands; i++)
-        fish_command(o, mortise_commands[i]);
+        print_fish_command(o, mortise_commands[i]);
 }
 
-/* ---- the command -----------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------- */
 
 static int completion(struct mortise_cli *cli, struct mortise_err *err)
 {
     static const struct {
         const char *name;
         void (*print)(struct mortise_out *);
-    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    } shells[] = {{"bash", print_bash_script},
+                  {"zsh", print_zsh_script},
+                  {"fish", print_fish_script}};
 
     (void)err;
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {

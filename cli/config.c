@@ -1,21 +1,20 @@
-/* config.c -- `mortise config print`: what holds here, and who said so.
+/* config.c -- `mortise config print`: the deployment in effect and the origin
+ * of each value.
  *
- * A deployment comes from a file, the environment, the command line and what
- * is built in.  Who looks for the reason of a value wants to see the value and
- * the place to change it in one line.
+ * Values come from a file, the environment, the command line and defaults.
+ * The output shows each value with the place where it can be changed.
  *
- *   (1) What is printed as text is a Deployment file that loads again and means
- *       the same; only passwords that --redacted withheld are missing.
- *   (2) Without --resolved, values stand as they were written: ${env:...},
- *       ${file:...}, and paths relative to the file, beside which this one
- *       belongs, too.  With it, what they stand for, and paths from the root
- *       on.
- *   (3) With --redacted nothing is printed that came through ${env:...} or
- *       ${file:...} (it stays as it was written), except in paths, no
- *       credentials inside URLs, and nothing that stands in the file itself
- *       where a plugin's config_schema marks a secret, or a server of tools.mcp
- *       is given it.
- *   (4) A secret:// reference is printed as it stands: no provider is asked.
+ *   (1) The text output is a Deployment file with the same meaning; only
+ *       values that --redacted withholds are missing.
+ *   (2) Without --resolved, values are printed as written: ${env:...},
+ *       ${file:...}, and paths relative to the file; the output belongs beside
+ *       that file, too.  With --resolved, values are expanded and paths are
+ *       absolute.
+ *   (3) --redacted withholds all values from ${env:...} or ${file:...}
+ *       (printed as written), except in paths; credentials inside URLs; and
+ *       values in the file that a plugin's config_schema marks as secret or
+ *       that a server of tools.mcp receives.
+ *   (4) A secret:// reference is printed as written; no provider is asked.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,17 +32,17 @@
 
 static const char withheld[] = "[redacted]";
 
-struct page {
+struct config_page {
     const struct mortise_args *args;
     struct mortise_settings *settings;
     struct mortise_arena *arena;     /* of the settings */
-    struct mortise_plugins *plugins; /* with --redacted; else NULL */
-    json_t *value, *origins;         /* origins: by the pointer into value */
+    struct mortise_plugins *plugins; /* with --redacted; otherwise NULL */
+    json_t *value, *origins;         /* origins: by JSON pointer into value */
     struct mortise_buf pointer;
     bool nomem;
 };
 
-static const char *pointer_of(struct page *p)
+static const char *get_pointer(struct config_page *p)
 {
     const char *text = mortise_buf_cstr(&p->pointer);
 
@@ -52,22 +51,24 @@ static const char *pointer_of(struct page *p)
 }
 
 /* Takes `v`. */
-static void put(struct page *p, json_t *to, const char *key, json_t *v)
+static void set_page_member(struct config_page *p, json_t *to, const char *key,
+                            json_t *v)
 {
     p->nomem |= json_object_set_new(to, key, v) != 0;
 }
 
 /* ---- paths -------------------------------------------------------------- */
 
-static bool fits_any(const char *pointer, const char *const *patterns)
+static bool matches_any_pattern(const char *pointer,
+                                const char *const *patterns)
 {
     while (*patterns != NULL && !mortise_wild_fits(*patterns, pointer))
         patterns++;
     return *patterns != NULL;
 }
 
-/* Is what stands there the name of a file or directory? */
-static bool is_path(const char *pointer)
+/* Is the value at this pointer the path of a file or directory? */
+static bool is_path_value(const char *pointer)
 {
     static const char *const paths[] = {"/store/path",
                                         "/trust/dir",
@@ -82,20 +83,21 @@ static bool is_path(const char *pointer)
                                         "/tools/mcp/*/sandbox/fs/*",
                                         NULL};
 
-    return fits_any(pointer, paths);
+    return matches_any_pattern(pointer, paths);
 }
 
-/* ... or of a program, which PATH does not find? */
-static bool is_program(const char *pointer, const char *text)
+/* Is it a program's path (not searched in PATH)? */
+static bool is_program_path(const char *pointer, const char *text)
 {
     static const char *const programs[] = {"/secrets/*/exec/0",
                                            "/tools/mcp/*/command/0", NULL};
 
-    return fits_any(pointer, programs) && strchr(text, '/') != NULL;
+    return matches_any_pattern(pointer, programs) && strchr(text, '/') != NULL;
 }
 
-/* From the root on, whatever directory this is. */
-static const char *absolute(struct page *p, const char *path)
+/* Make a path absolute. */
+static const char *make_config_path_absolute(struct config_page *p,
+                                             const char *path)
 {
     char here[PATH_MAX], *out;
     size_t room;
@@ -112,19 +114,20 @@ static const char *absolute(struct page *p, const char *path)
     return out != NULL ? out : "";
 }
 
-static const char *file_path(struct page *p, const struct mortise_yaml *v)
+static const char *expand_file_path(struct config_page *p,
+                                    const struct mortise_yaml *v)
 {
     const char *path = mortise_expand_path(p->arena, v);
 
     p->nomem |= path == NULL;
-    return path != NULL ? absolute(p, path) : "";
+    return path != NULL ? make_config_path_absolute(p, path) : "";
 }
 
 /* ---- strings ------------------------------------------------------------ */
 
-/* Where the credentials of a URL end (at its @), or NULL: user:password or
- * token, between // and @ without a / between them. */
-static const char *credentials(const char *s, const char **from)
+/* Find the credentials of a URL, user:password or token, between // and @.
+ * Returns the position of the @, or NULL; *from: their beginning. */
+static const char *find_url_credentials(const char *s, const char **from)
 {
     for (; (s = strstr(s, "://")) != NULL; s += 3) {
         const char *at = s + 3 + strcspn(s + 3, "/?# @");
@@ -136,16 +139,16 @@ static const char *credentials(const char *s, const char **from)
     return NULL;
 }
 
-/* The text with what must not be seen withheld, and a literal ${ as it is to
- * be written. */
-static json_t *shown(struct page *p, const char *s, bool literal)
+/* The text with credentials withheld; `literal`: with ${ escaped. */
+static json_t *make_shown_string(struct config_page *p, const char *s,
+                                 bool literal)
 {
     struct mortise_buf b;
     const char *from, *to;
     json_t *out = NULL;
 
     mortise_buf_init(&b, p->arena->mem);
-    while (p->args->redacted && (to = credentials(s, &from)) != NULL) {
+    while (p->args->redacted && (to = find_url_credentials(s, &from)) != NULL) {
         mortise_buf_put(&b, s, (size_t)(from - s));
         mortise_buf_puts(&b, withheld);
         s = to;
@@ -161,26 +164,29 @@ static json_t *shown(struct page *p, const char *s, bool literal)
     return out;
 }
 
-/* A string of the file.  JSON says what is meant, YAML how it is written. */
-static json_t *string_of(struct page *p, const struct mortise_yaml *written,
-                         const struct mortise_yaml *meant, bool withhold)
+/* A string of the file.  JSON has the value, YAML its written form. */
+static json_t *make_string_value(struct config_page *p,
+                                 const struct mortise_yaml *written,
+                                 const struct mortise_yaml *meant,
+                                 bool withhold)
 {
     bool literal = !p->args->json;
 
     if (strlen(meant->str) != meant->len ||
         strlen(written->str) != written->len)
-        return mortise_yaml_json(written, false); /* has no ${, and a NUL */
+        return mortise_yaml_json(written, false); /* has a NUL and no ${ */
     if (!p->args->resolved || withhold)
-        return shown(p, written->str, false);
-    if (is_path(pointer_of(p)) || is_program(pointer_of(p), meant->str))
-        return shown(p, file_path(p, meant), literal);
-    return shown(p, meant->str, literal);
+        return make_shown_string(p, written->str, false);
+    if (is_path_value(get_pointer(p)) ||
+        is_program_path(get_pointer(p), meant->str))
+        return make_shown_string(p, expand_file_path(p, meant), literal);
+    return make_shown_string(p, meant->str, literal);
 }
 
-/* ---- where it comes from ------------------------------------------------ */
+/* ---- origins ----------------------------------------------------------- */
 
-static void put_source(struct page *p, json_t *origin,
-                       const struct mortise_outside *o)
+static void add_value_source(struct config_page *p, json_t *origin,
+                             const struct mortise_outside *o)
 {
     const char *member = o->file ? "files" : "variables";
     json_t *list = json_object_get(origin, member);
@@ -188,16 +194,16 @@ static void put_source(struct page *p, json_t *origin,
 
     if (list == NULL) {
         list = json_array();
-        put(p, origin, member, list);
+        set_page_member(p, origin, member, list);
     }
     p->nomem |= json_array_append_new(list, name) != 0;
     if (o->by_default)
-        put(p, origin, "by_default", json_true());
+        set_page_member(p, origin, "by_default", json_true());
 }
 
-/* *outside: some of it came through ${...}. */
-static void origin_of(struct page *p, const struct mortise_yaml *written,
-                      bool *outside)
+/* Record the origin; *outside: part of the value comes from ${...}. */
+static void add_value_origin(struct config_page *p,
+                             const struct mortise_yaml *written, bool *outside)
 {
     const char *at = written->str;
     struct mortise_outside o;
@@ -211,19 +217,20 @@ static void origin_of(struct page *p, const struct mortise_yaml *written,
     while (origin != NULL && written->kind == MORTISE_YAML_STRING &&
            strlen(at) == (size_t)(written->str + written->len - at) &&
            mortise_expand_next(&at, &o)) {
-        put_source(p, origin, &o);
+        add_value_source(p, origin, &o);
         *outside |= !o.by_default;
     }
-    put(p, p->origins, pointer_of(p), origin);
+    set_page_member(p, p->origins, get_pointer(p), origin);
 }
 
 /* ---- secrets ------------------------------------------------------------- */
 
-enum { PLUGIN_MAX = 160 }; /* room for names of plugins and ids */
+enum { PLUGIN_MAX = 160 }; /* maximum length of plugin names and ids */
 
-/* Behind `/BEFORE/NAME`, which `at` begins with; NULL: it does not. */
-static const char *behind(const char *at, const char *before,
-                          char name[PLUGIN_MAX])
+/* Match the prefix BEFORE and one more segment, `name`; returns the rest, or
+ * NULL. */
+static const char *match_pointer_prefix(const char *at, const char *before,
+                                        char name[PLUGIN_MAX])
 {
     size_t n = strlen(before);
 
@@ -233,18 +240,19 @@ static const char *behind(const char *at, const char *before,
     return at + n + strcspn(at + n, "/");
 }
 
-/* Is that, in a model, a key of the deployment's own? */
-static bool is_own(const char *rest)
+/* In a model: is it a key of the deployment, and not of the plugin's config? */
+static bool is_deployment_key(const char *rest)
 {
     char key[PLUGIN_MAX];
 
-    return behind(rest, "/", key) != NULL &&
+    return match_pointer_prefix(rest, "/", key) != NULL &&
            mortise_place_row(&mortise_model_place, key) != NULL;
 }
 
-/* Behind the config of one of a list of {plugin, config}. */
-static const char *in_discovery(const struct page *p, char name[PLUGIN_MAX],
-                                const char *rest)
+/* The rest after the config of discovery.plugins[N]. */
+static const char *match_discovery_config(const struct config_page *p,
+                                          char name[PLUGIN_MAX],
+                                          const char *rest)
 {
     static const char config[] = "/config";
     const struct mortise_discoverers *all = &p->settings->deployment->discovery;
@@ -257,35 +265,36 @@ static const char *in_discovery(const struct page *p, char name[PLUGIN_MAX],
     return rest + sizeof config - 1;
 }
 
-/* Where we are in the config of a plugin, which is in plugins.config, in
- * guardrails, in memory, in models or in discovery, and the plugin's name; NULL:
- * in none. */
-static const char *in_config(struct page *p, char name[PLUGIN_MAX])
+/* If the pointer is inside a plugin's config (plugins.config, guardrails,
+ * memory, models, discovery), return the rest and the plugin's name; else
+ * NULL. */
+static const char *match_plugin_config(struct config_page *p,
+                                       char name[PLUGIN_MAX])
 {
     static const char config[] = "/config", memory[] = "/memory/config";
-    const char *at = pointer_of(p),
-               *rest = behind(at, "/plugins/config/", name);
+    const char *at = get_pointer(p),
+               *rest = match_pointer_prefix(at, "/plugins/config/", name);
     const struct mortise_guard *g;
     const struct mortise_model_alias *m;
 
     if (rest != NULL)
         return rest;
-    rest = behind(at, "/models/", name);
+    rest = match_pointer_prefix(at, "/models/", name);
     if (rest != NULL) {
         m = mortise_model_find(&p->settings->deployment->models, name);
         snprintf(name, PLUGIN_MAX, "%s", m != NULL ? m->provider : "");
-        return is_own(rest) ? NULL : rest;
+        return is_deployment_key(rest) ? NULL : rest;
     }
-    rest = behind(at, "/discovery/plugins/", name);
+    rest = match_pointer_prefix(at, "/discovery/plugins/", name);
     if (rest != NULL)
-        return in_discovery(p, name, rest);
+        return match_discovery_config(p, name, rest);
     if (strncmp(at, memory, sizeof memory - 1) == 0) {
         const char *plugin = p->settings->deployment->memory.plugin;
 
         snprintf(name, PLUGIN_MAX, "%s", plugin != NULL ? plugin : "");
         return at + sizeof memory - 1;
     }
-    rest = behind(at, "/guardrails/", name);
+    rest = match_pointer_prefix(at, "/guardrails/", name);
     if (rest == NULL || strncmp(rest, config, sizeof config - 1) != 0)
         return NULL;
     g = mortise_guard_find(&p->settings->deployment->guards, name);
@@ -293,17 +302,17 @@ static const char *in_config(struct page *p, char name[PLUGIN_MAX])
     return rest + sizeof config - 1;
 }
 
-/* Does the plugin say that this is a secret?  One that is not installed cannot
- * say that it is none.  What a server gets of the deployment may be one. */
-static bool is_marked(struct page *p)
+/* Is the value marked as secret?  Values of a plugin that is not installed are
+ * treated as secret, and so are values that an MCP server receives. */
+static bool is_marked_secret(struct config_page *p)
 {
     static const char *const given[] = {"/tools/mcp/*/headers/*",
                                         "/tools/mcp/*/env/*", NULL};
     char name[PLUGIN_MAX];
-    const char *rest = in_config(p, name);
+    const char *rest = match_plugin_config(p, name);
     const struct mortise_manifest *m;
 
-    if (fits_any(pointer_of(p), given))
+    if (matches_any_pattern(get_pointer(p), given))
         return true;
     if (rest == NULL)
         return false;
@@ -311,27 +320,29 @@ static bool is_marked(struct page *p)
     return m == NULL || mortise_secret_place(&m->config_secrets, rest);
 }
 
-static bool is_reference(const struct mortise_yaml *v)
+static bool is_reference_to_secret(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING &&
            mortise_secret_name(v->str) != NULL;
 }
 
-/* ---- the file's values --------------------------------------------------- */
+/* ---- values of the file ------------------------------------------------ */
 
-static json_t *value_of(struct page *p, const struct mortise_yaml *written,
-                        const struct mortise_yaml *meant);
+static json_t *make_config_value(struct config_page *p,
+                                 const struct mortise_yaml *written,
+                                 const struct mortise_yaml *meant);
 
-/* x- keys are ignored by everybody, except where a plugin may mean them. */
-static bool is_left_out(struct page *p, const char *key)
+/* Skip x- keys, except inside plugin configs. */
+static bool is_skipped_key(struct config_page *p, const char *key)
 {
     char name[PLUGIN_MAX];
 
-    return mortise_yaml_is_x(key) && in_config(p, name) == NULL;
+    return mortise_yaml_is_x(key) && match_plugin_config(p, name) == NULL;
 }
 
-static json_t *items_of(struct page *p, const struct mortise_yaml *written,
-                        const struct mortise_yaml *meant)
+static json_t *make_config_items(struct config_page *p,
+                                 const struct mortise_yaml *written,
+                                 const struct mortise_yaml *meant)
 {
     bool map = written->kind == MORTISE_YAML_MAP;
     json_t *out = map ? json_object() : json_array();
@@ -341,15 +352,15 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
         const char *key = map ? written->keys[i]->str : NULL;
         json_t *one;
 
-        if (map && is_left_out(p, key))
+        if (map && is_skipped_key(p, key))
             continue;
         if (map)
             mortise_json_pointer(&p->pointer, key);
         else
             mortise_buf_printf(&p->pointer, "/%zu", i);
-        one = value_of(p, written->items[i], meant->items[i]);
+        one = make_config_value(p, written->items[i], meant->items[i]);
         if (map)
-            put(p, out, key, one);
+            set_page_member(p, out, key, one);
         else
             p->nomem |= json_array_append_new(out, one) != 0;
         p->pointer.n = before;
@@ -357,73 +368,79 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
     return out;
 }
 
-static void note_redacted(struct page *p)
+static void mark_redacted(struct config_page *p)
 {
-    put(p, json_object_get(p->origins, pointer_of(p)), "redacted", json_true());
+    set_page_member(p, json_object_get(p->origins, get_pointer(p)), "redacted",
+                    json_true());
 }
 
-static json_t *value_of(struct page *p, const struct mortise_yaml *written,
-                        const struct mortise_yaml *meant)
+static json_t *make_config_value(struct config_page *p,
+                                 const struct mortise_yaml *written,
+                                 const struct mortise_yaml *meant)
 {
     bool outside, withhold;
 
     if ((written->kind == MORTISE_YAML_MAP ||
          written->kind == MORTISE_YAML_SEQ) &&
         written->n > 0)
-        return items_of(p, written, meant);
-    origin_of(p, written, &outside);
-    withhold = p->args->redacted && outside && !is_path(pointer_of(p));
+        return make_config_items(p, written, meant);
+    add_value_origin(p, written, &outside);
+    withhold = p->args->redacted && outside && !is_path_value(get_pointer(p));
     if (withhold)
-        note_redacted(p);
-    if (p->args->redacted && !withhold && is_marked(p) &&
-        !is_reference(written)) {
-        note_redacted(p);
+        mark_redacted(p);
+    if (p->args->redacted && !withhold && is_marked_secret(p) &&
+        !is_reference_to_secret(written)) {
+        mark_redacted(p);
         return json_string(withheld);
     }
     if (written->kind == MORTISE_YAML_STRING)
-        return string_of(p, written, meant, withhold);
+        return make_string_value(p, written, meant, withhold);
     return mortise_yaml_json(written, false);
 }
-/* The mapping of that name in another, made if need be. */
-static json_t *part(struct page *p, json_t *of, const char *name)
+/* Get the member of that name, a mapping; create it if it is absent. */
+static json_t *get_or_add_mapping(struct config_page *p, json_t *of,
+                                  const char *name)
 {
     json_t *at = json_object_get(of, name);
 
     if (at == NULL) {
         at = json_object();
-        put(p, of, name, at);
+        set_page_member(p, of, name, at);
     }
     return at;
 }
 
-/* Something that no file says, in the mapping `at`, whose pointer is `in`. */
-static void put_value(struct page *p, json_t *at, const char *in,
-                      const char *key, const char *text, const char *from)
+/* Add a value that is not in the file, to the mapping `at` with the pointer
+ * `in`. */
+static void set_unwritten_value(struct config_page *p, json_t *at,
+                                const char *in, const char *key,
+                                const char *text, const char *from)
 {
-    char pointer[128]; /* names that are part of one are bounded */
+    char pointer[128]; /* the names in a pointer are bounded */
 
     snprintf(pointer, sizeof pointer, "%s/%s", in, key);
-    put(p, at, key, shown(p, text, !p->args->json));
-    put(p, p->origins, pointer, json_pack("{s:s}", "from", from));
+    set_page_member(p, at, key, make_shown_string(p, text, !p->args->json));
+    set_page_member(p, p->origins, pointer, json_pack("{s:s}", "from", from));
 }
 
-static void put_store(struct page *p)
+static void set_store_values(struct config_page *p)
 {
     const struct mortise_deployment *d = p->settings->deployment;
-    json_t *store = part(p, p->value, "store");
-    const char *path = absolute(p, p->settings->store);
+    json_t *store = get_or_add_mapping(p, p->value, "store");
+    const char *path = make_config_path_absolute(p, p->settings->store);
 
     if (p->args->store != NULL)
-        put_value(p, store, "/store", "path", path, "--store");
+        set_unwritten_value(p, store, "/store", "path", path, "--store");
     else if (d->store_path == NULL)
-        put_value(p, store, "/store", "path", path, "default");
+        set_unwritten_value(p, store, "/store", "path", path, "default");
     if (!d->finished_said)
-        put_value(p, part(p, store, "retention"), "/store/retention",
-                  "finished", "30d", "default");
+        set_unwritten_value(p, get_or_add_mapping(p, store, "retention"),
+                            "/store/retention", "finished", "30d", "default");
 }
 
-/* Where a server works: else it would be where what is printed here lies. */
-static void put_servers(struct page *p)
+/* The working directory of a server.  Otherwise it would depend on the place
+ * of the printed file. */
+static void set_server_dirs(struct config_page *p)
 {
     const struct mortise_mcp_servers *servers =
         &p->settings->deployment->tools.mcp;
@@ -436,28 +453,30 @@ static void put_servers(struct page *p)
 
         snprintf(in, sizeof in, "/tools/mcp/%s", s->name);
         if (s->program.path != NULL && json_object_get(one, "dir") == NULL)
-            put_value(p, one, in, "dir", absolute(p, s->program.dir),
-                      "default");
+            set_unwritten_value(p, one, in, "dir",
+                                make_config_path_absolute(p, s->program.dir),
+                                "default");
     }
 }
 
-static void put_rest(struct page *p)
+static void set_default_values(struct config_page *p)
 {
     if (p->settings->deployment->tree == NULL) {
-        put_value(p, p->value, "", "apiVersion", "mortise/v1", "default");
-        put_value(p, p->value, "", "kind", "Deployment", "default");
-        put_value(p, part(p, p->value, "metadata"), "/metadata", "name",
-                  "default", "default");
+        set_unwritten_value(p, p->value, "", "apiVersion", "mortise/v1",
+                            "default");
+        set_unwritten_value(p, p->value, "", "kind", "Deployment", "default");
+        set_unwritten_value(p, get_or_add_mapping(p, p->value, "metadata"),
+                            "/metadata", "name", "default", "default");
     }
-    put_store(p);
-    put_servers(p);
+    set_store_values(p);
+    set_server_dirs(p);
 }
 
 /* ---- printing ------------------------------------------------------------ */
 
-/* " ${env:A} ${file:b}", as far as there is room. */
-static void add_names(char *out, size_t room, const json_t *origin,
-                      const char *member, const char *what)
+/* Append ", WHAT NAME" for each name, as far as there is room. */
+static void append_source_names(char *out, size_t room, const json_t *origin,
+                                const char *member, const char *what)
 {
     json_t *list = json_object_get(origin, member);
 
@@ -468,10 +487,10 @@ static void add_names(char *out, size_t room, const json_t *origin,
     }
 }
 
-static const char *note(void *ud, const char *pointer)
+static const char *describe_value_origin(void *ud, const char *pointer)
 {
     static char text[1024];
-    const struct page *p = ud;
+    const struct config_page *p = ud;
     const json_t *o = json_object_get(p->origins, pointer);
     const char *file = json_string_value(json_object_get(o, "file"));
 
@@ -480,15 +499,15 @@ static const char *note(void *ud, const char *pointer)
     snprintf(text, sizeof text, "%s:%d:%d", file,
              (int)mortise_cli_integer(o, "line"),
              (int)mortise_cli_integer(o, "column"));
-    add_names(text, sizeof text, o, "variables", "environment");
-    add_names(text, sizeof text, o, "files", "file");
+    append_source_names(text, sizeof text, o, "variables", "environment");
+    append_source_names(text, sizeof text, o, "files", "file");
     if (json_is_true(json_object_get(o, "by_default")))
         strncat(text, " (unset: the default)", sizeof text - strlen(text) - 1);
     return text;
 }
 
-/* Where the file was found: what would have to change for another. */
-static const char *found_by(const struct mortise_cli *cli)
+/* How the deployment file was found. */
+static const char *describe_file_origin(const struct mortise_cli *cli)
 {
     const char *env = getenv("MORTISE_DEPLOYMENT");
 
@@ -500,7 +519,7 @@ static const char *found_by(const struct mortise_cli *cli)
                                          : "found in this directory";
 }
 
-static int print_text(struct mortise_cli *cli, struct page *p)
+static int print_config_text(struct mortise_cli *cli, struct config_page *p)
 {
     const struct mortise_settings *s = p->settings;
     struct mortise_out *o = &cli->out;
@@ -508,12 +527,13 @@ static int print_text(struct mortise_cli *cli, struct page *p)
     int rv;
 
     mortise_buf_init(&b, cli->mem);
-    rv = mortise_yaml_write(&b, p->value, note, p);
+    rv = mortise_yaml_write(&b, p->value, describe_value_origin, p);
     mortise_out_say(o,
                     "# %s%s%s\n# then, after plugins.path: %s\n# also, beside "
                     "trust.dir: %s\n",
                     cli->deployment, cli->deployment != NULL ? ", " : "",
-                    found_by(cli), s->plugin_dirs[s->n_plugin_dirs - 1],
+                    describe_file_origin(cli),
+                    s->plugin_dirs[s->n_plugin_dirs - 1],
                     s->trust_dirs[s->n_trust_dirs - 1]);
     if (rv == MORTISE_OK)
         mortise_out_put(o, b.p, b.n);
@@ -521,40 +541,42 @@ static int print_text(struct mortise_cli *cli, struct page *p)
     return rv;
 }
 
-static int print_json(struct mortise_cli *cli, struct page *p)
+static int print_config_json(struct mortise_cli *cli, struct config_page *p)
 {
     const struct mortise_settings *s = p->settings;
 
     return mortise_cli_print(
         cli,
         json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
-                  cli->deployment, "found_by", found_by(cli), "bundled",
-                  "plugins", s->plugin_dirs[s->n_plugin_dirs - 1], "trust",
-                  s->trust_dirs[s->n_trust_dirs - 1], "value", p->value,
-                  "origins", p->origins),
+                  cli->deployment, "found_by", describe_file_origin(cli),
+                  "bundled", "plugins", s->plugin_dirs[s->n_plugin_dirs - 1],
+                  "trust", s->trust_dirs[s->n_trust_dirs - 1], "value",
+                  p->value, "origins", p->origins),
         true, NULL);
 }
 
-static int print_page(struct mortise_cli *cli, struct mortise_plugin_set *set,
-                      struct mortise_err *err)
+static int print_config_page(struct mortise_cli *cli,
+                             struct mortise_plugin_set *set,
+                             struct mortise_err *err)
 {
-    struct page p = {.args = &cli->args,
-                     .settings = &set->settings,
-                     .arena = &set->settings.arena,
-                     .plugins = set->plugins};
+    struct config_page p = {.args = &cli->args,
+                            .settings = &set->settings,
+                            .arena = &set->settings.arena,
+                            .plugins = set->plugins};
     const struct mortise_deployment *d = set->settings.deployment;
     int rv = MORTISE_OK;
 
     mortise_buf_init(&p.pointer, cli->mem);
     p.origins = json_object();
-    p.value =
-        d->tree != NULL ? value_of(&p, d->written, d->tree) : json_object();
+    p.value = d->tree != NULL ? make_config_value(&p, d->written, d->tree)
+                              : json_object();
     if (p.value == NULL || p.origins == NULL)
         p.nomem = true;
     else
-        put_rest(&p);
+        set_default_values(&p);
     if (!p.nomem)
-        rv = cli->args.json ? print_json(cli, &p) : print_text(cli, &p);
+        rv = cli->args.json ? print_config_json(cli, &p)
+                            : print_config_text(cli, &p);
     json_decref(p.value);
     json_decref(p.origins);
     mortise_buf_finish(&p.pointer);
@@ -572,9 +594,9 @@ static int config_print(struct mortise_cli *cli, struct mortise_err *err)
     rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, err)
                             : mortise_cli_settings(cli, &set.settings, err);
     if (rv == MORTISE_OK && set.settings.deployment->unresolved)
-        cli->args.resolved = false; /* that is not allowed, as a warning says */
+        cli->args.resolved = false; /* a warning reports why */
     if (rv == MORTISE_OK)
-        rv = print_page(cli, &set, err);
+        rv = print_config_page(cli, &set, err);
     mortise_plugin_set_close(&set);
     return rv;
 }

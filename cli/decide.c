@@ -1,16 +1,16 @@
-/* decide.c -- what people decide: approve, reject, answer, resolve, pause,
+/* decide.c -- decisions of people: approve, reject, answer, resolve, pause,
  * cancel.
  *
- * A decision is about one request of one run: the run is named in full (name.c),
- * the request by its id, or it is shown and asked about first (choice.c).  The
- * digest of what is approved is taken from the very request that was looked up,
- * so an approval can never settle something that changed since: the engine
- * compares.  Which command a decision becomes depends on the kind of the request;
- * a person need not know.
+ * A decision applies to one request of one run.  The run is named by its whole
+ * id (name.c), and the request by its id, or it is shown and confirmed first
+ * (choice.c).  The digest to approve is copied from the request that was
+ * looked up, and the engine compares it, so an approval never settles a call
+ * that has changed since.  The kind of the request determines the command that
+ * a decision becomes.
  *
- * Several requests of one run may be settled at once, each named by its id, as
- * `inbox RUN --ids` prints them.  All are looked up, and the decision is made of
- * each, before the first is recorded; what is recorded is one order of the run.
+ * Several requests of a run can be settled at once, each named by its id, as
+ * `inbox RUN --ids` prints them.  All commands are made before the first is
+ * recorded, and they are recorded together as one order.
  */
 
 #include <string.h>
@@ -19,9 +19,10 @@
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-/* An optional JSON argument. */
-static int optional(struct mortise_cli *cli, const char *what,
-                    const char *given, json_t **out, struct mortise_err *err)
+/* Parse an optional JSON argument. */
+static int parse_optional_json(struct mortise_cli *cli, const char *what,
+                               const char *given, json_t **out,
+                               struct mortise_err *err)
 {
     *out = NULL;
     if (given == NULL)
@@ -29,14 +30,14 @@ static int optional(struct mortise_cli *cli, const char *what,
     return mortise_cli_value(cli, what, given, out, err);
 }
 
-/* What becomes of a decision: `make` says the command that it is.  One that
- * does not fit the request is refused before anybody is asked; one that is for
- * another kind of request, with the commands that settle it. */
+/* Makes the command for a decision.  A decision that does not fit the request
+ * fails before a person is asked to confirm; so does one for another kind of
+ * request, with the commands that settle it. */
 typedef int make_fn(struct mortise_cli *cli, const struct mortise_cli_choice *c,
                     json_t **out, struct mortise_err *err);
 
-/* The one request that is meant: maybe the only one that there is, or a person at
- * the terminal says so. */
+/* Decide one request: the one that is named, or the one that a person
+ * confirms. */
 static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
                       struct mortise_err *err)
 {
@@ -56,7 +57,7 @@ static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
     return rv;
 }
 
-static bool has_id(const json_t *commands, const json_t *request)
+static bool has_command_for(const json_t *commands, const json_t *request)
 {
     MORTISE_JSON_EACH (one, i, commands)
         if (strcmp(mortise_cli_text(one, "id"),
@@ -65,7 +66,7 @@ static bool has_id(const json_t *commands, const json_t *request)
     return false;
 }
 
-/* One of several, put into `commands`, once. */
+/* Make one of several commands and append it, unless it is a duplicate. */
 static int add_decision(struct mortise_cli *cli, make_fn *make,
                         const char *given, json_t *commands,
                         struct mortise_err *err)
@@ -80,7 +81,7 @@ static int add_decision(struct mortise_cli *cli, make_fn *make,
             "'%.64s' is not a request id; give the id of each request when you "
             "decide several; no decision was recorded",
             given);
-    if (rv == MORTISE_OK && !has_id(commands, c.request)) {
+    if (rv == MORTISE_OK && !has_command_for(commands, c.request)) {
         rv = make(cli, &c, &command, err);
         if (rv == MORTISE_OK && json_array_append_new(commands, command) != 0)
             rv = mortise_nomem(err);
@@ -89,7 +90,7 @@ static int add_decision(struct mortise_cli *cli, make_fn *make,
     return rv;
 }
 
-/* RUN ID RUN ID, as `inbox RUN --ids` says it, or RUN ID ID. */
+/* RUN ID RUN ID, as `inbox RUN --ids` prints it, or RUN ID ID. */
 static int decide_several(struct mortise_cli *cli, make_fn *make,
                           struct mortise_err *err)
 {
@@ -107,8 +108,8 @@ static int decide_several(struct mortise_cli *cli, make_fn *make,
     return rv;
 }
 
-static int decide(struct mortise_cli *cli, make_fn *make,
-                  struct mortise_err *err)
+static int decide_requests(struct mortise_cli *cli, make_fn *make,
+                           struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
 
@@ -118,11 +119,11 @@ static int decide(struct mortise_cli *cli, make_fn *make,
                             a->n_operands > 1 ? a->operands[1] : NULL, err);
 }
 
-/* ---- approve, reject --------------------------------------------------------
- */
+/* ---- approve, reject --------------------------------------------------- */
 
-static int decide_tool(struct mortise_cli *cli, const json_t *request,
-                       bool approve, json_t **out, struct mortise_err *err)
+static int make_tool_decision(struct mortise_cli *cli, const json_t *request,
+                              bool approve, json_t **out,
+                              struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     const char *digest =
@@ -135,7 +136,7 @@ static int decide_tool(struct mortise_cli *cli, const json_t *request,
                             "--answer is only for questions, but this request "
                             "is a call of %s: omit --answer",
                             mortise_cli_text(request, "tool"));
-    rv = optional(cli, "--args", a->args, &args, err);
+    rv = parse_optional_json(cli, "--args", a->args, &args, err);
     if (rv != MORTISE_OK)
         return rv;
     *out =
@@ -146,8 +147,9 @@ static int decide_tool(struct mortise_cli *cli, const json_t *request,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int decide_human(struct mortise_cli *cli, const json_t *request,
-                        bool approve, json_t **out, struct mortise_err *err)
+static int make_human_decision(struct mortise_cli *cli, const json_t *request,
+                               bool approve, json_t **out,
+                               struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *answer;
@@ -163,7 +165,7 @@ static int decide_human(struct mortise_cli *cli, const json_t *request,
                             "the question needs an answer: give --answer JSON; "
                             "'mortise show %s' prints its schema",
                             cli->args.operands[0]);
-    rv = optional(cli, "--answer", a->answer, &answer, err);
+    rv = parse_optional_json(cli, "--answer", a->answer, &answer, err);
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
@@ -172,9 +174,9 @@ static int decide_human(struct mortise_cli *cli, const json_t *request,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* {source, path}: the graph by which it is to go instead; NULL: as it is. */
-static int edited_plan(struct mortise_cli *cli, json_t **out,
-                       struct mortise_err *err)
+/* {source, path} of an edited plan; NULL: unchanged. */
+static int read_edited_plan(struct mortise_cli *cli, json_t **out,
+                            struct mortise_err *err)
 {
     const char *path = cli->args.graph;
     json_t *source = NULL;
@@ -192,8 +194,9 @@ static int edited_plan(struct mortise_cli *cli, json_t **out,
     return rv;
 }
 
-static int decide_plan(struct mortise_cli *cli, const json_t *request,
-                       bool approve, json_t **out, struct mortise_err *err)
+static int make_plan_decision(struct mortise_cli *cli, const json_t *request,
+                              bool approve, json_t **out,
+                              struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *graph;
@@ -203,7 +206,7 @@ static int decide_plan(struct mortise_cli *cli, const json_t *request,
         return mortise_fail(err, MORTISE_EDECISION,
                             "for a plan, give only --reason or, to approve an "
                             "edited plan, --graph FILE");
-    rv = edited_plan(cli, &graph, err);
+    rv = read_edited_plan(cli, &graph, err);
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
@@ -212,7 +215,7 @@ static int decide_plan(struct mortise_cli *cli, const json_t *request,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* What `approve` says yes to, `reject` says no to. */
+/* `approve` and `reject` settle the same kinds of requests. */
 static int make_decision(struct mortise_cli *cli,
                          const struct mortise_cli_choice *c, json_t **out,
                          struct mortise_err *err)
@@ -221,22 +224,22 @@ static int make_decision(struct mortise_cli *cli,
     bool approve = cli->cmd == &mortise_cmd_approve;
 
     if (mortise_cli_is_kind(request, "plan"))
-        return decide_plan(cli, request, approve, out, err);
+        return make_plan_decision(cli, request, approve, out, err);
     if (cli->args.graph != NULL)
         return mortise_fail(err, MORTISE_EDECISION,
                             "--graph is for plans; this request is not a plan");
     if (mortise_cli_is_kind(request, "approval_pending"))
-        return decide_tool(cli, request, approve, out, err);
+        return make_tool_decision(cli, request, approve, out, err);
     if (mortise_cli_is_kind(request, "human") ||
         mortise_cli_is_kind(request, "node") ||
         mortise_cli_is_decision(request))
-        return decide_human(cli, request, approve, out, err);
+        return make_human_decision(cli, request, approve, out, err);
     return mortise_cli_refuse_kind(cli, c, "is no approval");
 }
 
 static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return decide(cli, make_decision, err);
+    return decide_requests(cli, make_decision, err);
 }
 
 #define COMMON_OPTS                                                            \
@@ -320,11 +323,10 @@ const struct mortise_cmd mortise_cmd_reject = {
     .run = approve_or_reject,
 };
 
-/* ---- answer
- * ------------------------------------------------------------------ */
+/* ---- answer ------------------------------------------------------------ */
 
-/* A human node takes {approved, reason?, answer?}.  Is this value none of it, but
- * the answer alone? */
+/* A human node takes {approved, reason?, answer?}.  Is this value only the
+ * answer? */
 static bool is_bare_answer(const json_t *request, const json_t *value)
 {
     static const char *const members[] = {"approved", "reason", "answer"};
@@ -335,11 +337,11 @@ static bool is_bare_answer(const json_t *request, const json_t *value)
     return mortise_cli_is_kind(request, "human");
 }
 
-/* The command that records this value as the answer.  A long value would not fit
- * into the message. */
-static int refuse_bare_answer(struct mortise_cli *cli,
-                              const struct mortise_cli_choice *c,
-                              struct mortise_err *err)
+/* Report the command that records this value as the answer.  A long value is
+ * replaced, because it would not fit into the message. */
+static int fail_bare_answer(struct mortise_cli *cli,
+                            const struct mortise_cli_choice *c,
+                            struct mortise_err *err)
 {
     enum { LONGEST = 80 };
     const char *given = cli->args.value, *command;
@@ -382,7 +384,7 @@ static int make_answer(struct mortise_cli *cli,
         return rv;
     if (is_bare_answer(request, value)) {
         json_decref(value);
-        return refuse_bare_answer(cli, c, err);
+        return fail_bare_answer(cli, c, err);
     }
     *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id",
                      mortise_cli_text(request, "id"), "value", value);
@@ -392,7 +394,7 @@ static int make_answer(struct mortise_cli *cli,
 static int answer(struct mortise_cli *cli, struct mortise_err *err)
 {
     return cli->args.value != NULL
-               ? decide(cli, make_answer, err)
+               ? decide_requests(cli, make_answer, err)
                : mortise_cli_usage(
                      cli, "--value is missing; for a human node, 'mortise "
                           "approve RUN ID --answer JSON' is shorter");
@@ -424,8 +426,7 @@ const struct mortise_cmd mortise_cmd_answer = {
     .run = answer,
 };
 
-/* ---- resolve
- * ------------------------------------------------------------------ */
+/* ---- resolve ----------------------------------------------------------- */
 
 static int make_resolution(struct mortise_cli *cli,
                            const struct mortise_cli_choice *c, json_t **out,
@@ -438,7 +439,7 @@ static int make_resolution(struct mortise_cli *cli,
 
     if (!mortise_cli_is_kind(request, "in_doubt"))
         return mortise_cli_refuse_kind(cli, c, "is not in doubt");
-    rv = optional(cli, "--done", a->done, &result, err);
+    rv = parse_optional_json(cli, "--done", a->done, &result, err);
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:s, s:o*}", "kind", "resolve", "id",
@@ -450,10 +451,10 @@ static int make_resolution(struct mortise_cli *cli,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* Is it what somebody said that a step came to, which can be said anew?  *id: of
- * its request. */
-static int find_said(struct mortise_cli *cli, json_t **id,
-                     struct mortise_err *err)
+/* Is the request already resolved as done, so that its result can be
+ * corrected? *id: the id of the request. */
+static int find_resolved_request(struct mortise_cli *cli, json_t **id,
+                                 struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     char run[MORTISE_RUN_MAX];
@@ -473,9 +474,9 @@ static int find_said(struct mortise_cli *cli, json_t **id,
     return rv;
 }
 
-/* --done of what is settled so already: it is said anew, and tried with that. */
-static int correct(struct mortise_cli *cli, const json_t *id,
-                   struct mortise_err *err)
+/* Correct a result with --done, and retry with it. */
+static int send_corrected_result(struct mortise_cli *cli, const json_t *id,
+                                 struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *result, *commands;
@@ -489,7 +490,7 @@ static int correct(struct mortise_cli *cli, const json_t *id,
     return mortise_cli_command(cli, a->operands[0], commands, false, err);
 }
 
-static int resolve(struct mortise_cli *cli, struct mortise_err *err)
+static int run_resolve_command(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *id = NULL;
@@ -499,10 +500,11 @@ static int resolve(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(
             cli, "give exactly one of --done, --retry and --fail");
     if (a->done != NULL && a->n_operands == 2)
-        rv = find_said(cli, &id, err);
+        rv = find_resolved_request(cli, &id, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = id != NULL ? correct(cli, id, err) : decide(cli, make_resolution, err);
+    rv = id != NULL ? send_corrected_result(cli, id, err)
+                    : decide_requests(cli, make_resolution, err);
     json_decref(id);
     return rv;
 }
@@ -565,16 +567,15 @@ const struct mortise_cmd mortise_cmd_resolve = {
     .opts = resolve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise resolve night 8f31c09a --done '{\"id\": \"re_123\"}'",
-    .run = resolve,
+    .run = run_resolve_command,
 };
 
-/* ---- pause, cancel
- * -------------------------------------------------------------------- */
+/* ---- pause, cancel ----------------------------------------------------- */
 
-/* Send a command that has but a reason; `wanted` is the status it leads to,
- * also where another process works on the run. */
-static int stop(struct mortise_cli *cli, const char *kind, int wanted,
-                struct mortise_err *err)
+/* Send a command that has only a reason.  `wanted` is the expected status,
+ * also if another process executes the run. */
+static int send_stop_command(struct mortise_cli *cli, const char *kind,
+                             int wanted, struct mortise_err *err)
 {
     cli->wanted = wanted;
     return mortise_cli_order(
@@ -583,14 +584,14 @@ static int stop(struct mortise_cli *cli, const char *kind, int wanted,
         true, err);
 }
 
-static int pause_run(struct mortise_cli *cli, struct mortise_err *err)
+static int run_pause_command(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return stop(cli, "pause", MORTISE_RUN_PAUSED, err);
+    return send_stop_command(cli, "pause", MORTISE_RUN_PAUSED, err);
 }
 
-static int cancel(struct mortise_cli *cli, struct mortise_err *err)
+static int run_cancel_command(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return stop(cli, "cancel", MORTISE_RUN_CANCELLED, err);
+    return send_stop_command(cli, "cancel", MORTISE_RUN_CANCELLED, err);
 }
 
 static const struct mortise_opt stop_opts[] = {
@@ -623,7 +624,7 @@ const struct mortise_cmd mortise_cmd_pause = {
     .exits = MORTISE_EXITS_RUN,
     .session = MORTISE_SESSION_BRIEF,
     .example = "mortise pause night --reason 'maintenance until six'",
-    .run = pause_run,
+    .run = run_pause_command,
 };
 
 const struct mortise_cmd mortise_cmd_cancel = {
@@ -661,5 +662,5 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel night --reason 'wrong file'",
-    .run = cancel,
+    .run = run_cancel_command,
 };

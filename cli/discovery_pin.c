@@ -1,16 +1,17 @@
-/* discovery_pin.c -- `mortise discovery pin`: what a discovery plugin may use from
- * now on of what others told it.
+/* discovery_pin.c -- `mortise discovery pin`: pin the entries that a discovery
+ * plugin may use.
  *
- * A registry is somebody else's, and what it says goes to models.  So an entry of
- * it counts only as somebody saw it once.  What is new, or is not what was pinned,
- * is printed whole; asking whether it is meant would be asking whoever just typed
- * that it is.
+ * A registry belongs to somebody else, and its texts go to models.  So an
+ * entry is used only in the form that a person has seen.  New and changed
+ * entries are printed in full.  There is no confirmation, because the command
+ * itself is one.
  *
- *   (1) The lock is written once, at the end, all or nothing (lock_file.c).  Only
- *       entries that were asked for change in it.
- *   (2) A plugin that does not answer keeps its pins.
- *   (3) Nothing is written that is as it was.
- *   (4) The digests are those that the plugin goes by: nothing is made up here. */
+ *   (1) The lock file is written once, at the end, atomically (lock_file.c).
+ *       Only requested entries change.
+ *   (2) If a plugin does not answer, its pins stay.
+ *   (3) Nothing is written if nothing has changed.
+ *   (4) The digests come from the plugin.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,22 +24,22 @@
 #include "core/engine/common/engine.h"
 #include "core/json/value.h"
 
-struct pinning {
+struct pin_session {
     struct mortise_cli *cli;
     struct mortise_oneshot once;
     const struct mortise_deployment *deployment;
     const char *plugin;
-    json_t *before; /* {KEY: digest}: what is pinned */
-    json_t *reply;  /* has `now` */
-    json_t *now;    /* {KEY: {digest, entry}}: what there is */
-    json_t *news;   /* {KEY: digest, or null: it is not pinned any more} */
+    json_t *before; /* {KEY: digest}: pinned */
+    json_t *reply;  /* contains `now` */
+    json_t *now;    /* {KEY: {digest, entry}}: present entries */
+    json_t *news;   /* {KEY: digest, or null if the entry is removed} */
     size_t n_new, n_changed, n_gone;
 };
 
-/* ---- which ------------------------------------------------------------------- */
+/* ---- selecting entries ------------------------------------------------- */
 
-/* Those that are named, or all of them. */
-static bool is_meant(const struct pinning *p, const char *key)
+/* Is the entry among the operands?  Without operands, all are. */
+static bool is_entry_selected(const struct pin_session *p, const char *key)
 {
     const struct mortise_args *a = &p->cli->args;
 
@@ -48,8 +49,8 @@ static bool is_meant(const struct pinning *p, const char *key)
     return a->n_operands == 1;
 }
 
-static int no_key(const struct pinning *p, const char *key,
-                  struct mortise_err *err)
+static int fail_unknown_entry(const struct pin_session *p, const char *key,
+                              struct mortise_err *err)
 {
     const char *known[256], *near;
     size_t n = 0;
@@ -66,26 +67,28 @@ static int no_key(const struct pinning *p, const char *key,
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-static int check_keys(const struct pinning *p, struct mortise_err *err)
+static int check_entry_keys(const struct pin_session *p,
+                            struct mortise_err *err)
 {
     const struct mortise_args *a = &p->cli->args;
 
     for (size_t i = 1; i < a->n_operands; i++)
         if (json_object_get(p->now, a->operands[i]) == NULL &&
             json_object_get(p->before, a->operands[i]) == NULL)
-            return no_key(p, a->operands[i], err);
+            return fail_unknown_entry(p, a->operands[i], err);
     return MORTISE_OK;
 }
 
-/* ---- what is different --------------------------------------------------------- */
+/* ---- differences ------------------------------------------------------- */
 
-static const json_t *digest_now(const struct pinning *p, const char *key)
+static const json_t *get_current_digest(const struct pin_session *p,
+                                        const char *key)
 {
     return json_object_get(json_object_get(p->now, key), "digest");
 }
 
-static int note(struct pinning *p, const char *key, const json_t *digest,
-                struct mortise_err *err)
+static int record_difference(struct pin_session *p, const char *key,
+                             const json_t *digest, struct mortise_err *err)
 {
     int failed =
         digest != NULL
@@ -95,33 +98,34 @@ static int note(struct pinning *p, const char *key, const json_t *digest,
     return failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-static int compare(struct pinning *p, struct mortise_err *err)
+static int compare_with_pins(struct pin_session *p, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     MORTISE_JSON_MEMBERS (key, was, p->before) {
-        const json_t *is = digest_now(p, key);
+        const json_t *is = get_current_digest(p, key);
 
-        if (rv != MORTISE_OK || !is_meant(p, key) || json_equal(was, is))
+        if (rv != MORTISE_OK || !is_entry_selected(p, key) ||
+            json_equal(was, is))
             continue;
         p->n_gone += is == NULL;
         p->n_changed += is != NULL;
-        rv = note(p, key, is, err);
+        rv = record_difference(p, key, is, err);
     }
     MORTISE_JSON_MEMBERS (name, one, p->now) {
-        if (rv != MORTISE_OK || !is_meant(p, name) ||
+        if (rv != MORTISE_OK || !is_entry_selected(p, name) ||
             json_object_get(p->before, name) != NULL)
             continue;
         p->n_new++;
-        rv = note(p, name, json_object_get(one, "digest"), err);
+        rv = record_difference(p, name, json_object_get(one, "digest"), err);
     }
     return rv;
 }
 
-/* ---- for people ---------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------- */
 
-static void print_key(struct mortise_out *o, enum mortise_style style,
-                      const char *sign, const char *key)
+static void print_entry_key(struct mortise_out *o, enum mortise_style style,
+                            const char *sign, const char *key)
 {
     mortise_out_style(o, style);
     mortise_out_say(o, "%s %s", sign, key);
@@ -129,8 +133,8 @@ static void print_key(struct mortise_out *o, enum mortise_style style,
     mortise_out_puts(o, "\n");
 }
 
-/* All of it: the digest is of all of it. */
-static void print_entry(struct mortise_out *o, const json_t *entry)
+/* Print the whole entry, because the digest covers all of it. */
+static void print_whole_entry(struct mortise_out *o, const json_t *entry)
 {
     char *text = json_dumps(entry, JSON_INDENT(2) | JSON_ENCODE_ANY);
 
@@ -141,25 +145,26 @@ static void print_entry(struct mortise_out *o, const json_t *entry)
     free(text);
 }
 
-static void print_difference(struct pinning *p, const char *key,
-                             const json_t *digest)
+static void print_entry_change(struct pin_session *p, const char *key,
+                               const json_t *digest)
 {
     const json_t *was = json_object_get(p->before, key);
     struct mortise_out *o = &p->cli->out;
 
     if (json_is_null(digest)) {
-        print_key(o, MORTISE_BAD, "-", key);
+        print_entry_key(o, MORTISE_BAD, "-", key);
         return;
     }
-    print_key(o, was != NULL ? MORTISE_ASKS : MORTISE_GOOD,
-              was != NULL ? "~" : "+", key);
+    print_entry_key(o, was != NULL ? MORTISE_ASKS : MORTISE_GOOD,
+                    was != NULL ? "~" : "+", key);
     if (was != NULL)
         mortise_out_say(o, "    digest\n    - %s\n    + %s\n    new entry\n",
                         json_string_value(was), json_string_value(digest));
-    print_entry(o, json_object_get(json_object_get(p->now, key), "entry"));
+    print_whole_entry(o,
+                      json_object_get(json_object_get(p->now, key), "entry"));
 }
 
-static void print_all(struct pinning *p)
+static void print_pin_changes(struct pin_session *p)
 {
     struct mortise_out *o = &p->cli->out;
 
@@ -172,15 +177,15 @@ static void print_all(struct pinning *p)
         mortise_out_printf(o, ": %zu new, %zu changed, %zu removed\n", p->n_new,
                            p->n_changed, p->n_gone);
     MORTISE_JSON_MEMBERS (key, digest, p->news)
-        print_difference(p, key, digest);
+        print_entry_change(p, key, digest);
     mortise_out_flush(o);
 }
 
 /* ---- pinning ------------------------------------------------------------------- */
 
-static int change(void *ud, json_t *lock, struct mortise_err *err)
+static int apply_entry_pins(void *ud, json_t *lock, struct mortise_err *err)
 {
-    struct pinning *p = ud;
+    struct pin_session *p = ud;
     int rv = MORTISE_OK;
 
     MORTISE_JSON_MEMBERS (key, digest, p->news)
@@ -192,7 +197,7 @@ static int change(void *ud, json_t *lock, struct mortise_err *err)
     return rv;
 }
 
-static int write_lock(struct pinning *p, struct mortise_err *err)
+static int write_pin_lock(struct pin_session *p, struct mortise_err *err)
 {
     char path[PATH_MAX];
     int rv;
@@ -200,13 +205,13 @@ static int write_lock(struct pinning *p, struct mortise_err *err)
     if (json_object_size(p->news) == 0 || p->cli->args.only_check)
         return MORTISE_OK;
     rv = mortise_lock_path(path, p->deployment->path, err);
-    return rv == MORTISE_OK
-               ? mortise_lock_file_change(p->cli, path, change, p, err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_lock_file_change(p->cli, path,
+                                                       apply_entry_pins, p, err)
+                            : rv;
 }
 
-/* What there is, by the plugin itself, and what is pinned of it. */
-static int ask(struct pinning *p, struct mortise_err *err)
+/* Ask the plugin for its entries, and read the pins. */
+static int fetch_entries(struct pin_session *p, struct mortise_err *err)
 {
     const struct mortise_yaml *pins;
     int rv = mortise_session_until(p->cli->session, mortise_stop_fd(), err);
@@ -226,30 +231,30 @@ static int ask(struct pinning *p, struct mortise_err *err)
                : rv;
 }
 
-static int pin(struct pinning *p, struct mortise_err *err)
+static int pin_entries(struct pin_session *p, struct mortise_err *err)
 {
-    int rv = ask(p, err);
+    int rv = fetch_entries(p, err);
 
     if (rv == MORTISE_OK)
-        rv = check_keys(p, err);
+        rv = check_entry_keys(p, err);
     if (rv == MORTISE_OK)
-        rv = compare(p, err);
+        rv = compare_with_pins(p, err);
     if (rv != MORTISE_OK)
         return rv;
-    print_all(p);
-    return write_lock(p, err);
+    print_pin_changes(p);
+    return write_pin_lock(p, err);
 }
 
 static int discovery_pin(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct pinning p = {.cli = cli, .plugin = cli->args.operands[0]};
+    struct pin_session p = {.cli = cli, .plugin = cli->args.operands[0]};
     int rv = mortise_oneshot_open(&p.once, cli, err);
     bool differs;
 
     if (rv == MORTISE_OK) {
         p.deployment =
             mortise_session_engine(cli->session)->settings.deployment;
-        rv = pin(&p, err);
+        rv = pin_entries(&p, err);
     }
     differs = json_object_size(p.news) > 0;
     json_decref(p.before);

@@ -1,17 +1,19 @@
-/* doctor.c -- `mortise doctor`: does this machine have what Mortise needs?
+/* doctor.c -- `mortise doctor`: check that this machine has what Mortise
+ * needs.
  *
- * (1) Everything is looked at, whatever was wrong before it; what cannot be
- *     looked at because of something else is not guessed.
- * (2) Every line that is not ok says what to do.
- * (3) Nothing is changed: no store is made or opened but in a copy.  What is
- *     written to try the disk has no name and is gone at once.  Two plugins may
- *     run.  The plugin for MCP runs if the deployment has servers, because only
- *     the servers know their tools.  The memory plugin runs if there are traces,
- *     because only it can open them.
+ * (1) Every check runs, whatever failed before; a check that another failure
+ *     prevents is omitted, not guessed.
+ * (2) Every line that is not ok tells what to do.
+ * (3) Nothing is changed: no store is created, and a store is opened only as a
+ *     copy.  The file that tests the disk has no name and is removed at once.
+ *     Two plugins may run: the plugin for MCP if the deployment has servers,
+ *     because only the servers know their tools; and the memory plugin if
+ *     there are traces, because only it can open them.
  *
- * The host itself is in doctor_host.c, the store in doctor_store.c, programs in
- * doctor_worker.c, paths of configs in doctor_paths.c, traces in doctor_memory.c,
- * MCP servers in doctor_mcp.c; here are the deployment, the keys and the plugins.
+ * doctor_host.c checks the host, doctor_store.c the store, doctor_worker.c
+ * programs, doctor_paths.c paths in configs, doctor_memory.c traces, and
+ * doctor_mcp.c MCP servers.  This file checks the deployment, the keys and the
+ * plugins.
  */
 #include "cli/doctor.h"
 
@@ -27,11 +29,11 @@
 #include "lang/config/guarded.h"
 #include "core/plugin/trust.h"
 
-/* ---- keys ------------------------------------------------------------------
- */
+/* ---- keys -------------------------------------------------------------- */
 
-/* May others write it?  Then they decide whom we trust. */
-static void check_writers(struct mortise_doctor *d, const char *path)
+/* Anyone who can write here decides which keys are trusted. */
+static void check_others_cannot_write(struct mortise_doctor *d,
+                                      const char *path)
 {
     struct stat st;
 
@@ -43,7 +45,8 @@ static void check_writers(struct mortise_doctor *d, const char *path)
                            (unsigned)(st.st_mode & 07777));
 }
 
-static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
+static void report_trusted_keys(struct mortise_doctor *d,
+                                const struct mortise_trust *t)
 {
     size_t n = mortise_trust_count(t), good = 0;
 
@@ -52,7 +55,7 @@ static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
 
         good += !key->revoked;
         if (i == 0 || strcmp(key->path, mortise_trust_at(t, i - 1)->path) != 0)
-            check_writers(d, key->path);
+            check_others_cannot_write(d, key->path);
     }
     if (good == 0)
         mortise_doctor_say(d, MORTISE_SICK, "trust",
@@ -63,8 +66,8 @@ static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
                            "%zu of %zu keys can sign plugins", good, n);
 }
 
-static void check_trust(struct mortise_doctor *d,
-                        const struct mortise_settings *settings)
+static void check_trusted_keys(struct mortise_doctor *d,
+                               const struct mortise_settings *settings)
 {
     struct mortise_trust *trust = NULL;
     struct mortise_diags diags;
@@ -79,14 +82,14 @@ static void check_trust(struct mortise_doctor *d,
                                "%s: %s", settings->trust_dirs[i],
                                strerror(errno));
         else
-            check_writers(d, settings->trust_dirs[i]);
+            check_others_cannot_write(d, settings->trust_dirs[i]);
     }
     mortise_diags_init(&diags, d->cli->mem);
     rv = mortise_trust_open(&trust, d->cli->mem, settings->trust_dirs,
                             settings->n_trust_dirs, &diags, &err);
     mortise_cli_findings(d->cli, &diags);
     if (rv == MORTISE_OK)
-        say_keys(d, trust);
+        report_trusted_keys(d, trust);
     else
         mortise_doctor_say(d, MORTISE_SICK, "trust",
                            "correct the file: no key is trusted until then",
@@ -94,10 +97,9 @@ static void check_trust(struct mortise_doctor *d,
     mortise_trust_close(trust);
 }
 
-/* ---- what this user remembers ----------------------------------------------
- */
+/* ---- data of this user ------------------------------------------------- */
 
-static void check_memory(struct mortise_doctor *d)
+static void check_user_directory(struct mortise_doctor *d)
 {
     char dir[PATH_MAX] = "";
     struct mortise_err err;
@@ -113,11 +115,11 @@ static void check_memory(struct mortise_doctor *d)
             "Mortise cannot store data for this user: %s", err.msg);
 }
 
-/* ---- plugins ---------------------------------------------------------------
- */
+/* ---- plugins ----------------------------------------------------------- */
 
-static void check_plugin(struct mortise_doctor *d, struct mortise_plugin_set *s,
-                         const struct mortise_found *f)
+static void check_installed_plugin(struct mortise_doctor *d,
+                                   struct mortise_plugin_set *s,
+                                   const struct mortise_found *f)
 {
     struct mortise_err err;
     const char *problem = mortise_plugin_set_problem(s, f, &err);
@@ -147,48 +149,50 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_plugin_set *s,
                            "%s %s: verified", f->name, f->version);
 }
 
-static void check_plugins(struct mortise_doctor *d,
-                          struct mortise_plugin_set *s)
+static void check_installed_plugins(struct mortise_doctor *d,
+                                    struct mortise_plugin_set *s)
 {
     struct mortise_err err;
     int rv = mortise_plugin_set_fill(s, d->cli, NULL, &err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s->plugins) : 0;
 
     for (size_t i = 0; i < n; i++)
-        check_plugin(d, s, mortise_plugins_at(s->plugins, i));
+        check_installed_plugin(d, s, mortise_plugins_at(s->plugins, i));
     if (rv == MORTISE_OK && n == 0)
         mortise_doctor_say(
             d, MORTISE_AILING, "plugin",
             "set their directory in plugins.path of the deployment",
             "no plugins found");
-    /* Trust that cannot be read was said already. */
+    /* check_trust() has reported unreadable keys */
 }
 
-static bool is_dev(const struct mortise_settings *settings, size_t i)
+static bool is_unsigned_directory(const struct mortise_settings *settings,
+                                  size_t i)
 {
     return i >= settings->first_dev &&
            i - settings->first_dev < settings->n_dev;
 }
 
-static void check_directories(struct mortise_doctor *d,
-                              const struct mortise_settings *settings)
+static void check_plugin_directories(struct mortise_doctor *d,
+                                     const struct mortise_settings *settings)
 {
     for (size_t i = 0; i < settings->n_plugin_dirs; i++)
         if (access(settings->plugin_dirs[i], R_OK | X_OK) != 0)
-            mortise_doctor_say(
-                d, MORTISE_AILING, "plugin",
-                is_dev(settings, i) ? "create the directory, or remove it from "
-                                      "plugins.dev of the deployment"
-                                    : "create the directory, or remove it from "
-                                      "plugins.path of the deployment",
-                "%s: %s", settings->plugin_dirs[i], strerror(errno));
+            mortise_doctor_say(d, MORTISE_AILING, "plugin",
+                               is_unsigned_directory(settings, i)
+                                   ? "create the directory, or remove it from "
+                                     "plugins.dev of the deployment"
+                                   : "create the directory, or remove it from "
+                                     "plugins.path of the deployment",
+                               "%s: %s", settings->plugin_dirs[i],
+                               strerror(errno));
 }
 
-/* ---- all of it -------------------------------------------------------------
- */
+/* ---- all checks -------------------------------------------------------- */
 
-/* A finding of `mortise check` is a line: where, what, and its code. */
-static void say_finding(struct mortise_doctor *d, const struct mortise_diag *f)
+/* Print a finding of `mortise check` as one line. */
+static void report_check_finding(struct mortise_doctor *d,
+                                 const struct mortise_diag *f)
 {
     char explain[64];
 
@@ -200,11 +204,12 @@ static void say_finding(struct mortise_doctor *d, const struct mortise_diag *f)
         f->code);
 }
 
-/* What `mortise check` says of the deployment, which has more to say than who
- * opens it: secrets that are not set, configs that plugins refuse.  `check` reads
- * the environment and the files that a file given to it names.  So nothing of
- * that is done with a file that was found and that nobody allowed. */
-static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
+/* Check the deployment like `mortise check`, which finds more than opening it
+ * does: unset secrets, configs that plugins reject.  This check reads the
+ * environment and the files that the deployment names, so it is skipped for a
+ * file that was found and that nobody allowed. */
+static void check_deployment_findings(struct mortise_doctor *d,
+                                      struct mortise_diags *diags)
 {
     struct mortise_cli *cli = d->cli;
     bool looks = cli->looks, found, may = true;
@@ -213,7 +218,7 @@ static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
 
     if (mortise_cli_find(cli, NULL, &err) != MORTISE_OK ||
         cli->deployment == NULL)
-        return; /* who opens it says so */
+        return; /* open_settings() reports it */
     file = cli->deployment;
     found = cli->found;
     if (found && (mortise_guarded_may_resolve(cli->mem, file, &may, &err) !=
@@ -223,14 +228,14 @@ static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
     (void)mortise_cli_check_file(cli, file, diags, &err);
     mortise_diags_sort(diags);
     for (size_t i = 0; i < diags->n; i++)
-        say_finding(d, &diags->list[i]);
+        report_check_finding(d, &diags->list[i]);
     cli->deployment = file;
     cli->found = found;
     cli->looks = looks;
 }
 
-static bool was_said(const struct mortise_diags *said,
-                     const struct mortise_diag *f)
+static bool was_finding_reported(const struct mortise_diags *said,
+                                 const struct mortise_diag *f)
 {
     for (size_t i = 0; i < said->n; i++)
         if (strcmp(said->list[i].code, f->code) == 0 &&
@@ -239,12 +244,12 @@ static bool was_said(const struct mortise_diags *said,
     return false;
 }
 
-/* As mortise_cli_settings() has them.  What is found and was not said is a line,
- * too (`said` NULL: nothing more is). */
-static int read_settings(struct mortise_doctor *d,
-                         const struct mortise_diags *said,
-                         struct mortise_settings *settings,
-                         struct mortise_err *err)
+/* Open the settings like mortise_cli_settings().  Print the findings that are
+ * not in `said` (NULL: print none). */
+static int read_doctor_settings(struct mortise_doctor *d,
+                                const struct mortise_diags *said,
+                                struct mortise_settings *settings,
+                                struct mortise_err *err)
 {
     struct mortise_cli *cli = d->cli;
     struct mortise_diags diags;
@@ -259,19 +264,19 @@ static int read_settings(struct mortise_doctor *d,
                                err);
     mortise_diags_sort(&diags);
     for (size_t i = 0; said != NULL && i < diags.n; i++)
-        if (!was_said(said, &diags.list[i]))
-            say_finding(d, &diags.list[i]);
+        if (!was_finding_reported(said, &diags.list[i]))
+            report_check_finding(d, &diags.list[i]);
     mortise_diags_finish(&diags);
     return rv;
 }
 
-/* What may not be used is looked at all the same. */
-static int open_settings(struct mortise_doctor *d,
-                         const struct mortise_diags *said,
-                         struct mortise_settings *settings,
-                         struct mortise_err *err)
+/* A denied deployment is still checked, without running its code. */
+static int open_doctor_settings(struct mortise_doctor *d,
+                                const struct mortise_diags *said,
+                                struct mortise_settings *settings,
+                                struct mortise_err *err)
 {
-    int rv = read_settings(d, said, settings, err);
+    int rv = read_doctor_settings(d, said, settings, err);
 
     if (rv != MORTISE_EDENIED)
         return rv;
@@ -280,10 +285,10 @@ static int open_settings(struct mortise_doctor *d,
                        "run starts or continues",
                        "%s", err->msg);
     d->cli->looks = true;
-    return read_settings(d, NULL, settings, err);
+    return read_doctor_settings(d, NULL, settings, err);
 }
 
-static void check_settings(struct mortise_doctor *d)
+static void check_with_settings(struct mortise_doctor *d)
 {
     struct mortise_plugin_set set = {.plugins = NULL};
     struct mortise_settings *settings = &set.settings;
@@ -293,8 +298,8 @@ static void check_settings(struct mortise_doctor *d)
     int rv;
 
     mortise_diags_init(&said, d->cli->mem);
-    check_file(d, &said);
-    rv = open_settings(d, &said, settings, &err);
+    check_deployment_findings(d, &said);
+    rv = open_doctor_settings(d, &said, settings, &err);
     good = said.n_errors == 0;
     mortise_diags_finish(&said);
 
@@ -311,11 +316,11 @@ static void check_settings(struct mortise_doctor *d)
                                    : "none: using defaults");
         mortise_doctor_store(d, settings);
         mortise_doctor_worker(d, settings);
-        check_memory(d);
-        check_trust(d, settings);
-        check_directories(d, settings);
-        check_plugins(d, &set);
-        if (!d->cli->looks) { /* else nothing of it may run */
+        check_user_directory(d);
+        check_trusted_keys(d, settings);
+        check_plugin_directories(d, settings);
+        check_installed_plugins(d, &set);
+        if (!d->cli->looks) { /* otherwise no code of it may run */
             if (set.plugins != NULL) {
                 mortise_doctor_paths(d, settings->deployment, set.plugins);
                 mortise_doctor_memory(d, settings, set.plugins);
@@ -330,9 +335,9 @@ static int doctor(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_doctor d = {.cli = cli};
 
-    (void)err; /* what is wrong is a line of its own */
+    (void)err; /* each problem is its own line */
     mortise_doctor_host(&d);
-    check_settings(&d);
+    check_with_settings(&d);
     if (!cli->args.json)
         mortise_out_printf(&cli->out, "%s: %u to correct, %u to review\n",
                            d.n_sick > 0 ? "not fit" : "fit", d.n_sick,

@@ -1,4 +1,4 @@
-/* doctor.h -- what the files of `mortise doctor` share. */
+/* doctor.h -- shared by the files of `mortise doctor`. */
 #ifndef MORTISE_CLI_DOCTOR_H
 #define MORTISE_CLI_DOCTOR_H
 
@@ -11,8 +11,8 @@ struct mortise_doctor {
     unsigned n_ailing, n_sick;
 };
 
-/* doctor_say.c.  One line: how the thing is, and (NULL: nothing) what to do about it where it
- * is not healthy. */
+/* doctor_say.c.  Print one line: the result, and how to correct it (NULL:
+ * nothing) if it is not healthy. */
 void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
                         const char *what, const char *remedy, const char *fmt,
                         ...) MORTISE_PRINTF(5, 6);

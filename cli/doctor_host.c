@@ -14,16 +14,16 @@
 #include "services/http/curl.h"
 #include "core/plugin/memfd.h"
 
-#ifndef SYS_landlock_create_ruleset /* Linux 5.13; the same everywhere */
+#ifndef SYS_landlock_create_ruleset /* Linux 5.13, all architectures */
 #define SYS_landlock_create_ruleset 444
 #endif
 
 enum { PAGE = 4096, DESCRIPTORS = 1024 };
 
-/* 2026-01-01: no clock that is right says less. */
+/* 2026-01-01: an earlier time means that the clock is wrong. */
 #define BORN_MS 1767225600000ull
 
-/* What worker/landlock.c holds programs by, and how much of it is here. */
+/* Landlock ABIs: the minimum of worker/landlock.c, and the full set. */
 enum { LANDLOCK_ENOUGH = 3, LANDLOCK_ALL = 6 };
 
 static void check_landlock(struct mortise_doctor *d)
@@ -70,7 +70,7 @@ static void check_kernel(struct mortise_doctor *d)
                            "calls, so it starts no programs");
 }
 
-/* Plugins are loaded from sealed memory: can it be had, and run? */
+/* Plugins are loaded from sealed memory: can it be created and executed? */
 static void check_memfd(struct mortise_doctor *d)
 {
     int fd = mortise_memfd_new("doctor");
@@ -107,7 +107,7 @@ static void check_proc(struct mortise_doctor *d)
             strerror(errno));
 }
 
-static void check_descriptors(struct mortise_doctor *d)
+static void check_descriptor_limit(struct mortise_doctor *d)
 {
     struct rlimit r;
     bool few = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < DESCRIPTORS;
@@ -136,7 +136,7 @@ static void check_clock(struct mortise_doctor *d)
                              : "");
 }
 
-/* Opened when the first plugin asks for it, so nobody misses it before. */
+/* libcurl is loaded on first use, so its absence is not noticed before. */
 static void check_curl(struct mortise_doctor *d)
 {
     const struct mortise_curl *curl;
@@ -157,7 +157,7 @@ void mortise_doctor_host(struct mortise_doctor *d)
     check_kernel(d);
     check_memfd(d);
     check_proc(d);
-    check_descriptors(d);
+    check_descriptor_limit(d);
     check_clock(d);
     check_curl(d);
 }

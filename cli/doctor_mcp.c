@@ -1,8 +1,9 @@
-/* doctor_mcp.c -- `mortise doctor`: do the MCP servers of the deployment come up,
- * and are their tools what is pinned?
+/* doctor_mcp.c -- `mortise doctor`: do the MCP servers start, and do their
+ * tools match the pins?
  *
- * Each is started, or reached, once, by the plugin and as graphs do it: its
- * sandbox, its secrets and its address are tried with it. */
+ * The mcp plugin starts or contacts each server once, as for a graph, which
+ * also tests its sandbox, its secrets and its address.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +14,9 @@
 
 enum { PATIENCE_MS = 15000 };
 
-static size_t count(const struct mortise_mcp *m, const char *server,
-                    const json_t *listed, const char *state)
+static size_t count_tools_in_state(const struct mortise_mcp *m,
+                                   const char *server, const json_t *listed,
+                                   const char *state)
 {
     size_t n = 0;
 
@@ -23,21 +25,21 @@ static size_t count(const struct mortise_mcp *m, const char *server,
     return n;
 }
 
-/* Tools that are pinned and that the server has not any more. */
-static size_t count_gone(const struct mortise_mcp *m, const char *server,
-                         const json_t *listed)
+/* The number of pinned tools that the server no longer has. */
+static size_t count_removed_tools(const struct mortise_mcp *m,
+                                  const char *server, const json_t *listed)
 {
     const struct mortise_lock_server *pins =
         mortise_lock_find(&m->deployment->lock, server);
     size_t n = pins != NULL ? pins->n : 0;
 
-    return n - count(m, server, listed, "pinned") -
-           count(m, server, listed, "drifted");
+    return n - count_tools_in_state(m, server, listed, "pinned") -
+           count_tools_in_state(m, server, listed, "drifted");
 }
 
 /* "files: name 1.2, 2025-11-25, 12 tools" */
-static void describe(char *out, size_t cap, const char *server,
-                     const json_t *listed)
+static void describe_server(char *out, size_t cap, const char *server,
+                            const json_t *listed)
 {
     const json_t *is = json_object_get(listed, "server");
 
@@ -47,17 +49,17 @@ static void describe(char *out, size_t cap, const char *server,
              json_array_size(json_object_get(listed, "tools")));
 }
 
-static void judge(struct mortise_doctor *d, const struct mortise_mcp *m,
-                  const char *server, const json_t *listed)
+static void report_server(struct mortise_doctor *d, const struct mortise_mcp *m,
+                          const char *server, const json_t *listed)
 {
-    size_t drifted = count(m, server, listed, "drifted"),
-           fresh = count(m, server, listed, "new"),
-           gone = count_gone(m, server, listed);
+    size_t drifted = count_tools_in_state(m, server, listed, "drifted"),
+           fresh = count_tools_in_state(m, server, listed, "new"),
+           gone = count_removed_tools(m, server, listed);
     char is[256], remedy[160];
 
-    describe(is, sizeof is, server, listed);
+    describe_server(is, sizeof is, server, listed);
     snprintf(remedy, sizeof remedy, "mortise mcp pin %.64s", server);
-    if (count(m, server, listed, "unpinned") > 0)
+    if (count_tools_in_state(m, server, listed, "unpinned") > 0)
         mortise_doctor_say(
             d, MORTISE_AILING, "mcp", remedy,
             "%s; none of them is pinned, so graphs cannot call them", is);
@@ -77,15 +79,15 @@ static void judge(struct mortise_doctor *d, const struct mortise_mcp *m,
                            is);
 }
 
-static void check_server(struct mortise_doctor *d, struct mortise_mcp *m,
-                         const char *server)
+static void check_deployed_server(struct mortise_doctor *d,
+                                  struct mortise_mcp *m, const char *server)
 {
     struct mortise_err err;
     json_t *listed = NULL;
     int rv = mortise_mcp_listed(m, server, PATIENCE_MS, &listed, &err);
 
     if (listed != NULL)
-        judge(d, m, server, listed);
+        report_server(d, m, server, listed);
     else
         mortise_doctor_say(
             d, MORTISE_SICK, "mcp",
@@ -103,6 +105,6 @@ void mortise_doctor_mcp(struct mortise_doctor *d,
 
     mortise_mcp_open_beside(&m, d->cli, deployment);
     for (size_t i = 0; i < all->n; i++)
-        check_server(d, &m, all->list[i].name);
+        check_deployed_server(d, &m, all->list[i].name);
     mortise_mcp_close(&m);
 }

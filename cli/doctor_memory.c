@@ -1,10 +1,11 @@
 /* doctor_memory.c -- `mortise doctor`: can the deployment's memory be used?
  *
- * The memory plugin is started once, in a process of its own, on the traces that are
- * there: only the plugin knows its files.  Nothing is created: where its directory
- * does not exist or is empty, there are no traces yet, and the plugin is not started.
- * What the plugin reads when it starts is looked at, not each trace: that is what
- * `mortise memory export` does. */
+ * The memory plugin is started once, in its own process, with the existing
+ * traces: only the plugin knows its files.  Nothing is created: if its
+ * directory is absent or empty, there are no traces, and the plugin is not
+ * started.  This tests the data that the plugin reads at its start, not each
+ * trace; `mortise memory export` does that.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@
 #include "cli/plugin_set.h"
 #include "core/plugin/registry.h"
 
-/* The directory that the deployment or the host gives the plugin; false: the plugin
- * has none. */
-static bool find_directory(const struct mortise_settings *s,
-                           struct mortise_plugins *plugins, char *out,
-                           size_t size)
+/* The memory's directory, from its config or from the host; false: it has
+ * none. */
+static bool find_memory_directory(const struct mortise_settings *s,
+                                  struct mortise_plugins *plugins, char *out,
+                                  size_t size)
 {
     const struct mortise_memory_choice *choice = &s->deployment->memory;
     const struct mortise_manifest *m =
@@ -39,14 +40,14 @@ static bool find_directory(const struct mortise_settings *s,
     else if (said->kind == MORTISE_YAML_STRING && said->str[0] != '/')
         snprintf(out, size, "%.*s%s",
                  slash != NULL ? (int)(slash + 1 - file) : 0, file,
-                 said->str); /* it counts from the deployment */
+                 said->str); /* relative to the deployment file */
     else if (said->kind == MORTISE_YAML_STRING)
         snprintf(out, size, "%s", said->str);
     return key != NULL;
 }
 
-/* Is there a file in it? */
-static bool has_files(const char *dir)
+/* Is the directory not empty? */
+static bool has_directory_entries(const char *dir)
 {
     DIR *d = opendir(dir);
     bool any = false;
@@ -66,9 +67,9 @@ void mortise_doctor_memory(struct mortise_doctor *d,
     char dir[PATH_MAX] = "", words[1024] = "";
     struct mortise_err err;
 
-    if (plugin == NULL || !find_directory(s, plugins, dir, sizeof dir))
+    if (plugin == NULL || !find_memory_directory(s, plugins, dir, sizeof dir))
         return;
-    if (!has_files(dir)) {
+    if (!has_directory_entries(dir)) {
         mortise_doctor_say(d, MORTISE_HEALTHY, "traces", NULL,
                            "%s: no traces yet", dir);
         return;

@@ -1,10 +1,10 @@
-/* doctor_paths.c -- `mortise doctor`: do the files and directories exist that the
- * configs of plugins name?
+/* doctor_paths.c -- `mortise doctor`: do the paths in plugin configs exist?
  *
- * A manifest says which members of a config are paths: `config:PATH` in its
- * permissions.fs.  A plugin that does not find one of them does not start, or its
- * calls fail.  The directory of a memory is not looked at here: its plugin creates
- * it (doctor_memory.c). */
+ * A manifest declares the paths of a config as `config:PATH` in
+ * permissions.fs.  If a path is missing, the plugin does not start, or its
+ * calls fail.  The directory of a memory is not checked here, because its
+ * plugin creates it (doctor_memory.c).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "core/plugin/grant.h"
 #include "core/plugin/registry.h"
 
-/* A path, or a list of paths. */
-static void check_path(struct mortise_doctor *d, struct mortise_arena *a,
-                       const char *plugin, const struct mortise_yaml *v)
+/* Check a path or a list of paths. */
+static void check_config_paths(struct mortise_doctor *d,
+                               struct mortise_arena *a, const char *plugin,
+                               const struct mortise_yaml *v)
 {
     const char *path;
 
     for (size_t i = 0; v->kind == MORTISE_YAML_SEQ && i < v->n; i++)
-        check_path(d, a, plugin, v->items[i]);
+        check_config_paths(d, a, plugin, v->items[i]);
     if (v->kind != MORTISE_YAML_STRING || v->len == 0)
         return;
     path = mortise_expand_path(a, v);
@@ -35,8 +36,8 @@ static void check_path(struct mortise_doctor *d, struct mortise_arena *a,
 }
 
 /* The member of a config at `path` ("stt.directory"), or NULL. */
-static const struct mortise_yaml *member(const struct mortise_yaml *config,
-                                         const char *path)
+static const struct mortise_yaml *
+get_config_member(const struct mortise_yaml *config, const char *path)
 {
     char name[128];
 
@@ -52,7 +53,7 @@ static const struct mortise_yaml *member(const struct mortise_yaml *config,
     return config;
 }
 
-static bool has(const struct mortise_names *names, const char *one)
+static bool contains_name(const struct mortise_names *names, const char *one)
 {
     for (size_t i = 0; i < names->n; i++)
         if (strcmp(names->items[i], one) == 0)
@@ -60,9 +61,11 @@ static bool has(const struct mortise_names *names, const char *one)
     return false;
 }
 
-static void check_config(struct mortise_doctor *d, struct mortise_arena *a,
-                         struct mortise_plugins *plugins, const char *plugin,
-                         const struct mortise_yaml *config)
+static void check_plugin_paths(struct mortise_doctor *d,
+                               struct mortise_arena *a,
+                               struct mortise_plugins *plugins,
+                               const char *plugin,
+                               const struct mortise_yaml *config)
 {
     const struct mortise_manifest *m =
         mortise_plugins_find(plugins, plugin, NULL);
@@ -73,12 +76,13 @@ static void check_config(struct mortise_doctor *d, struct mortise_arena *a,
         for (size_t i = 0; i < lists[k]->n; i++) {
             const char *path = mortise_grant_config(lists[k]->items[i]);
             const struct mortise_yaml *v =
-                path != NULL && (k == 0 || !has(lists[0], lists[k]->items[i]))
-                    ? member(config, path)
+                path != NULL &&
+                        (k == 0 || !contains_name(lists[0], lists[k]->items[i]))
+                    ? get_config_member(config, path)
                     : NULL;
 
             if (v != NULL)
-                check_path(d, a, plugin, v);
+                check_config_paths(d, a, plugin, v);
         }
 }
 
@@ -92,8 +96,10 @@ void mortise_doctor_paths(struct mortise_doctor *d,
 
     mortise_arena_init(&a, d->cli->mem);
     for (size_t i = 0; configs != NULL && i < configs->n; i++)
-        check_config(d, &a, plugins, configs->keys[i]->str, configs->items[i]);
+        check_plugin_paths(d, &a, plugins, configs->keys[i]->str,
+                           configs->items[i]);
     for (size_t i = 0; i < all->n; i++)
-        check_config(d, &a, plugins, all->list[i].plugin, all->list[i].config);
+        check_plugin_paths(d, &a, plugins, all->list[i].plugin,
+                           all->list[i].config);
     mortise_arena_finish(&a);
 }

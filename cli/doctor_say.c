@@ -1,15 +1,17 @@
-/* doctor_say.c -- `mortise doctor`: one line of its output.
+/* doctor_say.c -- `mortise doctor`: print one line of the output.
  *
- * It is below all files that check something, so that none of them calls another
- * one in a circle. */
+ * It is a file of its own because all checks call it, so that no two files
+ * call each other.
+ */
 #include "cli/doctor.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-static void print_json(struct mortise_out *o, const char *level,
-                       const char *what, const char *remedy, const char *words)
+static void print_line_json(struct mortise_out *o, const char *level,
+                            const char *what, const char *remedy,
+                            const char *words)
 {
     json_t *v = json_pack("{s:s, s:s, s:s, s:s*}", "level", level, "what", what,
                           "message", words, "remedy", remedy);
@@ -40,7 +42,7 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
     d->n_ailing += health == MORTISE_AILING;
     d->n_sick += health == MORTISE_SICK;
     if (d->cli->args.json) {
-        print_json(o, levels[health], what, remedy, words);
+        print_line_json(o, levels[health], what, remedy, words);
         return;
     }
     mortise_out_styled(o, styles[health], levels[health], 5);

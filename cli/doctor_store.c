@@ -1,5 +1,4 @@
-/* doctor_store.c -- `mortise doctor`: the store's directory, the disk below it,
- * and who has it. */
+/* doctor_store.c -- `mortise doctor`: the store, its disk and its engine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,11 +27,10 @@ enum {
     SYNCS = 5
 };
 
-/* ---- the directory ---------------------------------------------------------
- */
+/* ---- the directory ----------------------------------------------------- */
 
-static void check_shared_mode(struct mortise_doctor *d,
-                              const struct mortise_settings *s, int dir)
+static void check_shared_store_mode(struct mortise_doctor *d,
+                                    const struct mortise_settings *s, int dir)
 {
     const char *group = s->deployment->access_group;
     struct stat st;
@@ -55,8 +53,8 @@ static void check_shared_mode(struct mortise_doctor *d,
             group);
 }
 
-static void check_mode(struct mortise_doctor *d,
-                       const struct mortise_settings *s, int dir)
+static void check_store_mode(struct mortise_doctor *d,
+                             const struct mortise_settings *s, int dir)
 {
     const char *path = s->store;
     char sudo[96], run_as[192];
@@ -65,7 +63,7 @@ static void check_mode(struct mortise_doctor *d,
     if (fstat(dir, &st) != 0)
         return;
     if (st.st_uid == geteuid() && mortise_settings_shares(s)) {
-        check_shared_mode(d, s, dir);
+        check_shared_store_mode(d, s, dir);
         return;
     }
     mortise_owner_sudo(st.st_uid, sudo);
@@ -88,8 +86,8 @@ static void check_mode(struct mortise_doctor *d,
                            path, (unsigned)(st.st_mode & 07777));
 }
 
-/* Would it be a store's?  False: somebody's other files are in it. */
-static bool check_ours(struct mortise_doctor *d, const char *path, int dir)
+/* May the directory be a store?  False if it has other files. */
+static bool check_is_store(struct mortise_doctor *d, const char *path, int dir)
 {
     struct mortise_err err;
 
@@ -102,8 +100,10 @@ static bool check_ours(struct mortise_doctor *d, const char *path, int dir)
     return false;
 }
 
-/* Each table, too: it is all read here.  False: it is not to be read. */
-static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
+/* Check the owner of every file, since all tables are read here.  False: do
+ * not read them. */
+static bool check_store_owners(struct mortise_doctor *d, const char *path,
+                               int dir)
 {
     struct mortise_err err;
 
@@ -118,8 +118,8 @@ static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
     return false;
 }
 
-/* Written in what is the future now?  Then the clock went back. */
-static void check_times(struct mortise_doctor *d, int dir)
+/* A time in the future means that the clock was set back. */
+static void check_store_times(struct mortise_doctor *d, int dir)
 {
     struct stat st;
     uint64_t ms;
@@ -138,11 +138,10 @@ static void check_times(struct mortise_doctor *d, int dir)
                        then);
 }
 
-/* ---- the disk --------------------------------------------------------------
- */
+/* ---- the disk ---------------------------------------------------------- */
 
-/* What is wrong with a kind of file system; NULL: nothing. */
-static const char *complaint(uint64_t type)
+/* The problem of a type of file system; NULL: none. */
+static const char *get_file_system_problem(uint64_t type)
 {
     static const struct {
         uint64_t type;
@@ -166,7 +165,7 @@ static const char *complaint(uint64_t type)
     return NULL;
 }
 
-static void check_disk(struct mortise_doctor *d, int dir)
+static void check_store_disk(struct mortise_doctor *d, int dir)
 {
     struct statfs fs;
     const char *bad;
@@ -174,7 +173,7 @@ static void check_disk(struct mortise_doctor *d, int dir)
 
     if (fstatfs(dir, &fs) != 0)
         return;
-    bad = complaint((uint64_t)fs.f_type & 0xFFFFFFFF);
+    bad = get_file_system_problem((uint64_t)fs.f_type & 0xFFFFFFFF);
     if (bad != NULL)
         mortise_doctor_say(d, MORTISE_AILING, "disk",
                            "put the store on a disk of this machine", "%s",
@@ -189,8 +188,8 @@ static void check_disk(struct mortise_doctor *d, int dir)
                        "%" PRIu64 " MiB free", mib);
 }
 
-/* The time of the quickest of a few synced writes; 0: it failed. */
-static uint64_t time_sync(int fd)
+/* The time of the fastest of several synced writes; 0: one failed. */
+static uint64_t measure_sync_time(int fd)
 {
     char block[4096] = "doctor";
     uint64_t best = UINT64_MAX;
@@ -207,9 +206,9 @@ static uint64_t time_sync(int fd)
     return best > 0 ? best : 1;
 }
 
-/* A file without a name; where there is no such thing, one that had a name for
- * a moment. */
-static int nameless(int dir)
+/* Create a file without a name; or, if the file system does not support that,
+ * with a name that is removed at once. */
+static int create_unnamed_file(int dir)
 {
     static const char name[] = "doctor.tmp";
     int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -222,10 +221,10 @@ static int nameless(int dir)
     return fd;
 }
 
-static void check_sync(struct mortise_doctor *d, int dir)
+static void check_sync_time(struct mortise_doctor *d, int dir)
 {
-    int fd = nameless(dir);
-    uint64_t took = fd >= 0 ? time_sync(fd) : 0;
+    int fd = create_unnamed_file(dir);
+    uint64_t took = fd >= 0 ? measure_sync_time(fd) : 0;
 
     if (took == 0)
         mortise_doctor_say(
@@ -241,17 +240,16 @@ static void check_sync(struct mortise_doctor *d, int dir)
         close(fd);
 }
 
-/* ---- who has it ------------------------------------------------------------
- */
+/* ---- the engine -------------------------------------------------------- */
 
-/* Is its lock taken, or that of its database?  Its words name the process. */
-static bool is_held(int dir, struct mortise_err *err)
+/* Is the store's or its database's lock held?  *err names the process. */
+static bool is_store_locked(int dir, struct mortise_err *err)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
     struct mortise_dir_lock hold;
     bool held;
 
-    if (again < 0) /* a lock belongs to an opening: `dir` stays without */
+    if (again < 0) /* a lock belongs to the open file; leave `dir` unlocked */
         return false;
     rv = mortise_dir_lock_take(&hold, again, err);
     if (rv != MORTISE_OK)
@@ -261,12 +259,12 @@ static bool is_held(int dir, struct mortise_err *err)
     return held;
 }
 
-/* Nobody listens: is the store held all the same? */
-static void check_silence(struct mortise_doctor *d, int dir)
+/* No engine listens: does a process hold the store nevertheless? */
+static void check_silent_store(struct mortise_doctor *d, int dir)
 {
     struct mortise_err err = {0};
 
-    if (is_held(dir, &err))
+    if (is_store_locked(dir, &err))
         mortise_doctor_say(
             d, MORTISE_SICK, "engine",
             "if the process is starting, wait; otherwise stop the process",
@@ -282,9 +280,9 @@ static void check_silence(struct mortise_doctor *d, int dir)
                            "no engine uses the store");
 }
 
-/* Does somebody answer at the control socket, as an engine of ours would? */
-static void check_engine(struct mortise_doctor *d,
-                         const struct mortise_settings *s, int dir)
+/* Does an engine answer at the control socket? */
+static void check_store_engine(struct mortise_doctor *d,
+                               const struct mortise_settings *s, int dir)
 {
     const struct mortise_must anything = {
         .group = mortise_settings_shares(s) ? s->deployment->access : NULL};
@@ -298,7 +296,7 @@ static void check_engine(struct mortise_doctor *d,
             "ask the owner to start one: mortise engine",
             "no engine uses the store, and only its owner can start one");
     else if (rv == MORTISE_ENOTFOUND)
-        check_silence(d, dir);
+        check_silent_store(d, dir);
     else if (rv == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
                            "process %ld uses the store and answers",
@@ -311,12 +309,11 @@ static void check_engine(struct mortise_doctor *d,
     mortise_client_close(&c);
 }
 
-/* ---- what is in it ---------------------------------------------------------
- */
+/* ---- the data ---------------------------------------------------------- */
 
-/* What does not read, or was not read.  None of it is taken for well. */
-static void say_unread(struct mortise_doctor *d, const char *path,
-                       const struct mortise_err *err)
+/* Report data that is unreadable or was not read; neither is healthy. */
+static void report_unread_data(struct mortise_doctor *d, const char *path,
+                               const struct mortise_err *err)
 {
     static const struct {
         int code;
@@ -353,7 +350,8 @@ static void say_unread(struct mortise_doctor *d, const char *path,
                            "%s was not checked: %s", path, err->msg);
 }
 
-static void check_whole(struct mortise_doctor *d, const char *path, int dir)
+static void check_store_data(struct mortise_doctor *d, const char *path,
+                             int dir)
 {
     struct mortise_err err;
 
@@ -363,13 +361,12 @@ static void check_whole(struct mortise_doctor *d, const char *path, int dir)
         mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
                            "all that was written is complete and readable");
     else
-        say_unread(d, path, &err);
+        report_unread_data(d, path, &err);
 }
 
-/* ---- all of it -------------------------------------------------------------
- */
+/* ---- all checks -------------------------------------------------------- */
 
-static void check_missing(struct mortise_doctor *d, const char *path)
+static void check_missing_store(struct mortise_doctor *d, const char *path)
 {
     char parent[PATH_MAX];
     int dir = open(mortise_cli_parent(path, parent),
@@ -384,14 +381,14 @@ static void check_missing(struct mortise_doctor *d, const char *path)
     } else {
         mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
                            "%s: the first run will create it", path);
-        check_disk(d, dir);
-        check_sync(d, dir);
+        check_store_disk(d, dir);
+        check_sync_time(d, dir);
     }
     if (dir >= 0)
         close(dir);
 }
 
-/* Another's store, of which a group has the socket: a member looks at that. */
+/* A member of a group that shares another user's store sees only its socket. */
 static bool check_as_member(struct mortise_doctor *d,
                             const struct mortise_settings *s)
 {
@@ -406,7 +403,7 @@ static bool check_as_member(struct mortise_doctor *d,
                        "%s belongs to %s: members of the group %s can use its "
                        "socket, but doctor cannot check its files",
                        s->store, owner, s->deployment->access_group);
-    check_engine(d, s, -1);
+    check_store_engine(d, s, -1);
     return true;
 }
 
@@ -421,7 +418,7 @@ void mortise_doctor_store(struct mortise_doctor *d,
         return;
     dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 && errno == ENOENT) {
-        check_missing(d, path);
+        check_missing_store(d, path);
         return;
     }
     if (dir < 0) {
@@ -431,17 +428,17 @@ void mortise_doctor_store(struct mortise_doctor *d,
                            "%s: %s", path, strerror(errno));
         return;
     }
-    if (!check_ours(d, path, dir)) {
+    if (!check_is_store(d, path, dir)) {
         close(dir);
         return;
     }
-    check_mode(d, s, dir);
-    ours = check_inside(d, path, dir);
-    check_times(d, dir);
-    check_disk(d, dir);
-    check_sync(d, dir);
-    check_engine(d, s, dir);
+    check_store_mode(d, s, dir);
+    ours = check_store_owners(d, path, dir);
+    check_store_times(d, dir);
+    check_store_disk(d, dir);
+    check_sync_time(d, dir);
+    check_store_engine(d, s, dir);
     if (ours)
-        check_whole(d, path, dir);
+        check_store_data(d, path, dir);
     close(dir);
 }

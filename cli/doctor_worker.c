@@ -1,9 +1,10 @@
-/* doctor_worker.c -- `mortise doctor`: can programs be started here?
+/* doctor_worker.c -- `mortise doctor`: can programs be started?
  *
- * That takes mortise-worker, and a kernel with what it holds them by.  So one is
- * started, as the deployment's are, that does nothing.  The deployment's own
- * programs are not started.  doctor checks that their files and directories
- * exist, because the launch of a program fails if one of them is missing. */
+ * That needs mortise-worker and a kernel with its sandbox features.  So a
+ * program that does nothing is started like those of a deployment.  The
+ * deployment's own programs are not started.  doctor checks that their files
+ * and directories exist, because a missing one makes the launch fail.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-struct trial {
+struct worker_trial {
     const char *worker, *store, *program;
     uv_loop_t loop;
     uv_timer_t patience;
@@ -26,13 +27,13 @@ struct trial {
     struct mortise_processes *all;
     struct mortise_process *process;
     bool well;
-    char words[512]; /* what is wrong */
+    char words[512]; /* the problem */
 };
 
 /* ---- one program ------------------------------------------------------------ */
 
-/* One that does nothing, and is everywhere; NULL: it is not. */
-static const char *idler(void)
+/* A program that does nothing; NULL if this machine has none. */
+static const char *find_idle_program(void)
 {
     static const char *const paths[] = {"/usr/bin/true", "/bin/true"};
 
@@ -42,37 +43,38 @@ static const char *idler(void)
     return NULL;
 }
 
-static void put(struct mortise_buf *b, const char *name, const char *value)
+static void add_launch_word(struct mortise_buf *b, const char *name,
+                            const char *value)
 {
     mortise_buf_puts(b, name);
     mortise_buf_puts(b, "=");
     mortise_buf_put(b, value, strlen(value) + 1);
 }
 
-static void put_words(struct mortise_buf *b, const char *store,
-                      const char *program)
+static void add_launch_words(struct mortise_buf *b, const char *store,
+                             const char *program)
 {
     static const struct mortise_program tried = {.name = "doctor"};
     static const char *const runs[] = {"/usr", "/bin", "/lib", "/lib64"};
 
-    put(b, "program", program);
-    put(b, "cwd", "/");
-    put(b, "offline", "");
+    add_launch_word(b, "program", program);
+    add_launch_word(b, "cwd", "/");
+    add_launch_word(b, "offline", "");
     mortise_launching_user(b, store, &tried);
-    put(b, "system", "/etc/ld.so.cache");
+    add_launch_word(b, "system", "/etc/ld.so.cache");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
-        put(b, "exec", runs[i]);
+        add_launch_word(b, "exec", runs[i]);
 }
 
-static void say(struct trial *t, const char *words)
+static void set_trial_problem(struct worker_trial *t, const char *words)
 {
     snprintf(t->words, sizeof t->words, "%s", words);
     t->words[strcspn(t->words, "\n")] = '\0';
 }
 
-static void on_done(void *ud, const struct mortise_process_end *end)
+static void on_program_done(void *ud, const struct mortise_process_end *end)
 {
-    struct trial *t = ud;
+    struct worker_trial *t = ud;
 
     t->process = NULL;
     t->well = end->outcome == MORTISE_PROCESS_EXITED && end->code == 0;
@@ -80,29 +82,30 @@ static void on_done(void *ud, const struct mortise_process_end *end)
         snprintf(t->words, sizeof t->words, "%s exited with %d", t->program,
                  end->code);
     else if (!t->well)
-        say(t, end->words);
+        set_trial_problem(t, end->words);
     uv_timer_stop(&t->patience);
 }
 
-static void on_late(uv_timer_t *timer)
+static void on_program_late(uv_timer_t *timer)
 {
-    struct trial *t = timer->data;
+    struct worker_trial *t = timer->data;
 
     mortise_process_cancel(t->process);
     snprintf(t->words, sizeof t->words, "%s did not finish within %d s",
              t->program, PATIENCE_MS / 1000);
 }
 
-static int start(struct trial *t, const struct mortise_mem *mem,
-                 struct mortise_err *err)
+static int start_trial_program(struct worker_trial *t,
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err)
 {
     struct mortise_buf words;
     struct mortise_process_request r = {
-        .worker = t->worker, .done = on_done, .ud = t};
+        .worker = t->worker, .done = on_program_done, .ud = t};
     int rv;
 
     mortise_buf_init(&words, mem);
-    put_words(&words, t->store, t->program);
+    add_launch_words(&words, t->store, t->program);
     r.words = words.p;
     r.n_words = words.n;
     rv = words.failed ? mortise_nomem(err)
@@ -111,8 +114,9 @@ static int start(struct trial *t, const struct mortise_mem *mem,
     return rv;
 }
 
-static int try_program(struct trial *t, const struct mortise_mem *mem,
-                       struct mortise_err *err)
+static int run_trial_program(struct worker_trial *t,
+                             const struct mortise_mem *mem,
+                             struct mortise_err *err)
 {
     int rv = mortise_event_loop_init(&t->loop, err);
 
@@ -122,9 +126,9 @@ static int try_program(struct trial *t, const struct mortise_mem *mem,
     t->patience.data = t;
     rv = mortise_processes_open(&t->all, mem, &t->loop, &t->timers, err);
     if (rv == MORTISE_OK)
-        rv = start(t, mem, err);
+        rv = start_trial_program(t, mem, err);
     if (rv == MORTISE_OK) {
-        uv_timer_start(&t->patience, on_late, PATIENCE_MS, 0);
+        uv_timer_start(&t->patience, on_program_late, PATIENCE_MS, 0);
         uv_run(&t->loop, UV_RUN_DEFAULT);
     }
     mortise_processes_close(t->all);
@@ -136,8 +140,8 @@ static int try_program(struct trial *t, const struct mortise_mem *mem,
 
 /* ---- the programs of the deployment ------------------------------------------ */
 
-/* The errno of a file that cannot be executed; 0: it can. */
-static int executable(const char *file)
+/* Returns 0 if the file is executable, otherwise an errno. */
+static int check_executable(const char *file)
 {
     struct stat st;
 
@@ -147,9 +151,9 @@ static int executable(const char *file)
 }
 
 /* Report a path of a program, under that key, unless `errnum` is 0. */
-static bool check_path(struct mortise_doctor *d,
-                       const struct mortise_program *p, const char *key,
-                       const char *path, int errnum)
+static bool check_program_path(struct mortise_doctor *d,
+                               const struct mortise_program *p, const char *key,
+                               const char *path, int errnum)
 {
     char remedy[160];
 
@@ -164,38 +168,41 @@ static bool check_path(struct mortise_doctor *d,
     return false;
 }
 
-static bool check_paths(struct mortise_doctor *d,
-                        const struct mortise_program *p, const char *key,
-                        const struct mortise_paths *paths)
+static bool check_program_paths(struct mortise_doctor *d,
+                                const struct mortise_program *p,
+                                const char *key,
+                                const struct mortise_paths *paths)
 {
     bool ok = true;
 
     for (size_t i = 0; i < paths->n; i++)
-        ok &= check_path(d, p, key, paths->list[i],
-                         access(paths->list[i], F_OK) == 0 ? 0 : errno);
+        ok &= check_program_path(d, p, key, paths->list[i],
+                                 access(paths->list[i], F_OK) == 0 ? 0 : errno);
     return ok;
 }
 
-/* Without `dir`, a program starts in one of its paths, which are checked below. */
-static bool check_start(struct mortise_doctor *d,
-                        const struct mortise_program *p)
+/* Without `dir`, a program starts in one of its paths, which are checked
+ * below. */
+static bool check_program_dir(struct mortise_doctor *d,
+                              const struct mortise_program *p)
 {
     const char *dir = mortise_launching_dir(p);
     struct stat st;
 
     if (stat(dir, &st) != 0)
-        return p->dir == NULL || check_path(d, p, "dir", dir, errno);
-    return S_ISDIR(st.st_mode) || check_path(d, p, "dir", dir, ENOTDIR);
+        return p->dir == NULL || check_program_path(d, p, "dir", dir, errno);
+    return S_ISDIR(st.st_mode) || check_program_path(d, p, "dir", dir, ENOTDIR);
 }
 
-static void check_program(struct mortise_doctor *d,
-                          const struct mortise_program *p)
+static void check_deployed_program(struct mortise_doctor *d,
+                                   const struct mortise_program *p)
 {
-    bool ok = check_path(d, p, "path", p->path, executable(p->path));
+    bool ok =
+        check_program_path(d, p, "path", p->path, check_executable(p->path));
 
-    ok &= check_start(d, p);
-    ok &= check_paths(d, p, "read", &p->read);
-    ok &= check_paths(d, p, "write", &p->write);
+    ok &= check_program_dir(d, p);
+    ok &= check_program_paths(d, p, "read", &p->read);
+    ok &= check_program_paths(d, p, "write", &p->write);
     if (ok)
         mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL, "%s: %s",
                            p->name, p->path);
@@ -203,12 +210,12 @@ static void check_program(struct mortise_doctor *d,
 
 /* ---- the lines --------------------------------------------------------------- */
 
-static void check_worker(struct mortise_doctor *d,
-                         const struct mortise_settings *settings)
+static void check_worker_starts(struct mortise_doctor *d,
+                                const struct mortise_settings *settings)
 {
-    struct trial t = {.worker = settings->worker,
-                      .store = settings->store,
-                      .program = idler()};
+    struct worker_trial t = {.worker = settings->worker,
+                             .store = settings->store,
+                             .program = find_idle_program()};
     const struct mortise_deployment *deployment = settings->deployment;
     bool needed = deployment->programs.n > 0 ||
                   mortise_mcp_runs_programs(&deployment->tools.mcp);
@@ -225,7 +232,7 @@ static void check_worker(struct mortise_doctor *d,
             d, MORTISE_HEALTHY, "programs", NULL,
             "%s exists; it was not tested, because there is no /bin/true",
             t.worker);
-    else if (try_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
+    else if (run_trial_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
         mortise_doctor_say(
             d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
             "remove the cause of this error; until then, programs and MCP "
@@ -242,8 +249,8 @@ void mortise_doctor_worker(struct mortise_doctor *d,
 {
     const struct mortise_programs *all = &settings->deployment->programs;
 
-    check_worker(d, settings);
-    if (!d->cli->looks) /* else doctor reads nothing that it names */
+    check_worker_starts(d, settings);
+    if (!d->cli->looks) /* otherwise read no file that it names */
         for (size_t i = 0; i < all->n; i++)
-            check_program(d, &all->list[i]);
+            check_deployed_program(d, &all->list[i]);
 }

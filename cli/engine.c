@@ -1,10 +1,11 @@
-/* engine.c -- `mortise engine`: hold a store, and work on what is in it.
+/* engine.c -- `mortise engine`: hold a store and execute its runs.
  *
- * It stays in the foreground and says on stderr, a line each, what is worth
- * knowing: a service manager wants nothing else.  It holds the store, so every
- * other command reaches it there; it goes on with what a crash interrupted and
- * with what an engine before it put aside as it stopped; and it is there when a
- * deadline passes.  SIGTERM pauses what is at work, durably, and ends it. */
+ * The engine stays in the foreground and logs one line per event to stderr, as
+ * service managers expect.  Other commands reach it through the store's
+ * socket.  It resumes runs that a crash interrupted or that an earlier engine
+ * paused when it stopped, and it applies deadlines.  SIGTERM pauses all runs
+ * durably and ends it.
+ */
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "cli/cli.h"
@@ -12,13 +13,13 @@
 #include "cli/stop.h"
 #include "core/engine/recover.h"
 
-static bool stop(void *ud)
+static bool is_stop_requested(void *ud)
 {
     (void)ud;
     return mortise_stop_came();
 }
 
-static int is_taken(struct mortise_cli *cli, struct mortise_err *err)
+static int fail_engine_exists(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *other = NULL;
     int rv =
@@ -33,32 +34,33 @@ static int is_taken(struct mortise_cli *cli, struct mortise_err *err)
     return rv;
 }
 
-/* Nobody else holds it.  A command that does, for its own run, lets go of it in
- * time; another engine would not. */
-static int hold(struct mortise_cli *cli, struct mortise_err *err)
+/* Open the store.  A command that holds it for its own run releases it
+ * eventually, so wait for that; another engine does not, so fail. */
+static int open_or_wait_for_store(struct mortise_cli *cli,
+                                  struct mortise_err *err)
 {
     bool told = false;
     int rv = mortise_cli_open(cli, NULL, err);
 
     while (rv == MORTISE_OK && mortise_session_engine(cli->session) == NULL &&
-           !stop(NULL)) {
+           !is_stop_requested(NULL)) {
         if (mortise_session_stays(cli->session))
-            return is_taken(cli, err);
+            return fail_engine_exists(cli, err);
         if (!told)
             mortise_cli_log(cli, MORTISE_LOG_INFO,
                             "a command uses the store; waiting until it ends");
         told = true;
         rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
         mortise_session_await_end(cli->session);
-        if (rv == MORTISE_OK && !stop(NULL))
+        if (rv == MORTISE_OK && !is_stop_requested(NULL))
             rv = mortise_cli_reopen(cli, err);
     }
     return rv;
 }
 
-/* Milliseconds until a plugin's quarantine ends; -1: none does.  The clock may
- * be set, so nobody waits for longer than a minute. */
-static int until_quarantine(uint64_t until_ms)
+/* Milliseconds until a plugin's quarantine ends; -1: none.  At most one
+ * minute, because the clock may be set. */
+static int get_quarantine_wait_ms(uint64_t until_ms)
 {
     uint64_t now = mortise_now_ms();
 
@@ -69,25 +71,25 @@ static int until_quarantine(uint64_t until_ms)
                                     : 60000;
 }
 
-/* Until a signal comes.  A write that failed was told to whoever waited; the
- * store is open again, or nothing more can be done here.  Runs whose plugin was
- * quarantined for a time go on when that is over. */
-static int stay(struct mortise_cli *cli, struct mortise *m,
-                struct mortise_err *err)
+/* Serve until a signal comes.  A failed write was reported to its caller; then
+ * the store is open again, or this fails.  When a temporary quarantine ends,
+ * resume the runs that need its plugin. */
+static int serve_until_signal(struct mortise_cli *cli, struct mortise *m,
+                              struct mortise_err *err)
 {
     uint64_t until_ms = mortise_plugins_until(m->plugins);
 
     while (!mortise_session_is_over(cli->session)) {
-        int rv = mortise_poll(m, until_quarantine(until_ms), err);
+        int rv = mortise_poll(m, get_quarantine_wait_ms(until_ms), err);
         bool failed = rv < 0;
 
         if (failed && mortise_engine_ready(m, NULL) != MORTISE_OK)
             return rv;
         if (failed)
             mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
-        if (!failed && until_quarantine(until_ms) != 0)
+        if (!failed && get_quarantine_wait_ms(until_ms) != 0)
             continue;
-        rv = mortise_recover_all(m, stop, NULL, err);
+        rv = mortise_recover_all(m, is_stop_requested, NULL, err);
         if (rv != MORTISE_OK)
             return rv;
         until_ms = mortise_plugins_until(m->plugins);
@@ -95,7 +97,7 @@ static int stay(struct mortise_cli *cli, struct mortise *m,
     return MORTISE_OK;
 }
 
-static int work(struct mortise_cli *cli, struct mortise_err *err)
+static int execute_runs(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise *m = mortise_session_engine(cli->session);
     int rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
@@ -103,9 +105,9 @@ static int work(struct mortise_cli *cli, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     mortise_log(m, MORTISE_LOG_INFO, "holding the store %s", m->settings.store);
-    rv = mortise_recover_all(m, stop, NULL, err);
+    rv = mortise_recover_all(m, is_stop_requested, NULL, err);
     if (rv == MORTISE_OK)
-        rv = stay(cli, m, err);
+        rv = serve_until_signal(cli, m, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_log(m, MORTISE_LOG_INFO, "stopping");
@@ -123,9 +125,9 @@ static int engine(struct mortise_cli *cli, struct mortise_err *err)
     cli->args.verbose = true;
     cli->dated = true;
     if (rv == MORTISE_OK)
-        rv = hold(cli, err);
+        rv = open_or_wait_for_store(cli, err);
     if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
-        rv = work(cli, err);
+        rv = execute_runs(cli, err);
     return rv;
 }
 

@@ -1,10 +1,12 @@
-/* error_codes.c -- what the codes of errors in a run mean.
+/* error_codes.c -- explanations of the error codes of runs.
  *
- * What failed in a run has a `code`: in the event `node_failed`, in `show`, in
- * on_error, where retry_on looks at it.  The words beside it say what happened;
- * here is what all errors of a code have in common, and what one does.  A plugin
- * of others may have codes of its own, which its author explains.  scripts/error-codes.sh
- * finds those that the sources have, and a test that none is missing here. */
+ * An error in a run has a `code`, in the event `node_failed`, in `show` and in
+ * on_error; retry_on matches it.  Its message describes the single case; this
+ * table describes the code in general and what to do.  Plugins of others may
+ * have codes of their own, which their authors document.
+ * scripts/error-codes.sh finds the codes in the sources, and a test checks
+ * that none is missing here.
+ */
 #include "cli/error_codes.h"
 
 const struct mortise_code mortise_error_codes[] = {

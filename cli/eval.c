@@ -1,11 +1,11 @@
-/* eval.c -- `mortise eval`: one expression, evaluated.
+/* eval.c -- `mortise eval`: evaluate one expression.
  *
- * For people who write conditions, and for scripts: the expression is compiled
- * and evaluated by the very functions that serve graphs, with nothing in scope
- * but what --vars brings.
+ * For people who write conditions, and for scripts.  The expression is
+ * compiled and evaluated by the functions that serve graphs, with only the
+ * variables of --vars.
  *
- * What is wrong with the expression is shown as findings in files are, with
- * the place under it; so is a value that fails, with the place in its words.
+ * A compile error is printed like a finding in a file, with its place marked.
+ * An evaluation error has its place in the message.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #include "cli/cli.h"
 #include "lang/yaml/text.h"
 
-/* An expression and the names it may use. */
-struct given {
+/* The expression and its variables. */
+struct eval_input {
     struct mortise_arena arena;
     const char *text;
     size_t n;
@@ -24,10 +24,10 @@ struct given {
     const json_t **values;
 };
 
-/* ---- what is given ----------------------------------------------------- */
+/* ---- input ------------------------------------------------------------- */
 
-static int read_vars(struct mortise_cli *cli, struct given *g,
-                     struct mortise_err *err)
+static int read_eval_variables(struct mortise_cli *cli, struct eval_input *g,
+                               struct mortise_err *err)
 {
     const char *path = cli->args.vars;
     int rv = path != NULL ? mortise_cli_json(cli, "--vars", path, &g->vars, err)
@@ -40,7 +40,7 @@ static int read_vars(struct mortise_cli *cli, struct given *g,
     return rv;
 }
 
-static int make_scope(struct given *g, struct mortise_err *err)
+static int make_eval_scope(struct eval_input *g, struct mortise_err *err)
 {
     size_t n = json_object_size(g->vars);
     struct mortise_cel_name *names =
@@ -57,9 +57,9 @@ static int make_scope(struct given *g, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* The expression: the operand, or all of stdin. */
-static int read_text(struct mortise_cli *cli, struct given *g,
-                     struct mortise_err *err)
+/* Read the expression: the operand, or all of stdin. */
+static int read_expression(struct mortise_cli *cli, struct eval_input *g,
+                           struct mortise_err *err)
 {
     const char *operand = cli->args.operands[0];
     char *text;
@@ -81,20 +81,21 @@ static int read_text(struct mortise_cli *cli, struct given *g,
     return g->text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int take_given(struct mortise_cli *cli, struct given *g,
-                      struct mortise_err *err)
+static int read_eval_input(struct mortise_cli *cli, struct eval_input *g,
+                           struct mortise_err *err)
 {
-    int rv = read_text(cli, g, err);
+    int rv = read_expression(cli, g, err);
 
     if (rv == MORTISE_OK)
-        rv = read_vars(cli, g, err);
-    return rv == MORTISE_OK ? make_scope(g, err) : rv;
+        rv = read_eval_variables(cli, g, err);
+    return rv == MORTISE_OK ? make_eval_scope(g, err) : rv;
 }
 
 /* ---- places ------------------------------------------------------------ */
 
-/* The expression as a file, for what points into it. */
-static bool as_file(struct given *g, struct mortise_yaml_file *file)
+/* Describe the expression as a file, so that spans can refer to it. */
+static bool describe_as_file(struct eval_input *g,
+                             struct mortise_yaml_file *file)
 {
     uint32_t *line_at =
         mortise_arena_alloc(&g->arena, (g->n + 1) * sizeof *line_at);
@@ -113,40 +114,41 @@ static bool as_file(struct given *g, struct mortise_yaml_file *file)
     return true;
 }
 
-static struct mortise_span span_of(struct mortise_yaml_file *file,
-                                   struct mortise_cel_where where)
+static struct mortise_span get_expression_span(struct mortise_yaml_file *file,
+                                               struct mortise_cel_where where)
 {
     const struct mortise_text text = {.file = file};
 
     return mortise_text_span(&text, where.offset, where.offset + where.length);
 }
 
-/* What the compiler refuses, as `mortise check` would print it. */
-static int show_finding(struct mortise_cli *cli, struct given *g, int rv,
-                        struct mortise_cel_where where,
-                        const struct mortise_err *err)
+/* Print a compile error as `mortise check` would. */
+static int print_compile_error(struct mortise_cli *cli, struct eval_input *g,
+                               int rv, struct mortise_cel_where where,
+                               const struct mortise_err *err)
 {
     struct mortise_yaml_file file;
     struct mortise_diags diags;
 
-    if (rv == MORTISE_ENOMEM || !as_file(g, &file))
+    if (rv == MORTISE_ENOMEM || !describe_as_file(g, &file))
         return mortise_cli_fail(cli, err);
     mortise_diags_init(&diags, cli->mem);
     mortise_diag_add(&diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
-                     span_of(&file, where), "%s", err->msg);
+                     get_expression_span(&file, where), "%s", err->msg);
     mortise_cli_findings(cli, &diags);
     return MORTISE_EXIT_FINDINGS;
 }
 
-/* What went wrong with a value, after the place where it did. */
-static int show_failure(struct mortise_cli *cli, struct given *g, int rv,
-                        struct mortise_cel_where where, struct mortise_err *err)
+/* Print an evaluation error after its place. */
+static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
+                            int rv, struct mortise_cel_where where,
+                            struct mortise_err *err)
 {
     struct mortise_yaml_file file;
     struct mortise_span span;
 
-    if (rv != MORTISE_ENOMEM && as_file(g, &file)) {
-        span = span_of(&file, where);
+    if (rv != MORTISE_ENOMEM && describe_as_file(g, &file)) {
+        span = get_expression_span(&file, where);
         mortise_doing(err, rv, "%s:%u:%u", file.path, span.line, span.col);
     }
     mortise_cli_fail(cli, err);
@@ -155,7 +157,7 @@ static int show_failure(struct mortise_cli *cli, struct given *g, int rv,
 
 /* ---- the command ------------------------------------------------------- */
 
-static int evaluate(struct mortise_cli *cli, struct given *g)
+static int evaluate_and_print(struct mortise_cli *cli, struct eval_input *g)
 {
     struct mortise_cel_where where = {0, 0};
     struct mortise_cel_env env = {g->values, 0};
@@ -166,24 +168,24 @@ static int evaluate(struct mortise_cli *cli, struct given *g)
                                  &where, &err);
 
     if (rv != MORTISE_OK)
-        return show_finding(cli, g, rv, where, &err);
+        return print_compile_error(cli, g, rv, where, &err);
     rv = mortise_cel_eval(prog, &env, &v, &where, &err);
     if (rv != MORTISE_OK)
-        return show_failure(cli, g, rv, where, &err);
+        return print_eval_error(cli, g, rv, where, &err);
     mortise_out_json(&cli->out, v, false);
     json_decref(v);
     return MORTISE_EXIT_OK;
 }
 
-static int eval(struct mortise_cli *cli, struct mortise_err *err)
+static int run_eval_command(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct given g = {.vars = NULL};
+    struct eval_input g = {.vars = NULL};
     int rv;
 
     mortise_arena_init(&g.arena, cli->mem);
-    rv = take_given(cli, &g, err);
+    rv = read_eval_input(cli, &g, err);
     if (rv == MORTISE_OK)
-        rv = evaluate(cli, &g);
+        rv = evaluate_and_print(cli, &g);
     json_decref(g.vars);
     mortise_arena_finish(&g.arena);
     return rv;
@@ -209,5 +211,5 @@ const struct mortise_cmd mortise_cmd_eval = {
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise eval 'size(tags) > 1 && tags[0] != \"\"' --vars "
                "state.json",
-    .run = eval,
+    .run = run_eval_command,
 };

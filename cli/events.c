@@ -1,18 +1,18 @@
-/* events.c -- `mortise events`: what happened in a run, and what happens. */
+/* events.c -- `mortise events`: print the events of a run. */
 #include "core/base/err.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
 
-/* Nobody reads any more: detach. */
-static int event(void *ud, json_t *item)
+/* Nonzero if stdout is closed: stop following. */
+static int print_event_item(void *ud, json_t *item)
 {
     return mortise_progress_event(ud, item);
 }
 
-/* Runs of others may be at work here while we look: a signal ends the looking,
- * and they go on (host.c). */
-static int heed_signals(struct mortise_cli *cli, struct mortise_err *err)
+/* A signal ends only the following: runs of other processes that are executed
+ * here continue (host.c). */
+static int stop_on_signal(struct mortise_cli *cli, struct mortise_err *err)
 {
     int rv = mortise_stop_begin(err);
 
@@ -34,16 +34,16 @@ static int events(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_run_to_read(cli, a->operands[0], run, err);
     if (rv == MORTISE_OK && a->follow)
-        rv = heed_signals(cli, err);
+        rv = stop_on_signal(cli, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_progress_init(&progress, &cli->out, a->json);
-    progress.live = false; /* what happened, not what is at work */
+    progress.live = false; /* print events, not the nodes in progress */
     return mortise_cli_call(cli, "follow",
                             json_pack("{s:s, s:I, s:s}", "run", run, "after",
                                       (json_int_t)after, "until",
                                       a->follow ? "end" : "now"),
-                            event, &progress, NULL, err);
+                            print_event_item, &progress, NULL, err);
 }
 
 static const struct mortise_opt opts[] = {

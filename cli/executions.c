@@ -1,14 +1,13 @@
-/* executions.c -- the executions of a run, for people: a line each, or one of them
- * with all that is known of it.
+/* executions.c -- print the executions of a run: one line each, or one in
+ * full.
  *
- * (1) A line has the status, the name, the type, how often it was tried if that
- *     was more than once, how long it took once it is over, and the error.
- * (2) Elements of a map (`read[0]`, `read[1]`) that have the same status share a
- *     line, `read[*]`, with how many they are, their attempts together, the
- *     longest of their times and the error of the first of them that has one: so
- *     a map of ten thousand is as many lines as there are ways to stand.
- * (3) What is shared is never hidden: `show --node read`, or `--node 'read[7]'`,
- *     prints each.
+ * (1) A line has the status, the name, the type, the number of attempts if
+ *     more than one, the duration once it has ended, and the error.
+ * (2) Elements of a map (`read[0]`, `read[1]`) with the same status share a
+ *     line, `read[*]`: with their number, the sum of their attempts, the
+ *     longest duration and the first error.  So a map of ten thousand elements
+ *     prints at most one line per status.
+ * (3) `show --node read`, or `--node 'read[7]'`, prints each execution.
  */
 #include "cli/executions.h"
 
@@ -17,14 +16,14 @@
 #include "core/base/err.h"
 #include "core/json/value.h"
 
-/* The executions that one line is about. */
+/* The executions that share a line. */
 struct row {
     const json_t *first; /* borrowed */
-    const json_t *error; /* borrowed: of `failed`, the first that has one */
+    const json_t *error; /* borrowed: of `failed`, the first with an error */
     const json_t *failed;
     size_t n, unsettled;
-    uint64_t attempts, ms; /* together; of the one that took longest */
-    bool timed;            /* one of them is over */
+    uint64_t attempts, ms; /* attempts: the sum; ms: the longest */
+    bool timed;            /* at least one has ended */
 };
 
 void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
@@ -39,7 +38,7 @@ void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
                         mortise_cli_text(cause, "message"));
 }
 
-static enum mortise_style style_of(const char *status)
+static enum mortise_style get_status_style(const char *status)
 {
     return strcmp(status, "done") == 0                ? MORTISE_GOOD
            : strcmp(status, "failed") == 0            ? MORTISE_BAD
@@ -48,8 +47,8 @@ static enum mortise_style style_of(const char *status)
                                                       : MORTISE_DIM;
 }
 
-/* Its time in ms; false: it is not over, or never began. */
-static bool took(const json_t *node, uint64_t *ms)
+/* The duration in ms; false if it has not begun or not ended. */
+static bool get_duration(const json_t *node, uint64_t *ms)
 {
     uint64_t from = mortise_cli_time(mortise_cli_text(node, "started"));
     uint64_t to = mortise_cli_time(mortise_cli_text(node, "ended"));
@@ -60,8 +59,9 @@ static bool took(const json_t *node, uint64_t *ms)
 
 /* ---- rows ------------------------------------------------------------------- */
 
-/* Its name with `*` for the place of each element that it is in; is it in any? */
-static bool starred(const json_t *node, char out[MORTISE_CLI_EXECUTION])
+/* The name with `*` instead of each element index; true if it has one. */
+static bool format_starred_name(const json_t *node,
+                                char out[MORTISE_CLI_EXECUTION])
 {
     char name[MORTISE_CLI_EXECUTION];
     bool any = false;
@@ -73,14 +73,14 @@ static bool starred(const json_t *node, char out[MORTISE_CLI_EXECUTION])
         if (*p != '[' || p[1] == '\0')
             continue;
         any = true;
-        out[n++] = '*'; /* for a digit at least */
+        out[n++] = '*'; /* replaces at least one digit */
         p += strcspn(p, "]") - 1;
     }
     out[n] = '\0';
     return any;
 }
 
-static void count(struct row *r, const json_t *node)
+static void add_to_row(struct row *r, const json_t *node)
 {
     const json_t *error = json_object_get(node, "error");
     uint64_t ms;
@@ -91,7 +91,7 @@ static void count(struct row *r, const json_t *node)
         r->error = error;
         r->failed = node;
     }
-    if (took(node, &ms)) {
+    if (get_duration(node, &ms)) {
         r->timed = true;
         r->ms = ms > r->ms ? ms : r->ms;
     }
@@ -99,14 +99,15 @@ static void count(struct row *r, const json_t *node)
     r->unsettled += mortise_cli_is_unsettled(node);
 }
 
-/* The row of an execution, by `known`: what a row is of -> its index. */
-static struct row *row_of(const json_t *node, json_t *known, struct row *rows,
-                          size_t *n)
+/* The row of an execution.  `known` maps a row's status and name to its
+ * index. */
+static struct row *get_execution_row(const json_t *node, json_t *known,
+                                     struct row *rows, size_t *n)
 {
     char name[MORTISE_CLI_EXECUTION], key[MORTISE_CLI_EXECUTION + 32];
     const json_t *at = NULL;
 
-    if (starred(node, name)) {
+    if (format_starred_name(node, name)) {
         snprintf(key, sizeof key, "%s %s", mortise_cli_text(node, "status"),
                  name);
         at = json_object_get(known, key);
@@ -117,7 +118,7 @@ static struct row *row_of(const json_t *node, json_t *known, struct row *rows,
     return at != NULL ? &rows[json_integer_value(at)] : &rows[(*n)++];
 }
 
-static void print_times(struct mortise_out *o, const struct row *r)
+static void print_row_times(struct mortise_out *o, const struct row *r)
 {
     char text[32];
 
@@ -131,8 +132,8 @@ static void print_times(struct mortise_out *o, const struct row *r)
                            mortise_out_took(r->ms, text));
 }
 
-/* Who approved its call, and in which words. */
-static void print_approval(struct mortise_out *o, const json_t *approval)
+/* The person who approved the call, and the reason. */
+static void print_call_approval(struct mortise_out *o, const json_t *approval)
 {
     const char *reason = mortise_cli_text(approval, "reason");
 
@@ -145,23 +146,24 @@ static void print_approval(struct mortise_out *o, const json_t *approval)
                         reason[0] != '\0' ? ": " : "", reason);
 }
 
-/* Why it asks the model that it asks. */
-static void print_llm(struct mortise_out *o, const json_t *llm)
+/* Why the node uses its model. */
+static void print_model_choice(struct mortise_out *o, const json_t *llm)
 {
     if (llm != NULL)
         mortise_out_say(o, "  model: %s", mortise_cli_text(llm, "reason"));
 }
 
-static void name_row(const struct row *r, char name[MORTISE_CLI_EXECUTION])
+static void format_row_name(const struct row *r,
+                            char name[MORTISE_CLI_EXECUTION])
 {
     if (r->n > 1)
-        starred(r->first, name);
+        format_starred_name(r->first, name);
     else
         mortise_cli_execution(r->first, name);
 }
 
-/* The columns of the longest name, within reason. */
-static size_t columns_for(const struct row *rows, size_t n)
+/* The width of the longest name, within bounds. */
+static size_t get_name_columns(const struct row *rows, size_t n)
 {
     enum { LEAST = 20, MOST = 48 };
     char name[MORTISE_CLI_EXECUTION], shown[4 * MORTISE_CLI_EXECUTION];
@@ -170,27 +172,27 @@ static size_t columns_for(const struct row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         size_t columns;
 
-        name_row(&rows[i], name);
+        format_row_name(&rows[i], name);
         columns = mortise_out_cut(shown, sizeof shown, name, MOST);
         most = columns > most ? columns : most;
     }
     return most;
 }
 
-static void print_row(struct mortise_out *o, const struct row *r,
-                      size_t columns)
+static void print_execution_row(struct mortise_out *o, const struct row *r,
+                                size_t columns)
 {
     const char *status = mortise_cli_text(r->first, "status");
     char name[MORTISE_CLI_EXECUTION];
 
-    name_row(r, name);
+    format_row_name(r, name);
     mortise_out_puts(o, "  ");
-    mortise_out_styled(o, style_of(status), status, 18);
+    mortise_out_styled(o, get_status_style(status), status, 18);
     mortise_out_cell(o, name, columns);
     mortise_out_say(o, " %s", mortise_cli_text(r->first, "type"));
     if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
         mortise_out_say(o, " %s", mortise_cli_text(r->first, "tool"));
-    print_times(o, r);
+    print_row_times(o, r);
     if (mortise_cli_waits_for_descriptor(r->first))
         mortise_out_puts(o, "  waits for a file descriptor");
     if (r->error != NULL) {
@@ -200,9 +202,9 @@ static void print_row(struct mortise_out *o, const struct row *r,
         mortise_cli_print_error(o, r->error);
     }
     if (r->n == 1)
-        print_approval(o, json_object_get(r->first, "approval"));
+        print_call_approval(o, json_object_get(r->first, "approval"));
     if (r->n == 1)
-        print_llm(o, json_object_get(r->first, "llm"));
+        print_model_choice(o, json_object_get(r->first, "llm"));
     if (r->unsettled > 0 && r->n == 1)
         mortise_out_puts(o, "  an effect may have happened");
     else if (r->unsettled > 0)
@@ -220,22 +222,22 @@ int mortise_cli_print_nodes(struct mortise_cli *cli, const json_t *nodes,
     bool ok = rows != NULL && known != NULL;
 
     MORTISE_JSON_EACH (node, i, nodes) {
-        struct row *r = ok ? row_of(node, known, rows, &n) : NULL;
+        struct row *r = ok ? get_execution_row(node, known, rows, &n) : NULL;
 
         if (r != NULL)
-            count(r, node);
+            add_to_row(r, node);
         ok = r != NULL;
     }
     mortise_out_puts(&cli->out, "\nnodes\n");
-    columns = ok ? columns_for(rows, n) : 0;
+    columns = ok ? get_name_columns(rows, n) : 0;
     for (size_t i = 0; ok && i < n; i++)
-        print_row(&cli->out, &rows[i], columns);
+        print_execution_row(&cli->out, &rows[i], columns);
     json_decref(known);
     mortise_release(cli->mem, rows, most * sizeof *rows);
     return ok ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- one of them ------------------------------------------------------------ */
+/* ---- one execution ----------------------------------------------------- */
 
 bool mortise_cli_is_called(const json_t *object, const char *name)
 {
@@ -246,9 +248,9 @@ bool mortise_cli_is_called(const json_t *object, const char *name)
            strcmp(mortise_cli_execution(object, called), name) == 0;
 }
 
-enum { FIELD = 11 }; /* columns of a member's name */
+enum { FIELD = 11 }; /* width of a member's name */
 
-static bool are_words(const json_t *list)
+static bool is_list_of_strings(const json_t *list)
 {
     MORTISE_JSON_EACH (one, i, list)
         if (!json_is_string(one))
@@ -256,13 +258,13 @@ static bool are_words(const json_t *list)
     return json_is_array(list);
 }
 
-static void print_member(struct mortise_out *o, const char *name,
-                         const json_t *v)
+static void print_execution_member(struct mortise_out *o, const char *name,
+                                   const json_t *v)
 {
     mortise_out_styled(o, MORTISE_DIM, name, FIELD);
     if (json_is_string(v)) {
         mortise_out_say(o, "%s\n", json_string_value(v));
-    } else if (are_words(v)) {
+    } else if (is_list_of_strings(v)) {
         MORTISE_JSON_EACH (one, i, v)
             mortise_out_say(o, "%s%s", i > 0 ? ", " : "",
                             json_string_value(one));
@@ -272,8 +274,8 @@ static void print_member(struct mortise_out *o, const char *name,
     }
 }
 
-/* Members that a heading, or another line, has already. */
-static bool is_told(const char *name)
+/* Members that the heading or another line shows. */
+static bool is_shown_elsewhere(const char *name)
 {
     static const char *const told[] = {"node", "generation", "error", "visit"};
 
@@ -283,7 +285,7 @@ static bool is_told(const char *name)
     return false;
 }
 
-static void print_whole(struct mortise_out *o, const json_t *node)
+static void print_execution(struct mortise_out *o, const json_t *node)
 {
     const json_t *error = json_object_get(node, "error");
     char name[MORTISE_CLI_EXECUTION], text[32];
@@ -294,9 +296,10 @@ static void print_whole(struct mortise_out *o, const json_t *node)
     mortise_out_say(o, "%s\n", mortise_cli_execution(node, name));
     json_object_foreach(mortise_json_unconst(node), key, v)
     {
-        if (!is_told(key) && !(json_is_array(v) && json_array_size(v) == 0))
-            print_member(o, key, v);
-        if (strcmp(key, "ended") != 0 || !took(node, &ms))
+        if (!is_shown_elsewhere(key) &&
+            !(json_is_array(v) && json_array_size(v) == 0))
+            print_execution_member(o, key, v);
+        if (strcmp(key, "ended") != 0 || !get_duration(node, &ms))
             continue;
         mortise_out_styled(o, MORTISE_DIM, "took", FIELD);
         mortise_out_printf(o, "%s\n", mortise_out_took(ms, text));
@@ -308,8 +311,8 @@ static void print_whole(struct mortise_out *o, const json_t *node)
     mortise_out_puts(o, "\n");
 }
 
-/* {run, nodes: those}, a new reference; NULL: memory ran out. */
-static json_t *called_so(const json_t *show, const char *name)
+/* {run, nodes: [...]}, a new reference; NULL: memory ran out. */
+static json_t *select_executions(const json_t *show, const char *name)
 {
     json_t *list = json_array();
 
@@ -326,7 +329,7 @@ static json_t *called_so(const json_t *show, const char *name)
 int mortise_cli_print_node(struct mortise_cli *cli, const json_t *show,
                            const char *name, struct mortise_err *err)
 {
-    json_t *v = called_so(show, name);
+    json_t *v = select_executions(show, name);
     const json_t *nodes = json_object_get(v, "nodes");
 
     if (v == NULL)
@@ -342,7 +345,7 @@ int mortise_cli_print_node(struct mortise_cli *cli, const json_t *show,
     MORTISE_JSON_EACH (node, i, nodes) {
         if (i > 0)
             mortise_out_puts(&cli->out, "\n");
-        print_whole(&cli->out, node);
+        print_execution(&cli->out, node);
     }
     json_decref(v);
     return MORTISE_OK;

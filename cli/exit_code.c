@@ -1,9 +1,8 @@
-/* exit_code.c -- what the command line ends with: one table for every result
- * and one for every status, so that a script can rely on either.
+/* exit_code.c -- exit codes: one table for results and one for run statuses.
  *
- * The line between 1 and 3: with 3, what was asked for does not fit (a typing
- * error, a run that is not there, an id that was used, a request that was answered
- * already), and asking again will not help.  With 1, something was tried and failed.
+ * 1 and 3 differ: 3 means that the request was wrong (a typing error, a
+ * missing run, an id in use, a settled request), so repeating it does not
+ * help.  1 means that something was tried and failed.
  */
 #include "cli/exit_code.h"
 
@@ -33,7 +32,7 @@ static const struct {
      "invalid configuration, a format of another version, or a blocked run"},
 };
 
-static const enum mortise_exit_code of_result[] = {
+static const enum mortise_exit_code result_codes[] = {
     [-MORTISE_OK] = MORTISE_EXIT_OK,
     [-MORTISE_ENOMEM] = MORTISE_EXIT_FAILED,
     [-MORTISE_EIO] = MORTISE_EXIT_FAILED,
@@ -64,7 +63,7 @@ static const enum mortise_exit_code of_result[] = {
     [-MORTISE_ESTALE_ATTEMPT] = MORTISE_EXIT_FAILED,
 };
 
-static const enum mortise_exit_code of_status[] = {
+static const enum mortise_exit_code status_codes[] = {
     [MORTISE_RUN_ACCEPTED] = MORTISE_EXIT_WAITING,
     [MORTISE_RUN_RUNNING] = MORTISE_EXIT_WAITING,
     [MORTISE_RUN_WAITING] = MORTISE_EXIT_WAITING,
@@ -80,16 +79,16 @@ enum mortise_exit_code mortise_exit_code_of_result(int result)
 {
     size_t i = (size_t)(-(long)result);
 
-    if (result > 0 || i >= sizeof of_result / sizeof of_result[0])
+    if (result > 0 || i >= sizeof result_codes / sizeof result_codes[0])
         return MORTISE_EXIT_FAILED;
-    return of_result[i];
+    return result_codes[i];
 }
 
 enum mortise_exit_code mortise_exit_code_of_status(int status)
 {
     if (status < MORTISE_RUN_ACCEPTED || status > MORTISE_RUN_CANCELLED)
         return MORTISE_EXIT_FAILED;
-    return of_status[status];
+    return status_codes[status];
 }
 
 int mortise_status_of_name(const char *name)

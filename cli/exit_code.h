@@ -1,4 +1,4 @@
-/* exit_code.h -- what the command line ends with. */
+/* exit_code.h -- exit codes of the command line. */
 #ifndef MORTISE_CLI_EXIT_CODE_H
 #define MORTISE_CLI_EXIT_CODE_H
 
@@ -13,17 +13,18 @@ enum mortise_exit_code {
     MORTISE_EXIT_CONFIG = 78
 };
 
-/* The code for an enum mortise_result; for an enum mortise_run_status that a
- * run was left in; and for its name ("waiting"), as replies carry it. */
+/* The exit code for an enum mortise_result, and for an enum
+ * mortise_run_status; and the status of that name ("waiting"), as in
+ * replies. */
 enum mortise_exit_code mortise_exit_code_of_result(int result);
 enum mortise_exit_code mortise_exit_code_of_status(int status);
-int mortise_status_of_name(const char *name); /* 0 when it is none */
+int mortise_status_of_name(const char *name); /* 0 if unknown */
 
-/* The n-th line of the table (n from 0): its code and its words, or NULL. */
+/* Line n of the table (from 0): its code and text; NULL after the last. */
 const char *mortise_exit_code_words(unsigned n, enum mortise_exit_code *code);
 
-/* Sets of them, for struct mortise_cmd: MORTISE_EXITS_RUN and so on.  Every
- * subcommand may end with OK, FAILED and USAGE. */
+/* Sets of exit codes, for struct mortise_cmd: MORTISE_EXITS_RUN and so on.
+ * Every subcommand may exit with OK, FAILED and USAGE. */
 #define MORTISE_EXIT_BIT(n)    (1u << (n)) /* n: line of the table */
 #define MORTISE_EXITS_ALWAYS   0x0Bu       /* 0 1 3 */
 #define MORTISE_EXITS_FINDINGS 0x04u

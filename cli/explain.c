@@ -1,11 +1,11 @@
-/* explain.c -- `mortise explain`: every code that we print, explained.
+/* explain.c -- `mortise explain`: explain an error code.
  *
- * The codes stand in tables: findings about files, refusals of shared objects,
- * results, errors in runs.  This command and docs/errors.md show those very
- * tables.  A code may be given as it is printed, in either case.
+ * The codes are in tables: findings about files, rejections of shared objects,
+ * results, errors in runs.  docs/errors.md is made from the same tables.  A
+ * code may be given in upper or lower case.
  *
- * What is printed is Markdown as it stands: a title, a paragraph, the example
- * indented by four.
+ * The output is Markdown: a title, a paragraph, and an example indented by
+ * four.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 
 enum { WIDTH = 78 };
 
-/* The i-th of all codes, or NULL behind the last. */
-static const struct mortise_code *code_at(size_t i)
+/* Code i of all tables, or NULL after the last. */
+static const struct mortise_code *get_code_at(size_t i)
 {
     const struct {
         const struct mortise_code *rows;
@@ -42,22 +42,21 @@ static const struct mortise_code *code_at(size_t i)
     return NULL;
 }
 
-/* The status of a server, 100 to 599: all are explained as one. */
-static bool is_status(const char *given)
+/* Is it an HTTP status from 100 to 599?  All of them share one explanation. */
+static bool is_http_status_code(const char *given)
 {
     return strncasecmp(given, "http.", 5) == 0 && given[5] >= '1' &&
            given[5] <= '5' && isdigit((unsigned char)given[6]) &&
            isdigit((unsigned char)given[7]) && given[8] == '\0';
 }
 
-/* The row of a code; its `code` is as it was given where that is one of a family.
- */
-static bool find(struct mortise_code *out, const char *given)
+/* Find the row of a code.  For an HTTP status, out->code is the given one. */
+static bool find_code_row(struct mortise_code *out, const char *given)
 {
-    const char *spelt = is_status(given) ? "http.404" : given;
+    const char *spelt = is_http_status_code(given) ? "http.404" : given;
     const struct mortise_code *c;
 
-    for (size_t i = 0; (c = code_at(i)) != NULL; i++) {
+    for (size_t i = 0; (c = get_code_at(i)) != NULL; i++) {
         if (strcasecmp(c->code, spelt) != 0)
             continue;
         *out = *c;
@@ -68,13 +67,14 @@ static bool find(struct mortise_code *out, const char *given)
     return false;
 }
 
-static int unknown(const char *given, struct mortise_err *err)
+static int fail_unknown_code(const char *given, struct mortise_err *err)
 {
     const struct mortise_code *c;
     const char *names[512], *near;
     size_t n = 0;
 
-    for (; n < sizeof names / sizeof names[0] && (c = code_at(n)) != NULL; n++)
+    for (; n < sizeof names / sizeof names[0] && (c = get_code_at(n)) != NULL;
+         n++)
         names[n] = c->code;
     near = mortise_nearest(given, names, n);
     return near != NULL
@@ -88,7 +88,7 @@ static int unknown(const char *given, struct mortise_err *err)
                      given);
 }
 
-static void print(struct mortise_out *o, const struct mortise_code *c)
+static void print_code_text(struct mortise_out *o, const struct mortise_code *c)
 {
     mortise_out_style(o, MORTISE_BOLD);
     mortise_out_say(o, "%s: %s", c->code, c->title);
@@ -101,8 +101,9 @@ static void print(struct mortise_out *o, const struct mortise_code *c)
     mortise_out_text(o, c->example, 4);
 }
 
-static int print_json(struct mortise_cli *cli, const struct mortise_code *c,
-                      struct mortise_err *err)
+static int print_code_json(struct mortise_cli *cli,
+                           const struct mortise_code *c,
+                           struct mortise_err *err)
 {
     return mortise_cli_print(cli,
                              json_pack("{s:s, s:s, s:s, s:s*}", "code", c->code,
@@ -111,14 +112,14 @@ static int print_json(struct mortise_cli *cli, const struct mortise_code *c,
                              false, err);
 }
 
-static int list(struct mortise_cli *cli, struct mortise_err *err)
+static int list_all_codes(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_code *c;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && (c = code_at(i)) != NULL; i++) {
+    for (size_t i = 0; rv == MORTISE_OK && (c = get_code_at(i)) != NULL; i++) {
         if (cli->args.json) {
-            rv = print_json(cli, c, err);
+            rv = print_code_json(cli, c, err);
             continue;
         }
         mortise_out_cell(&cli->out, c->code, 22);
@@ -132,12 +133,12 @@ static int explain(struct mortise_cli *cli, struct mortise_err *err)
     struct mortise_code c;
 
     if (cli->args.n_operands == 0)
-        return list(cli, err);
-    if (!find(&c, cli->args.operands[0]))
-        return unknown(cli->args.operands[0], err);
+        return list_all_codes(cli, err);
+    if (!find_code_row(&c, cli->args.operands[0]))
+        return fail_unknown_code(cli->args.operands[0], err);
     if (cli->args.json)
-        return print_json(cli, &c, err);
-    print(&cli->out, &c);
+        return print_code_json(cli, &c, err);
+    print_code_text(&cli->out, &c);
     return MORTISE_EXIT_OK;
 }
 

@@ -1,18 +1,17 @@
-/* fatal.c -- what ends the process, for who wants to know whether it was a
- * plugin.
+/* fatal.c -- detect whether a plugin ended the process.
  *
- * The library takes no signals and has no say in how a program exits; the
- * command line is the program, so it does.  Each way out asks core/plugin/death.c
- * whether a plugin took it.
+ * The library installs no signal handlers and does not decide how a program
+ * exits; the command line does.  For each way to exit, it asks
+ * core/plugin/death.c whether a plugin caused it.
  *
- *   (1) A signal counts that the kernel sent for what a thread did, or this very
- *       process (abort()).  One that somebody else sent does not: a service
- *       manager may well send SIGABRT.
- *   (2) What was there before is called: the signal comes again with that, so a
- *       core, or a report of a sanitizer, says the same as without us.
- *   (3) A process that a plugin ends does not end with 0.
+ *   (1) A signal counts if the kernel sent it for an action of a thread, or if
+ *       this process sent it (abort()).  One from another process does not: a
+ *       service manager may send SIGABRT.
+ *   (2) The previous handler then runs: the signal is raised again with it, so
+ *       a core file or a sanitizer's report is the same as without us.
+ *   (3) A process that a plugin ends does not exit with 0.
  *
- * _exit() is main.c's.
+ * main.c handles _exit().
  */
 #include "cli/fatal.h"
 
@@ -36,9 +35,9 @@ static const struct fatal {
 };
 enum { N_FATAL = sizeof fatal / sizeof fatal[0] };
 
-static struct sigaction before[N_FATAL];
+static struct sigaction previous_actions[N_FATAL];
 
-static bool is_own(const siginfo_t *info) /* (1) */
+static bool is_own_signal(const siginfo_t *info) /* (1) */
 {
     return info->si_code > 0 ||
            ((info->si_code == SI_USER || info->si_code == SI_TKILL ||
@@ -53,18 +52,18 @@ static void on_fatal(int number, siginfo_t *info, void *context)
 
     while (i < N_FATAL - 1 && fatal[i].number != number)
         i++;
-    if (is_own(info))
+    if (is_own_signal(info))
         mortise_death_by_signal(fatal[i].name, context);
-    sigaction(number, &before[i], NULL);
-    /* What faulted faults again as we return; other signals are sent again, and
-     * come then (2). */
+    sigaction(number, &previous_actions[i], NULL);
+    /* A faulting instruction faults again on return; other signals are sent
+     * again (2). */
     if (info->si_code <= 0 || number == SIGTRAP || number == SIGSYS)
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
     errno = saved;
 }
 
-/* Registered when an engine is about to be opened, so before nearly everything
- * else that exit() does. */
+/* Registered before an engine is opened, so it runs after nearly all other
+ * exit handlers. */
 static void on_exit_of_process(void)
 {
     if (mortise_death_by_exit())
@@ -79,11 +78,11 @@ void mortise_fatal_catch(void)
 
     mortise_death_own();
     if (caught)
-        return; /* children of fork have the handlers */
+        return; /* a forked child inherits the handlers */
     caught = true;
     sigemptyset(&a.sa_mask);
     for (size_t i = 0; i < N_FATAL; i++)
-        sigaction(fatal[i].number, &a, &before[i]);
+        sigaction(fatal[i].number, &a, &previous_actions[i]);
     atexit(on_exit_of_process);
     at_quick_exit(on_exit_of_process);
 }

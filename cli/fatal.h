@@ -1,9 +1,9 @@
-/* fatal.h -- what ends the process, for who wants to know whether it was a
- * plugin (core/plugin/death.h). */
+/* fatal.h -- detect whether a plugin ended the process. */
 #ifndef MORTISE_CLI_FATAL_H
 #define MORTISE_CLI_FATAL_H
 
-/* Before an engine is opened in this process; also in a child of fork. */
+/* Call it before an engine is opened in this process, and also in a forked
+ * child. */
 void mortise_fatal_catch(void);
 
 #endif

@@ -1,8 +1,9 @@
-/* graph.c -- `mortise graph show`: a graph to look at, and what of it ran.
+/* graph.c -- `mortise graph show`: draw a graph and the progress of a run.
  *
- * The file is loaded as `mortise check` and `mortise run` load it, so what is
- * drawn is what would run.  What ran (--run) is laid over it (overlay.c); when
- * the run's graph is another one than the file's, that is said.
+ * The file is loaded as `mortise check` and `mortise run` load it, so the
+ * drawing shows the graph that would run.  --run adds the progress of a run
+ * (overlay.c); if the run has another version of the graph, a warning is
+ * printed.
  */
 #include <langinfo.h>
 #include <locale.h>
@@ -20,16 +21,16 @@
 
 enum { PIPE_COLUMNS = 100 };
 
-/* ---- the graph -------------------------------------------------------------
- */
+/* ---- the graph --------------------------------------------------------- */
 
-/* A text, with what it names from there, or (NULL) from the disk. */
-static int load_text(struct mortise_cli *cli,
-                     const struct mortise_settings *settings,
-                     const struct mortise_source *file,
-                     const struct mortise_graph_files *from,
-                     struct mortise_diags *diags, struct mortise_graph **out,
-                     struct mortise_err *err)
+/* Load a text; the files that it names come from `from`, or (NULL) from the
+ * disk. */
+static int load_graph_text(struct mortise_cli *cli,
+                           const struct mortise_settings *settings,
+                           const struct mortise_source *file,
+                           const struct mortise_graph_files *from,
+                           struct mortise_diags *diags,
+                           struct mortise_graph **out, struct mortise_err *err)
 {
     const struct mortise_plugins_config config =
         mortise_plugin_set_config(cli->mem, settings);
@@ -65,13 +66,13 @@ int mortise_cli_graph(struct mortise_cli *cli,
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = load_text(cli, settings, &(struct mortise_source){path, text, n}, NULL,
-                   diags, out, err);
+    rv = load_graph_text(cli, settings, &(struct mortise_source){path, text, n},
+                         NULL, diags, out, err);
     mortise_release(cli->mem, text, n + 1);
     return rv;
 }
 
-/* What it says is in the graph's own arena; the plugins may go. */
+/* The graph's own arena has its data, so the plugins can be closed. */
 int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
                            struct mortise_graph **out, struct mortise_err *err)
 {
@@ -87,7 +88,7 @@ int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
     rv = mortise_settings_open(&settings, cli->mem, cli->deployment,
                                cli->args.store, mortise_cli_how(cli), &diags,
                                err);
-    cli->looks = false; /* a run to draw is asked of an engine */
+    cli->looks = false; /* an engine must show the run */
     if (rv == MORTISE_OK)
         rv = mortise_cli_graph(cli, &settings, path, &diags, out, err);
     mortise_settings_close(&settings);
@@ -97,16 +98,16 @@ int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
     return rv;
 }
 
-/* ---- what ran --------------------------------------------------------------
- */
+/* ---- the run ----------------------------------------------------------- */
 
-static void warn_if_other(struct mortise_cli *cli, const json_t *show,
-                          const struct mortise_graph *g)
+static void warn_if_graph_differs(struct mortise_cli *cli,
+                                  const json_t *show_graph,
+                                  const struct mortise_graph *g)
 {
     char digest[MORTISE_DIGEST_HEX];
 
     mortise_hex(digest, g->content, MORTISE_DIGEST);
-    if (strcmp(mortise_cli_text(json_object_get(show, "graph"), "digest"),
+    if (strcmp(mortise_cli_text(json_object_get(show_graph, "graph"), "digest"),
                digest) != 0)
         mortise_cli_note(
             cli, MORTISE_LOG_WARN,
@@ -115,8 +116,9 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
 }
 
 /* *show: a new reference. */
-static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
-                    json_t **show, struct mortise_err *err)
+static int read_drawn_run(struct mortise_cli *cli,
+                          const struct mortise_graph *g, json_t **show_graph,
+                          struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
     int rv = mortise_cli_open(cli, cli->args.operands[0], err);
@@ -124,18 +126,17 @@ static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = mortise_cli_run_to_read(cli, cli->args.run, run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, show, err);
+        rv = mortise_cli_show(cli, run, show_graph, err);
     if (rv == MORTISE_OK)
-        warn_if_other(cli, *show, g);
+        warn_if_graph_differs(cli, *show_graph, g);
     return rv;
 }
 
-/* ---- showing it ------------------------------------------------------------
- */
+/* ---- printing ---------------------------------------------------------- */
 
-static json_t *edge_json(const struct mortise_graph *g,
-                         const struct mortise_edge *e,
-                         const struct mortise_mem *mem)
+static json_t *make_edge_json(const struct mortise_graph *g,
+                              const struct mortise_edge *e,
+                              const struct mortise_mem *mem)
 {
     struct mortise_buf label;
     json_t *v = NULL;
@@ -151,11 +152,11 @@ static json_t *edge_json(const struct mortise_graph *g,
     return v;
 }
 
-static json_t *graph_json(const struct mortise_picture *p,
-                          const struct mortise_mem *mem);
+static json_t *make_drawn_graph_json(const struct mortise_picture *p,
+                                     const struct mortise_mem *mem);
 
-static json_t *node_json(const struct mortise_picture *p, uint32_t i,
-                         const struct mortise_mem *mem)
+static json_t *make_node_json(const struct mortise_picture *p, uint32_t i,
+                              const struct mortise_mem *mem)
 {
     const struct mortise_node *n = &p->graph->nodes[i];
     json_t *v = json_pack("{s:s, s:s}", "id", n->id, "type",
@@ -169,27 +170,27 @@ static json_t *node_json(const struct mortise_picture *p, uint32_t i,
     if (n->sub != NULL) {
         const struct mortise_picture inner = mortise_picture_nested(p, n);
 
-        json_object_set_new(v, "graph", graph_json(&inner, mem));
+        json_object_set_new(v, "graph", make_drawn_graph_json(&inner, mem));
     }
     return v;
 }
 
-static json_t *graph_json(const struct mortise_picture *p,
-                          const struct mortise_mem *mem)
+static json_t *make_drawn_graph_json(const struct mortise_picture *p,
+                                     const struct mortise_mem *mem)
 {
     const struct mortise_graph *g = p->graph;
     json_t *nodes = json_array(), *edges = json_array();
 
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        json_array_append_new(nodes, node_json(p, i, mem));
+        json_array_append_new(nodes, make_node_json(p, i, mem));
     for (uint32_t i = 0; i < g->n_edges; i++)
-        json_array_append_new(edges, edge_json(g, &g->edges[i], mem));
+        json_array_append_new(edges, make_edge_json(g, &g->edges[i], mem));
     return json_pack("{s:s, s:s, s:o, s:o}", "name", g->name, "version",
                      g->version, "nodes", nodes, "edges", edges);
 }
 
-/* Does the terminal take what is not ASCII? */
-static bool is_utf8(void)
+/* Can the terminal show UTF-8? */
+static bool is_utf8_locale(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     bool is = locale != (locale_t)0 &&
@@ -200,8 +201,8 @@ static bool is_utf8(void)
     return is;
 }
 
-static int find_width(struct mortise_cli *cli, size_t *columns,
-                      struct mortise_err *err)
+static int get_drawing_width(struct mortise_cli *cli, size_t *columns,
+                             struct mortise_err *err)
 {
     uint64_t given;
     size_t rows;
@@ -218,15 +219,15 @@ static int find_width(struct mortise_cli *cli, size_t *columns,
     return MORTISE_OK;
 }
 
-static int print_picture(struct mortise_cli *cli, struct mortise_picture *p,
+static int print_drawing(struct mortise_cli *cli, struct mortise_picture *p,
                          struct mortise_err *err)
 {
     struct mortise_buf b;
-    int rv = find_width(cli, &p->columns, err);
+    int rv = get_drawing_width(cli, &p->columns, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    p->ascii = cli->args.ascii || !is_utf8();
+    p->ascii = cli->args.ascii || !is_utf8_locale();
     mortise_buf_init(&b, cli->mem);
     if (cli->args.dot)
         mortise_picture_dot(&b, p);
@@ -242,10 +243,10 @@ static int print_picture(struct mortise_cli *cli, struct mortise_picture *p,
     return rv;
 }
 
-static int load_sources(struct mortise_cli *cli,
-                        const struct mortise_settings *settings,
-                        const json_t *sources, struct mortise_graph **out,
-                        struct mortise_err *err)
+static int load_pinned_graph(struct mortise_cli *cli,
+                             const struct mortise_settings *settings,
+                             const json_t *sources, struct mortise_graph **out,
+                             struct mortise_err *err)
 {
     size_t n = json_array_size(sources);
     struct mortise_source *files =
@@ -264,16 +265,16 @@ static int load_sources(struct mortise_cli *cli,
             mortise_cli_text(one, "path"), mortise_cli_text(one, "text"),
             json_string_length(json_object_get(one, "text"))};
     }
-    mortise_diags_init(&diags, cli->mem); /* its findings were told already */
+    mortise_diags_init(&diags, cli->mem); /* already reported */
     from.pinned = true;
-    rv = load_text(cli, settings, &files[0], &from, &diags, out, err);
+    rv = load_graph_text(cli, settings, &files[0], &from, &diags, out, err);
     mortise_diags_finish(&diags);
     mortise_release(cli->mem, files, (n + 1) * sizeof *files);
     return rv;
 }
 
 int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
-                     const json_t *show, struct mortise_err *err)
+                     const json_t *show_graph, struct mortise_err *err)
 {
     struct mortise_settings settings = {0};
     struct mortise_picture p = {.graph = NULL};
@@ -288,12 +289,12 @@ int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
                                cli->args.store, mortise_cli_how(cli), &diags,
                                err);
     if (rv == MORTISE_OK)
-        rv = load_sources(cli, &settings, sources, &g, err);
+        rv = load_pinned_graph(cli, &settings, sources, &g, err);
     mortise_settings_close(&settings);
     if (rv == MORTISE_OK) {
         p.graph = g;
-        p.overlay = mortise_overlay_new(&a, g, show);
-        rv = p.overlay != NULL ? print_picture(cli, &p, err)
+        p.overlay = mortise_overlay_new(&a, g, show_graph);
+        rv = p.overlay != NULL ? print_drawing(cli, &p, err)
                                : mortise_nomem(err);
     }
     mortise_arena_finish(&a);
@@ -302,8 +303,8 @@ int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
     return rv;
 }
 
-static int show(struct mortise_cli *cli, struct mortise_graph *g,
-                struct mortise_err *err)
+static int show_graph(struct mortise_cli *cli, struct mortise_graph *g,
+                      struct mortise_err *err)
 {
     struct mortise_picture p = {.graph = g};
     struct mortise_arena a;
@@ -312,7 +313,7 @@ static int show(struct mortise_cli *cli, struct mortise_graph *g,
 
     mortise_arena_init(&a, cli->mem);
     if (cli->args.run != NULL) {
-        rv = read_run(cli, g, &run, err);
+        rv = read_drawn_run(cli, g, &run, err);
         if (rv == MORTISE_OK) {
             p.overlay = mortise_overlay_new(&a, g, run);
             rv = p.overlay != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -320,8 +321,9 @@ static int show(struct mortise_cli *cli, struct mortise_graph *g,
     }
     if (rv == MORTISE_OK)
         rv = cli->args.json
-                 ? mortise_cli_print(cli, graph_json(&p, cli->mem), true, err)
-                 : print_picture(cli, &p, err);
+                 ? mortise_cli_print(cli, make_drawn_graph_json(&p, cli->mem),
+                                     true, err)
+                 : print_drawing(cli, &p, err);
     json_decref(run);
     mortise_arena_finish(&a);
     return rv;
@@ -338,7 +340,7 @@ static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
             cli, "give exactly one of --dot, --mermaid and --json");
     rv = mortise_cli_load_graph(cli, a->operands[0], &g, err);
     if (rv == MORTISE_OK)
-        rv = show(cli, g, err);
+        rv = show_graph(cli, g, err);
     mortise_graph_unref(g);
     return rv;
 }
