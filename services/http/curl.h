@@ -1,7 +1,6 @@
-/* curl.h -- libcurl, loaded when the first HTTP request is made.
+/* curl.h -- table of the libcurl functions that we use, loaded on first use.
  *
- * A table of the few functions of it that we use.  They are libcurl's own:
- * <curl/curl.h> says what they do. */
+ * See <curl/curl.h> for each function. */
 #ifndef MORTISE_SERVICES_HTTP_CURL_H
 #define MORTISE_SERVICES_HTTP_CURL_H
 
@@ -9,7 +8,8 @@
 
 #include "core/base/err.h"
 
-/* Behind the header's type-checking macros, which know the functions alone. */
+/* Undefine the type-checking macros of curl.h: they hide the functions that the
+ * table needs. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
@@ -45,9 +45,9 @@ struct mortise_curl {
 #undef X
 };
 
-/* The table, for the life of the process; MORTISE_EUNAVAILABLE when there is no
- * libcurl that will do, MORTISE_ELIMIT or MORTISE_ENOMEM when descriptors or memory were
- * short: ask again.  [any] */
+/* Get the table; it stays valid for the life of the process.
+ * MORTISE_EUNAVAILABLE: no usable libcurl.  MORTISE_ELIMIT, MORTISE_ENOMEM:
+ * descriptors or memory were short; a later call may succeed.  [any] */
 int mortise_curl_get(const struct mortise_curl **out, struct mortise_err *err);
 
 #endif

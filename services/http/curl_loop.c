@@ -1,19 +1,18 @@
 /* curl_loop.c -- libcurl's multi interface, driven by libuv.
  *
- * curl says which sockets it waits for and when it wants to be called, the loop
- * calls it.
+ * curl reports the sockets that it polls and the time of its next timeout; the
+ * loop calls curl when a socket is ready or the time has come.
  *
- *   (1) Callbacks of the owner's do not come from inside of curl, which must
- * not be called from there: what ended is told when curl is off the stack.
- *       (`no_socket` is the exception, and says so.)
- *   (2) curl's resolver has threads, and none of them takes a signal of the
- *       program that we are part of: they are made under the mask under which
- *       curl is called.  A SIGPIPE of TLS meanwhile is one of the engine's own,
- *       which thread_state.c takes.
- *   (3) Transfers wait in curl for a connection when there are as many as half of
- *       the process's descriptors may serve: connecting takes two for a moment
- *       (two addresses at once, a resolver), and the engine needs some, too.
- */
+ *   (1) The owner's callbacks run only after curl has returned, since curl must
+ *       not be called from inside curl.  Exception: `no_socket`.
+ *   (2) curl's resolver threads must not receive the signals of the host
+ *       program.  They inherit the signal mask under which curl is called, so
+ *       curl is called with all signals blocked.  A SIGPIPE that TLS raises
+ *       meanwhile is handled in thread_state.c.
+ *   (3) Connections are limited to about half of the process's descriptors;
+ *       further transfers wait inside curl.  Connecting briefly needs two
+ *       descriptors (two addresses in parallel, or a resolver), and the engine
+ *       needs some, too. */
 #include "services/http/curl_loop.h"
 
 #include <limits.h>
@@ -24,22 +23,22 @@
 #include "core/base/table.h"
 
 enum {
-    CONNECTIONS = 64, /* kept for use again, at most */
-    RESERVE = 32,     /* descriptors of the engine's (3) */
+    CONNECTIONS = 64, /* idle connections kept for reuse, at most */
+    RESERVE = 32,     /* descriptors left to the engine (3) */
     NS_PER_MS = 1000000
 };
 
-struct sock { /* a socket of curl's */
+struct sock { /* a socket that curl polls */
     uv_poll_t poll;
     struct mortise_curl_loop *l;
-    const struct mortise_mem *mem; /* l may be gone when it is closed */
+    const struct mortise_mem *mem; /* l may be freed before the handle closes */
     curl_socket_t fd;
 };
 
 /* ---- calling curl ------------------------------------------------------- */
 
 /* (1) */
-static void take_messages(struct mortise_curl_loop *l)
+static void report_done_transfers(struct mortise_curl_loop *l)
 {
     CURLMsg *msg;
     int left;
@@ -55,15 +54,16 @@ static void take_messages(struct mortise_curl_loop *l)
     }
 }
 
-static void act(struct mortise_curl_loop *l, curl_socket_t fd, int what)
+static void run_curl(struct mortise_curl_loop *l, curl_socket_t fd,
+                     int curl_event)
 {
     sigset_t before;
     int running;
 
     mortise_signals_block(&before); /* (2) */
-    l->curl->multi_socket_action(l->multi, fd, what, &running);
+    l->curl->multi_socket_action(l->multi, fd, curl_event, &running);
     mortise_signals_restore(&before);
-    take_messages(l);
+    report_done_transfers(l);
     l->turned(l);
 }
 
@@ -84,14 +84,15 @@ void mortise_curl_loop_remove(struct mortise_curl_loop *l, CURL *easy)
     l->curl->easy_cleanup(easy);
 }
 
-/* ---- what it waits for -------------------------------------------------- */
+/* ---- sockets and timers ------------------------------------------------- */
 
-static void on_alarm(struct mortise_timer *t)
+static void on_curl_alarm(struct mortise_timer *t)
 {
-    act(MORTISE_OF(t, struct mortise_curl_loop, alarm), CURL_SOCKET_TIMEOUT, 0);
+    run_curl(MORTISE_OF(t, struct mortise_curl_loop, alarm),
+             CURL_SOCKET_TIMEOUT, 0);
 }
 
-static int set_alarm(CURLM *multi, long ms, void *ud)
+static int set_curl_alarm(CURLM *multi, long ms, void *ud)
 {
     struct mortise_curl_loop *l = ud;
 
@@ -103,26 +104,27 @@ static int set_alarm(CURLM *multi, long ms, void *ud)
     return 0;
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events)
+static void on_socket_ready(uv_poll_t *poll, int status, int events)
 {
     const struct sock *s = MORTISE_OF(poll, struct sock, poll);
-    int what = status < 0 ? CURL_CSELECT_ERR : 0;
+    int curl_event = status < 0 ? CURL_CSELECT_ERR : 0;
 
     if (events & UV_READABLE)
-        what |= CURL_CSELECT_IN;
+        curl_event |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
-        what |= CURL_CSELECT_OUT;
-    act(s->l, s->fd, what);
+        curl_event |= CURL_CSELECT_OUT;
+    run_curl(s->l, s->fd, curl_event);
 }
 
-static void sock_closed(uv_handle_t *handle)
+static void free_curl_socket(uv_handle_t *handle)
 {
     struct sock *s = MORTISE_OF((uv_poll_t *)handle, struct sock, poll);
 
     mortise_release(s->mem, s, sizeof *s);
 }
 
-static struct sock *sock_new(struct mortise_curl_loop *l, curl_socket_t fd)
+static struct sock *add_curl_socket(struct mortise_curl_loop *l,
+                                    curl_socket_t fd)
 {
     struct sock *s = mortise_zalloc(l->mem, sizeof *s);
 
@@ -139,36 +141,37 @@ static struct sock *sock_new(struct mortise_curl_loop *l, curl_socket_t fd)
     return s;
 }
 
-static void drop_socket(struct mortise_curl_loop *l, struct sock *s)
+static void remove_curl_socket(struct mortise_curl_loop *l, struct sock *s)
 {
     if (s == NULL)
         return;
     uv_poll_stop(&s->poll);
-    uv_close((uv_handle_t *)&s->poll, sock_closed);
+    uv_close((uv_handle_t *)&s->poll, free_curl_socket);
     l->curl->multi_assign(l->multi, s->fd, NULL);
 }
 
-/* curl waits for another thing at a socket.  If we cannot, the transfer is
- * over: to say so to curl would be the end of all of them. */
-static int set_socket(CURL *easy, curl_socket_t fd, int what, void *ud,
-                      void *socket_ud)
+/* CURLMOPT_SOCKETFUNCTION: curl changes the events that it waits for.  If
+ * polling fails, only this transfer fails; returning an error to curl would
+ * abort all of them. */
+static int set_curl_socket(CURL *easy, curl_socket_t fd, int curl_event,
+                           void *ud, void *socket_ud)
 {
     struct mortise_curl_loop *l = ud;
     struct sock *s = socket_ud;
     void *private = NULL;
     int events = 0;
 
-    if (what == CURL_POLL_REMOVE) {
-        drop_socket(l, s);
+    if (curl_event == CURL_POLL_REMOVE) {
+        remove_curl_socket(l, s);
         return 0;
     }
     if (s == NULL)
-        s = sock_new(l, fd);
-    if (what & CURL_POLL_IN)
+        s = add_curl_socket(l, fd);
+    if (curl_event & CURL_POLL_IN)
         events |= UV_READABLE;
-    if (what & CURL_POLL_OUT)
+    if (curl_event & CURL_POLL_OUT)
         events |= UV_WRITABLE;
-    if (s != NULL && uv_poll_start(&s->poll, events, on_ready) == 0)
+    if (s != NULL && uv_poll_start(&s->poll, events, on_socket_ready) == 0)
         return 0;
     l->curl->easy_getinfo(easy, CURLINFO_PRIVATE, &private);
     if (private != NULL)
@@ -179,7 +182,7 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *ud,
 /* ---- start and close ---------------------------------------------------- */
 
 /* (3) */
-static long most_connections(void)
+static long get_connection_limit(void)
 {
     struct rlimit r;
     rlim_t most;
@@ -205,11 +208,11 @@ int mortise_curl_loop_start(struct mortise_curl_loop *l,
     l->multi = l->curl->multi_init();
     if (l->multi == NULL)
         return mortise_nomem(err);
-    l->alarm.fire = on_alarm;
-    most = most_connections();
-    l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+    l->alarm.fire = on_curl_alarm;
+    most = get_connection_limit();
+    l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, set_curl_socket);
     l->curl->multi_setopt(l->multi, CURLMOPT_SOCKETDATA, (void *)l);
-    l->curl->multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_alarm);
+    l->curl->multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_curl_alarm);
     l->curl->multi_setopt(l->multi, CURLMOPT_TIMERDATA, (void *)l);
     l->curl->multi_setopt(l->multi, CURLMOPT_MAXCONNECTS,
                           most < CONNECTIONS ? most : (long)CONNECTIONS);

@@ -1,7 +1,7 @@
 /* curl_loop.h -- libcurl's multi interface, driven by libuv.
  *
- * Everything is [loop].  `done` and `turned` come from the loop, when curl is
- * off the stack; `no_socket` may come from inside of curl. */
+ * Everything is [loop].  `done` and `turned` are called after curl has
+ * returned; `no_socket` may be called from inside curl. */
 #ifndef MORTISE_SERVICES_HTTP_CURL_LOOP_H
 #define MORTISE_SERVICES_HTTP_CURL_LOOP_H
 
@@ -11,30 +11,31 @@
 #include "core/engine/parts/timers.h"
 
 struct mortise_curl_loop {
-    const struct mortise_mem *mem; /* lent, as are these */
+    const struct mortise_mem *mem; /* borrowed, like loop and timers */
     uv_loop_t *loop;
     struct mortise_timers *timers;
 
     const struct mortise_curl *curl; /* NULL: not loaded yet */
     CURLM *multi;
-    struct mortise_timer alarm; /* curl's */
+    struct mortise_timer alarm; /* the next timeout of curl */
 
-    /* The owner's.  A transfer ended; `private` is its CURLOPT_PRIVATE. */
+    /* Callbacks of the owner.  A transfer ended; `private` is its
+     * CURLOPT_PRIVATE. */
     void (*done)(void *private, CURLcode code);
-    /* curl was called, and all that ended was said. */
+    /* curl has run, and `done` was called for each transfer that ended. */
     void (*turned)(struct mortise_curl_loop *l);
-    /* There are no means to wait for a socket of this transfer's. */
+    /* The socket of this transfer cannot be polled. */
     void (*no_socket)(void *private);
 };
 
-/* Before the first transfer, and again as often as one likes. */
+/* Call before the first transfer; further calls do nothing. */
 int mortise_curl_loop_start(struct mortise_curl_loop *l,
                             struct mortise_err *err);
-/* Of what has no transfers; zeroed is fine. */
+/* Close a loop that has no transfers.  A zeroed loop is fine. */
 void mortise_curl_loop_close(struct mortise_curl_loop *l);
 
-/* Begin and abandon a transfer; remove() frees the handle.  Not from inside of
- * curl. */
+/* Start and abort a transfer; remove() frees the handle.  Do not call them from
+ * inside curl. */
 bool mortise_curl_loop_add(struct mortise_curl_loop *l, CURL *easy);
 void mortise_curl_loop_remove(struct mortise_curl_loop *l, CURL *easy);
 

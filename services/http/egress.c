@@ -1,15 +1,16 @@
-/* egress.c -- where a plugin may go, and by which way.
+/* egress.c -- which hosts a plugin may connect to, and through which proxy.
  *
- * A grant is a host and a port, compared as such: no wildcards, no suffixes, no
- * second meaning.  What both sides write differently for one thing (letter
- * case, a final dot, the notation of an address) is made equal first.
+ * A grant is one host and one port, compared exactly: no wildcards and no
+ * suffixes.  Before the comparison, letter case, a trailing dot and the
+ * notation of addresses are normalized on both sides.
  *
- *   (1) What is not granted is refused, a redirect's target like any other.
- *   (2) A grant for a name is none for this machine or a private network,
- *       unless it says so: see mortise_egress_address().  It is asked at
- *       connect, with the address that the socket will really get.
- *   (3) This machine is never reached through a proxy.
- */
+ *   (1) A destination without a grant is denied.  This includes the target of a
+ *       redirect.
+ *   (2) A grant for a name does not cover addresses of this machine or of a
+ *       private network, unless the grant is marked private: see
+ *       mortise_egress_address().  It is checked at connect, with the address
+ *       that the socket really uses.
+ *   (3) This machine is never reached through a proxy. */
 #include "services/http/egress.h"
 
 #include <arpa/inet.h>
@@ -26,23 +27,23 @@ enum { MORTISE_GRANT_MAX = 2048 };
 
 /* ---- destinations ------------------------------------------------------- */
 
-static int no_destination(const char *text, struct mortise_err *err)
+static int fail_destination(const char *text, struct mortise_err *err)
 {
     return mortise_fail(
         err, MORTISE_EINVAL,
         "'%.200s' is neither HOST:PORT nor an http or https URL", text);
 }
 
-static bool is_name(const char *host, size_t n)
+static bool is_host_name(const char *host, size_t n)
 {
     return n > 0 && n <= MORTISE_HOST_MAX && host[0] != '.' &&
            strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                         "0123456789.-_") >= n;
 }
 
-/* "[...]": the address in its one notation. */
-static bool take_ipv6(struct mortise_destination *out, const char *host,
-                      size_t n)
+/* Parse "[...]" into the canonical notation of the address. */
+static bool parse_ipv6_host(struct mortise_destination *out, const char *host,
+                            size_t n)
 {
     char text[INET6_ADDRSTRLEN];
     struct in6_addr a;
@@ -55,15 +56,16 @@ static bool take_ipv6(struct mortise_destination *out, const char *host,
            inet_ntop(AF_INET6, &a, out->host, sizeof out->host) != NULL;
 }
 
-/* A name in lower case and without the root's dot, or an address. */
-static bool take_host(struct mortise_destination *out, const char *host,
-                      size_t n)
+/* Parse a host: a name, stored in lower case without a trailing dot, or an
+ * address. */
+static bool parse_host(struct mortise_destination *out, const char *host,
+                       size_t n)
 {
     if (n > 0 && host[0] == '[')
-        return take_ipv6(out, host, n);
+        return parse_ipv6_host(out, host, n);
     if (n > 1 && host[n - 1] == '.')
         n--;
-    if (!is_name(host, n))
+    if (!is_host_name(host, n))
         return false;
     for (size_t i = 0; i < n; i++)
         out->host[i] = host[i] >= 'A' && host[i] <= 'Z'
@@ -78,13 +80,13 @@ int mortise_destination_make(struct mortise_destination *out, const char *host,
 {
     out->port = port;
     out->is_private = false;
-    return port != 0 && take_host(out, host, strlen(host))
+    return port != 0 && parse_host(out, host, strlen(host))
                ? MORTISE_OK
-               : no_destination(host, err);
+               : fail_destination(host, err);
 }
 
-/* The digits up to `end`; 0: it is no port. */
-static uint16_t port_of(const char *p, const char *end)
+/* Parse the digits up to `end`; 0 if they are not a valid port. */
+static uint16_t parse_port(const char *p, const char *end)
 {
     uint32_t port = 0;
 
@@ -118,19 +120,19 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
     while (colon > host && colon[-1] >= '0' && colon[-1] <= '9')
         colon--;
     if (colon > host && colon[-1] == ':')
-        port = port_of(colon--, end);
+        port = parse_port(colon--, end);
     else
         colon = end;
     out->port = port;
     out->is_private = false;
     if (port == 0 || memchr(host, '@', (size_t)(end - host)) != NULL ||
-        !take_host(out, host, (size_t)(colon - host)))
-        return no_destination(text, err);
+        !parse_host(out, host, (size_t)(colon - host)))
+        return fail_destination(text, err);
     return MORTISE_OK;
 }
 
-/* A destination, and behind it " private" where the name may lead to a private
- * address or to this machine. */
+/* Parse a destination with an optional suffix " private", which allows the name
+ * to resolve to a private address or to this machine. */
 static int parse_grant(struct mortise_destination *out, const char *text,
                        struct mortise_err *err)
 {
@@ -141,7 +143,7 @@ static int parse_grant(struct mortise_destination *out, const char *text,
     int rv;
 
     if (n >= sizeof bare)
-        return no_destination(text, err);
+        return fail_destination(text, err);
     snprintf(bare, sizeof bare, "%.*s", (int)(is_private ? n - m : n), text);
     rv = mortise_destination_parse(out, bare, err);
     out->is_private = is_private;
@@ -180,27 +182,28 @@ mortise_egress_allows(const struct mortise_egress *e,
     const struct mortise_destination *grant = NULL;
 
     for (size_t i = 0; i < e->n; i++) {
-        const struct mortise_destination *one = &e->list[i];
+        const struct mortise_destination *candidate = &e->list[i];
 
-        if (one->port == d->port && strcmp(one->host, d->host) == 0 &&
-            (grant == NULL || one->is_private))
-            grant = one;
+        if (candidate->port == d->port &&
+            strcmp(candidate->host, d->host) == 0 &&
+            (grant == NULL || candidate->is_private))
+            grant = candidate;
     }
     return grant;
 }
 
 /* ---- addresses ---------------------------------------------------------- */
 
-/* RFC 1918, and what carriers translate (RFC 6598). */
+/* RFC 1918, and carrier-grade NAT (RFC 6598). */
 static bool is_private4(uint32_t a)
 {
     return a >> 24 == 10 || a >> 20 == 0xAC1 || a >> 16 == 0xC0A8 ||
            a >> 22 == 0x191;
 }
 
-/* Clouds tell their machines secrets by link-local and private addresses, and by
- * two others: Oracle's are of the IETF's (192.0.0.0/24, RFC 6890), Azure has a
- * public one (168.63.129.16). */
+/* Metadata services of clouds, which hand out credentials, use link-local and
+ * private addresses and two others: Oracle's in 192.0.0.0/24 (RFC 6890), and
+ * Azure's public 168.63.129.16. */
 static bool is_metadata4(uint32_t a)
 {
     return a >> 8 == 0xC00000 || a == 0xA83F8110;
@@ -212,7 +215,7 @@ static bool is_special4(uint32_t a) /* host byte order */
            a >> 28 >= 14 || is_private4(a) || is_metadata4(a);
 }
 
-static uint32_t v4_at(const struct in6_addr *a, size_t at)
+static uint32_t read_ipv4_at(const struct in6_addr *a, size_t at)
 {
     uint32_t v4;
 
@@ -220,44 +223,45 @@ static uint32_t v4_at(const struct in6_addr *a, size_t at)
     return ntohl(v4);
 }
 
-static bool begins(const struct in6_addr *a, const char *prefix, size_t n)
+static bool has_prefix(const struct in6_addr *a, const char *prefix, size_t n)
 {
     return memcmp(a->s6_addr, prefix, n) == 0;
 }
 
-enum { MOST_V4 = 2 };
+enum { EMBEDDED_V4_MAX = 2 };
 
-/* The IPv4 addresses that an IPv6 address leads to, where it is a way of writing
- * them or a tunnel's; how many. */
-static size_t v4_of(const struct in6_addr *a, uint32_t out[MOST_V4])
+/* Get the IPv4 addresses that are embedded in an IPv6 address (mapped,
+ * translated or tunnelled), and return their number. */
+static size_t get_embedded_ipv4(const struct in6_addr *a,
+                                uint32_t out[EMBEDDED_V4_MAX])
 {
     const uint8_t *isatap = a->s6_addr + 8;
     size_t n = 0;
 
     if (IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a))
-        return 0; /* IPv6's own, of the block that is IPv4-compatible */
+        return 0; /* IPv6's own, though V4COMPAT matches them */
     if (IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4COMPAT(a) ||
-        begins(a, "\0\0\0\0\0\0\0\0\xff\xff\0\0", 12) ||   /* RFC 2765 */
-        begins(a, "\0\x64\xff\x9b\0\0\0\0\0\0\0\0", 12)) { /* RFC 6052 */
-        out[n++] = v4_at(a, 12);
-    } else if (begins(a, "\x20\x02", 2)) { /* 6to4, RFC 3056 */
-        out[n++] = v4_at(a, 2);
-    } else if (begins(a, "\x20\x01\0\0", 4)) { /* Teredo, RFC 4380 */
-        out[n++] = v4_at(a, 4);
-        out[n++] = ~v4_at(a, 12);
+        has_prefix(a, "\0\0\0\0\0\0\0\0\xff\xff\0\0", 12) ||   /* RFC 2765 */
+        has_prefix(a, "\0\x64\xff\x9b\0\0\0\0\0\0\0\0", 12)) { /* RFC 6052 */
+        out[n++] = read_ipv4_at(a, 12);
+    } else if (has_prefix(a, "\x20\x02", 2)) { /* 6to4, RFC 3056 */
+        out[n++] = read_ipv4_at(a, 2);
+    } else if (has_prefix(a, "\x20\x01\0\0", 4)) { /* Teredo, RFC 4380 */
+        out[n++] = read_ipv4_at(a, 4);
+        out[n++] = ~read_ipv4_at(a, 12);
     } else if ((isatap[0] & ~3) == 0 && isatap[1] == 0 && isatap[2] == 0x5e &&
                isatap[3] == 0xfe) { /* RFC 5214 */
-        out[n++] = v4_at(a, 12);
+        out[n++] = read_ipv4_at(a, 12);
     }
     return n;
 }
 
-/* Which IPv4 address one of NAT64 for local use (RFC 8215) leads to depends on the
- * network that it is of, which is a private one. */
+/* Addresses of local-use NAT64 (RFC 8215) count as special: their IPv4 address
+ * depends on the network, which is a private one. */
 static bool is_special6(const struct in6_addr *a)
 {
-    uint32_t v4[MOST_V4];
-    size_t n = v4_of(a, v4);
+    uint32_t v4[EMBEDDED_V4_MAX];
+    size_t n = get_embedded_ipv4(a, v4);
 
     for (size_t i = 0; i < n; i++)
         if (is_special4(v4[i]))
@@ -265,7 +269,7 @@ static bool is_special6(const struct in6_addr *a)
     return IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a) ||
            IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_SITELOCAL(a) ||
            (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_MULTICAST(a) ||
-           begins(a, "\0\x64\xff\x9b\0\1", 6);
+           has_prefix(a, "\0\x64\xff\x9b\0\1", 6);
 }
 
 static bool is_localhost(const char *host)
@@ -277,8 +281,8 @@ static bool is_localhost(const char *host)
            (n > m && strcmp(host + n - m, suffix) == 0);
 }
 
-static bool is_address(const char *host, struct in_addr *v4,
-                       struct in6_addr *v6, int *family)
+static bool parse_address(const char *host, struct in_addr *v4,
+                          struct in6_addr *v6, int *family)
 {
     if (inet_pton(AF_INET, host, v4) == 1)
         *family = AF_INET;
@@ -289,9 +293,9 @@ static bool is_address(const char *host, struct in_addr *v4,
     return true;
 }
 
-/* Is it an address of this machine, however public?  Only those can be bound.
- */
-static bool is_bound_here(struct sockaddr *address, socklen_t n)
+/* Is it an address of this machine, even a public one?  Only local addresses
+ * can be bound. */
+static bool is_local_address(struct sockaddr *address, socklen_t n)
 {
     int s = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool here = s >= 0 && bind(s, address, n) == 0;
@@ -311,39 +315,39 @@ bool mortise_egress_address(const struct mortise_destination *grant,
     int family;
 
     if (grant->is_private || is_localhost(grant->host) ||
-        is_address(grant->host, &v4, &v6, &family))
+        parse_address(grant->host, &v4, &v6, &family))
         return true;
     if (address->sa_family == AF_INET) {
         memcpy(&in4, address, sizeof in4);
         in4.sin_port = 0;
         return !is_special4(ntohl(in4.sin_addr.s_addr)) &&
-               !is_bound_here((struct sockaddr *)&in4, sizeof in4);
+               !is_local_address((struct sockaddr *)&in4, sizeof in4);
     }
     if (address->sa_family != AF_INET6)
         return false;
     memcpy(&in6, address, sizeof in6);
     in6.sin6_port = 0;
     return !is_special6(&in6.sin6_addr) &&
-           !is_bound_here((struct sockaddr *)&in6, sizeof in6);
+           !is_local_address((struct sockaddr *)&in6, sizeof in6);
 }
 
 /* ---- proxies ------------------------------------------------------------ */
 
-/* 127.0.0.0/8, and the address of no machine, which the kernel connects here. */
-static bool is_here4(uint32_t a) /* host byte order */
+/* 127.0.0.0/8, and 0.0.0.0, which the kernel connects to this machine. */
+static bool is_loopback4(uint32_t a) /* host byte order */
 {
     return a >> 24 == 127 || a == 0;
 }
 
-static bool is_here6(const struct in6_addr *a)
+static bool is_loopback6(const struct in6_addr *a)
 {
-    uint32_t v4[MOST_V4];
+    uint32_t v4[EMBEDDED_V4_MAX];
 
     return IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
-           (v4_of(a, v4) == 1 && is_here4(v4[0]));
+           (get_embedded_ipv4(a, v4) == 1 && is_loopback4(v4[0]));
 }
 
-static bool is_this_machine(const char *host)
+static bool is_loopback_target(const char *host)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -351,9 +355,10 @@ static bool is_this_machine(const char *host)
 
     if (is_localhost(host))
         return true;
-    if (!is_address(host, &v4, &v6, &family))
+    if (!parse_address(host, &v4, &v6, &family))
         return false;
-    return family == AF_INET ? is_here4(ntohl(v4.s_addr)) : is_here6(&v6);
+    return family == AF_INET ? is_loopback4(ntohl(v4.s_addr))
+                             : is_loopback6(&v6);
 }
 
 const char *mortise_variable(struct mortise_arena *a, const char *const *names,
@@ -387,8 +392,9 @@ int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
     return failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Is the host that name, or below it?  "*" is everything. */
-static bool matches(const char *host, const char *name, size_t n)
+/* Does the host equal the name, or is it a subdomain?  "*" matches every host.
+ */
+static bool has_domain_suffix(const char *host, const char *name, size_t n)
 {
     size_t h = strlen(host);
 
@@ -402,17 +408,17 @@ static bool matches(const char *host, const char *name, size_t n)
            (n == h || host[h - n - 1] == '.');
 }
 
-static bool is_listed(const char *list, const char *host)
+static bool is_proxy_exempt(const char *list, const char *host)
 {
-    static const char between[] = ", \t";
+    static const char list_separators[] = ", \t";
 
     while (list != NULL && *list != '\0') {
-        size_t n = strcspn(list, between);
+        size_t n = strcspn(list, list_separators);
 
-        if (matches(host, list, n))
+        if (has_domain_suffix(host, list, n))
             return true;
         list += n;
-        list += strspn(list, between);
+        list += strspn(list, list_separators);
     }
     return false;
 }
@@ -422,8 +428,8 @@ const char *mortise_proxies_for(const struct mortise_proxies *p, bool https,
 {
     const char *proxy = https ? p->https : p->http;
 
-    if (proxy == NULL || is_this_machine(d->host) ||
-        is_listed(p->none, d->host))
+    if (proxy == NULL || is_loopback_target(d->host) ||
+        is_proxy_exempt(p->none, d->host))
         return "";
     return proxy;
 }

@@ -1,14 +1,14 @@
 /* http.c -- HTTP requests on the loop.
  *
- * A request is checked and copied, goes from hop to hop (http_hop.c) over
- * libcurl (curl_loop.c), and what came of it (http_reply.c) is told its owner.
+ * A request is validated, copied and sent over libcurl (curl_loop.c), one hop
+ * after another (http_hop.c).  The answer (http_reply.c) is delivered to the
+ * owner.
  *
- *   (1) Callbacks of ours never come from inside of curl, nor from start() or
- *       cancel(): what there is to tell is kept, and delivered when they are
- *       off the stack (deliver()).
- *   (2) Time is bounded: connecting (by curl), silence, and all of it, its tries
- *       included (http_retry.c).
- */
+ *   (1) The owner's callbacks are never called from inside curl, start() or
+ *       cancel().  Changes are queued, and deliver_changes() reports them
+ *       afterwards.
+ *   (2) Time is bounded: connecting (by curl), idle time, and the total over
+ *       all tries (http_retry.c). */
 #include "services/http/http.h"
 
 #include <assert.h>
@@ -23,9 +23,9 @@
 
 enum { NS_PER_MS = 1000000 };
 
-/* ---- records ------------------------------------------------------------ */
+/* ---- calls -------------------------------------------------------------- */
 
-static void forget_changed(struct mortise_http_call *c)
+static void remove_changed_call(struct mortise_http_call *c)
 {
     struct mortise_http_call **at = &c->h->changed;
 
@@ -36,12 +36,12 @@ static void forget_changed(struct mortise_http_call *c)
     *at = c->next_changed;
 }
 
-static void call_free(struct mortise_http_call *c)
+static void free_http_call(struct mortise_http_call *c)
 {
     struct mortise_http *h = c->h;
 
     mortise_http_hop_finish(c);
-    forget_changed(c);
+    remove_changed_call(c);
     if (c->at != NULL)
         h->curl.curl->url_cleanup(c->at);
     mortise_timer_disarm(h->curl.timers, &c->clock);
@@ -51,7 +51,7 @@ static void call_free(struct mortise_http_call *c)
     mortise_release(h->mem, c, sizeof *c);
 }
 
-/* ---- telling its owner -------------------------------------------------- */
+/* ---- callbacks of the owner --------------------------------------------- */
 
 void mortise_http_change(struct mortise_http_call *c)
 {
@@ -66,11 +66,13 @@ void mortise_http_change(struct mortise_http_call *c)
         mortise_timer_arm(h->curl.timers, &h->soon, 0);
 }
 
-/* Covered before they are cut: half of a secret is not found any more. */
-static void put_words(struct mortise_http_call *c, const char *fmt, va_list ap)
-    MORTISE_PRINTF(2, 0);
+/* Mask the whole message before it is truncated: masking does not find half of
+ * a secret. */
+static void set_error_message(struct mortise_http_call *c, const char *fmt,
+                              va_list ap) MORTISE_PRINTF(2, 0);
 
-static void put_words(struct mortise_http_call *c, const char *fmt, va_list ap)
+static void set_error_message(struct mortise_http_call *c, const char *fmt,
+                              va_list ap)
 {
     struct mortise_buf all, shown;
 
@@ -96,12 +98,12 @@ void mortise_http_end(struct mortise_http_call *c,
     c->ended = true;
     c->outcome = outcome;
     va_start(ap, fmt);
-    put_words(c, fmt, ap);
+    set_error_message(c, fmt, ap);
     va_end(ap);
     mortise_http_change(c);
 }
 
-/* `room` for all headers. */
+/* `room` has space for all headers. */
 static void fill_answer(const struct mortise_http_call *c,
                         struct mortise_http_answer *a, char *url,
                         struct mortise_http_header *room)
@@ -117,9 +119,10 @@ static void fill_answer(const struct mortise_http_call *c,
                                                     &a->retry_after_ms);
 }
 
-/* Tell head() or done(). */
-static void tell(struct mortise_http_call *c,
-                 void (*fn)(void *ud, const struct mortise_http_answer *a))
+/* Call head() or done(). */
+static void call_owner(struct mortise_http_call *c,
+                       void (*fn)(void *ud,
+                                  const struct mortise_http_answer *a))
 {
     const struct mortise_http *h = c->h;
     size_t size = (c->reply.n_headers + 1) * sizeof(struct mortise_http_header);
@@ -143,8 +146,8 @@ static void tell(struct mortise_http_call *c,
     mortise_release(h->mem, room, size);
 }
 
-/* Until its next try; false: this was the last. */
-static bool rest(struct mortise_http_call *c)
+/* Schedule the next try; false: there will not be one. */
+static bool schedule_retry(struct mortise_http_call *c)
 {
     uint64_t wait_ms;
 
@@ -158,49 +161,49 @@ static bool rest(struct mortise_http_call *c)
     return true;
 }
 
-static void deliver_one(struct mortise_http_call *c)
+static void deliver_change(struct mortise_http_call *c)
 {
     size_t told = c->told;
 
-    if (c->ended && rest(c))
+    if (c->ended && schedule_retry(c))
         return;
     c->in_callback = true;
     if (c->reply.head_there && !c->reply.redirects && !c->head_told &&
         c->r.head != NULL) {
         c->head_told = true;
-        tell(c, c->r.head);
+        call_owner(c, c->r.head);
     }
     if (!c->cancelled && c->r.piece != NULL && c->reply.body.n > told) {
         c->told = c->reply.body.n;
         c->r.piece(c->r.ud, c->reply.body.p + told, c->reply.body.n - told);
     }
     if (!c->cancelled && c->ended)
-        tell(c, c->r.done);
+        call_owner(c, c->r.done);
     c->in_callback = false;
     if (c->cancelled || c->ended)
-        call_free(c);
+        free_http_call(c);
 }
 
 /* (1) */
-static void deliver(struct mortise_http *h)
+static void deliver_changes(struct mortise_http *h)
 {
     struct mortise_http_call *c;
 
     while ((c = h->changed) != NULL) {
         h->changed = c->next_changed;
         c->is_changed = false;
-        deliver_one(c);
+        deliver_change(c);
     }
 }
 
-static void deliver_now(struct mortise_timer *t)
+static void on_deliver_timer(struct mortise_timer *t)
 {
-    deliver(MORTISE_OF(t, struct mortise_http, soon));
+    deliver_changes(MORTISE_OF(t, struct mortise_http, soon));
 }
 
 /* ---- time --------------------------------------------------------------- */
 
-static void wind_clock(struct mortise_http_call *c)
+static void arm_call_clock(struct mortise_http_call *c)
 {
     uint64_t at = c->moved_ns + c->idle_ns;
 
@@ -209,17 +212,18 @@ static void wind_clock(struct mortise_http_call *c)
     mortise_timer_arm(c->h->curl.timers, &c->clock, at);
 }
 
-static void try_again(struct mortise_http_call *c);
+static void start_next_try(struct mortise_http_call *c);
 
-/* Until it is sent, connecting has its own bound, which is curl's. */
-static void on_clock(struct mortise_timer *t)
+/* While nothing is sent, idle time does not count: curl limits the time to
+ * connect. */
+static void on_call_clock(struct mortise_timer *t)
 {
     struct mortise_http_call *c =
         MORTISE_OF(t, struct mortise_http_call, clock);
     uint64_t now = mortise_mono_ns();
 
     if (c->resting) {
-        try_again(c);
+        start_next_try(c);
         return;
     }
     if (c->ended)
@@ -235,27 +239,28 @@ static void on_clock(struct mortise_timer *t)
                          "%s: no data was sent or received for %llu ms",
                          c->where, (unsigned long long)c->r.idle_ms);
     else
-        wind_clock(c);
+        arm_call_clock(c);
 }
 
 /* ---- open and close ----------------------------------------------------- */
 
-static void done(void *private, CURLcode code)
+static void on_transfer_done(void *private, CURLcode code)
 {
     mortise_http_hop_done(private, code);
 }
 
-static void turned(struct mortise_curl_loop *l)
+static void on_curl_turned(struct mortise_curl_loop *l)
 {
-    deliver(MORTISE_OF(l, struct mortise_http, curl));
+    deliver_changes(MORTISE_OF(l, struct mortise_http, curl));
 }
 
-static void no_socket(void *private)
+static void on_no_socket(void *private)
 {
     mortise_http_end(private, MORTISE_HTTP_NOMEM, "cannot wait for a socket");
 }
 
-static int read_environment(struct mortise_http *h, struct mortise_err *err)
+static int read_http_environment(struct mortise_http *h,
+                                 struct mortise_err *err)
 {
     static const char *const file[] = {"SSL_CERT_FILE", NULL};
     static const char *const dir[] = {"SSL_CERT_DIR", NULL};
@@ -280,19 +285,19 @@ int mortise_http_open(struct mortise_http **out, const struct mortise_mem *mem,
     h->curl = (struct mortise_curl_loop){.mem = mem,
                                          .loop = loop,
                                          .timers = timers,
-                                         .done = done,
-                                         .turned = turned,
-                                         .no_socket = no_socket};
-    h->soon.fire = deliver_now;
+                                         .done = on_transfer_done,
+                                         .turned = on_curl_turned,
+                                         .no_socket = on_no_socket};
+    h->soon.fire = on_deliver_timer;
     mortise_arena_init(&h->arena, mem);
-    return read_environment(h, err);
+    return read_http_environment(h, err);
 }
 
 void mortise_http_close(struct mortise_http *h)
 {
     if (h == NULL)
         return;
-    assert(h->n_calls == 0); /* whoever made them cancels them */
+    assert(h->n_calls == 0); /* the owners have cancelled them */
     mortise_curl_loop_close(&h->curl);
     mortise_timer_disarm(h->curl.timers, &h->soon);
     mortise_arena_finish(&h->arena);
@@ -301,15 +306,15 @@ void mortise_http_close(struct mortise_http *h)
 
 /* ---- start and cancel --------------------------------------------------- */
 
-static bool is_token(const char *s)
+static bool is_http_token(const char *s)
 {
     return s[0] != '\0' &&
            s[strspn(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
 }
 
-/* These say how the message travels, which is ours to say. */
-static bool is_ours(const char *name)
+/* Headers about the transport, which the client sets itself. */
+static bool is_reserved_header(const char *name)
 {
     static const char *const names[] = {
         "host",   "content-length", "transfer-encoding", "connection",
@@ -319,12 +324,12 @@ static bool is_ours(const char *name)
     return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
 }
 
-/* False: it ended. */
-static bool check(struct mortise_http_call *c)
+/* False: the call ended. */
+static bool validate_request(struct mortise_http_call *c)
 {
     const struct mortise_http_request *r = &c->r;
 
-    if (!is_token(r->method) || strlen(r->method) > 16 ||
+    if (!is_http_token(r->method) || strlen(r->method) > 16 ||
         strcasecmp(r->method, "CONNECT") == 0 ||
         strcasecmp(r->method, "TRACE") == 0)
         mortise_http_end(c, MORTISE_HTTP_INVALID, "invalid method '%s'",
@@ -335,10 +340,10 @@ static bool check(struct mortise_http_call *c)
     for (size_t i = 0; i < r->n_headers && !c->ended; i++) {
         const struct mortise_http_header *x = &r->headers[i];
 
-        if (!is_token(x->name))
+        if (!is_http_token(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
                              "invalid header name '%s'", x->name);
-        else if (is_ours(x->name))
+        else if (is_reserved_header(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
                              "requests cannot set the header '%s'", x->name);
         else if (strpbrk(x->value, "\r\n") != NULL)
@@ -379,7 +384,7 @@ static bool copy_egress(struct mortise_http_call *c)
     return true;
 }
 
-/* All that was lent. */
+/* Copy all that the request borrows. */
 static bool copy_request(struct mortise_http_call *c)
 {
     struct mortise_http_request *r = &c->r;
@@ -394,13 +399,13 @@ static bool copy_request(struct mortise_http_call *c)
            copy_egress(c);
 }
 
-static void bound_reply(struct mortise_http_call *c)
+static void set_reply_limits(struct mortise_http_call *c)
 {
     c->reply.body_max = c->r.body_max;
     c->reply.follow = c->r.redirects > 0;
 }
 
-static void set_bounds(struct mortise_http_call *c)
+static void set_request_limits(struct mortise_http_call *c)
 {
     struct mortise_http_request *r = &c->r;
 
@@ -410,14 +415,14 @@ static void set_bounds(struct mortise_http_call *c)
         r->idle_ms = MORTISE_HTTP_IDLE_MS;
     if (r->body_max == 0 || r->body_max > MORTISE_HTTP_BODY_MAX)
         r->body_max = MORTISE_HTTP_BODY_MAX;
-    bound_reply(c);
+    set_reply_limits(c);
     c->moved_ns = mortise_mono_ns();
     c->idle_ns = r->idle_ms * NS_PER_MS;
     if (r->timeout_ms != 0)
         c->deadline_ns = c->moved_ns + r->timeout_ms * NS_PER_MS;
 }
 
-static void begin(struct mortise_http_call *c)
+static void start_tries(struct mortise_http_call *c)
 {
     struct mortise_err err;
     int rv = mortise_curl_loop_start(&c->h->curl, &err);
@@ -430,7 +435,7 @@ static void begin(struct mortise_http_call *c)
                          "%s", err.msg);
         return;
     }
-    if (!check(c))
+    if (!validate_request(c))
         return;
     c->at = c->h->curl.curl->url();
     if (c->at == NULL)
@@ -442,8 +447,8 @@ static void begin(struct mortise_http_call *c)
         mortise_http_hop_begin(c);
 }
 
-/* From the beginning, as if nothing had been heard. */
-static void try_again(struct mortise_http_call *c)
+/* Start over: reset all state of the previous try. */
+static void start_next_try(struct mortise_http_call *c)
 {
     struct mortise_mask *mask = mortise_mask_ref(c->reply.mask);
 
@@ -460,11 +465,11 @@ static void try_again(struct mortise_http_call *c)
     mortise_http_reply_finish(&c->reply);
     mortise_http_reply_init(&c->reply, mask, c->h->mem);
     mortise_mask_unref(mask);
-    bound_reply(c);
+    set_reply_limits(c);
     c->moved_ns = mortise_mono_ns();
-    begin(c);
+    start_tries(c);
     if (!c->ended)
-        wind_clock(c);
+        arm_call_clock(c);
 }
 
 struct mortise_http_call *
@@ -481,17 +486,17 @@ mortise_http_start(struct mortise_http *h,
     c->h = h;
     c->r = *request;
     c->with_body = request->body != NULL;
-    c->clock.fire = on_clock;
+    c->clock.fire = on_call_clock;
     mortise_arena_init(&c->arena, h->mem);
     mortise_http_reply_init(&c->reply, request->mask, h->mem);
     if (!copy_request(c)) {
-        call_free(c);
+        free_http_call(c);
         return NULL;
     }
-    set_bounds(c);
-    begin(c);
+    set_request_limits(c);
+    start_tries(c);
     if (!c->ended)
-        wind_clock(c);
+        arm_call_clock(c);
     return c;
 }
 
@@ -503,7 +508,7 @@ bool mortise_http_has_left(const struct mortise_http_call *c)
 void mortise_http_cancel(struct mortise_http_call *c)
 {
     if (c->in_callback)
-        c->cancelled = true; /* deliver_one() frees it */
+        c->cancelled = true; /* deliver_change() frees it */
     else
-        call_free(c);
+        free_http_call(c);
 }

@@ -1,10 +1,10 @@
 /* http.h -- HTTP requests on the loop.
  *
- * One client an engine: connections are kept and used again, any number of
- * requests are under way at once, and none of them has a thread.  It knows
- * nothing of runs, plugins or journals.
+ * One client per engine.  Connections are kept and reused; any number of
+ * requests can be in flight, without a thread for each.  The client knows
+ * nothing about runs, plugins or journals.
  *
- * Everything is [loop]; callbacks come from the loop, never from inside
+ * Everything is [loop].  Callbacks are called from the loop, never from inside
  * start() or cancel(), and may call both. */
 #ifndef MORTISE_SERVICES_HTTP_HTTP_H
 #define MORTISE_SERVICES_HTTP_HTTP_H
@@ -17,7 +17,7 @@
 
 enum {
     MORTISE_HTTP_BODY_MAX = 16 << 20,     /* of an answer, decompressed */
-    MORTISE_HTTP_HEADERS_MAX = 256 << 10, /* of an answer, all together */
+    MORTISE_HTTP_HEADERS_MAX = 256 << 10, /* of an answer, in total */
     MORTISE_HTTP_REDIRECTS = 10,
     MORTISE_HTTP_CONNECT_MS = 10000,
     MORTISE_HTTP_IDLE_MS = 60000,
@@ -28,39 +28,39 @@ struct mortise_http;
 struct mortise_http_call;
 
 struct mortise_http_header {
-    const char *name, *value; /* of an answer: name in lower case */
+    const char *name, *value; /* in an answer, the name is in lower case */
 };
 
 enum mortise_http_outcome {
-    MORTISE_HTTP_ANSWERED = 0, /* whatever its status says */
-    MORTISE_HTTP_INVALID,      /* that is no request */
-    MORTISE_HTTP_DENIED,       /* it may not go there */
-    MORTISE_HTTP_UNREACHABLE,  /* no address, no connection */
-    MORTISE_HTTP_LOST,         /* the connection broke in between */
+    MORTISE_HTTP_ANSWERED = 0, /* with any status */
+    MORTISE_HTTP_INVALID,      /* not a valid request */
+    MORTISE_HTTP_DENIED,       /* no grant for the destination */
+    MORTISE_HTTP_UNREACHABLE,  /* no address, or no connection */
+    MORTISE_HTTP_LOST,         /* the connection broke during the exchange */
     MORTISE_HTTP_TIMEOUT,
-    MORTISE_HTTP_INSECURE, /* the certificate does not hold */
+    MORTISE_HTTP_INSECURE, /* the certificate is not valid */
     MORTISE_HTTP_TOO_LARGE,
-    MORTISE_HTTP_BROKEN, /* the answer is no HTTP, or leads nowhere */
+    MORTISE_HTTP_BROKEN, /* not valid HTTP, or a broken redirect */
     MORTISE_HTTP_NOMEM,
-    MORTISE_HTTP_UNAVAILABLE /* there is no libcurl */
+    MORTISE_HTTP_UNAVAILABLE /* libcurl is missing */
 };
 
 struct mortise_http_answer {
     enum mortise_http_outcome outcome;
-    const char *words; /* of what went wrong; "" when it was answered */
+    const char *words; /* error message; "" if ANSWERED */
     int status;
-    const char *url; /* where it came from, behind all redirects */
+    const char *url; /* the URL after all redirects */
     const struct mortise_http_header *headers;
     size_t n_headers;
     const char *body;
     size_t n_body;
-    /* Of a request that is not `safe`: it, or some of it, had left, and who it
-     * went to may have done it.  One that was answered by a redirect which asks
-     * for it anew has not. */
+    /* For a request that is not `safe`: at least part of it was sent, and the
+     * server may have acted on it.  False after a redirect that asks to repeat
+     * the request elsewhere (307, 308): that server did not act. */
     bool left;
-    /* Whoever it went to had done it, and led on to where its result is. */
+    /* An earlier hop acted on the request and redirected to the result. */
     bool acted;
-    bool retry_after; /* the server said how long to wait */
+    bool retry_after; /* the server sent Retry-After */
     uint64_t retry_after_ms;
 };
 
@@ -70,42 +70,46 @@ struct mortise_http_request {
     size_t n_headers;
     const void *body; /* NULL: none */
     size_t n_body;
-    bool safe; /* changes nothing there: may be sent again by itself */
+    bool safe; /* changes nothing on the server: may be resent silently */
     const struct mortise_egress *egress;
-    uint64_t timeout_ms;          /* of it all; 0: none */
+    uint64_t timeout_ms;          /* for all hops and tries; 0: unlimited */
     uint64_t connect_ms, idle_ms; /* 0: the defaults above */
     size_t body_max;              /* 0: the default; never more than that */
-    unsigned redirects;           /* 0: give the redirect back */
-    /* How often it is made again where another try may help (http_retry.c): of
-     * one that may be made twice, and has neither head() nor piece(). */
+    unsigned redirects;           /* 0: return a redirect as the answer */
+    /* How often the request is repeated after a failure that a retry may
+     * resolve (http_retry.c).  Only for requests that are harmless to repeat
+     * and have neither head() nor piece(). */
     unsigned retries;
-    struct mortise_mask *mask; /* over the answer's body; NULL: none */
+    struct mortise_mask *mask; /* applied to the answer's body; NULL: none */
 
-    /* The status and headers of an answer are there, and pieces of its body as
-     * they come; both NULL: only the whole.  Everything lent. */
+    /* Streaming: head() gets status and headers as soon as they arrive, piece()
+     * gets the body in parts.  Both NULL: only done() is called.  All arguments
+     * are borrowed. */
     void (*head)(void *ud, const struct mortise_http_answer *a);
     void (*piece)(void *ud, const char *p, size_t n);
-    /* Exactly once, unless cancelled; the call is over then. */
+    /* Called exactly once unless the call is cancelled; frees the call
+     * afterwards. */
     void (*done)(void *ud, const struct mortise_http_answer *a);
     void *ud;
 };
 
-/* Cheap: libcurl comes with the first request.  Loop and timers are lent. Reads
- * the environment: the proxy variables, SSL_CERT_FILE and SSL_CERT_DIR.  Close
- * it also when this fails. */
+/* Cheap: libcurl is loaded by the first request.  loop and timers are borrowed.
+ * Reads the proxy variables, SSL_CERT_FILE and SSL_CERT_DIR from the
+ * environment.  Call close() even if this fails. */
 int mortise_http_open(struct mortise_http **out, const struct mortise_mem *mem,
                       uv_loop_t *loop, struct mortise_timers *timers,
                       struct mortise_err *err);
-/* Without calls; the loop must turn once more.  NULL is fine. */
+/* There must be no calls left, and the loop must run once more afterwards.
+ * NULL is fine. */
 void mortise_http_close(struct mortise_http *h);
 
-/* Everything is copied.  NULL when memory ran out; what else is wrong with a
- * request, done() says. */
+/* Copies the whole request.  Returns NULL if memory ran out; done() reports any
+ * other error. */
 struct mortise_http_call *
 mortise_http_start(struct mortise_http *h,
                    const struct mortise_http_request *request);
 void mortise_http_cancel(struct mortise_http_call *c);
-/* As an answer would say now: left, or acted. */
+/* True if an answer at this moment would have `left` or `acted` set. */
 bool mortise_http_has_left(const struct mortise_http_call *c);
 
 #endif

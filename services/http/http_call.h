@@ -1,5 +1,6 @@
-/* http_call.h -- a request under way, for http.c, http_hop.c and
- * http_retry.c alone. */
+/* http_call.h -- the state of a request in flight.
+ *
+ * Private to http.c, http_hop.c and http_retry.c. */
 #ifndef MORTISE_SERVICES_HTTP_HTTP_CALL_H
 #define MORTISE_SERVICES_HTTP_HTTP_CALL_H
 
@@ -7,52 +8,52 @@
 #include "services/http/http_reply.h"
 
 struct mortise_http {
-    const struct mortise_mem *mem; /* lent */
+    const struct mortise_mem *mem; /* borrowed */
     struct mortise_curl_loop curl;
-    struct mortise_timer soon;  /* deliver */
-    struct mortise_arena arena; /* of what the environment says: */
+    struct mortise_timer soon;  /* fires deliver_changes() */
+    struct mortise_arena arena; /* of the values from the environment: */
     struct mortise_proxies proxies;
-    const char *ca_file, *ca_dir; /* whom TLS trusts; NULL: as the system */
-    struct mortise_http_call *changed; /* there is something to deliver */
+    const char *ca_file, *ca_dir;      /* trusted CAs; NULL: the system's */
+    struct mortise_http_call *changed; /* calls with something to deliver */
     size_t n_calls;
 };
 
 struct mortise_http_call {
     struct mortise_http *h;
-    struct mortise_arena arena; /* copies of all that the request lent us */
+    struct mortise_arena arena; /* copies of the request's data */
     struct mortise_http_request r;
     struct mortise_egress egress;
 
-    /* The hop under way. */
-    CURL *easy; /* NULL: none */
+    /* The current hop. */
+    CURL *easy; /* NULL: no hop in flight */
     CURLU *at;
     struct curl_slist *lines;
     struct mortise_destination to;
-    /* The destination for people: as it was written, since no secret is found
-     * in lower case. */
+    /* The destination for messages, in its original case: masking does not find
+     * a secret that was lower-cased. */
     char where[MORTISE_HOST_MAX + sizeof ".:65535"];
-    const struct mortise_destination *grant; /* that lets it pass */
+    const struct mortise_destination *grant; /* the grant that allows `to` */
     bool https, proxied;
-    bool strange;       /* another origin than the request's */
-    bool with_body;     /* redirects may drop it, */
+    bool strange;       /* not the origin of the request */
+    bool with_body;     /* a redirect may drop the body */
     const char *method; /* and change the method */
     unsigned hops;      /* before this one */
-    unsigned sent;      /* times */
-    bool refused;       /* an address was */
-    int no_socket;      /* errno of a shortage of them; 0: there was none */
-    bool acted;         /* an earlier hop had done what was asked */
+    unsigned sent;      /* how often the hop was sent */
+    bool refused;       /* the address of a socket was denied */
+    int no_socket;      /* errno of a shortage of descriptors; 0: none */
+    bool acted;         /* an earlier hop acted on the request */
 
-    unsigned tries; /* that failed before this one */
-    bool resting;   /* until the next one: `ended` is of the last */
-    bool had_left;  /* an earlier one */
+    unsigned tries; /* failed tries before this one */
+    bool resting;   /* between tries: `ended` is that of the last */
+    bool had_left;  /* a request of an earlier try had left */
 
     struct mortise_timer clock;
     uint64_t deadline_ns, idle_ns, moved_ns; /* deadline_ns 0: none */
-    curl_off_t moved;                        /* bytes, both ways */
+    curl_off_t moved;                        /* bytes, in both directions */
 
     struct mortise_http_reply reply;
 
-    /* What our owner knows of it. */
+    /* How much was delivered to the owner. */
     bool head_told;
     size_t told; /* bytes of the body */
 
@@ -64,31 +65,31 @@ struct mortise_http_call {
 };
 
 /* ---- http.c ---- */
-/* There is something to tell its owner, who is told later. */
+/* Mark the call as having something to deliver, and deliver it later. */
 void mortise_http_change(struct mortise_http_call *c);
-/* It is over; the first reason stands. */
+/* End the call.  Only the first call of this has an effect. */
 void mortise_http_end(struct mortise_http_call *c,
                       enum mortise_http_outcome outcome, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 
 /* ---- http_hop.c ---- */
-/* Has the hop under way sent any of a request that changes something? */
+/* Has the current hop sent any part of a request that is not safe? */
 bool mortise_http_hop_left(const struct mortise_http_call *c);
-/* Where c->at leads, judged.  False: it ended. */
+/* Parse c->at and check it against the egress rules.  False: the call ended. */
 bool mortise_http_hop_judge(struct mortise_http_call *c);
-/* To c->at, which was let pass. */
+/* Send the request to c->at, which was checked before. */
 void mortise_http_hop_begin(struct mortise_http_call *c);
-/* curl is done with it: on to where it leads, or the end. */
+/* curl finished the hop: follow the redirect, or end the call. */
 void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code);
-/* Off curl; not from inside of it. */
+/* Remove the hop from curl; not from inside curl. */
 void mortise_http_hop_finish(struct mortise_http_call *c);
 
 /* ---- http_retry.c ---- */
-/* It ended: is it worth another try, and after how long? */
+/* The call ended: should it be tried again, and after how long? */
 bool mortise_http_retry_wait(const struct mortise_http_call *c,
                              uint64_t *wait_ms);
 
-/* Is it one of the headers of a list? */
+/* Is the name in a list of header names, whatever its case? */
 bool mortise_http_is_among(const char *name, const char *const *names,
                            size_t n);
 

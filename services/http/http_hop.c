@@ -1,23 +1,21 @@
-/* http_hop.c -- one request to one place, and where its answer leads.
+/* http_hop.c -- one request to one server, and the redirect that follows.
  *
- *   (1) Redirects are ours, not curl's: each hop is parsed, judged by the
- *       egress rules and sent as a request of its own.  The handle that was
- *       judged is the very one that curl connects by, so there is no second
- *       reading of the same text.  Every socket's address is judged, too.
- *   (2) Headers that may be credentials, which is all but a few, stay with the
- *       origin that they were given for: a redirect elsewhere loses them for
- *       good.
- *   (3) A request that is not safe is sent once.  curl sends one again when a
- *       kept connection turns out to be dead; whether the server had acted on
- *       it, nobody knows then.
- *       So it is told apart from when on a request may have been acted on: when
- *       it is connected, and about to be sent.  A redirect that keeps the
- *       method says that it was not acted on there; one that turns a POST into
- *       a GET, that it was.
- *   (4) Nobody waits for a resolver: a request that is over leaves its thread
- *       to itself, which ends when the name was found or not.  Otherwise a name
- *       server that is silent would hold up the loop, and all runs with it.
- */
+ *   (1) Redirects are followed here and not by curl.  Each hop is parsed,
+ *       checked against the egress rules and sent as a request of its own.
+ *       curl connects by the same URL handle that was checked, so the text is
+ *       not parsed twice.  The address of each socket is checked, too.
+ *   (2) All headers except a few may contain credentials.  They are sent to the
+ *       origin of the request only; after a redirect to another origin they are
+ *       never sent again, not even to the first.
+ *   (3) A request that is not safe is sent once.  curl resends a request if a
+ *       reused connection turns out to be dead, although the server may have
+ *       acted on it.  Therefore on_about_to_send() marks the moment from which
+ *       a request may have been acted on, and aborts a second attempt.  A
+ *       redirect that keeps the method means that this server did not act; one
+ *       that turns a POST into a GET means that it did.
+ *   (4) The loop never waits for a resolver.  If a call ends during a lookup,
+ *       the resolver thread is left to end by itself.  Otherwise a name server
+ *       that does not answer would block the loop, and all runs with it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,19 +26,19 @@
 #include "core/base/clock.h"
 #include "services/http/http_call.h"
 
-/* ---- what curl brings --------------------------------------------------- */
+/* ---- callbacks of curl -------------------------------------------------- */
 
-/* 0 makes curl stop. */
-static size_t taken(struct mortise_http_call *c,
-                    enum mortise_http_outcome outcome,
-                    const struct mortise_err *err, size_t n)
+/* Returns 0 to make curl abort the transfer. */
+static size_t finish_curl_write(struct mortise_http_call *c,
+                                enum mortise_http_outcome outcome,
+                                const struct mortise_err *err, size_t n)
 {
     if (outcome != MORTISE_HTTP_ANSWERED)
         mortise_http_end(c, outcome, "%s", err->msg);
     return c->ended ? 0 : n;
 }
 
-static size_t on_header(char *p, size_t size, size_t count, void *ud)
+static size_t on_header_line(char *p, size_t size, size_t count, void *ud)
 {
     struct mortise_http_call *c = ud;
     bool before = c->reply.head_there;
@@ -51,10 +49,10 @@ static size_t on_header(char *p, size_t size, size_t count, void *ud)
     if (c->reply.head_there && !before && !c->reply.redirects &&
         c->r.head != NULL)
         mortise_http_change(c);
-    return taken(c, outcome, &err, size * count);
+    return finish_curl_write(c, outcome, &err, size * count);
 }
 
-static size_t on_body(char *p, size_t size, size_t count, void *ud)
+static size_t on_body_piece(char *p, size_t size, size_t count, void *ud)
 {
     struct mortise_http_call *c = ud;
     struct mortise_err err;
@@ -65,7 +63,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *ud)
     outcome = mortise_http_reply_body(&c->reply, p, size * count, &err);
     if (c->r.piece != NULL && !c->reply.redirects)
         mortise_http_change(c);
-    return taken(c, outcome, &err, size * count);
+    return finish_curl_write(c, outcome, &err, size * count);
 }
 
 static int on_progress(void *ud, curl_off_t down_all, curl_off_t down,
@@ -99,7 +97,7 @@ static curl_socket_t on_socket_open(void *ud, curlsocktype purpose,
     return fd;
 }
 
-/* (3): connected, and about to send. */
+/* (3): the connection is ready, and the request is sent next. */
 static int on_about_to_send(void *ud, char *ip, char *local_ip, int port,
                             int local_port)
 {
@@ -129,8 +127,8 @@ bool mortise_http_is_among(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-/* What a request may say to whomever it is redirected (2). */
-static bool is_harmless(const char *name)
+/* Headers that may be sent to another origin after a redirect (2). */
+static bool is_safe_across_origins(const char *name)
 {
     static const char *const names[] = {"accept",           "accept-language",
                                         "content-language", "content-type",
@@ -139,7 +137,7 @@ static bool is_harmless(const char *name)
     return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
 }
 
-static bool add_line(struct mortise_http_call *c, const char *text)
+static bool add_header_line(struct mortise_http_call *c, const char *text)
 {
     struct curl_slist *list = c->h->curl.curl->slist_append(c->lines, text);
 
@@ -148,8 +146,8 @@ static bool add_line(struct mortise_http_call *c, const char *text)
     return list != NULL;
 }
 
-/* "Name: value"; an empty value is written "Name;" for curl, which takes blanks
- * alone for a wish that the header be left out. */
+/* Add "Name: value".  curl wants "Name;" for an empty value, since it takes
+ * "Name:" as a request to omit the header. */
 static bool add_header(struct mortise_http_call *c, const char *name,
                        const char *value, struct mortise_buf *text)
 {
@@ -159,12 +157,12 @@ static bool add_header(struct mortise_http_call *c, const char *name,
         mortise_buf_puts(text, ";");
     else
         mortise_buf_printf(text, ": %s", value);
-    return mortise_buf_cstr(text) != NULL && add_line(c, text->p);
+    return mortise_buf_cstr(text) != NULL && add_header_line(c, text->p);
 }
 
-static bool make_lines(struct mortise_http_call *c)
+static bool make_header_lines(struct mortise_http_call *c)
 {
-    bool ok = add_line(c, "Expect:"), typed = false;
+    bool ok = add_header_line(c, "Expect:"), typed = false;
     struct mortise_buf text;
 
     mortise_buf_init(&text, c->h->mem);
@@ -172,13 +170,14 @@ static bool make_lines(struct mortise_http_call *c)
         const struct mortise_http_header *x = &c->r.headers[i];
         bool type = strcasecmp(x->name, "content-type") == 0;
 
-        if ((c->strange && !is_harmless(x->name)) || (type && !c->with_body))
+        if ((c->strange && !is_safe_across_origins(x->name)) ||
+            (type && !c->with_body))
             continue;
         typed |= type;
         ok = add_header(c, x->name, x->value, &text);
     }
     if (ok && !typed)
-        ok = add_line(c, "Content-Type:"); /* else curl makes one up */
+        ok = add_header_line(c, "Content-Type:"); /* not curl's default */
     mortise_buf_finish(&text);
     return ok;
 }
@@ -224,7 +223,7 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
     return ok;
 }
 
-static void set_method(struct mortise_http_call *c, CURL *e)
+static void set_curl_method(struct mortise_http_call *c, CURL *e)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
     bool bare = strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0;
@@ -242,15 +241,15 @@ static void set_method(struct mortise_http_call *c, CURL *e)
     }
 }
 
-static void set_callbacks(struct mortise_http_call *c, CURL *e)
+static void set_curl_callbacks(struct mortise_http_call *c, CURL *e)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
 
     curl->easy_setopt(e, CURLOPT_PRIVATE, (void *)c);
     curl->easy_setopt(e, CURLOPT_ERRORBUFFER, c->curl_words);
-    curl->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header_line);
     curl->easy_setopt(e, CURLOPT_HEADERDATA, (void *)c);
-    curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body_piece);
     curl->easy_setopt(e, CURLOPT_WRITEDATA, (void *)c);
     curl->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl->easy_setopt(e, CURLOPT_XFERINFODATA, (void *)c);
@@ -261,8 +260,8 @@ static void set_callbacks(struct mortise_http_call *c, CURL *e)
     curl->easy_setopt(e, CURLOPT_PREREQDATA, (void *)c);
 }
 
-/* For certificates of one's own, as OpenSSL's tools have it. */
-static bool set_authorities(const struct mortise_http *h, CURL *e)
+/* SSL_CERT_FILE and SSL_CERT_DIR, as for OpenSSL's tools. */
+static bool set_ca_paths(const struct mortise_http *h, CURL *e)
 {
     const struct mortise_curl *curl = h->curl.curl;
 
@@ -272,17 +271,17 @@ static bool set_authorities(const struct mortise_http *h, CURL *e)
             curl->easy_setopt(e, CURLOPT_CAPATH, h->ca_dir) == CURLE_OK);
 }
 
-/* Whatever could fail here would for want of memory; a limit that was not set
- * must not go unnoticed. */
-static bool set_options(struct mortise_http_call *c, CURL *e)
+/* The options whose result is checked can fail only if memory is short.  They
+ * are checked because a security option must never be missing. */
+static bool set_curl_options(struct mortise_http_call *c, CURL *e)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
     const char *proxy = mortise_proxies_for(&c->h->proxies, c->https, &c->to);
 
     c->proxied = proxy[0] != '\0';
-    set_callbacks(c, e);
-    set_method(c, e);
-    if (!set_authorities(c->h, e))
+    set_curl_callbacks(c, e);
+    set_curl_method(c, e);
+    if (!set_ca_paths(c->h, e))
         return false;
     curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* (4) */
@@ -311,7 +310,8 @@ void mortise_http_hop_begin(struct mortise_http_call *c)
     c->moved = 0;
     c->curl_words[0] = '\0';
     c->easy = curl->easy_init();
-    if (c->easy == NULL || !make_lines(c) || !set_options(c, c->easy) ||
+    if (c->easy == NULL || !make_header_lines(c) ||
+        !set_curl_options(c, c->easy) ||
         !mortise_curl_loop_add(&c->h->curl, c->easy))
         mortise_http_end(c, MORTISE_HTTP_NOMEM, "out of memory");
 }
@@ -335,8 +335,9 @@ bool mortise_http_hop_left(const struct mortise_http_call *c)
     return !c->r.safe && !c->acted && c->sent > 0;
 }
 
-/* The hop was answered: it was acted on, or asks to be made elsewhere. */
-static void choose_method(struct mortise_http_call *c)
+/* The hop was answered by a redirect: the server acted on the request, or asks
+ * to repeat it elsewhere. */
+static void choose_redirect_method(struct mortise_http_call *c)
 {
     bool head = strcmp(c->method, "HEAD") == 0;
     bool post = strcmp(c->method, "POST") == 0;
@@ -350,8 +351,8 @@ static void choose_method(struct mortise_http_call *c)
     }
 }
 
-/* On to where it leads, as a request of its own. */
-static void follow(struct mortise_http_call *c)
+/* Send a request of its own to the redirect's target. */
+static void follow_redirect(struct mortise_http_call *c)
 {
     const struct mortise_destination from = c->to;
     bool https = c->https;
@@ -360,7 +361,7 @@ static void follow(struct mortise_http_call *c)
         0);
 
     mortise_http_hop_finish(c);
-    choose_method(c);
+    choose_redirect_method(c);
     if (rv != CURLUE_OK) {
         mortise_http_end(c, MORTISE_HTTP_BROKEN,
                          "a redirect has an invalid URL");
@@ -381,7 +382,7 @@ static void follow(struct mortise_http_call *c)
 
 /* ---- the end of a hop --------------------------------------------------- */
 
-static enum mortise_http_outcome outcome_of(CURLcode code)
+static enum mortise_http_outcome outcome_from_curl(CURLcode code)
 {
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -411,7 +412,7 @@ static enum mortise_http_outcome outcome_of(CURLcode code)
     }
 }
 
-static void end_whole(struct mortise_http_call *c)
+static void end_complete_answer(struct mortise_http_call *c)
 {
     struct mortise_err err = {.msg = ""};
     enum mortise_http_outcome outcome = mortise_http_reply_end(&c->reply, &err);
@@ -426,17 +427,17 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
     if (c->ended)
         mortise_http_hop_finish(c);
     else if (code == CURLE_OK && !c->reply.head_there)
-        /* curl is content with the half of a head */
+        /* curl accepts an incomplete head */
         mortise_http_end(
             c, MORTISE_HTTP_LOST,
             "%s: the connection closed inside the headers of the answer",
             c->where);
     else if (code == CURLE_OK && c->reply.redirects)
-        follow(c);
+        follow_redirect(c);
     else if (code == CURLE_OK)
-        end_whole(c);
+        end_complete_answer(c);
     else if (code == CURLE_OUT_OF_MEMORY && c->reply.header_bytes > 0)
-        /* what curl says of a line that it will not keep */
+        /* curl's code for a header line that exceeds its limit */
         mortise_http_end(c, MORTISE_HTTP_TOO_LARGE,
                          "a header of the answer is larger than %d KiB",
                          CURL_MAX_HTTP_HEADER >> 10);
@@ -450,7 +451,7 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
         mortise_syserr(&err, c->no_socket, "%s", c->where);
         mortise_http_end(c, MORTISE_HTTP_UNREACHABLE, "%s", err.msg);
     } else
-        mortise_http_end(c, outcome_of(code), "%s: %s", c->where,
+        mortise_http_end(c, outcome_from_curl(code), "%s: %s", c->where,
                          c->curl_words[0] != '\0'
                              ? c->curl_words
                              : c->h->curl.curl->easy_strerror(code));

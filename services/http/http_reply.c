@@ -1,23 +1,22 @@
-/* http_reply.c -- an answer, as far as it came.
+/* http_reply.c -- an answer while it arrives.
  *
- * A server is not trusted.  What it sends is kept up to a bound and judged as
- * it comes; nothing here knows of connections.
+ * The server is not trusted: each piece is checked and limited when it arrives.
+ * Nothing here depends on connections.
  *
- *   (1) Everything has a bound: headers in bytes and in number, the body (as it
- *       comes out of decompression), and the page of a redirect, which nobody
- *       reads.
- *   (2) A secret that a server sends back is replaced as the body comes, across
- *       the pieces that it comes in, so that who sees the pieces and who sees
- *       the whole see the same.  Headers stay as they came, since a redirect is
- *       followed by one; who shows them masks them.
- *   (3) Of several heads (1xx, then the answer) the last one counts, and a
- *       trailer is none.
- *   (4) What has no whole head is no answer, though curl lets it pass: who asks
- *       for an effect would take it for one that was done.
- *   (5) Nor has it an end that anybody knows when its length is no number, or
- *       two, or is said besides a transfer coding (RFC 9112, 6.3): curl takes
- *       what came until the connection was closed, however little that is.
- */
+ *   (1) Everything is limited: headers in bytes and in number, the decompressed
+ *       body, and the body of a redirect, which is discarded.
+ *   (2) A secret that the server sends back is masked while the body arrives,
+ *       also across pieces, so the pieces and the whole body are masked alike.
+ *       Headers are not masked here, because redirects need the original; code
+ *       that shows them masks them.
+ *   (3) If there are several heads (1xx, then the answer), the last one counts.
+ *       Trailers are ignored.
+ *   (4) An answer without a complete head is a failure, though curl accepts it:
+ *       a caller would take its effect for done.
+ *   (5) So is an answer of uncertain length: its Content-Length is not one
+ *       number, or comes along with a Transfer-Encoding (RFC 9112, 6.3).  curl
+ *       would accept whatever arrives until the connection closes, however
+ *       little. */
 #include "services/http/http_reply.h"
 
 #include <string.h>
@@ -27,8 +26,8 @@
 #include "core/base/clock.h"
 
 enum {
-    HEADERS_N = 512, /* nobody has as many, and names are looked for among
-                        them */
+    HEADERS_N = 512, /* real answers have fewer; they are searched
+                        linearly */
     PAGE_MAX = 1 << 20,
     DAY_MS = 86400000
 };
@@ -67,7 +66,7 @@ void mortise_http_reply_clear(struct mortise_http_reply *a)
     a->head_there = a->redirects = false;
 }
 
-static enum mortise_http_outcome no_memory(struct mortise_err *err)
+static enum mortise_http_outcome fail_reply_memory(struct mortise_err *err)
 {
     mortise_nomem(err);
     return MORTISE_HTTP_NOMEM;
@@ -75,7 +74,7 @@ static enum mortise_http_outcome no_memory(struct mortise_err *err)
 
 /* ---- the head ----------------------------------------------------------- */
 
-static void trim(const char **p, size_t *n)
+static void trim_header_blanks(const char **p, size_t *n)
 {
     while (*n > 0 && strchr(" \t\r\n", (*p)[*n - 1]) != NULL)
         --*n;
@@ -85,8 +84,8 @@ static void trim(const char **p, size_t *n)
     }
 }
 
-static size_t put_text(struct mortise_http_reply *a, const char *p, size_t n,
-                       bool lower)
+static size_t add_reply_text(struct mortise_http_reply *a, const char *p,
+                             size_t n, bool lower)
 {
     size_t at = a->text.n;
 
@@ -100,32 +99,32 @@ static size_t put_text(struct mortise_http_reply *a, const char *p, size_t n,
     return at;
 }
 
-/* One that begins with a blank continues the last, whose value ends the text.
- */
-static enum mortise_http_outcome take_more(struct mortise_http_reply *a,
-                                           const char *p, size_t n,
-                                           struct mortise_err *err)
+/* Append a line that begins with a blank to the previous header, whose value is
+ * the last of the text. */
+static enum mortise_http_outcome continue_header(struct mortise_http_reply *a,
+                                                 const char *p, size_t n,
+                                                 struct mortise_err *err)
 {
-    trim(&p, &n);
+    trim_header_blanks(&p, &n);
     if (a->n_headers == 0 || n == 0)
         return MORTISE_HTTP_ANSWERED;
     a->text.n--;
     mortise_buf_put(&a->text, " ", 1);
-    put_text(a, p, n, false);
-    return a->text.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+    add_reply_text(a, p, n, false);
+    return a->text.failed ? fail_reply_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 
-/* "Name: value" */
-static enum mortise_http_outcome take_header(struct mortise_http_reply *a,
-                                             const char *p, size_t n,
-                                             struct mortise_err *err)
+/* Add a header "Name: value". */
+static enum mortise_http_outcome add_reply_header(struct mortise_http_reply *a,
+                                                  const char *p, size_t n,
+                                                  struct mortise_err *err)
 {
     const char *colon = memchr(p, ':', n), *value;
     struct mortise_http_line *grown;
     size_t name, size;
 
     if (*p == ' ' || *p == '\t')
-        return take_more(a, p, n, err);
+        return continue_header(a, p, n, err);
     if (colon == NULL || colon == p)
         return MORTISE_HTTP_ANSWERED;
     if (a->n_headers == HEADERS_N) {
@@ -136,19 +135,20 @@ static enum mortise_http_outcome take_header(struct mortise_http_reply *a,
     grown = mortise_grow(a->mem, a->headers, a->n_headers, &a->cap_headers,
                          sizeof *grown);
     if (grown == NULL)
-        return no_memory(err);
+        return fail_reply_memory(err);
     a->headers = grown;
-    name = put_text(a, p, (size_t)(colon - p), true);
+    name = add_reply_text(a, p, (size_t)(colon - p), true);
     value = colon + 1;
     size = n - (size_t)(value - p);
-    trim(&value, &size);
+    trim_header_blanks(&value, &size);
     a->headers[a->n_headers++] =
-        (struct mortise_http_line){name, put_text(a, value, size, false)};
-    return a->text.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+        (struct mortise_http_line){name, add_reply_text(a, value, size, false)};
+    return a->text.failed ? fail_reply_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 
-/* "HTTP/1.1 200 OK" */
-static void take_status(struct mortise_http_reply *a, const char *p, size_t n)
+/* Parse "HTTP/1.1 200 OK". */
+static void start_reply_head(struct mortise_http_reply *a, const char *p,
+                             size_t n)
 {
     const char *code = memchr(p, ' ', n);
 
@@ -160,9 +160,9 @@ static void take_status(struct mortise_http_reply *a, const char *p, size_t n)
         a->status = a->status * 10 + (code[i] - '0');
 }
 
-/* Is it one of `text`, in lower case?  Curl reads such a name without blanks
- * behind it alone, and others read over them. */
-static bool is_named(const char *name, const char *text)
+/* Is it the header `text`?  `text` is in lower case.  Blanks after the name are
+ * skipped: curl does not recognize such a name, but other programs do. */
+static bool is_reply_header_name(const char *name, const char *text)
 {
     size_t n = strlen(text);
 
@@ -170,9 +170,9 @@ static bool is_named(const char *name, const char *text)
            name[n + strspn(name + n, " \t")] == '\0';
 }
 
-/* The one number that a Content-Length has, though it may have it several
- * times; -1: it has not. */
-static int64_t length_of(const char *value)
+/* Parse a Content-Length, which may repeat the same number; -1: not one number.
+ */
+static int64_t parse_content_length(const char *value)
 {
     int64_t all = -1, one;
 
@@ -196,8 +196,8 @@ static int64_t length_of(const char *value)
     }
 }
 
-/* What is wrong with how it says where it ends (5); NULL: nothing. */
-static const char *wrong_end(const struct mortise_http_reply *a)
+/* Describe the error in the headers that delimit the body (5); NULL: none. */
+static const char *find_framing_error(const struct mortise_http_reply *a)
 {
     int64_t all = -1, one;
     bool coded = false;
@@ -205,15 +205,15 @@ static const char *wrong_end(const struct mortise_http_reply *a)
     for (size_t i = 0; i < a->n_headers; i++) {
         const char *name = a->text.p + a->headers[i].name;
         const char *value = a->text.p + a->headers[i].value;
-        bool coding = is_named(name, "transfer-encoding");
+        bool coding = is_reply_header_name(name, "transfer-encoding");
 
-        if (!coding && !is_named(name, "content-length"))
+        if (!coding && !is_reply_header_name(name, "content-length"))
             continue;
         if (strpbrk(name, " \t") != NULL)
             return "has a space after a header name";
         if (coding && (coded || a->old || strcasecmp(value, "chunked") != 0))
             return "has an unexpected Transfer-Encoding";
-        one = coding ? -1 : length_of(value);
+        one = coding ? -1 : parse_content_length(value);
         if (!coding && (one < 0 || (all >= 0 && one != all)))
             return "has a Content-Length that is not one number";
         coded |= coding;
@@ -224,7 +224,7 @@ static const char *wrong_end(const struct mortise_http_reply *a)
     return NULL;
 }
 
-static bool leads_on(const struct mortise_http_reply *a)
+static bool is_followed_redirect(const struct mortise_http_reply *a)
 {
     switch (a->status) {
     case 301:
@@ -238,20 +238,20 @@ static bool leads_on(const struct mortise_http_reply *a)
     }
 }
 
-static enum mortise_http_outcome end_head(struct mortise_http_reply *a,
-                                          struct mortise_err *err)
+static enum mortise_http_outcome end_reply_head(struct mortise_http_reply *a,
+                                                struct mortise_err *err)
 {
     const char *wrong;
 
     if (a->status < 200)
-        return MORTISE_HTTP_ANSWERED; /* those of 1xx are forgotten */
-    wrong = wrong_end(a);
+        return MORTISE_HTTP_ANSWERED; /* a 1xx head is dropped */
+    wrong = find_framing_error(a);
     if (wrong != NULL) {
         mortise_fail(err, MORTISE_EINVAL, "the answer %s", wrong);
         return MORTISE_HTTP_BROKEN;
     }
     a->head_there = true;
-    a->redirects = leads_on(a);
+    a->redirects = is_followed_redirect(a);
     return MORTISE_HTTP_ANSWERED;
 }
 
@@ -272,13 +272,13 @@ enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
         return MORTISE_HTTP_BROKEN;
     }
     if (a->head_there)
-        return MORTISE_HTTP_ANSWERED; /* a trailer: nobody asked for one */
+        return MORTISE_HTTP_ANSWERED; /* a trailer */
     if (n > 9 && strncmp(p, "HTTP/", 5) == 0) {
-        take_status(a, p, n);
+        start_reply_head(a, p, n);
     } else if (n <= 2 && (p[0] == '\r' || p[0] == '\n')) {
-        return end_head(a, err);
+        return end_reply_head(a, err);
     } else {
-        return take_header(a, p, n, err);
+        return add_reply_header(a, p, n, err);
     }
     return MORTISE_HTTP_ANSWERED;
 }
@@ -310,7 +310,7 @@ enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
         return MORTISE_HTTP_TOO_LARGE;
     }
     mortise_masking_put(&a->masking, p, n, &a->body);
-    return a->body.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+    return a->body.failed ? fail_reply_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 
 enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
@@ -322,10 +322,10 @@ enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
                      "the answer ended before the end of its headers");
         return MORTISE_HTTP_LOST;
     }
-    return a->body.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+    return a->body.failed ? fail_reply_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------ */
 
 const char *mortise_http_reply_header(const struct mortise_http_reply *a,
                                       const char *name)

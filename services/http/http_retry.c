@@ -1,19 +1,17 @@
-/* http_retry.c -- whether a request is made again, and when.
+/* http_retry.c -- whether and when a request is retried.
  *
- * Who starts a request says how often it may be made again (`retries`), and by
- * that, that making it twice does no harm.  Here is what is worth it:
+ * The caller sets `retries` and thereby states that repeating the request is
+ * harmless.  The rules are:
  *
- *   (1) What another try may mend: there was no connection, or it broke; or the
- *       answer says that the server is at fault or busy: 408, 425, 429, 500, 502,
- *       503, 504.  Not time that ran out, which was all the time that there was.
- *   (2) The k-th wait is anything up to half a second times two to the k-1,
- *       but no more than ten seconds ("full jitter"), so that those who failed
- *       together do not come back together; on top of what the server asked for
- *       in Retry-After.
- *   (3) Nobody is waited for here for longer than a minute, nor beyond the time
- *       that the request has: the answer is given as it is, and who asked may
- *       wait on disk, where that costs nothing.
- */
+ *   (1) Retry if there was no connection, if it broke, or if the status says
+ *       that the server failed or is busy: 408, 425, 429, 500, 502, 503, 504.
+ *       Do not retry after a timeout, which has used up all the time.
+ *   (2) The k-th wait is random between 0 and 500 ms * 2^(k-1), at most 10 s
+ *       ("full jitter"), so that clients that failed together do not return
+ *       together.  The wait that the server asked for in Retry-After is added.
+ *   (3) Do not wait if the server asks for more than a minute, or if the wait
+ *       would exceed the request's deadline: deliver the answer as it is.  The
+ *       caller can wait on disk, which costs nothing. */
 #include <sodium.h>
 
 #include "core/base/clock.h"
@@ -22,7 +20,7 @@
 enum { FIRST_MS = 500, LAST_MS = 10000, PATIENCE_MS = 60000 };
 
 /* (1) */
-static bool may_help(const struct mortise_http_call *c)
+static bool is_retryable(const struct mortise_http_call *c)
 {
     if (c->outcome != MORTISE_HTTP_ANSWERED)
         return c->outcome == MORTISE_HTTP_UNREACHABLE ||
@@ -42,7 +40,7 @@ static bool may_help(const struct mortise_http_call *c)
 }
 
 /* (2) */
-static uint64_t jitter_ms(unsigned tries)
+static uint64_t choose_jitter_ms(unsigned tries)
 {
     uint64_t most = FIRST_MS;
 
@@ -56,13 +54,13 @@ bool mortise_http_retry_wait(const struct mortise_http_call *c,
 {
     uint64_t asked = 0;
 
-    if (c->tries >= c->r.retries || !may_help(c))
+    if (c->tries >= c->r.retries || !is_retryable(c))
         return false;
     if (c->outcome == MORTISE_HTTP_ANSWERED)
         mortise_http_reply_retry_after(&c->reply, c->h->curl.curl, &asked);
     if (asked > PATIENCE_MS)
         return false;
-    *wait_ms = asked + jitter_ms(c->tries);
+    *wait_ms = asked + choose_jitter_ms(c->tries);
     return c->deadline_ns == 0 ||
            mortise_mono_ns() + *wait_ms * 1000000 < c->deadline_ns;
 }

@@ -1,46 +1,50 @@
-/* request.c -- http.request/1: a request of a plugin, and its answer, as JSON.
+/* request.c -- http.request/1: a plugin's request and its answer, as JSON.
  *
- * Asked   {url, method?, headers?: {name: value}, secret_headers?: {name:
+ * Request {url, method?, headers?: {name: value}, secret_headers?: {name:
  *          reference}, basic?: {user, password}, body? | json? | body_base64?,
  *          timeout_ms?, connect_timeout_ms?, idle_timeout_ms?, max_body?,
  *          redirects?, retries?, stream?}
  * Answer  {status, url, headers: {name: value}, body | body_base64, class?,
  *          retry_after_ms?}
  *
- * Whatever status a server answers with is an answer; `class` says what it
- * means for who wants to try again.  Without an answer the ask fails, with
- * MORTISE_S_IO when another try may help, MORTISE_S_TIMEOUT when time was over,
- * and others when it will not.
+ * Any status of the server is an answer; `class` says whether a retry makes
+ * sense.  Without an answer the host call fails: with MORTISE_S_IO if a retry
+ * may help, with MORTISE_S_TIMEOUT if time ran out, and with other statuses if
+ * a retry is useless.
  *
- * Did it happen?  As RFC 9110 has it, GET, HEAD and OPTIONS change nothing,
- * PUT and DELETE may be repeated.  Of any other method
- *   no   what never left: no address, no connection, no grant; and what was
- *        refused: any status from 400 on that is not among those below
- *        (425, 429 and 503 ask for another try)
- *   yes  a status below 400, with a whole answer
- *   who knows   a connection that broke, an answer that is cut, too large or
- *        no HTTP, and time that ran out, all of them once it had begun to
- *        leave; 408, 500, 502, 504 and whatever from 500 on says nothing
- *        better; and any failure behind a redirect that says it was done (303)
- * The last is in doubt (core/run/outcome/doubt.c), unless the operation that asks
- * only reads, or declares that the server knows its idempotency key again.
+ * Did the effect happen?  GET, HEAD and OPTIONS change nothing; PUT and DELETE
+ * may be repeated (RFC 9110).  For all other methods:
  *
- * For the same reason `retries` counts only of what may be made twice: of GET,
- * HEAD, OPTIONS, PUT and DELETE, and of all that such an operation asks.  All
- * tries are one step, with one key and one answer, the last (http_retry.c).
+ * no        The request never left (no address, connection or grant), or was
+ *           answered with a status >= 400 that is not listed below (425, 429
+ *           and 503 ask for a retry).
+ * yes       A status below 400, with a complete answer.
+ * in doubt  Once the request began to leave: a broken connection, a timeout, or
+ *           an answer that is cut, too large or not HTTP.  The status 408, 500,
+ *           502, 504 or another ambiguous 5xx.  Any failure after a redirect
+ *           that reports success (303).
  *
- * Where a plugin may go is said by permissions.net of its manifest, where
- * `config:PATH` is the deployment's word.  Streaming: the plugin gets the head
- * as a first piece (the answer without a body), then the body's bytes as they
- * come, and the whole answer at the end all the same: who is entered again
- * after a crash gets that alone.
+ * A doubtful effect is settled in core/run/outcome/doubt.c, unless the
+ * operation only reads, or declares that the server recognizes its idempotency
+ * key.
  *
- * `secret_headers` have references to secrets (core/json/secret.h) for values; what
- * is journaled has no more.  The values are put in here, on the way out, and
- * neither the plugin nor any record sees them.  `basic` (RFC 7617) is made into
- * a header here for that reason: its user and password, or one of the two, are
- * references.  Like all headers they are lost at a redirect to another origin.
- */
+ * For the same reason `retries` applies only to requests that may be repeated:
+ * GET, HEAD, OPTIONS, PUT, DELETE, and all requests of the operations just
+ * mentioned.  All tries are one step with one key; the last answer counts
+ * (http_retry.c).
+ *
+ * The manifest's permissions.net lists the allowed destinations; `config:PATH`
+ * there refers to the deployment's config.  With `stream`, the plugin first
+ * gets the head (the answer without a body) as a piece, then the bytes of the
+ * body.  It also gets the complete answer, since a plugin that is re-entered
+ * after a crash gets only that.
+ *
+ * Values of `secret_headers` are references to secrets (core/json/secret.h),
+ * and only the references are journaled.  The values are filled in here, just
+ * before sending; neither the plugin nor any record sees them.  `basic` (RFC
+ * 7617) is turned into a header here for the same reason: its user or password,
+ * or both, are references.  Like other headers, these are dropped by a redirect
+ * to another origin. */
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,48 +59,48 @@
 
 enum {
     REDIRECTS_MAX = 20,
-    OF_BASIC = 4 /* texts with secrets: user, password, both, and in base64 */
+    BASIC_SECRETS = 4 /* secret texts: user, password, joined, encoded */
 };
 
-/* ---- what is asked ------------------------------------------------------ */
+/* ---- request ------------------------------------------------------------ */
 
-static const char *text_of(const json_t *body, const char *name,
-                           const char *otherwise)
+static const char *get_body_text(const json_t *body, const char *name,
+                                 const char *otherwise)
 {
     const char *text = json_string_value(json_object_get(body, name));
 
     return text != NULL ? text : otherwise;
 }
 
-static uint64_t number_of(const json_t *body, const char *name)
+static uint64_t get_body_number(const json_t *body, const char *name)
 {
     return (uint64_t)json_integer_value(json_object_get(body, name));
 }
 
-static bool is_safe(const char *method)
+static bool is_safe_method(const char *method)
 {
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ||
            strcmp(method, "OPTIONS") == 0;
 }
 
-static bool changes(const json_t *body)
+static bool is_changing_request(const json_t *body)
 {
-    return !is_safe(text_of(body, "method", "GET"));
+    return !is_safe_method(get_body_text(body, "method", "GET"));
 }
 
-static bool repeats(const json_t *body)
+static bool is_idempotent_request(const json_t *body)
 {
-    const char *method = text_of(body, "method", "GET");
+    const char *method = get_body_text(body, "method", "GET");
 
     return strcmp(method, "PUT") == 0 || strcmp(method, "DELETE") == 0;
 }
 
-/* May it be made twice? */
-static bool may_repeat(const struct mortise_asked *a)
+/* Is it harmless to send the request twice? */
+static bool is_repeatable(const struct mortise_asked *a)
 {
     const struct mortise_ongoing *c = a->call;
 
-    return !changes(a->body) || repeats(a->body) ||
+    return !is_changing_request(a->body) || is_idempotent_request(a->body) ||
            (!c->is_serving && c->node != NULL &&
             (c->node->effect < MORTISE_WRITE || c->node->op->idempotent));
 }
@@ -170,20 +174,20 @@ static bool has_authorization(const json_t *headers)
     return false;
 }
 
-/* What does not go with one another, in words; or NULL. */
-static const char *contradiction(const json_t *body)
+/* Describe members that exclude each other, or NULL. */
+static const char *find_contradiction(const json_t *body)
 {
     if (json_object_get(body, "basic") != NULL &&
         (has_authorization(json_object_get(body, "headers")) ||
          has_authorization(json_object_get(body, "secret_headers"))))
         return "`basic` and a header Authorization cannot be used together";
-    if (number_of(body, "retries") > 0 &&
+    if (get_body_number(body, "retries") > 0 &&
         json_is_true(json_object_get(body, "stream")))
         return "a streaming request cannot have `retries`";
     return NULL;
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_http_request(struct mortise_asked *a, char *words)
 {
     static const char *const bodies[] = {"body", "body_base64", "json"};
     int32_t status =
@@ -199,19 +203,20 @@ static int32_t check(struct mortise_asked *a, char *words)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "a request needs a url, and can have at most "
                                   "one of body, body_base64 and json");
-    if (contradiction(a->body) != NULL)
+    if (find_contradiction(a->body) != NULL)
         return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s",
-                                  contradiction(a->body));
+                                  find_contradiction(a->body));
     status = mortise_body_check_secrets(a, "secret_headers", words);
     return status == MORTISE_S_OK
                ? mortise_body_check_secrets(a, "basic", words)
                : status;
 }
 
-/* ---- the answer --------------------------------------------------------- */
+/* ---- answer ------------------------------------------------------------- */
 
-/* Text as it is, else in the one encoding that has a character for any byte. */
-static void put_text(struct mortise_buf *b, const char *value)
+/* Put valid UTF-8 unchanged, and anything else as Latin-1, which has a
+ * character for each byte. */
+static void put_header_text(struct mortise_buf *b, const char *value)
 {
     size_t n = strlen(value);
     char one[4];
@@ -224,10 +229,11 @@ static void put_text(struct mortise_buf *b, const char *value)
                             mortise_utf8_encode(one, (unsigned char)value[i]));
 }
 
-/* A name that comes again has all its values, ", " in between; but cookies,
- * which have commas of their own, a line each.  Headers are few (http.c). */
-static json_t *values_of(const struct mortise_http_answer *a, size_t i,
-                         const struct mortise_mem *mem)
+/* Join the values of a repeated header with ", ".  Cookies contain commas, so
+ * their values are joined with newlines.  Headers are few (http_reply.c), so a
+ * linear search is fine. */
+static json_t *join_header_values(const struct mortise_http_answer *a, size_t i,
+                                  const struct mortise_mem *mem)
 {
     const char *name = a->headers[i].name;
     bool lines = strcmp(name, "set-cookie") == 0;
@@ -235,61 +241,62 @@ static json_t *values_of(const struct mortise_http_answer *a, size_t i,
     json_t *out;
 
     mortise_buf_init(&all, mem);
-    put_text(&all, a->headers[i].value);
+    put_header_text(&all, a->headers[i].value);
     while (++i < a->n_headers) {
         if (strcmp(a->headers[i].name, name) != 0)
             continue;
         mortise_buf_puts(&all, lines ? "\n" : ", ");
-        put_text(&all, a->headers[i].value);
+        put_header_text(&all, a->headers[i].value);
     }
     out = all.failed ? NULL : json_stringn(all.p != NULL ? all.p : "", all.n);
     mortise_buf_finish(&all);
     return out;
 }
 
-static json_t *headers_json(const struct mortise_http_answer *a,
-                            const struct mortise_mem *mem)
+static json_t *encode_headers(const struct mortise_http_answer *a,
+                              const struct mortise_mem *mem)
 {
     json_t *out = json_object();
 
     for (size_t i = 0; out != NULL && i < a->n_headers; i++) {
         const char *name = a->headers[i].name;
 
-        /* a name that is no UTF-8 is none that anybody looks for */
+        /* nobody looks up a name that is not valid UTF-8 */
         if (json_object_get(out, name) != NULL ||
             !mortise_utf8_valid(name, strlen(name)))
             continue;
-        if (json_object_set_new(out, name, values_of(a, i, mem)) != 0)
+        if (json_object_set_new(out, name, join_header_values(a, i, mem)) != 0)
             mortise_json_drop(&out);
     }
     return out;
 }
 
-static const char *class_of(int status)
+static const char *class_from_status(int status)
 {
     if (status == 408 || status == 425 || status == 429 || status >= 500)
         return "transient";
     return status >= 400 ? "permanent" : NULL;
 }
 
-/* The head, with what a server sends back of our secrets covered; the body is
- * as it came in (http_reply.c). */
-static json_t *head_json(const struct mortise_http_answer *a,
-                         struct mortise_secret_store *secret_store,
-                         const struct mortise_mem *mem)
-{
-    return mortise_secret_store_masked(
-        secret_store, json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
-                                a->url, "headers", headers_json(a, mem)));
-}
-
-/* `whole`: with its body. */
-static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
+/* Encode status, URL and headers, and mask secrets that the server sent back.
+ * The body was masked when it arrived (http_reply.c). */
+static json_t *encode_head(const struct mortise_http_answer *a,
                            struct mortise_secret_store *secret_store,
                            const struct mortise_mem *mem)
 {
-    json_t *out = head_json(a, secret_store, mem);
-    const char *class = class_of(a->status);
+    return mortise_secret_store_masked(
+        secret_store, json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
+                                a->url, "headers", encode_headers(a, mem)));
+}
+
+/* `whole`: include the body. */
+static json_t *encode_http_answer(const struct mortise_http_answer *a,
+                                  bool whole,
+                                  struct mortise_secret_store *secret_store,
+                                  const struct mortise_mem *mem)
+{
+    json_t *out = encode_head(a, secret_store, mem);
+    const char *class = class_from_status(a->status);
     bool text = mortise_utf8_valid(a->body, a->n_body);
     int failed = out == NULL;
 
@@ -309,13 +316,13 @@ static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
     return NULL;
 }
 
-/* Does a status leave it open whether the server did it? */
-static bool says_nothing(int status)
+/* Does the status leave open whether the server acted? */
+static bool is_ambiguous_status(int status)
 {
     switch (status) {
     case 408:
         return true;
-    case 501: /* it cannot, or will not */
+    case 501: /* it cannot or will not act */
     case 503:
     case 505:
     case 507:
@@ -326,41 +333,43 @@ static bool says_nothing(int status)
     }
 }
 
-static bool is_doubtful(const struct mortise_http_answer *a)
+static bool is_in_doubt(const struct mortise_http_answer *a)
 {
     if (a->outcome != MORTISE_HTTP_ANSWERED)
         return a->left || a->acted;
-    return a->acted ? a->status >= 400 : a->left && says_nothing(a->status);
+    return a->acted ? a->status >= 400
+                    : a->left && is_ambiguous_status(a->status);
 }
 
-enum { SEEN_MAX = 1024 }; /* bytes of a body, for people */
+enum { EVIDENCE_MAX = 1024 }; /* bytes of a body that a person gets to see */
 
-/* The beginning of an answer: {status, body | body_base64}, or NULL. */
-static json_t *beginning_of(const struct mortise_http_answer *answer,
-                            const struct mortise_mem *mem)
+/* Encode the start of an answer: {status, body | body_base64}, or NULL. */
+static json_t *encode_body_start(const struct mortise_http_answer *answer,
+                                 const struct mortise_mem *mem)
 {
     struct mortise_http_answer first = *answer;
     json_t *out;
 
     if (answer->status == 0)
         return NULL;
-    if (first.n_body > SEEN_MAX) {
-        first.n_body = SEEN_MAX;
-        while (first.n_body > SEEN_MAX - 4 &&
+    if (first.n_body > EVIDENCE_MAX) {
+        first.n_body = EVIDENCE_MAX;
+        while (first.n_body > EVIDENCE_MAX - 4 &&
                !mortise_utf8_valid(first.body, first.n_body))
             first.n_body--;
     }
     first.n_headers = 0;
-    out = answer_json(&first, true, NULL, mem); /* seen_of() covers it */
+    out = encode_http_answer(&first, true, NULL, mem); /* the caller masks it */
     if (out != NULL)
         json_object_del(out, "headers");
     return out;
 }
 
-/* For who has to find out: {cause, answer?}, our secrets covered. */
-static json_t *seen_of(const struct mortise_http_answer *a,
-                       struct mortise_secret_store *secret_store,
-                       const struct mortise_mem *mem)
+/* Encode {cause, answer?}, masked, for the person who has to settle the doubt.
+ */
+static json_t *encode_doubt_evidence(const struct mortise_http_answer *a,
+                                     struct mortise_secret_store *secret_store,
+                                     const struct mortise_mem *mem)
 {
     char words[sizeof "the server answered with status -2147483648"];
 
@@ -371,7 +380,7 @@ static json_t *seen_of(const struct mortise_http_answer *a,
         secret_store,
         json_pack("{s:s, s:o*}", "cause",
                   a->outcome == MORTISE_HTTP_ANSWERED ? words : a->words,
-                  "answer", beginning_of(a, mem)));
+                  "answer", encode_body_start(a, mem)));
 }
 
 static const int32_t statuses[] = {
@@ -391,7 +400,7 @@ _Static_assert(sizeof statuses / sizeof statuses[0] ==
                    MORTISE_HTTP_UNAVAILABLE + 1,
                "every outcome has a status");
 
-static void on_done(void *ud, const struct mortise_http_answer *answer)
+static void on_http_done(void *ud, const struct mortise_http_answer *answer)
 {
     struct mortise_asked *a = ud;
     int32_t status = statuses[answer->outcome];
@@ -399,55 +408,56 @@ static void on_done(void *ud, const struct mortise_http_answer *answer)
     json_t *value = NULL;
 
     a->data = NULL;
-    a->doubtful = is_doubtful(answer);
+    a->doubtful = is_in_doubt(answer);
     if (status == MORTISE_S_OK) {
-        value = answer_json(answer, true, a->m->secret_store, a->m->mem);
+        value = encode_http_answer(answer, true, a->m->secret_store, a->m->mem);
         status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
         words = value != NULL ? "" : "out of memory for the answer";
         a->doubtful |= value == NULL && answer->left;
     }
     if (a->doubtful)
-        a->seen = seen_of(answer, a->m->secret_store, a->m->mem);
+        a->seen = encode_doubt_evidence(answer, a->m->secret_store, a->m->mem);
     if (a->doubtful && status == MORTISE_S_IO && a->call->own != NULL)
-        status = MORTISE_S_DOUBT; /* which its plugin has to settle */
+        status = MORTISE_S_DOUBT; /* its plugin has to settle the doubt */
     snprintf(a->words, sizeof a->words, "%s", words);
     mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
     mortise_host_call_answer(a, status, value, a->words);
 }
 
-static void on_head(void *ud, const struct mortise_http_answer *answer)
+static void on_http_head(void *ud, const struct mortise_http_answer *answer)
 {
     struct mortise_asked *a = ud;
-    json_t *head = answer_json(answer, false, a->m->secret_store, a->m->mem);
+    json_t *head =
+        encode_http_answer(answer, false, a->m->secret_store, a->m->mem);
     char *text = head != NULL ? mortise_json_text(a->m->mem, head) : NULL;
 
     json_decref(head);
-    if (text != NULL) /* else what comes last says that memory ran out */
+    if (text != NULL) /* on failure, the final answer reports it */
         mortise_host_call_piece(a, text, strlen(text));
     mortise_release_str(a->m->mem, text);
 }
 
-static void on_piece(void *ud, const char *p, size_t n)
+static void on_http_piece(void *ud, const char *p, size_t n)
 {
     mortise_host_call_piece(ud, p, n);
 }
 
 /* ---- start and cancel --------------------------------------------------- */
 
-struct wish { /* a request, with all that it is lent */
+struct wish { /* a request with the data that it borrows */
     struct mortise_arena arena;
     struct mortise_http_request http;
     struct mortise_egress egress;
     char *json;     /* NULL: none */
-    char **secrets; /* headers' values, to be wiped */
+    char **secrets; /* values of headers, to be wiped */
     size_t n_secrets;
 };
 
-/* A text with the value of its secret, if it refers to one, in memory that is
- * wiped. */
-static int fill_secret(struct wish *w, const struct mortise_asked *a,
-                       const char *reference, const char **out,
-                       struct mortise_err *err)
+/* Replace the secret reference in a text by its value, in memory that is wiped
+ * afterwards.  A text without a reference is returned unchanged. */
+static int resolve_secret_text(struct wish *w, const struct mortise_asked *a,
+                               const char *reference, const char **out,
+                               struct mortise_err *err)
 {
     const char *name = mortise_secret_name(reference);
     size_t lead;
@@ -472,7 +482,7 @@ static int fill_secret(struct wish *w, const struct mortise_asked *a,
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* "Basic " and user:password in base64. */
+/* Encode "Basic " and user:password in base64. */
 static const char *encode_basic(struct wish *w, const char *user,
                                 const char *password)
 {
@@ -494,9 +504,9 @@ static const char *encode_basic(struct wish *w, const char *user,
     return text;
 }
 
-static int take_basic(struct wish *w, const struct mortise_asked *a,
-                      struct mortise_http_header *list, size_t *n,
-                      struct mortise_err *err)
+static int add_basic_header(struct wish *w, const struct mortise_asked *a,
+                            struct mortise_http_header *list, size_t *n,
+                            struct mortise_err *err)
 {
     const json_t *basic = json_object_get(a->body, "basic");
     const char *user, *password, *value;
@@ -504,12 +514,12 @@ static int take_basic(struct wish *w, const struct mortise_asked *a,
 
     if (basic == NULL)
         return MORTISE_OK;
-    rv = fill_secret(w, a, json_string_value(json_object_get(basic, "user")),
-                     &user, err);
+    rv = resolve_secret_text(
+        w, a, json_string_value(json_object_get(basic, "user")), &user, err);
     if (rv == MORTISE_OK)
-        rv = fill_secret(w, a,
-                         json_string_value(json_object_get(basic, "password")),
-                         &password, err);
+        rv = resolve_secret_text(
+            w, a, json_string_value(json_object_get(basic, "password")),
+            &password, err);
     if (rv != MORTISE_OK)
         return rv;
     if (strchr(user, ':') != NULL)
@@ -523,9 +533,9 @@ static int take_basic(struct wish *w, const struct mortise_asked *a,
     return MORTISE_OK;
 }
 
-static int take_secrets(struct wish *w, const struct mortise_asked *a,
-                        struct mortise_http_header *list, size_t *n,
-                        struct mortise_err *err)
+static int add_secret_headers(struct wish *w, const struct mortise_asked *a,
+                              struct mortise_http_header *list, size_t *n,
+                              struct mortise_err *err)
 {
     const json_t *headers = json_object_get(a->body, "secret_headers");
     const char *name;
@@ -533,7 +543,8 @@ static int take_secrets(struct wish *w, const struct mortise_asked *a,
     int rv = MORTISE_OK;
 
     w->secrets = mortise_arena_alloc(
-        &w->arena, (json_object_size(headers) + OF_BASIC) * sizeof *w->secrets);
+        &w->arena,
+        (json_object_size(headers) + BASIC_SECRETS) * sizeof *w->secrets);
     if (w->secrets == NULL)
         return mortise_nomem(err);
     json_object_foreach(mortise_json_unconst(headers), name, value)
@@ -542,19 +553,20 @@ static int take_secrets(struct wish *w, const struct mortise_asked *a,
 
         h->name = name;
         if (rv == MORTISE_OK)
-            rv = fill_secret(w, a, json_string_value(value), &h->value, err);
+            rv = resolve_secret_text(w, a, json_string_value(value), &h->value,
+                                     err);
     }
-    return rv == MORTISE_OK ? take_basic(w, a, list, n, err) : rv;
+    return rv == MORTISE_OK ? add_basic_header(w, a, list, n, err) : rv;
 }
 
-static void wipe_secrets(struct wish *w)
+static void wipe_wish_secrets(struct wish *w)
 {
     for (size_t i = 0; i < w->n_secrets; i++)
         explicit_bzero(w->secrets[i], strlen(w->secrets[i]));
 }
 
-static int take_headers(struct wish *w, const struct mortise_asked *a,
-                        struct mortise_err *err)
+static int set_wish_headers(struct wish *w, const struct mortise_asked *a,
+                            struct mortise_err *err)
 {
     const json_t *headers = json_object_get(a->body, "headers");
     size_t n = json_object_size(headers) +
@@ -575,7 +587,7 @@ static int take_headers(struct wish *w, const struct mortise_asked *a,
         list[n++] =
             (struct mortise_http_header){name, json_string_value(value)};
     }
-    rv = take_secrets(w, a, list, &n, err);
+    rv = add_secret_headers(w, a, list, &n, err);
     if (!typed)
         list[n++] =
             (struct mortise_http_header){"Content-Type", "application/json"};
@@ -584,7 +596,8 @@ static int take_headers(struct wish *w, const struct mortise_asked *a,
     return rv;
 }
 
-static int decode(struct wish *w, const json_t *text, struct mortise_err *err)
+static int decode_base64_body(struct wish *w, const json_t *text,
+                              struct mortise_err *err)
 {
     size_t n = json_string_length(text);
     unsigned char *p = mortise_arena_alloc(&w->arena, n + 1);
@@ -600,8 +613,8 @@ static int decode(struct wish *w, const json_t *text, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int take_body(struct wish *w, const struct mortise_asked *a,
-                     struct mortise_err *err)
+static int set_wish_body(struct wish *w, const struct mortise_asked *a,
+                         struct mortise_err *err)
 {
     const json_t *text = json_object_get(a->body, "body");
     const json_t *coded = json_object_get(a->body, "body_base64");
@@ -611,7 +624,7 @@ static int take_body(struct wish *w, const struct mortise_asked *a,
         w->http.body = json_string_value(text);
         w->http.n_body = json_string_length(text);
     } else if (coded != NULL) {
-        return decode(w, coded, err);
+        return decode_base64_body(w, coded, err);
     } else if (a->raw != NULL) {
         w->http.body = a->raw;
         w->http.n_body = a->raw_room - 1;
@@ -625,8 +638,8 @@ static int take_body(struct wish *w, const struct mortise_asked *a,
     return MORTISE_OK;
 }
 
-static int take_grants(struct wish *w, const struct mortise_asked *a,
-                       struct mortise_err *err)
+static int set_wish_egress(struct wish *w, const struct mortise_asked *a,
+                           struct mortise_err *err)
 {
     json_t *config = mortise_deployment_config(a->m->settings.deployment,
                                                a->manifest->name, a->as);
@@ -640,45 +653,46 @@ static int take_grants(struct wish *w, const struct mortise_asked *a,
     return rv;
 }
 
-static int fill(struct wish *w, struct mortise_asked *a,
-                struct mortise_err *err)
+static int fill_wish(struct wish *w, struct mortise_asked *a,
+                     struct mortise_err *err)
 {
     struct mortise_http_request *r = &w->http;
     const json_t *redirects = json_object_get(a->body, "redirects");
-    int rv = take_grants(w, a, err);
+    int rv = set_wish_egress(w, a, err);
 
     if (rv == MORTISE_OK)
-        rv = take_body(w, a, err);
+        rv = set_wish_body(w, a, err);
     if (rv == MORTISE_OK)
-        rv = take_headers(w, a, err);
+        rv = set_wish_headers(w, a, err);
     if (rv != MORTISE_OK)
         return rv;
-    r->method = text_of(a->body, "method", "GET");
-    r->url = text_of(a->body, "url", "");
-    r->safe = is_safe(r->method);
-    r->timeout_ms = number_of(a->body, "timeout_ms");
-    r->connect_ms = number_of(a->body, "connect_timeout_ms");
-    r->idle_ms = number_of(a->body, "idle_timeout_ms");
-    r->body_max = (size_t)number_of(a->body, "max_body");
+    r->method = get_body_text(a->body, "method", "GET");
+    r->url = get_body_text(a->body, "url", "");
+    r->safe = is_safe_method(r->method);
+    r->timeout_ms = get_body_number(a->body, "timeout_ms");
+    r->connect_ms = get_body_number(a->body, "connect_timeout_ms");
+    r->idle_ms = get_body_number(a->body, "idle_timeout_ms");
+    r->body_max = (size_t)get_body_number(a->body, "max_body");
     r->redirects = redirects == NULL ? MORTISE_HTTP_REDIRECTS
                                      : (unsigned)json_integer_value(redirects);
     if (r->redirects > REDIRECTS_MAX)
         r->redirects = REDIRECTS_MAX;
-    r->retries = may_repeat(a) ? (unsigned)number_of(a->body, "retries") : 0;
+    r->retries =
+        is_repeatable(a) ? (unsigned)get_body_number(a->body, "retries") : 0;
     if (json_is_true(json_object_get(a->body, "stream"))) {
-        r->head = on_head;
-        r->piece = on_piece;
+        r->head = on_http_head;
+        r->piece = on_http_piece;
     }
-    r->done = on_done;
+    r->done = on_http_done;
     r->ud = a;
     return MORTISE_OK;
 }
 
-static int32_t refused(int rv)
+static int32_t status_from_error(int rv)
 {
     switch (rv) {
     case MORTISE_ENOMEM:
-    case MORTISE_ELIMIT: /* descriptors: another time there may be some */
+    case MORTISE_ELIMIT: /* descriptors are short: a retry may succeed */
         return MORTISE_S_NOMEM;
     case MORTISE_ECONFIG:
     case MORTISE_ENOTFOUND:
@@ -688,11 +702,11 @@ static int32_t refused(int rv)
     }
 }
 
-/* What is asked in the background is of no run, and its answer in no record: the
- * plugin may hear there what it keeps itself, a token for one that it is given
- * once more. */
-static int mask_of(const struct mortise_asked *a, struct mortise_mask **out,
-                   struct mortise_err *err)
+/* A call in the background belongs to no run, and its answer is in no record.
+ * It gets a mask for this plugin, so that the plugin can read a token that it
+ * stores itself. */
+static int get_answer_mask(const struct mortise_asked *a,
+                           struct mortise_mask **out, struct mortise_err *err)
 {
     struct mortise_secret_store *v = a->m->secret_store;
 
@@ -702,8 +716,8 @@ static int mask_of(const struct mortise_asked *a, struct mortise_mask **out,
     return MORTISE_OK;
 }
 
-/* The secrets are there, or what is wrong with them is told now. */
-static void send_off(struct mortise_asked *a)
+/* All secrets are available, or their errors are reported now. */
+static void start_http_call(struct mortise_asked *a)
 {
     struct mortise *m = a->m;
     struct mortise_err err = {.code = MORTISE_OK};
@@ -712,66 +726,66 @@ static void send_off(struct mortise_asked *a)
     int rv;
 
     mortise_arena_init(&w.arena, m->mem);
-    rv = fill(&w, a, &err);
+    rv = fill_wish(&w, a, &err);
     if (rv == MORTISE_OK)
-        rv = mask_of(a, &mask, &err);
+        rv = get_answer_mask(a, &mask, &err);
     if (rv == MORTISE_OK) {
         w.http.mask = mask;
         a->data = mortise_http_start(m->http, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
-    wipe_secrets(&w);
+        mortise_host_call_answer(a, status_from_error(rv), NULL, err.msg);
+    wipe_wish_secrets(&w);
     mortise_mask_unref(mask);
     mortise_release_str(m->mem, w.json);
     mortise_arena_finish(&w.arena);
 }
 
-static void await_secrets(struct mortise_asked *a, const char *member,
-                          void (*then)(struct mortise_asked *a))
+static void await_request_secrets(struct mortise_asked *a, const char *member,
+                                  void (*then)(struct mortise_asked *a))
 {
     struct mortise_err err;
     int rv = mortise_body_await_secrets(a, member, then, &err);
 
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+        mortise_host_call_answer(a, status_from_error(rv), NULL, err.msg);
 }
 
-static void await_basic(struct mortise_asked *a)
+static void await_basic_secrets(struct mortise_asked *a)
 {
-    await_secrets(a, "basic", send_off);
+    await_request_secrets(a, "basic", start_http_call);
 }
 
-static void start(struct mortise_asked *a)
+static void start_http_request(struct mortise_asked *a)
 {
-    await_secrets(a, "secret_headers", await_basic);
+    await_request_secrets(a, "secret_headers", await_basic_secrets);
 }
 
-static bool has_left(const struct mortise_asked *a)
+static bool has_request_left(const struct mortise_asked *a)
 {
     return a->data != NULL && mortise_http_has_left(a->data);
 }
 
-static void cancel(struct mortise_asked *a)
+static void cancel_http_request(struct mortise_asked *a)
 {
     if (a->data != NULL)
         mortise_http_cancel(a->data);
 }
 
-/* One that was refused was not done: another attempt may make it. */
-static bool completed(const json_t *answer)
+/* A rejected request had no effect: another attempt may repeat it. */
+static bool is_completed_answer(const json_t *answer)
 {
     return json_integer_value(json_object_get(answer, "status")) < 400;
 }
 
-static bool is_status(const json_t *value)
+static bool is_http_status(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 100 &&
            json_integer_value(value) <= 599;
 }
 
-static bool is_class(const json_t *value)
+static bool is_error_class(const json_t *value)
 {
     return json_is_string(value) &&
            (strcmp(json_string_value(value), "transient") == 0 ||
@@ -779,17 +793,18 @@ static bool is_class(const json_t *value)
 }
 
 static const struct mortise_body_member answer_members[] = {
-    {"status", "", is_status},
+    {"status", "", is_http_status},
     {"url", "", mortise_body_is_text},
     {"headers", "", mortise_body_are_texts},
     {"body", "", mortise_body_is_string},
     {"body_base64", "", mortise_body_is_text},
-    {"class", "", is_class},
+    {"class", "", is_error_class},
     {"retry_after_ms", "", mortise_body_is_count},
 };
 
-/* answer_json() above makes them; a person may leave out all but the status. */
-static const char *expects(const json_t *answer)
+/* Check an answer that a person supplies.  Unlike those of
+ * encode_http_answer(), it needs nothing but `status`. */
+static const char *describe_invalid_answer(const json_t *answer)
 {
     bool fits =
         json_object_get(answer, "status") != NULL &&
@@ -806,13 +821,13 @@ static const char *expects(const json_t *answer)
 const struct mortise_host_call_method mortise_host_call_http_request = {
     .effect = MORTISE_HOST_CALL_CALLER,
     .raw = "json",
-    .changes = changes,
-    .repeats = repeats,
-    .completed = completed,
-    .expects = expects,
-    .check = check,
+    .changes = is_changing_request,
+    .repeats = is_idempotent_request,
+    .completed = is_completed_answer,
+    .expects = describe_invalid_answer,
+    .check = check_http_request,
     .needs_no_run = true,
-    .start = start,
-    .has_left = has_left,
-    .cancel = cancel,
+    .start = start_http_request,
+    .has_left = has_request_left,
+    .cancel = cancel_http_request,
 };
